@@ -1,0 +1,111 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// Settings of every target: Swift 6, and nothing unsafe that does not say so.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .strictMemorySafety(),
+] + (Context.environment["CI"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+extension Target {
+    static func swift(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+        .target(name: name, dependencies: dependencies, swiftSettings: settings)
+    }
+
+    static func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+        .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+    }
+
+    static func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+        .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+    }
+}
+
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let toml = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+
+let package = Package(
+    name: "postern",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "postern-agent", targets: ["postern-agent"]),
+        .executable(name: "postern-authority", targets: ["postern-authority"]),
+        .executable(name: "postern", targets: ["postern"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+    ],
+    targets: [
+        // C, as module maps only.
+        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto",
+                       providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto",
+                       providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3",
+                       providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode",
+                       providers: [.apt(["libqrencode-dev"])]),
+
+        // Domain.
+        .swift("Sessions"),
+        .swift("Gate", ["Sessions"]),
+
+        // Cores.
+        .swift("Wire", ["Sessions", "Gate"]),
+        .swift("AgentCore", ["Sessions", "Gate", "Wire"]),
+        .swift("AuthorityCore", ["Sessions", "Gate", "Wire"]),
+
+        // Adapters.
+        .swift("Mosquitto", ["CMosquitto", "COpenSSL", "Wire"]),
+        .swift("Crypto", ["COpenSSL", "Sessions"]),
+        .swift("LinuxIO", []),
+        .swift("QRCode", ["CQREncode"]),
+        .swift("Configuration", ["Sessions", "Gate", "Wire", toml]),
+        .swift("BoardStore", ["CSQLite", "Crypto", "Sessions", "Gate", "Wire", "AgentCore"]),
+        .swift("Board", ["AgentCore", "BoardStore", "Configuration", "Crypto", "Gate", "LinuxIO",
+                         "Mosquitto", "QRCode", "Sessions", "Wire", logging, arguments]),
+        .swift("AuthorityStore", ["AuthorityCore", "Sessions", "Gate", "Wire", grdb]),
+        .swift("Console", ["AuthorityCore", "Sessions", "Gate", "Wire", hummingbird]),
+        .swift("AuthorityService", ["AuthorityCore", "AuthorityStore", "Configuration", "Console",
+                                    "Crypto", "Gate", "LinuxIO", "Mosquitto", "Sessions", "Wire",
+                                    logging, arguments, subprocess]),
+        .swift("Commands", ["Configuration", "Gate", "LinuxIO", "Mosquitto", "QRCode", "Sessions",
+                            "Wire", arguments, httpClient]),
+
+        // Programs: they only wire.
+        .program("postern-agent", ["Board"]),
+        .program("postern-authority", ["AuthorityService"]),
+        .program("postern", ["Commands"]),
+
+        // Tests.
+        .tests("SessionsTests", ["Sessions"]),
+        .tests("GateTests", ["Gate", "Sessions"]),
+        .tests("WireTests", ["Wire", "Gate", "Sessions"]),
+        .tests("CryptoTests", ["Crypto", "Sessions"]),
+        .tests("LinuxIOTests", ["LinuxIO"]),
+        .tests("MosquittoTests", ["Mosquitto", "LinuxIO", "Wire"]),
+        .tests("ConfigurationTests", ["Configuration", "Gate", "Sessions", "Wire"]),
+        .tests("AgentCoreTests", ["AgentCore", "Crypto", "Gate", "Sessions", "Wire"]),
+        .tests("BoardStoreTests", ["BoardStore", "AgentCore", "Crypto", "Gate", "Sessions", "Wire"]),
+        .tests("BoardTests", ["Board", "QRCode"]),
+        .tests("AuthorityTests", ["AuthorityCore", "AuthorityStore", "AuthorityService", "Console",
+                                  "Crypto", "Gate", "Sessions", "Wire", "Configuration"]),
+        .tests("CommandsTests", ["Commands", "Wire", "Sessions"]),
+        .tests("RepositoryTests", []),
+    ]
+)
