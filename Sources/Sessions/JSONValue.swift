@@ -1,0 +1,12 @@
+/// A JSON value that is carried and not judged, such as a session's custom field.
+///
+/// Source: RFC 8259 §3.
+package indirect enum JSONValue: Equatable, Sendable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([String: JSONValue])
+}

@@ -1,0 +1,24 @@
+/// What a board's programs see of its session.
+package enum SessionState: Equatable, Sendable {
+    case available
+    case unavailable(UnavailableReason)
+}
+
+/// Why there is no usable session. The raw values are the contract's.
+package enum UnavailableReason: String, Sendable, CaseIterable {
+    case unclaimed
+    case expired
+    case revoked
+    case signedOut = "signed-out"
+    case reuse
+    case unreadable
+    case offline
+
+    /// The number that a write gets while the session is unavailable for this reason.
+    package var code: ErrorCode {
+        switch self {
+        case .unclaimed: .sessionMissing
+        case .expired, .revoked, .signedOut, .reuse, .unreadable, .offline: .invalidSession
+        }
+    }
+}
