@@ -45,7 +45,7 @@ package final class SecretBytes: @unchecked Sendable {
     /// Overwrites with zeros. Not optimised, so that the writes before a free are kept.
     @_optimize(none)
     private static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
-        for index in unsafe buffer.indices { unsafe buffer[index] = 0 }
+        for index in buffer.indices { unsafe buffer[index] = 0 }
     }
 }
 
