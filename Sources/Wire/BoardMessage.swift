@@ -1,0 +1,138 @@
+package import Sessions
+
+/// What a board says to its authority, as the plaintext of a sealed message.
+///
+/// Source: the wire contract, Message types.
+package struct BoardMessage: Sendable {
+    package enum Body: Sendable {
+        case provisionAccepted(re: MessageID, session: ObjectID)
+        case provisionRejected(re: MessageID, error: Refusal)
+        case sessionEnded(re: MessageID, session: ObjectID)
+        /// The heartbeat; with minutes it also extends.
+        case authenticate(SessionToken, durationMinutes: Int64?)
+        case refresh(RefreshToken)
+        case revoke(SessionToken)
+        case list(SessionToken)
+        case user(SessionToken)
+        /// A type that this version does not know.
+        case unknown
+    }
+
+    package let id: MessageID
+    package let issuedAt: Timestamp
+    /// The board does not trust its clock; it judges no expiry and asks for the time.
+    package let clockUnset: Bool
+    package let body: Body
+
+    package init(id: MessageID, issuedAt: Timestamp, clockUnset: Bool, body: Body) {
+        self.id = id
+        self.issuedAt = issuedAt
+        self.clockUnset = clockUnset
+        self.body = body
+    }
+}
+
+extension BoardMessage.Body {
+    /// Whether a token in it must not be looked at while the board's clock is off.
+    package var bearsToken: Bool {
+        switch self {
+        case .authenticate, .refresh, .revoke, .list, .user: true
+        case .provisionAccepted, .provisionRejected, .sessionEnded, .unknown: false
+        }
+    }
+}
+
+/// A message whose plaintext was readable as far as its `id`, and not further.
+package struct UnreadableMessage: Error, Equatable, Sendable {
+    /// Nil if not even the id could be read; then nothing can be answered.
+    package let id: MessageID?
+    package let reason: WireError
+}
+
+extension BoardMessage {
+    /// Parses the plaintext of a message that was opened.
+    package init(parsing plaintext: [UInt8]) throws(UnreadableMessage) {
+        var id: MessageID?
+        do throws(WireError) {
+            let json = try JSONObject(parsing: plaintext)
+            let message = try json.parsed("id", MessageID.init)
+            id = message
+            self.init(
+                id: message, issuedAt: try json.time("iat"),
+                clockUnset: json.members["clock"] == .string("unset"),
+                body: try Body(json: json))
+        } catch {
+            throw UnreadableMessage(id: id, reason: error)
+        }
+    }
+
+    package var plaintext: [UInt8] {
+        var members = body.members
+        members["id"] = .string(id.description)
+        members["iat"] = .time(issuedAt)
+        if clockUnset { members["clock"] = .string("unset") }
+        return JSONValue.object(members).bytes
+    }
+}
+
+extension BoardMessage.Body {
+    fileprivate init(json: JSONObject) throws(WireError) {
+        switch try json.string("type") {
+        case "provision.accepted":
+            self = .provisionAccepted(
+                re: try json.parsed("re", MessageID.init),
+                session: try json.parsed("sessionId", ObjectID.init))
+        case "provision.rejected":
+            self = .provisionRejected(
+                re: try json.parsed("re", MessageID.init),
+                error: try Refusal(json: try json.object("error")))
+        case "session.ended":
+            self = .sessionEnded(
+                re: try json.parsed("re", MessageID.init),
+                session: try json.parsed("sessionId", ObjectID.init))
+        case "session.authenticate":
+            self = .authenticate(
+                try json.parsed("sessionToken", SessionToken.init),
+                durationMinutes: try json.optional("durationMinutes") { $0.asInteger })
+        case "session.refresh":
+            self = .refresh(try json.parsed("refreshToken", RefreshToken.init))
+        case "session.revoke":
+            self = .revoke(try json.parsed("sessionToken", SessionToken.init))
+        case "session.list":
+            self = .list(try json.parsed("sessionToken", SessionToken.init))
+        case "user.get":
+            self = .user(try json.parsed("sessionToken", SessionToken.init))
+        default:
+            self = .unknown
+        }
+    }
+
+    fileprivate var members: [String: JSONValue] {
+        switch self {
+        case .provisionAccepted(let re, let session):
+            ["type": "provision.accepted", "re": re.description, "sessionId": session.description]
+                .mapValues(JSONValue.string)
+        case .provisionRejected(let re, let error):
+            ["type": .string("provision.rejected"), "re": .string(re.description),
+             "error": error.json]
+        case .sessionEnded(let re, let session):
+            ["type": "session.ended", "re": re.description, "sessionId": session.description]
+                .mapValues(JSONValue.string)
+        case .authenticate(let token, let minutes):
+            ["type": .string("session.authenticate"), "sessionToken": .string(token.reveal())]
+                .merging(minutes.map { ["durationMinutes": .integer($0)] } ?? [:]) { $1 }
+        case .refresh(let token):
+            ["type": "session.refresh", "refreshToken": token.reveal()]
+                .mapValues(JSONValue.string)
+        case .revoke(let token):
+            ["type": "session.revoke", "sessionToken": token.reveal()]
+                .mapValues(JSONValue.string)
+        case .list(let token):
+            ["type": "session.list", "sessionToken": token.reveal()].mapValues(JSONValue.string)
+        case .user(let token):
+            ["type": "user.get", "sessionToken": token.reveal()].mapValues(JSONValue.string)
+        case .unknown:
+            ["type": .string("unknown")]
+        }
+    }
+}

@@ -1,0 +1,153 @@
+package import Sessions
+
+/// What the board's programs see of the session, retained on `postern/session`.
+package struct SessionNotice: Equatable, Sendable {
+    package enum State: Equatable, Sendable {
+        case available(Session, validatedAt: Timestamp)
+        case unavailable(UnavailableReason)
+    }
+
+    package let state: State
+
+    package init(_ state: State) { self.state = state }
+
+    package var payload: [UInt8] {
+        switch state {
+        case .available(let session, let validatedAt):
+            JSONValue.object([
+                "state": .string("available"), "session": session.json,
+                "validatedAt": .time(validatedAt),
+            ]).bytes
+        case .unavailable(let reason):
+            JSONValue.object([
+                "state": .string("unavailable"), "reason": .string(reason.rawValue),
+                "code": .integer(Int64(reason.code.rawValue)),
+            ]).bytes
+        }
+    }
+}
+
+/// Why a write was refused, as its app is told.
+package struct RejectionNotice: Equatable, Sendable {
+    package let code: Int
+    package let error: String
+    /// The deciding rule, such as `builtin:protected-class` or `policy.toml:14`.
+    package let rule: String
+    package let className: String
+    package let operation: String
+    package let topic: String
+    /// The offending field of the payload, where one decided.
+    package let field: String?
+
+    package init(
+        code: Int, error: String, rule: String, className: String, operation: String,
+        topic: String, field: String? = nil
+    ) {
+        self.code = code
+        self.error = error
+        self.rule = rule
+        self.className = className
+        self.operation = operation
+        self.topic = topic
+        self.field = field
+    }
+
+    /// `id` makes two rejections of one text tell apart.
+    package func payload(id: MessageID) -> [UInt8] {
+        var members: [String: JSONValue] = [
+            "code": .integer(Int64(code)), "error": .string(error), "rule": .string(rule),
+            "class": .string(className), "op": .string(operation), "topic": .string(topic),
+            "id": .string(id.description),
+        ]
+        members["field"] = field.map(JSONValue.string)
+        return JSONValue.object(members).bytes
+    }
+}
+
+/// `{"seq":n}`: the promise that a write is durable.
+package enum AcceptedNotice {
+    package static func payload(sequence: Int64) -> [UInt8] {
+        Array("{\"seq\":\(sequence)}".utf8)
+    }
+}
+
+/// The agent's state for whoever watches the board, retained on `postern/health`.
+package struct HealthNotice: Equatable, Sendable {
+    package var up: Bool
+    package var pid: Int64
+    package var time: Timestamp
+    package var uplink: String
+    package var messages: Int64
+    package var bytes: Int64
+    package var oldest: Timestamp?
+    package var hoursLeft: Double?
+    package var dropped: Int64
+    package var refused: Int64
+    package var gaps: Int64
+
+    package init(up: Bool, pid: Int64, time: Timestamp, uplink: String) {
+        self.up = up
+        self.pid = pid
+        self.time = time
+        self.uplink = uplink
+        messages = 0
+        bytes = 0
+        dropped = 0
+        refused = 0
+        gaps = 0
+    }
+
+    package var payload: [UInt8] { json.bytes }
+
+    package var json: JSONValue {
+        .object([
+            "status": .string(up ? "up" : "down"), "pid": .integer(pid), "time": .time(time),
+            "uplink": .string(uplink),
+            "queue": .object([
+                "messages": .integer(messages), "bytes": .integer(bytes),
+                "oldest": oldest.map(JSONValue.time) ?? .null,
+                "hoursLeft": hoursLeft.map(JSONValue.number) ?? .null,
+            ]),
+            "dropped": .integer(dropped), "refused": .integer(refused), "gaps": .integer(gaps),
+        ])
+    }
+}
+
+/// A board's state for anyone upstream, retained on its `status` topic.
+package struct BoardStatus: Equatable, Sendable {
+    package var up: Bool
+    package var available: Bool
+    package var version: String
+    package var since: Timestamp
+    /// How many gaps in `seq` this board has announced.
+    package var gaps: Int64
+
+    package init(up: Bool, available: Bool, version: String, since: Timestamp, gaps: Int64 = 0) {
+        self.up = up
+        self.available = available
+        self.version = version
+        self.since = since
+        self.gaps = gaps
+    }
+
+    package init(parsing payload: [UInt8]) throws(WireError) {
+        let json = try JSONObject(parsing: payload, limit: 4096)
+        let status = try json.string("status")
+        let session = try json.string("session")
+        guard ["up", "down"].contains(status) else { throw .mistyped("status") }
+        guard ["available", "unavailable"].contains(session) else { throw .mistyped("session") }
+        up = status == "up"
+        available = session == "available"
+        version = String(try json.string("version").prefix(64))
+        since = try json.time("since")
+        gaps = try json.optional("gaps") { $0.asInteger } ?? 0
+    }
+
+    package var payload: [UInt8] {
+        JSONValue.object([
+            "status": .string(up ? "up" : "down"),
+            "session": .string(available ? "available" : "unavailable"),
+            "version": .string(version), "since": .time(since), "gaps": .integer(gaps),
+        ]).bytes
+    }
+}

@@ -1,0 +1,82 @@
+package import Gate
+package import Sessions
+
+/// What a program on the board asks of the agent, read from a topic of the board's own bus.
+///
+/// Source: the wire contract, The board's own bus.
+package enum BusRequest: Equatable, Sendable {
+    case write(AppName, RecordPath)
+    case read(AppName, BusQuery)
+    /// A topic of the agent's that names something malformed. The app is known, so that it
+    /// can be told; nil where the app's own name is what is wrong.
+    case malformed(AppName?, Refusal)
+
+    /// Nil for a topic that is not an app's.
+    package init?(_ topic: String) {
+        let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
+        guard levels.count >= 4, levels[0] == "postern", levels[1] == "app" else { return nil }
+        guard let app = AppName(levels[2]) else {
+            self = .malformed(nil, Refusal(.badKeyName, "the app's name is not allowed"))
+            return
+        }
+        if levels[3] == "get" {
+            guard levels.count == 5, let query = BusQuery(rawValue: String(levels[4])) else {
+                self = .malformed(app, Refusal(.notFound, "get answers session, user, sessions"))
+                return
+            }
+            self = .read(app, query)
+        } else if let operation = Operation(rawValue: String(levels[3])) {
+            self = Self.write(app, operation, levels.dropFirst(4))
+        } else {
+            return nil
+        }
+    }
+
+    private static func write(
+        _ app: AppName, _ operation: Operation, _ rest: ArraySlice<Substring>
+    ) -> BusRequest {
+        guard let first = rest.first, let className = ClassName(first) else {
+            return .malformed(app, Refusal(.badClassName, "the class name is not allowed"))
+        }
+        let expected = operation == .create ? 1 : 2
+        guard rest.count == expected else {
+            let form = operation == .create ? "create/<Class>" : "\(operation)/<Class>/<objectId>"
+            return .malformed(app, Refusal(.badKeyName, "the topic ends \(form)"))
+        }
+        let record = rest.dropFirst().first.flatMap { RecordID($0) }
+        guard let path = RecordPath(className: className, operation: operation, record: record)
+        else { return .malformed(app, Refusal(.badKeyName, "the objectId is not allowed")) }
+        return .write(app, path)
+    }
+}
+
+/// What a program may read over the bus.
+package enum BusQuery: String, Sendable, CaseIterable {
+    case session
+    case user
+    case sessions
+}
+
+/// The fixed topics of the board's own bus.
+package enum BusTopic {
+    package static let session = "postern/session"
+    package static let health = "postern/health"
+    /// What the agent subscribes to. `$`-topics and retained messages are not read.
+    package static let requests =
+        ["create/#", "update/#", "delete/#", "get/#"].map { "postern/app/+/\($0)" }
+
+    package static func rejected(_ app: AppName) -> String { "postern/app/\(app)/rejected" }
+
+    /// Whether `topic` may carry an answer to `app`: under its own folder, not where requests
+    /// go, without a wildcard.
+    package static func isResponse(_ topic: String, for app: AppName) -> Bool {
+        let folder = "postern/app/\(app)/"
+        guard topic.utf8.count <= 512, topic.hasPrefix(folder),
+            !topic.utf8.contains(where: { $0 == 0 || "+#".utf8.contains($0) })
+        else { return false }
+        let rest = topic.dropFirst(folder.count)
+        guard let first = rest.split(separator: "/", omittingEmptySubsequences: false).first
+        else { return false }
+        return !first.isEmpty && !["create", "update", "delete", "get"].contains(first)
+    }
+}

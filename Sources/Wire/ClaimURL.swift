@@ -1,0 +1,141 @@
+package import Sessions
+
+/// What a board shows to be claimed: who it is, its key, and a secret that serves once.
+///
+/// `<base>#v=1&i=<iid>&k=<b64 key>&c=<b64 secret>&n=<percent-encoded name>`. Everything
+/// secret stands behind `#`, which no browser sends to a server.
+///
+/// Source: the wire contract, The claim.
+package struct ClaimURL: Sendable {
+    package static let defaultBase = "postern://claim"
+    private static let limit = 4096
+    private static let nameLimit = 64
+
+    /// The page that a phone opens, without the fragment.
+    package let base: String
+    package let installation: InstallationID
+    /// The board's raw X25519 public key, 32 bytes.
+    package let deviceKey: [UInt8]
+    /// 32 bytes that only the board and whoever sees the code know.
+    package let secret: SecretBytes
+    /// For people; at most 64 characters, no control character.
+    package let name: String
+
+    package init(
+        base: String, installation: InstallationID, deviceKey: [UInt8], secret: SecretBytes,
+        name: String
+    ) {
+        self.base = base
+        self.installation = installation
+        self.deviceKey = deviceKey
+        self.secret = secret
+        self.name = Self.shown(name)
+    }
+
+    /// Parses a claim URL; the error says what is wrong with it and repeats none of it.
+    package init(_ text: String) throws(WireError) {
+        guard text.utf8.count <= Self.limit else { throw .tooLarge(limit: Self.limit) }
+        let halves = text.split(separator: "#", omittingEmptySubsequences: false)
+        guard halves.count == 2, !halves[0].isEmpty else { throw .missing("#") }
+        let fields = try Self.fields(of: halves[1])
+        guard let version = fields["v"] else { throw .missing("v") }
+        guard version == "1" else { throw .mistyped("v") }
+        guard let id = fields["i"] else { throw .missing("i") }
+        guard let installation = InstallationID(id) else { throw .mistyped("i") }
+        guard let name = PercentEncoding.decode(fields["n"] ?? ""), name == Self.shown(name)
+        else { throw .mistyped("n") }
+        self.base = String(halves[0])
+        self.installation = installation
+        self.deviceKey = try Self.key(fields["k"], "k")
+        self.secret = SecretBytes(try Self.key(fields["c"], "c"))
+        self.name = name
+    }
+
+    /// The URL with its secret, to be shown to the person at the board and nobody else.
+    package func reveal() -> String {
+        "\(base)#v=1&i=\(installation)&k=\(Base64URL.encode(deviceKey))"
+            + "&c=\(Base64URL.encode(secret.reveal()))&n=\(PercentEncoding.encode(name))"
+    }
+
+    private static func fields(of text: Substring) throws(WireError) -> [String: String] {
+        var fields: [String: String] = [:]
+        for pair in text.split(separator: "&", omittingEmptySubsequences: false) {
+            guard let sign = pair.firstIndex(of: "=") else { throw .mistyped("#") }
+            let name = String(pair[..<sign])
+            guard fields.updateValue(String(pair[pair.index(after: sign)...]), forKey: name) == nil
+            else { throw .mistyped(String(name.prefix(1))) }
+        }
+        return fields
+    }
+
+    private static func key(_ text: String?, _ member: String) throws(WireError) -> [UInt8] {
+        guard let text else { throw .missing(member) }
+        guard let bytes = Base64URL.decode(text), bytes.count == 32 else {
+            throw .mistyped(member)
+        }
+        return bytes
+    }
+
+    /// A board's name as it may be shown anywhere: bounded, nothing that moves a cursor.
+    private static func shown(_ name: String) -> String {
+        let visible = name.unicodeScalars.filter { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate,
+                .privateUse, .unassigned: false
+            default: true
+            }
+        }
+        return String(String(String.UnicodeScalarView(visible)).prefix(nameLimit))
+    }
+}
+
+/// Percent-encoding of one component. Source: RFC 3986 §2.1 and §2.3.
+package enum PercentEncoding {
+    package static func encode(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var result: [UInt8] = []
+        for byte in text.utf8 {
+            if isUnreserved(byte) {
+                result.append(byte)
+            } else {
+                result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// Nil for a broken escape or bytes that are not UTF-8.
+    package static func decode(_ text: String) -> String? {
+        var result: [UInt8] = []
+        var rest = text.utf8.makeIterator()
+        while let byte = rest.next() {
+            guard byte == UInt8(ascii: "%") else {
+                result.append(byte)
+                continue
+            }
+            guard let high = rest.next().flatMap(hexValue), let low = rest.next().flatMap(hexValue)
+            else { return nil }
+            result.append(high << 4 | low)
+        }
+        return String(validating: result, as: UTF8.self)
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    private static func hexValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}

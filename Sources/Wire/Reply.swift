@@ -1,0 +1,100 @@
+package import Sessions
+
+/// The authority's answer to one request, which it names by its id.
+///
+/// Source: the wire contract, Message types (`reply`).
+package struct Reply: Sendable {
+    /// The request's id.
+    package var re: MessageID
+    package var now: Timestamp
+    package var outcome: Outcome
+    /// Replaces the pinned set.
+    package var signKeys: [SigningKey]?
+
+    package enum Outcome: Sendable {
+        case error(Refusal)
+        case result(Result)
+    }
+
+    /// The members of every kind of result; each request has its own.
+    package struct Result: Sendable {
+        package var session: Session?
+        package var user: UserProfile?
+        package var scope: ScopeDocument?
+        package var accessToken: AccessToken?
+        package var refreshToken: RefreshToken?
+        package var sessions: [Session]?
+
+        package init() {}
+    }
+
+    package init(
+        re: MessageID, now: Timestamp, outcome: Outcome, signKeys: [SigningKey]? = nil
+    ) {
+        self.re = re
+        self.now = now
+        self.outcome = outcome
+        self.signKeys = signKeys
+    }
+
+    package init(json: JSONObject) throws(WireError) {
+        re = try json.parsed("re", MessageID.init)
+        now = try json.time("now")
+        signKeys = json.members["signKeys"] == nil ? nil : try json.signingKeys("signKeys")
+        if let error = json.members["error"] {
+            guard let members = error.asObject else { throw .mistyped("error") }
+            outcome = .error(try Refusal(json: JSONObject(members)))
+        } else {
+            outcome = .result(try Result(json: json))
+        }
+    }
+
+    var members: [String: JSONValue] {
+        var members: [String: JSONValue]
+        switch outcome {
+        case .error(let refusal): members = ["error": refusal.json]
+        case .result(let result): members = result.members
+        }
+        members["type"] = .string("reply")
+        members["re"] = .string(re.description)
+        members["now"] = .time(now)
+        members["signKeys"] = signKeys.map { .array($0.map(\.json)) }
+        return members
+    }
+}
+
+extension Reply.Result {
+    private static let sessionLimit = 1000
+
+    init(json: JSONObject) throws(WireError) {
+        if json.members["session"] != nil { session = try json.session("session") }
+        if json.members["user"] != nil { user = try json.user("user") }
+        scope = try json.scope("scope")
+        accessToken = try json.optional("accessToken") { value in
+            value.asString.flatMap(AccessToken.init)
+        }
+        refreshToken = try json.optional("refreshToken") { value in
+            value.asString.flatMap(RefreshToken.init)
+        }
+        sessions = try json.optional("sessions") { value throws(WireError) in
+            guard let values = value.asArray, values.count <= Self.sessionLimit else { return nil }
+            var sessions: [Session] = []
+            for value in values {
+                guard let members = value.asObject else { return nil }
+                sessions.append(try Session(json: JSONObject(members)))
+            }
+            return sessions
+        }
+    }
+
+    var members: [String: JSONValue] {
+        var members: [String: JSONValue] = [:]
+        members["session"] = session?.json
+        members["user"] = user?.json
+        members["scope"] = scope?.json
+        members["accessToken"] = accessToken.map { .string($0.reveal()) }
+        members["refreshToken"] = refreshToken.map { .string($0.reveal()) }
+        members["sessions"] = sessions.map { .array($0.map(\.json)) }
+        return members
+    }
+}

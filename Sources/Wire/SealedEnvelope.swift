@@ -1,0 +1,52 @@
+package import Sessions
+
+/// One HPKE message as it stands in an MQTT payload.
+///
+/// Source: the wire contract, Sealed messages; RFC 9180 §6.1.
+package struct SealedEnvelope: Equatable, Sendable {
+    package enum Mode: String, Sendable {
+        /// A provisioning under a claim secret.
+        case psk
+        /// Everything else, in both directions.
+        case auth
+    }
+
+    /// The `info` of every sealed message.
+    package static let info = Array("postern/v1 sealed".utf8)
+    /// The most bytes a payload may have.
+    package static let limit = 128 * 1024
+
+    package let mode: Mode
+    /// The recipient's key.
+    package let to: KeyID
+    /// The encapsulated key, 32 bytes.
+    package let enc: [UInt8]
+    /// Ciphertext and tag, at least 16 bytes.
+    package let ct: [UInt8]
+
+    package init(mode: Mode, to: KeyID, enc: [UInt8], ct: [UInt8]) {
+        self.mode = mode
+        self.to = to
+        self.enc = enc
+        self.ct = ct
+    }
+
+    /// Parses a payload; lengths are checked here, before any cryptography.
+    package init(parsing payload: [UInt8]) throws(WireError) {
+        let json = try JSONObject(parsing: payload, limit: Self.limit)
+        guard try json.integer("v") == 1 else { throw .mistyped("v") }
+        mode = try json.parsed("mode", Mode.init)
+        to = try json.parsed("to", KeyID.init)
+        enc = try json.bytes("enc", count: 32)
+        ct = try json.parsed("ct") { text in
+            Base64URL.decode(text).flatMap { $0.count >= 16 ? $0 : nil }
+        }
+    }
+
+    package var payload: [UInt8] {
+        JSONValue.object([
+            "v": .integer(1), "mode": .string(mode.rawValue), "to": .string(to.description),
+            "enc": .string(Base64URL.encode(enc)), "ct": .string(Base64URL.encode(ct)),
+        ]).bytes
+    }
+}

@@ -1,0 +1,88 @@
+package import Sessions
+
+extension Session {
+    private static let known: Set<String> = [
+        "objectId", "user", "restricted", "createdWith", "installationId", "createdAt",
+        "expiresAt", "sessionToken", "accessToken", "refreshToken",
+    ]
+
+    /// Reads a session as the contract writes it; members that are not the contract's are
+    /// kept as custom fields, a token among them is dropped.
+    package init(json: JSONObject) throws(WireError) {
+        let origin = try json.object("createdWith")
+        self.init(
+            objectID: try json.parsed("objectId", ObjectID.init),
+            user: try json.parsed("user", ObjectID.init),
+            restricted: try json.required("restricted") { $0.asBool },
+            createdWith: CreatedWith(
+                action: try origin.string("action"),
+                authProvider: try origin.string("authProvider")),
+            installationID: try json.optional("installationId") { value in
+                value.asString.flatMap(InstallationID.init)
+            },
+            createdAt: try json.time("createdAt"),
+            expiresAt: try json.optional("expiresAt") { value in
+                value.asInteger.flatMap(Timestamp.init(seconds:))
+            },
+            custom: json.members.filter { !Self.known.contains($0.key) })
+    }
+
+    /// The session as the contract writes it, without any token.
+    package var json: JSONValue {
+        var members = custom.filter { !Self.known.contains($0.key) }
+        members["objectId"] = .string(objectID.description)
+        members["user"] = .string(user.description)
+        members["restricted"] = .bool(restricted)
+        members["createdWith"] = .object([
+            "action": .string(createdWith.action),
+            "authProvider": .string(createdWith.authProvider),
+        ])
+        members["installationId"] = installationID.map { .string($0.description) } ?? .null
+        members["createdAt"] = .time(createdAt)
+        members["expiresAt"] = expiresAt.map(JSONValue.time) ?? .null
+        return .object(members)
+    }
+}
+
+extension UserProfile {
+    private static let secret: Set<String> = ["password", "sessionToken", "authData"]
+
+    /// Reads a user as the contract writes it; a secret among the members is dropped.
+    package init(json: JSONObject) throws(WireError) {
+        self.init(
+            objectID: try json.parsed("objectId", ObjectID.init),
+            username: try json.string("username"),
+            custom: json.members.filter {
+                !Self.secret.contains($0.key) && $0.key != "objectId" && $0.key != "username"
+            })
+    }
+
+    package var json: JSONValue {
+        var members = custom.filter { !Self.secret.contains($0.key) }
+        members["objectId"] = .string(objectID.description)
+        members["username"] = .string(username)
+        return .object(members)
+    }
+}
+
+extension JSONObject {
+    package func session(_ name: String) throws(WireError) -> Session {
+        try Session(json: try object(name))
+    }
+
+    package func user(_ name: String) throws(WireError) -> UserProfile {
+        try UserProfile(json: try object(name))
+    }
+}
+
+extension Refusal {
+    /// Reads `{"code", "error"}`.
+    package init(json: JSONObject) throws(WireError) {
+        guard let code = Int(exactly: try json.integer("code")) else { throw .mistyped("code") }
+        self.init(code: code, text: String(try json.string("error").prefix(500)))
+    }
+
+    package var json: JSONValue {
+        .object(["code": .integer(Int64(code)), "error": .string(text)])
+    }
+}
