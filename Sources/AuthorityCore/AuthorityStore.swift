@@ -19,7 +19,7 @@ package protocol AuthorityStore: Sendable {
 
 /// The facts and records of one transaction. It is of no use outside the closure it came to.
 package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, ClaimTable,
-    ReplyTable, ChoreTable, PersonLoginTable, AuditTable, AttemptTable {}
+    ReplyTable, ChoreTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable {}
 
 package protocol UserTable {
     func user(_ id: ObjectID) throws(AuthorityError) -> UserRecord?
@@ -133,4 +133,40 @@ package protocol AttemptTable {
     func countFailure(_ key: String, at now: Timestamp) throws(AuthorityError)
     func clearFailures(_ key: String) throws(AuthorityError)
     func deleteFailures(before time: Timestamp) throws(AuthorityError)
+}
+
+/// A key of the authority; the private half is kept wrapped.
+package struct KeyRecord: Sendable {
+    package enum Kind: String, Sendable {
+        case seal
+        case signing
+        case tokenHash = "token-hash"
+        case refresh
+        /// Not a key but the authority's own password at its broker.
+        case brokerPassword = "broker-password"
+    }
+
+    package let kind: Kind
+    package let name: String
+    /// Empty for a secret without a public half.
+    package let publicKey: [UInt8]
+    package let privateKey: SecretBytes
+    package let createdAt: Timestamp
+
+    package init(
+        kind: Kind, name: String, publicKey: [UInt8], privateKey: SecretBytes,
+        createdAt: Timestamp
+    ) {
+        self.kind = kind
+        self.name = name
+        self.publicKey = publicKey
+        self.privateKey = privateKey
+        self.createdAt = createdAt
+    }
+}
+
+package protocol KeyTable {
+    /// The newest of each kind first.
+    func keys() throws(AuthorityError) -> [KeyRecord]
+    func insert(_ key: KeyRecord) throws(AuthorityError)
 }
