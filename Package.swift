@@ -108,7 +108,7 @@ let package = Package(
         .tests("BoardTests", ["Board", "QRCode"]),
         .tests("AuthorityTests", ["AuthorityCore", "AuthorityStore", "AuthorityService", "Console",
                                   "Cryptography", "Gate", "Sessions", "Wire", "Settings"]),
-        .tests("ConsoleTests", ["Console", "AuthorityCore", "Sessions", "Wire"]),
+        .tests("ConsoleTests", ["Console", "AuthorityCore", "Sessions", "Wire", httpClient, logging]),
         .tests("CommandsTests", ["Commands", "LinuxIO", "Wire", "Sessions"]),
         .tests("RepositoryTests", []),
     ]
