@@ -81,7 +81,7 @@ extension Authority {
         let old = try transaction.board(claim.installation)
         try transaction.save(BoardRecord(
             installation: claim.installation, name: claim.boardName, deviceKey: claim.deviceKey,
-            owner: claim.claimant, released: false, lastSeen: now, status: old?.status))
+            owner: claim.claimant, released: false, lastSeen: now))
         for user in Set([claim.claimant, old?.owner].compactMap { $0 }) {
             try settlePeople(of: user, transaction)
         }

@@ -61,6 +61,8 @@ package protocol BoardTable {
     func board(_ id: InstallationID) throws(AuthorityError) -> BoardRecord?
     func boards(of owner: ObjectID?) throws(AuthorityError) -> [BoardRecord]
     func save(_ board: BoardRecord) throws(AuthorityError)
+    /// The last status that the broker had of a board, known or about to be.
+    func status(of board: InstallationID) throws(AuthorityError) -> BoardStatus?
     func setStatus(
         _ status: BoardStatus, of board: InstallationID
     ) throws(AuthorityError)
@@ -89,6 +91,8 @@ package protocol ClaimTable {
     func update(_ claim: ClaimRecord) throws(AuthorityError)
     /// Whether a claim with this secret was accepted.
     func isUsed(secretHash: [UInt8]) throws(AuthorityError) -> Bool
+    /// Every board whose inbox should hold a retained message.
+    func boardsWithRetained() throws(AuthorityError) -> [InstallationID]
     /// Open claims that expired before `time`; at most `limit`.
     func openClaims(
         expiredBefore time: Timestamp, limit: Int

@@ -1,5 +1,4 @@
 package import Sessions
-package import Wire
 
 /// An installation that has accepted a provisioning at least once.
 package struct BoardRecord: Sendable {
@@ -11,11 +10,10 @@ package struct BoardRecord: Sendable {
     /// Its owner let go of it: any key and any person may claim it.
     package var released: Bool
     package var lastSeen: Timestamp?
-    package var status: BoardStatus?
 
     package init(
         installation: InstallationID, name: String, deviceKey: [UInt8], owner: ObjectID,
-        released: Bool, lastSeen: Timestamp?, status: BoardStatus? = nil
+        released: Bool, lastSeen: Timestamp?
     ) {
         self.installation = installation
         self.name = name
@@ -23,7 +21,6 @@ package struct BoardRecord: Sendable {
         self.owner = owner
         self.released = released
         self.lastSeen = lastSeen
-        self.status = status
     }
 }
 

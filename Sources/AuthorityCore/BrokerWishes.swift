@@ -65,7 +65,8 @@ extension Authority {
                 password.map { BoardWish.Login(password: $0, extraTopics: topics) }
             }
             return BoardWish(
-                login: login, retained: try retained(on: board, transaction, at: now))
+                login: login, retained: try retained(on: board, transaction, at: now),
+                status: try transaction.status(of: board))
         }
     }
 
@@ -125,6 +126,25 @@ extension Authority {
         }
     }
 
+    /// Asks again for all that the broker should hold of these: it was found without.
+    package func restore(
+        logins boards: [InstallationID], people: [ObjectID]
+    ) async throws(AuthorityError) {
+        try await store.transact { transaction throws(AuthorityError) in
+            for board in boards { try transaction.add(.login(board, password: true)) }
+            for person in people { try transaction.add(.person(person)) }
+        }
+    }
+
+    /// Asks again for every retained message: a broker that lost its disk has none.
+    package func restoreRetained() async throws(AuthorityError) {
+        try await store.transact { transaction throws(AuthorityError) in
+            for board in try transaction.boardsWithRetained() {
+                try transaction.add(.inbox(board))
+            }
+        }
+    }
+
     /// Every board and person that should have a client at the broker.
     package func everyLogin() async throws(AuthorityError) -> BrokerPopulation {
         try await store.read { transaction throws(AuthorityError) in
@@ -139,7 +159,11 @@ extension Authority {
         _ status: BoardStatus, of board: InstallationID
     ) async throws(AuthorityError) {
         try await store.transact { transaction throws(AuthorityError) in
-            guard try transaction.board(board)?.status != status else { return }
+            let known = try transaction.board(board)
+            let claim = try transaction.openClaim(on: board)
+            guard known != nil || claim != nil,
+                try transaction.status(of: board) != status
+            else { return }
             try transaction.setStatus(status, of: board)
         }
     }

@@ -1,4 +1,5 @@
 package import Sessions
+package import Wire
 
 /// Something that the broker still has to be told, written in the transaction that made it
 /// necessary: a crash between the two repairs itself at the next start.
@@ -63,10 +64,13 @@ package struct BoardWish: Sendable {
     package let login: Login?
     /// Nil: nothing is retained.
     package let retained: Retained?
+    /// What the board was last heard to be; to be followed by `down` when its login goes.
+    package let status: BoardStatus?
 
-    package init(login: Login?, retained: Retained?) {
+    package init(login: Login?, retained: Retained?, status: BoardStatus?) {
         self.login = login
         self.retained = retained
+        self.status = status
     }
 }
 

@@ -22,7 +22,8 @@ extension Authority {
                     session: try active.map { record throws(AuthorityError) in
                         try view(of: record, transaction, at: now)
                     },
-                    lastSeen: active?.lastSeen ?? board.lastSeen, status: board.status))
+                    lastSeen: active?.lastSeen ?? board.lastSeen,
+                    status: try transaction.status(of: board.installation)))
             }
             return views
         }

@@ -22,23 +22,32 @@ extension SQLiteTransaction {
     func save(_ board: BoardRecord) throws(AuthorityError) {
         try run(
             """
-            INSERT INTO boards (id, name, device_key, owner, released, last_seen, status)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO boards (id, name, device_key, owner, released, last_seen)
+            VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET
                 name = excluded.name, device_key = excluded.device_key, owner = excluded.owner,
                 released = excluded.released, last_seen = excluded.last_seen
             """,
             [board.installation.description, board.name, Data(board.deviceKey),
-             board.owner.description, board.released, board.lastSeen?.milliseconds,
-             board.status.map { String(decoding: $0.payload, as: UTF8.self) }])
+             board.owner.description, board.released, board.lastSeen?.milliseconds])
     }
 
     func setStatus(
         _ status: BoardStatus, of board: InstallationID
     ) throws(AuthorityError) {
         try run(
-            "UPDATE boards SET status = ? WHERE id = ?",
-            [String(decoding: status.payload, as: UTF8.self), board.description])
+            """
+            INSERT INTO statuses (installation_id, status) VALUES (?, ?)
+            ON CONFLICT (installation_id) DO UPDATE SET status = excluded.status
+            """,
+            [board.description, String(decoding: status.payload, as: UTF8.self)])
+    }
+
+    func status(of board: InstallationID) throws(AuthorityError) -> BoardStatus? {
+        try row("SELECT status FROM statuses WHERE installation_id = ?", [board.description])
+            .map { row throws(AuthorityError) in
+                try row.parsed("status") { try? BoardStatus(parsing: Array($0.utf8)) }
+            }
     }
 
     func brokerPassword(of board: InstallationID) throws(AuthorityError) -> SecretBytes? {
@@ -94,9 +103,6 @@ extension SQLiteTransaction {
             installation: try row.parsed("id", InstallationID.init),
             name: try row.value("name"), deviceKey: try row.bytes("device_key"),
             owner: try row.parsed("owner", ObjectID.init), released: try row.value("released"),
-            lastSeen: try row.optionalTime("last_seen"),
-            status: try row.parsedOptional("status") { text in
-                try? BoardStatus(parsing: Array(text.utf8))
-            })
+            lastSeen: try row.optionalTime("last_seen"))
     }
 }

@@ -59,6 +59,19 @@ extension SQLiteTransaction {
             readClaim)
     }
 
+    func boardsWithRetained() throws(AuthorityError) -> [InstallationID] {
+        let found = try rows(
+            """
+            SELECT installation_id FROM claims WHERE state = 'sent'
+            UNION SELECT installation_id FROM sessions
+                WHERE farewell_until IS NOT NULL AND farewell_payload IS NOT NULL
+                    AND installation_id IS NOT NULL
+            """)
+        return try map(found) { row throws(AuthorityError) in
+            try row.parsed("installation_id", InstallationID.init)
+        }
+    }
+
     private func wrappedPassword(of claim: ClaimRecord) throws(AuthorityError) -> Data? {
         guard let password = claim.brokerPassword else { return nil }
         return Data(try wrapping.wrap(password, place: place(of: claim.id)))

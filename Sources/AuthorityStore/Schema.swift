@@ -72,8 +72,11 @@ enum Schema {
             device_key BLOB NOT NULL,
             owner TEXT NOT NULL REFERENCES users (id),
             released INTEGER NOT NULL,
-            last_seen INTEGER,
-            status TEXT
+            last_seen INTEGER
+        ) STRICT;
+        CREATE TABLE statuses (
+            installation_id TEXT PRIMARY KEY,
+            status TEXT NOT NULL
         ) STRICT;
         CREATE INDEX boards_of_owner ON boards (owner);
         CREATE TABLE broker_logins (
