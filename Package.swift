@@ -107,6 +107,7 @@ let package = Package(
         .tests("BoardStoreTests", ["BoardStore", "AgentCore", "Cryptography", "Gate", "Sessions", "Wire"]),
         .tests("BoardTests", ["Board", "QRCode"]),
         .tests("AuthorityTests", ["AuthorityCore", "AuthorityStore", "AuthorityService", "Console",
+                                  "BrokerClient", "LinuxIO", "Mosquitto",
                                   "Cryptography", "Gate", "Sessions", "Wire", "Settings"]),
         .tests("ConsoleTests", ["Console", "AuthorityCore", "Sessions", "Wire", httpClient, logging]),
         .tests("CommandsTests", ["Commands", "LinuxIO", "Wire", "Sessions"]),
