@@ -5,7 +5,7 @@ package import Wire
 /// What the agent wants done, in order. An effect after a `commit` is done only once the
 /// commit is durable; if it fails, the rest is not done and the agent starts again from disk.
 package enum AgentEffect: Sendable {
-    case commit([StoreChange])
+    case commit([RecordChange])
     /// On the bus, over the connection that carries no acknowledgements.
     case publishBus(BusPublication)
     case connectUplink(UplinkLogin)
@@ -26,7 +26,7 @@ package enum AgentEffect: Sendable {
 package enum LogLevel: Sendable { case info, warning, error }
 
 /// One change to what is on disk; a `commit` makes all of its changes or none.
-package enum StoreChange: Sendable {
+package enum RecordChange: Sendable {
     case claim(PendingClaim?)
     case trust(Trust)
     /// Nil destroys the session and the key that its record was encrypted under.

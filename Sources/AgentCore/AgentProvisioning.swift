@@ -52,7 +52,7 @@ extension Agent {
         if let scope = provision.scope, (try? Scope(scope)) == nil {
             throw refusal("its scope cannot be read")
         }
-        if let uri = provision.broker?.uri, (try? BrokerURI(parsing: uri)) == nil {
+        if let uri = provision.broker?.uri, (try? BrokerURI(uri)) == nil {
             throw refusal("its broker's URI cannot be read")
         }
         return try examineAccessToken(of: provision, at: instant).issuer
@@ -99,7 +99,7 @@ extension Agent {
             session: provision.session, user: provision.user, tokens: provision.tokens,
             scope: provision.scope, heartbeat: provision.heartbeat, offline: provision.offline,
             lastContact: max(opened.message.issuedAt, clock.floor), pendingRefresh: nil)
-        var changes: [StoreChange] = []
+        var changes: [RecordChange] = []
         if let old = records.trust, old.user != trust.user {
             changes.append(.destroyQueue)
             emit(.log(.warning, "claimed by another user: what the old one's queue held is gone"))
