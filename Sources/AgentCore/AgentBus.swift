@@ -127,10 +127,10 @@ extension Agent {
         answer(message, app, AcceptedNotice.payload(sequence: sequence), into: &batch)
     }
 
-    private func deliveryDigest(of message: BusMessage) -> [UInt8]? {
+    private func deliveryDigest(of message: BusMessage) -> UInt128? {
         guard message.packetID != nil else { return nil }
         let bytes = Array(message.topic.utf8) + [0] + message.payload
-        return (try? cryptography.digest(bytes)).map { Array($0.prefix(16)) }
+        return (try? cryptography.digest(bytes))?.prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
     }
 
     private mutating func reject(

@@ -42,10 +42,10 @@ package enum RecordChange: Sendable {
 package struct DeliveredPacket: Hashable, Sendable {
     package let packetID: UInt16
     /// The first 16 bytes of SHA-256 over topic, NUL and payload.
-    package let digest: [UInt8]
+    package let digest: UInt128
     package let sequence: Int64
 
-    package init(packetID: UInt16, digest: [UInt8], sequence: Int64) {
+    package init(packetID: UInt16, digest: UInt128, sequence: Int64) {
         self.packetID = packetID
         self.digest = digest
         self.sequence = sequence
