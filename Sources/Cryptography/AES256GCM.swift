@@ -2,8 +2,11 @@ package import Sessions
 
 /// AES-256-GCM with a 96-bit nonce and a 128-bit tag. Source: NIST SP 800-38D §7.
 package enum AES256GCM {
+    /// Length of a key in bytes.
     package static let keyCount = 32
+    /// Length of a nonce in bytes.
     package static let nonceCount = 12
+    /// Length of a tag in bytes; a sealed message is so much longer than its plaintext.
     package static let tagCount = 16
     /// The most bytes of plaintext or additional data in one message: 1 GiB.
     package static let limit = 1 << 30

@@ -6,17 +6,24 @@ enum DHKEM {
     static let identifier: UInt16 = 0x0020
     private static let hkdf = LabeledHKDF(suite: Array("KEM".utf8) + bigEndian(identifier))
 
+    /// Who a message comes from: the static key, and what it and the recipient's agree on.
+    ///
+    /// The agreement is DH(skS, pkR) = DH(skR, pkS), the same in both directions.
+    struct Sender {
+        let publicKey: X25519PublicKey
+        let agreement: SecretBytes
+    }
+
     /// Encap(pkR), or AuthEncap(pkR, skS) with a sender. The ephemeral key serves once.
     ///
     /// Source: RFC 9180 §4.1.
     static func encapsulate(
-        to recipient: X25519PublicKey, from sender: X25519PrivateKey?, ephemeral: X25519PrivateKey
+        to recipient: X25519PublicKey, from sender: Sender?, ephemeral: X25519PrivateKey
     ) throws(CryptographyError) -> (secret: SecretBytes, enc: [UInt8]) {
         let enc = ephemeral.publicKey.rawRepresentation
-        var shared = [try ephemeral.sharedSecret(with: recipient)]
-        if let sender { shared.append(try sender.sharedSecret(with: recipient)) }
         let secret = try extractAndExpand(
-            shared, enc: enc, recipient: recipient, sender: sender?.publicKey)
+            ephemeral.sharedSecret(with: recipient), enc: enc, recipient: recipient,
+            sender: sender)
         return (secret, enc)
     }
 
@@ -24,21 +31,24 @@ enum DHKEM {
     ///
     /// Throws `malformed` for an `enc` that is no usable public key. Source: RFC 9180 §4.1.
     static func decapsulate(
-        _ enc: [UInt8], with recipient: X25519PrivateKey, from sender: X25519PublicKey?
+        _ enc: [UInt8], with recipient: X25519PrivateKey, from sender: Sender?
     ) throws(CryptographyError) -> SecretBytes {
         let ephemeral = try X25519PublicKey(rawRepresentation: enc)
-        var shared = [try recipient.sharedSecret(with: ephemeral)]
-        if let sender { shared.append(try recipient.sharedSecret(with: sender)) }
         return try extractAndExpand(
-            shared, enc: enc, recipient: recipient.publicKey, sender: sender)
+            recipient.sharedSecret(with: ephemeral), enc: enc, recipient: recipient.publicKey,
+            sender: sender)
     }
 
-    /// ExtractAndExpand(dh, kem_context). Source: RFC 9180 §4.1.
+    /// ExtractAndExpand(dh, kem_context); with a sender, dh has two parts and the context three.
+    ///
+    /// Source: RFC 9180 §4.1.
     private static func extractAndExpand(
-        _ shared: [SecretBytes], enc: [UInt8], recipient: X25519PublicKey, sender: X25519PublicKey?
+        _ shared: SecretBytes, enc: [UInt8], recipient: X25519PublicKey, sender: Sender?
     ) throws(CryptographyError) -> SecretBytes {
-        let context = enc + recipient.rawRepresentation + (sender?.rawRepresentation ?? [])
-        let key = try hkdf.extract(salt: SecretBytes([]), label: "eae_prk", from: shared)
+        let parts = if let sender { [shared, sender.agreement] } else { [shared] }
+        let context =
+            enc + recipient.rawRepresentation + (sender?.publicKey.rawRepresentation ?? [])
+        let key = try hkdf.extract(salt: SecretBytes([]), label: "eae_prk", from: parts)
         return try hkdf.expand(from: key, label: "shared_secret", info: context, count: 32)
     }
 }

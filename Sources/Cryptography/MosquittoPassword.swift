@@ -7,6 +7,7 @@ package import Sessions
 /// own 101 rounds: enough for passwords of 32 random bytes, which is all that Postern gives a
 /// broker, and too few for a person's. Source: RFC 8018 §5.2; mosquitto 2.0, `pw__hash`.
 package enum MosquittoPassword {
+    /// Mosquitto's own default, `PW_DEFAULT_ITERATIONS`.
     package static let standardIterations = 101
     private static let saltCount = 12
     private static let hashCount = 64
