@@ -33,3 +33,8 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     /// The `errno` of this thread, for an adapter whose library reports failures by it.
     package static var lastCode: Int32 { errno }
 }
+
+extension SystemError {
+    /// Whether the code is `EPROTO`, by which a library says that a protocol broke.
+    package static func isProtocolError(_ code: Int32) -> Bool { code == EPROTO }
+}

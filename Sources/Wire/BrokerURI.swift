@@ -135,7 +135,10 @@ extension BrokerURI {
 
     private static func octets(_ host: String) -> [UInt8]? {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        let octets = parts.compactMap { UInt8($0) }
+        // A leading zero means octal to the resolver: 0127 is 87, which is no loopback.
+        let octets = parts.compactMap { part in
+            UInt8(part).flatMap { String($0) == part ? $0 : nil }
+        }
         return parts.count == 4 && octets.count == 4 ? octets : nil
     }
 }
