@@ -48,6 +48,7 @@ package struct Agent: Sendable {
     var clock: BoardClock
     var gate: Gate
     var policy: Policy?
+    var limiter = RateLimiter()
     /// What `postern/session` says now; nil before the first publication.
     var published: SessionNotice.State?
     var uplink: Uplink

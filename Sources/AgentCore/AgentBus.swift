@@ -73,7 +73,7 @@ extension Agent {
             bus.healthIsStale = true
             guard let app else { return }
             let notice = RejectionNotice(
-                code: refusal.code, error: refusal.text, rule: "builtin:topic", className: "",
+                code: refusal.code, error: refusal.text, rule: RuleID.builtin(.topic).description, className: "",
                 operation: "", topic: message.topic)
             answer(message, app, refusing: notice, into: &batch)
         case nil:
@@ -88,13 +88,13 @@ extension Agent {
         if case .unavailable(let reason) = state {
             let text = reason == .unclaimed
                 ? "this board is not provisioned" : "this board's session is over"
-            return Rejection(code: reason.code, rule: .session, reason: text)
+            return Rejection(code: reason.code, rule: .builtin(.session), reason: text)
         }
         let write = Write(
             app: app, className: path.className, operation: path.operation,
             payload: message.payload)
-        switch gate.decide(write, at: instant.monotonic) {
-        case .allow: return nil
+        switch gate.decide(write) {
+        case .allow: return limiter.admit(app, gate.rates(of: write), at: instant.monotonic)
         case .deny(let rejection): return rejection
         }
     }
