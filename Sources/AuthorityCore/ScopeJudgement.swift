@@ -86,28 +86,12 @@ struct ScopeJudgement {
 /// A topic filter that a board may be allowed to publish under: well-formed, and matching
 /// nothing under the topic root nor anything that begins with `$`.
 struct TopicGrant {
-    let filter: String
+    let filter: TopicFilter
 
-    init?(_ filter: String, outside root: TopicRoot) {
-        guard (1...200).contains(filter.utf8.count), !filter.hasPrefix("$"),
-            !filter.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
+    init?(_ text: String, outside root: TopicRoot) {
+        guard text.utf8.count <= 200, !text.hasPrefix("$"), let filter = TopicFilter(text),
+            let contract = TopicFilter("\(root)/#"), !filter.overlaps(contract)
         else { return nil }
-        let levels = filter.split(separator: "/", omittingEmptySubsequences: false)
-        for (index, level) in levels.enumerated() where level.contains(where: { "+#".contains($0) }) {
-            guard level == "+" || level == "#" && index == levels.count - 1 else { return nil }
-        }
-        guard !Self.reaches(levels, root) else { return nil }
         self.filter = filter
-    }
-
-    /// Whether some topic under `root` (or the root itself) matches.
-    private static func reaches(_ levels: [Substring], _ root: TopicRoot) -> Bool {
-        let rootLevels = root.description.split(separator: "/")
-        for (index, own) in rootLevels.enumerated() {
-            guard index < levels.count else { return false }
-            if levels[index] == "#" { return true }
-            guard levels[index] == "+" || levels[index] == own else { return false }
-        }
-        return true
     }
 }

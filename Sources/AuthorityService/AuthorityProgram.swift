@@ -16,6 +16,9 @@ package struct AuthorityProgram: AsyncParsableCommand {
     @OptionGroup package var place: PlaceOptions
 
     package init() {}
+
+    /// Parses the arguments, runs what they ask for and ends the process.
+    package static func start() async { await main() }
 }
 
 /// Where the configuration is; may stand before or after the command's name.

@@ -1,3 +1,3 @@
 import AuthorityService
 
-await AuthorityProgram.main()
+await AuthorityProgram.start()
