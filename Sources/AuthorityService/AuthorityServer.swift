@@ -13,7 +13,7 @@ import Wire
 struct AuthorityServer: Sendable {
     private let settings: ServiceSettings
     private let logger: Logger
-    private let authority: Authority
+    let authority: Authority
     private let link: BrokerLink
     private let courier: BrokerCourier
     private let traffic: BoardTraffic
@@ -78,7 +78,7 @@ struct AuthorityServer: Sendable {
             Subscription("\(root)/+/status"),
         ]
         if settings.managesBrokerAccess {
-            subscriptions.append(Subscription(DynamicSecurity.responseTopic, .atMostOnce))
+            subscriptions.append(Subscription(DynamicSecurity.responseTopic))
         }
         let reconciliation = Reconciliation(
             authority: authority, link: link, courier: courier,
