@@ -35,7 +35,7 @@ extension BoardDatabase {
             if let part = try openWindow(select, last) {
                 entries += part
             } else {
-                damaged.append(DamagedRecord(name: "window \(last)", sequence: nil))
+                note(DamagedRecord(name: "window \(last)", sequence: nil))
             }
         }
         return entries.sorted { $0.sequence < $1.sequence }.suffix(WindowEntry.kept)
