@@ -51,7 +51,7 @@ package final class BoardDatabase {
         clearOldPages()
     }
 
-    /// Whether there is a database in the folder.
+    /// Whether there is a database in the folder, usable or not.
     package static func exists(in folder: String) -> Bool {
         (try? DatabaseFiles(folder: folder).isThere(folder + "/board.db")) ?? true
     }
@@ -137,8 +137,9 @@ package final class BoardDatabase {
         return try body()
     }
 
-    /// Another process may have replaced a key since. Source: sqlite.org/pragma.html
-    /// #pragma_data_version.
+    /// Another process may have replaced a key since.
+    ///
+    /// Source: sqlite.org/pragma.html#pragma_data_version.
     private func reloadIfChangedElsewhere() throws(StoreError) {
         defer { statements.dataVersion.reset() }
         guard try statements.dataVersion.step() else { return }

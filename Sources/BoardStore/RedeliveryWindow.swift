@@ -42,8 +42,9 @@ extension BoardDatabase {
     }
 
     private func readWindow(row last: Int64) throws(StoreError) -> [WindowEntry]? {
-        let select = try Statement(
-            connection, "SELECT last, sealed FROM window WHERE last = \(last)")
+        let select = statements.windowRow
+        defer { select.reset() }
+        select.bind(1, last)
         return try select.step() ? try openWindow(select, last) : nil
     }
 

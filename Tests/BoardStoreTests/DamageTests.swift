@@ -72,7 +72,9 @@ struct DamageTests {
         }
         try store.transact([.append(try Sample.writes(4...5))])
         #expect(try store.allSequences() == [4, 5])
-        let named = (Int64(1)...3).map { number in DamagedRecord(name: "queue \(number)", sequence: number) }
+        let named = (Int64(1)...3).map { number in
+            DamagedRecord(name: "queue \(number)", sequence: number)
+        }
         #expect(store.takeDamaged() == named)
         #expect(store.takeDamaged().isEmpty)
         for store in [store, try folder.open()] {

@@ -52,13 +52,15 @@ struct PowerCutTests {
         var last: Int64 = 0
         for round in 0..<30 {
             try store.transact([
-                .append(try Sample.writes(last + 1...last + 40)), .put(.session, Sample.secret("s")),
+                .append(try Sample.writes(last + 1...last + 40)),
+                .put(.session, Sample.secret("s")),
             ])
             last += 40
             try store.transact([.remove(Array(last - 39...last - 1))])
             if round % 5 == 4 { try store.transact([.destroy(.session)]) }
             if round % 7 == 6 { try store.transact([.destroyQueue]) }
-            let copy = try folder.copy().open()
+            let files = try folder.copy()
+            let copy = try files.open()
             #expect(copy.lastSequence == last)
             #expect(try copy.allSequences() == store.allSequences())
             #expect(try (copy.read(.session) == nil) == (round % 5 == 4))
@@ -72,7 +74,8 @@ struct PowerCutTests {
             let folder = try StateFolder()
             let path = folder.path
             let pause = 20 + round * 30
-            await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, pause = pause as Int] in
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = path as String, pause = pause as Int] in
                 try Appender.run(in: path, killedAfter: pause)
             }
             let ledger = try String(contentsOfFile: path + "/ledger", encoding: .utf8)
