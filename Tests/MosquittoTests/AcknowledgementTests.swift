@@ -27,6 +27,9 @@ struct AcknowledgementTests {
             // The batch is durable: now the PUBACKs go out.
             try agent.connection.write()
             #expect(!agent.hasQueuedWrites)
+            // The answer to a later packet proves that the broker has read the PUBACKs: a new
+            // connection of the same name does not wait for what the old one still brings.
+            try agent.unsubscribe("nothing")
         }
         let agent = try TestClient.connected(options(uri, "agent", durable: true))
         try publisher.publish(["app/marker"])

@@ -45,17 +45,13 @@ struct ConnectionTests {
         ]) { try "topic readwrite free/#\n".write(
             toFile: $0 + "/acl", atomically: true, encoding: .utf8) }
         let client = try TestClient.connected(options(broker.uri))
-        #expect(try client.publish(OutgoingMessage(topic: "closed", payload: []))
-                == ReasonCode.notAuthorized)
         #expect(try client.publish(OutgoingMessage(
             topic: "free/1", payload: [], qos: .atMostOnce)) == 0)
         #expect(client.unacknowledged == 0)
-        let packetID = try client.connection.unsubscribe(["free/#"])
-        try client.run { client in
-            client.events.contains {
-                if case .unsubscribed(packetID) = $0 { true } else { false }
-            }
-        }
+        try client.unsubscribe("free/#")
+        // Debian's mosquitto hangs up behind this PUBACK; what was booked comes first.
+        #expect(try client.publish(OutgoingMessage(topic: "closed", payload: []))
+                == ReasonCode.notAuthorized)
     }
 
     @Test("refuses what MQTT does not carry, before anything is sent", arguments: [
@@ -153,14 +149,17 @@ struct ConnectionTests {
         #expect(client.messages.first?.properties.isEmpty == true)
     }
 
-    @Test("is told by a broker that another has taken its name")
-    func takenOver() throws {
-        let broker = try TestBroker()
-        let first = try TestClient.connected(options(broker.uri))
-        let second = try TestClient.connected(options(broker.uri))
-        guard case .mqtt(_, ReasonCode.sessionTakenOver) = try first.ended() else {
-            return #expect(first.end == nil)
+    @Test("ends with the broker's reason", arguments: [
+        (ReasonCode.sessionTakenOver, Layer.mqtt), (ReasonCode.notAuthorized, .brokerLogin),
+        (ReasonCode.administrativeAction, .mqtt),
+    ])
+    func disconnectReason(code: UInt8, layer: Layer) throws {
+        let broker = try FakeBroker { _ in FakeBroker.welcome + [0xE0, 0x01, code] }
+        let client = try TestClient(options(BrokerURI("mqtt://127.0.0.1:\(broker.port)")))
+        #expect(try client.ended()?.layer == layer)
+        guard case .disconnected(code, _, layer)? = client.events.last else {
+            Issue.record("\(client.events)")
+            return
         }
-        try second.disconnect()
     }
 }

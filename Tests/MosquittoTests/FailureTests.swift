@@ -12,7 +12,7 @@ struct FailureTests {
     @Test("names TCP when nobody listens")
     func refused() throws {
         let uri = try BrokerURI("mqtt://127.0.0.1:\(FreePort.next())")
-        #expect(try TestClient(options(uri)).ended() == .tcp("Connection refused"))
+        #expect(try TestClient.failure(options(uri)) == .tcp("Connection refused"))
     }
 
     @Test("names TCP when there is no socket file")
@@ -122,7 +122,7 @@ struct FailureTests {
         }
         let uri = try BrokerURI("mqtt://127.0.0.1:\(broker.port)")
         guard case .mqtt(_, ReasonCode.unsupportedProtocolVersion)?
-                = try TestClient(options(uri)).ended() else {
+                = try TestClient.failure(options(uri)) else {
             Issue.record("not refused")
             return
         }

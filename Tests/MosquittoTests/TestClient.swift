@@ -61,6 +61,15 @@ final class TestClient {
         while SystemClock.monotonic < deadline { try turn(writing: true, deadline) }
     }
 
+    /// What an attempt fails on, at once or later; `nil` when it has not.
+    static func failure(_ options: ConnectOptions) throws -> MQTTError? {
+        do {
+            return try TestClient(options).ended()
+        } catch let error as MQTTError {
+            return error
+        }
+    }
+
     /// Runs it until it ends, and says how.
     func ended() throws -> MQTTError? {
         try run { $0.hasEnded }
@@ -72,6 +81,15 @@ final class TestClient {
         try run { client in
             client.events.contains {
                 if case .subscribed(packetID, [qos.rawValue]) = $0 { true } else { false }
+            }
+        }
+    }
+
+    func unsubscribe(_ filter: String) throws {
+        let packetID = try connection.unsubscribe([filter])
+        try run { client in
+            client.events.contains {
+                if case .unsubscribed(packetID) = $0 { true } else { false }
             }
         }
     }
