@@ -60,7 +60,7 @@ struct BoardFiles {
     var agentSettings: AgentSettings {
         AgentSettings(
             name: settings.name, topicRoot: settings.topicRoot, claimBase: settings.claim.base,
-            claimLifetime: settings.claim.expires, offline: settings.session.offline,
+            claimLifetime: settings.claim.expires, offline: settings.offline,
             queueLimit: settings.outbox.maxBytes.bytes,
             queueReserve: Int64(BusLink.receiveMaximum) * 4096, version: Release.version,
             buildDate: Release.date, processID: Int64(ProcessIdentity.processID))

@@ -30,7 +30,7 @@ struct PairCommand: AgentVerb {
             ProcessEnd.say(JSONValue.object(answer.members).text, to: .output)
             return .ok
         }
-        do throws(QRCodeError) {
+        do throws(QRCode.Failure) {
             let code = try QRCode(text: url)
             ProcessEnd.say(code.terminalText(), to: .output)
         } catch {

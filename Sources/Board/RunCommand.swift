@@ -4,6 +4,7 @@ import Gate
 import LinuxIO
 import Logging
 import Sessions
+import Settings
 import Wire
 
 /// `postern-agent run`: the service.
@@ -16,12 +17,13 @@ struct RunCommand: AgentVerb {
     func perform() throws(AgentFailure) -> ExitStatus {
         let files = try BoardFiles(place)
         let log = Logger(label: "postern-agent") { _ in LineLog() }
+        let signals: SignalDescriptor
         do throws(SystemError) {
-            let signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
-            return try serve(files, signals, log)
+            signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
         } catch {
             throw AgentFailure(.failed, "\(error)")
         }
+        return try serve(files, signals, log)
     }
 
     private func serve(

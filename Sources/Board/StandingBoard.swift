@@ -2,6 +2,7 @@ import AgentCore
 import BoardStore
 import LinuxIO
 import Sessions
+import Settings
 import Wire
 
 /// The board's state while no agent runs: locked, opened, asked, and closed again.
@@ -12,16 +13,29 @@ struct StandingBoard: ~Copyable {
 
     /// Throws `inUse` when an agent runs on the state folder.
     init(_ files: BoardFiles) throws(AgentFailure) {
+        let folder = files.settings.stateDir
+        let lock = try Self.lock(folder)
+        self.init(files, consume lock, try Self.open(folder))
+    }
+
+    private init(_ files: BoardFiles, _ lock: consuming FolderLock, _ storage: BoardStorage) {
         self.files = files
+        self.lock = lock
+        self.storage = storage
+    }
+
+    private static func lock(_ folder: String) throws(AgentFailure) -> FolderLock {
         do throws(FileFailure) {
-            try PrivateFolder.prepare(files.settings.stateDir)
-            lock = try FolderLock(files.settings.stateDir)
+            try PrivateFolder.prepare(folder)
+            return try FolderLock(folder)
         } catch {
             throw AgentFailure(error)
         }
+    }
+
+    private static func open(_ folder: String) throws(AgentFailure) -> BoardStorage {
         do throws(StoreError) {
-            storage = try BoardStorage(
-                folder: files.settings.stateDir, cryptography: Cryptographer())
+            return try BoardStorage(folder: folder, cryptography: Cryptographer())
         } catch {
             throw AgentFailure(error)
         }
