@@ -7,9 +7,11 @@ func rule(
     _ line: Int, app: String? = nil, _ className: String, _ allow: Set<GateOperation>,
     fields: [String: String]? = nil, maxBytes: Int64? = nil, rate: String? = nil
 ) throws -> Rule {
-    Rule(
+    let name = ClassName(className)
+    try #require(name != nil || className == "*")
+    return Rule(
         id: .policy(line: line), app: try app.map { try #require(AppName($0)) },
-        className: className == "*" ? nil : try #require(ClassName(className)), allow: allow,
+        className: name, allow: allow,
         fields: try fields?.mapValues { try FieldType($0) },
         maxBytes: maxBytes.map { ByteCount(bytes: $0) }, rate: try rate.map { try Rate($0) })
 }

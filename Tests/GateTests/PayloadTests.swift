@@ -1,4 +1,5 @@
 import Gate
+import Sessions
 import Testing
 
 /// `ok`, or `CODE FIELD` of the fault.

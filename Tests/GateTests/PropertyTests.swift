@@ -29,10 +29,10 @@ struct PropertyTests {
     private static func rule(
         _ id: RuleID, using random: inout SeededGenerator
     ) throws -> Rule {
-        let fields: [String: FieldType]? = try
+        let fields: [String: FieldType]? =
             switch Int.random(in: 0..<4, using: &random) {
-            case 0: ["v": FieldType("number")]
-            case 1: ["v": FieldType("any?"), "w": FieldType("integer?")]
+            case 0: ["v": try FieldType("number")]
+            case 1: ["v": try FieldType("any?"), "w": try FieldType("integer?")]
             default: nil
             }
         return Rule(
