@@ -1,6 +1,3 @@
-import Gate
-import Sessions
-
 /// One table of a document, read key by key; a variable of the environment wins over the file.
 ///
 /// A key that is absent reads as nil; one of another type than asked for is an error.
@@ -107,7 +104,8 @@ struct TOMLSection {
             return SettingsError(file: variable(key), message: sentence)
         }
         let line = document.lines[path + [key]]
-        let message = named ? "\(name(of: key)): \(sentence)" : sentence
+        let link = sentence.hasPrefix("is ") ? " " : ": "
+        let message = named ? name(of: key) + link + sentence : sentence
         return SettingsError(file: document.file, line: line, message: message)
     }
 
