@@ -16,9 +16,10 @@ struct AuthoritySettingsTests {
         let settings = try parse(Samples.authority)
         #expect(settings.name == "Home")
         #expect(settings.stateDir == "/var/lib/postern-authority")
-        #expect(settings.http == AuthoritySettings.HTTP(
-            listenHost: "127.0.0.1", listenPort: 8080, publicURL: "https://authority.example",
-            appID: "postern"))
+        #expect(settings.http.listenHost == "127.0.0.1")
+        #expect(settings.http.listenPort == 8080)
+        #expect(settings.http.publicURL == "https://authority.example")
+        #expect(settings.http.appID == "postern")
         #expect(settings.broker.mode == .embedded)
         #expect(settings.broker.listenHost == "127.0.0.1")
         #expect(settings.broker.listenPort == 1883)

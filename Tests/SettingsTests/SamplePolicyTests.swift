@@ -1,3 +1,4 @@
+import Gate
 import Glibc
 import Settings
 import Testing
@@ -14,7 +15,7 @@ struct SamplePolicyTests {
     }
 
     private static func read(_ path: String) -> String? {
-        let file = open(path, O_RDONLY)
+        let file = unsafe open(path, O_RDONLY)
         guard file >= 0 else { return nil }
         defer { close(file) }
         var bytes = [UInt8](repeating: 0, count: 65_536)
