@@ -8,6 +8,10 @@ extension TopicFilter {
     package func overlaps(_ other: TopicFilter) -> Bool {
         let left = levels
         let right = other.levels
+        // The parent of `/#` would be the empty topic, which is none.
+        if min(left.count, right.count) == 1, [description, other.description].contains("/#") {
+            return description == "#" || other.description == "#"
+        }
         for index in 0..<max(left.count, right.count) {
             guard index < left.count else { return right[index] == "#" }
             guard index < right.count else { return left[index] == "#" }
@@ -21,8 +25,9 @@ extension TopicFilter {
 
     /// Whether each topic that matches `other` matches this filter, too.
     package func covers(_ other: TopicFilter) -> Bool {
-        // Every topic has a first level, so these two are one set under two names.
-        if description == "+/#", other.description == "#" { return true }
+        // Every topic has a first level, and one that begins with a slash has a second.
+        if other.description == "#", description == "+/#" { return true }
+        if other.description == "/#", ["/+/#", "+/+/#"].contains(description) { return true }
         let left = levels
         let right = other.levels
         for index in 0..<max(left.count, right.count) {
