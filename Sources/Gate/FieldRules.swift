@@ -3,14 +3,18 @@ package struct FieldRules: Equatable, Sendable {
     struct Field: Equatable, Sendable {
         let name: String
         let type: FieldType
+        /// A name that no rule can open: the server's own, or one that a server cannot store.
+        let isClosed: Bool
     }
 
     /// In the order of their names, so that the same rules judge in the same order.
     let fields: [Field]
 
     package init(_ fields: [String: FieldType]) {
-        self.fields = fields.map { Field(name: $0.key, type: $0.value) }
-            .sorted { $0.name < $1.name }
+        self.fields = fields.map { name, type in
+            Field(name: name, type: type, isClosed: FieldType.nameFault(name) != nil)
+        }
+        .sorted { $0.name < $1.name }
     }
 
     /// What is wrong with `payload`, or nil. One pass over the bytes, no tree.

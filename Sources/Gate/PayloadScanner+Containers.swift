@@ -9,12 +9,12 @@ extension PayloadScanner {
         while hasMore {
             let key = try key()
             guard let index = rules.fields.firstIndex(where: { key.equals($0.name, in: bytes) })
-            else { throw unlisted(key) }
+            else { throw refusal(of: key, otherwise: .unknownField) }
             let field = rules.fields[index]
+            guard !field.isClosed else { throw refusal(of: key, otherwise: .badKey) }
             guard !isSeen[index] else { throw FieldFault(.duplicateKey, at: field.name) }
             isSeen[index] = true
             do throws(FieldFault) {
-                try checkKey(key)
                 isMissing[index] = try member(key, field.type, depth: depth) && isMissing[index]
             } catch {
                 throw error.within(field.name)
@@ -26,11 +26,13 @@ extension PayloadScanner {
         }
     }
 
-    /// A key that is not listed: named for what it is, if a server would obey it.
-    private func unlisted(_ key: ScannedString) -> FieldFault {
+    /// A key that may not stand here: named for what it is, if a server would obey it.
+    private func refusal(
+        of key: ScannedString, otherwise kind: FieldFault.Kind
+    ) -> FieldFault {
         do throws(FieldFault) {
             try checkKey(key)
-            return FieldFault(.unknownField, at: key.text(in: bytes))
+            return FieldFault(kind, at: key.text(in: bytes))
         } catch {
             return error.within(key.text(in: bytes))
         }
@@ -44,13 +46,14 @@ extension PayloadScanner {
         var hasMore = try hasFirst(end: UInt8(ascii: "}"))
         while hasMore {
             let key = try key()
-            for other in openKeys[start...] where other.equals(key, in: bytes) {
+            let opened = OpenKey(key, in: bytes)
+            guard !openKeys[start...].contains(opened) else {
                 throw FieldFault(.duplicateKey, at: key.text(in: bytes))
             }
             guard openKeys.count - start < Self.maxMembers else {
                 throw FieldFault(.tooManyMembers)
             }
-            openKeys.append(key)
+            openKeys.append(opened)
             do throws(FieldFault) {
                 try checkKey(key)
                 _ = try member(key, FieldType(.any), depth: depth)
@@ -66,7 +69,7 @@ extension PayloadScanner {
         for name in ["__op", "_method", "ACL"] where key.equals(name, in: bytes) {
             throw FieldFault(.serverKey(name))
         }
-        guard key.isPlainKey || key.equals("__type", in: bytes) else { throw FieldFault(.badKey) }
+        guard OpenKey(key, in: bytes).isStorable || key.equals("__type", in: bytes) else { throw FieldFault(.badKey) }
     }
 
     /// The value behind a key; true if it is a null that stands for no value.
@@ -90,7 +93,7 @@ extension PayloadScanner {
         {
             let start = position
             let name = try string()
-            if name.firstDecoded == UInt8(ascii: "_") {
+            if name.begins(with: UInt8(ascii: "_"), in: bytes) {
                 throw FieldFault(.protectedClass(name.text(in: bytes)))
             }
             position = start

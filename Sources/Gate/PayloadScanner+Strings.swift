@@ -4,39 +4,49 @@ extension PayloadScanner {
     mutating func string() throws(FieldFault) -> ScannedString {
         position += 1
         let start = position
-        var content = StringContent()
-        while position < bytes.count {
-            let byte = bytes[position]
-            switch byte {
+        var hasEscapes = false
+        var length = 0
+        while true {
+            let run = position
+            position = endOfPlainText(from: position)
+            length += position - run
+            guard position < bytes.count else { throw flaw(.unexpected) }
+            switch bytes[position] {
             case UInt8(ascii: "\""):
-                let end = position
                 position += 1
                 return ScannedString(
-                    start: start, end: end, hasEscapes: content.hasEscapes,
-                    decodedLength: content.length, firstDecoded: content.first,
-                    hash: content.hash, isPlainKey: content.isPlainKey)
+                    start: start, end: position - 1, hasEscapes: hasEscapes,
+                    decodedLength: length)
             case UInt8(ascii: "\\"):
-                content.hasEscapes = true
-                try escape(into: &content)
+                hasEscapes = true
+                length += try escape()
             case 0..<0x20: throw flaw(.badString)
-            case 0x20..<0x80:
-                content.add(byte)
-                position += 1
-            default: try multibyte(byte, into: &content)
+            case let first: length += try multibyte(first)
             }
         }
-        throw flaw(.unexpected)
     }
 
-    private mutating func escape(into content: inout StringContent) throws(FieldFault) {
+    /// Behind the ASCII that stands for itself.
+    private func endOfPlainText(from start: Int) -> Int {
+        let span = bytes.span
+        var index = start
+        while index < span.count {
+            let byte = span[index]
+            guard byte >= 0x20, byte < 0x80, byte != UInt8(ascii: "\""),
+                byte != UInt8(ascii: "\\")
+            else { break }
+            index += 1
+        }
+        return index
+    }
+
+    /// Returns how many bytes of UTF-8 the escape stands for.
+    private mutating func escape() throws(FieldFault) -> Int {
         let isUnicode = position + 1 < bytes.count && bytes[position + 1] == UInt8(ascii: "u")
         guard let scalar = JSONEscape.scalar(in: bytes, at: &position) else {
             throw flaw(position >= bytes.count ? .unexpected : isUnicode ? halfOrBad : .badString)
         }
-        // A scalar's bytes, without the array that `UTF8.encode` would not make either.
-        if let encoded = UTF8.encode(scalar) {
-            for byte in encoded { content.add(byte) }
-        }
+        return UTF8.width(scalar)
     }
 
     /// Whether the `\u` that failed here is half a pair or no number.
@@ -48,9 +58,9 @@ extension PayloadScanner {
     }
 
     /// A character of two to four bytes. Source: RFC 3629 §4.
-    private mutating func multibyte(
-        _ first: UInt8, into content: inout StringContent
-    ) throws(FieldFault) {
+    ///
+    /// Returns how many bytes it has.
+    private mutating func multibyte(_ first: UInt8) throws(FieldFault) -> Int {
         let (length, second): (Int, ClosedRange<UInt8>)
         switch first {
         case 0xC2...0xDF: (length, second) = (2, 0x80...0xBF)
@@ -68,30 +78,7 @@ extension PayloadScanner {
         for offset in 2..<4 where offset < length {
             guard bytes[position + offset] & 0xC0 == 0x80 else { throw flaw(.badUTF8) }
         }
-        for offset in 0..<length { content.add(bytes[position + offset]) }
         position += length
-    }
-}
-
-/// What is gathered of a string while it is scanned.
-private struct StringContent {
-    var hasEscapes = false
-    private(set) var length = 0
-    private(set) var first: UInt8?
-    private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    private var hasOddByte = false
-
-    @inline(__always)
-    mutating func add(_ byte: UInt8) {
-        if length == 0 { first = byte }
-        length += 1
-        hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
-        if byte == UInt8(ascii: "$") || byte == UInt8(ascii: ".") || byte < 0x20 {
-            hasOddByte = true
-        }
-    }
-
-    var isPlainKey: Bool {
-        (1...128).contains(length) && !hasOddByte && first != UInt8(ascii: "_")
+        return length
     }
 }

@@ -14,7 +14,7 @@ struct PayloadScanner {
     /// Whether fields that are not optional must be there.
     let requiresAll: Bool
     /// The keys of the open objects without field rules, innermost last.
-    var openKeys: [ScannedString] = []
+    var openKeys: [OpenKey] = []
 
     private init(_ bytes: [UInt8], requiresAll: Bool) {
         self.bytes = bytes

@@ -6,14 +6,6 @@ struct ScannedString {
     let hasEscapes: Bool
     /// In bytes of UTF-8.
     let decodedLength: Int
-    /// Nil: the string is empty.
-    let firstDecoded: UInt8?
-    /// Of the decoded bytes; tells most different strings apart (FNV-1a).
-    let hash: UInt64
-    /// Whether a receiver could store it as a key: not empty, at most 128 bytes, no `_` in
-    /// front, no `$`, no dot, no control character.
-    let isPlainKey: Bool
-
     /// Whether it is `text`, decoded, byte for byte.
     func equals(_ text: String, in bytes: [UInt8]) -> Bool {
         guard decodedLength == text.utf8.count else { return false }
@@ -27,10 +19,9 @@ struct ScannedString {
         return decoded(in: bytes).elementsEqual(text.utf8)
     }
 
-    /// Whether both are the same text, decoded.
-    func equals(_ other: ScannedString, in bytes: [UInt8]) -> Bool {
-        hash == other.hash && decodedLength == other.decodedLength
-            && decoded(in: bytes) == other.decoded(in: bytes)
+    /// Whether the decoded text begins with `byte`, an ASCII character.
+    func begins(with byte: UInt8, in bytes: [UInt8]) -> Bool {
+        hasEscapes ? decoded(in: bytes).first == byte : start < end && bytes[start] == byte
     }
 
     /// The decoded text, cut to 128 bytes at most, for people.
@@ -44,7 +35,7 @@ struct ScannedString {
     }
 
     /// The decoded bytes. The scanner has checked all escapes, so what cannot be is passed over.
-    private func decoded(in bytes: [UInt8]) -> [UInt8] {
+    func decoded(in bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(decodedLength)
         var index = start
