@@ -108,8 +108,9 @@ let package = Package(
         .tests("BoardTests", ["Board", "QRCode"]),
         .tests("AuthorityTests", ["AuthorityCore", "AuthorityStore", "AuthorityService", "Console",
                                   "Cryptography", "Gate", "Sessions", "Wire", "Settings"]),
-        .tests("ConsoleTests", ["Console", "AuthorityCore", "Sessions", "Wire", httpClient, logging]),
-        .tests("CommandsTests", ["Commands", "LinuxIO", "Wire", "Sessions"]),
+        .tests("ConsoleTests", ["Console", "Commands", "AuthorityCore", "BrokerClient", "LinuxIO",
+                                "Mosquitto", "Sessions", "Wire", httpClient, logging]),
+        .tests("CommandsTests", ["Commands", "Gate", "LinuxIO", "Wire", "Sessions"]),
         .tests("RepositoryTests", []),
     ]
 )

@@ -65,7 +65,7 @@ struct AuthorityClient: Sendable {
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw TransportFailure.sort(error)
+            throw TransportFailure.sort(error, at: url)
         }
     }
 

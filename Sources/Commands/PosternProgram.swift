@@ -23,6 +23,10 @@ package enum PosternProgram {
         var command: any ParsableCommand
         do {
             command = try PosternCommand.parseAsRoot(arguments)
+            if command is PosternCommand {
+                surroundings.note(PosternCommand.helpMessage(columns: surroundings.width))
+                return .usage
+            }
             guard command is any Verb else {
                 try command.run()
                 return .ok
