@@ -99,7 +99,10 @@ struct AuthorityClient: Sendable {
             throw .failed(layer: "HTTP", text: "the authority has another application id; "
                 + "log in again")
         }
-        guard let refusal = try? Refusal(json: json) else {
+        let refusal: Refusal
+        do throws(WireError) {
+            refusal = try Refusal(json: json)
+        } catch {
             throw .failed(layer: "HTTP", text: "status \(status)")
         }
         if status >= 500 {

@@ -18,7 +18,11 @@ struct BrokerAccess: Sendable {
     }
 
     private init(json: JSONObject) throws(WireError) {
-        uri = try json.parsed("uri") { try? BrokerURI($0) }
+        do throws(BrokerURI.ParseError) {
+            uri = try BrokerURI(try json.string("uri"))
+        } catch {
+            throw .mistyped("uri")
+        }
         clientID = try json.string("clientId")
         username = try json.string("username")
         password = try json.parsed("password") { SecretBytes(Array($0.utf8)) }

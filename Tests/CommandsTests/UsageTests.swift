@@ -15,7 +15,8 @@ struct UsageTests {
         let status = await PosternProgram.run(arguments, in: Surroundings(
             environment: environment, now: { Timestamp(milliseconds: 0) },
             zone: TimeZone(secondsFromGMT: 0) ?? .current, width: nil,
-            out: { out.add($0) }, note: { notes.add($0) }, input: { _ in [] }, secret: { _ in nil }))
+            out: { out.add($0) }, note: { notes.add($0) }, input: { _ in [] },
+            secret: { _ in nil }))
         return (status.rawValue, out.text, notes.text)
     }
 

@@ -46,7 +46,9 @@ struct RunningConsole: Sendable {
     ) async throws -> Reply {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
         request.method = method
-        if let application { request.headers.add(name: "X-Parse-Application-Id", value: application) }
+        if let application {
+            request.headers.add(name: "X-Parse-Application-Id", value: application)
+        }
         if let token { request.headers.add(name: "X-Parse-Session-Token", value: token) }
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let body { request.body = .bytes(ByteBuffer(string: body)) }

@@ -98,7 +98,9 @@ actor StubFrontend: AuthorityFrontend {
 
     func boards(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [Board] {
         try note("boards everyone \(everyone)")
-        guard let board = InstallationID(Self.iid), let key = KeyID("a2V5LWlkLTE") else { return [] }
+        guard let board = InstallationID(Self.iid), let key = KeyID("a2V5LWlkLTE") else {
+            return []
+        }
         return [
             Board(
                 installation: board, name: "greenhouse", owner: try user(), deviceKey: key,
@@ -137,7 +139,9 @@ actor StubFrontend: AuthorityFrontend {
             isAdministrator: user.isAdministrator, mayClaim: user.mayClaim, createdAt: time(5))
     }
 
-    func audit(_ query: AuditQuery, by caller: Caller) async throws(AuthorityError) -> [AuditEntry] {
+    func audit(
+        _ query: AuditQuery, by caller: Caller
+    ) async throws(AuthorityError) -> [AuditEntry] {
         try note("audit \(query.limit) \(query.board?.description ?? "all")")
         return [
             AuditEntry(

@@ -18,7 +18,8 @@ struct TransportTests {
     }
 
     @Test("answers another method with 405 and the ones it has", arguments: [
-        (HTTPMethod.GET, "/parse/login", "POST"), (.PUT, "/parse/sessions/sEsS000002", "GET, DELETE"),
+        (HTTPMethod.GET, "/parse/login", "POST"),
+        (.PUT, "/parse/sessions/sEsS000002", "GET, DELETE"),
         (.DELETE, "/parse/users", "GET, POST"), (.POST, "/postern/v1/info", "GET"),
         (.OPTIONS, "/postern/v1/boards", "GET"), (.PATCH, "/claim", "GET"),
     ])
