@@ -1,0 +1,31 @@
+package import Sessions
+
+/// A write that passed the gate: what is made durable, and then forwarded.
+package struct AcceptedWrite: Equatable, Sendable {
+    /// Rises with each write that this installation accepts.
+    package let sequence: Int64
+    /// The session that accepted it, and that session's user.
+    package let session: ObjectID
+    package let user: ObjectID
+    package let acceptedAt: Timestamp
+    package let app: AppName
+    package let className: ClassName
+    /// Where it goes upstream.
+    package let topic: String
+    /// The app's payload, byte for byte.
+    package let payload: [UInt8]
+
+    package init(
+        sequence: Int64, session: ObjectID, user: ObjectID, acceptedAt: Timestamp, app: AppName,
+        className: ClassName, topic: String, payload: [UInt8]
+    ) {
+        self.sequence = sequence
+        self.session = session
+        self.user = user
+        self.acceptedAt = acceptedAt
+        self.app = app
+        self.className = className
+        self.topic = topic
+        self.payload = payload
+    }
+}
