@@ -18,8 +18,9 @@ struct BrokerAccess: Sendable {
     }
 
     private init(json: JSONObject) throws(WireError) {
+        let address = try json.string("uri")
         do throws(BrokerURI.ParseError) {
-            uri = try BrokerURI(try json.string("uri"))
+            uri = try BrokerURI(address)
         } catch {
             throw .mistyped("uri")
         }

@@ -52,6 +52,17 @@ struct WatchCommand: Verb {
             throw error
         }
         await broker.close()
+        try judge(broker)
+    }
+
+    /// What was missing although all went well.
+    private func judge(_ broker: BrokerClient) throws(CommandFailure) {
+        if broker.droppedMessages > 0 {
+            throw .degraded("\(broker.droppedMessages) messages came faster than they were shown")
+        }
+        if broker.ack.version == .v311 {
+            throw .degraded("the broker speaks only MQTT 3.1.1, so app, sid and seq are missing")
+        }
     }
 
     /// With `--board`, that board's data alone, and none if it is another's.

@@ -154,6 +154,23 @@ struct CommandLineTests {
         }
     }
 
+    @Test("tells which layer lost it on the way", arguments: [
+        ("http://127.0.0.1:9", "! postern: TCP: http://127.0.0.1:9: Connection refused"),
+        ("https://127.0.0.1:PORT", "! postern: TLS: no trust in https://127.0.0.1:PORT"),
+        ("https://nowhere.invalid", "! postern: name lookup: nowhere.invalid has no address"),
+    ])
+    func layers(url: String, words: String) async throws {
+        try await Person.with { person in
+            let fill = { (text: String) in
+                text.replacingOccurrences(of: "PORT", with: "\(person.console.port)")
+            }
+            let line = "--authority \(fill(url)) login --username alice --password-file -"
+            let seen = await person.types(line, input: "correct")
+            #expect(seen.hasPrefix(fill(words)), "\(seen)")
+            #expect(seen.hasSuffix("[5]"))
+        }
+    }
+
     @Test("sends a token to the authority that gave it, and to no other")
     func otherAuthority() async throws {
         try await Person.loggedIn { person in

@@ -3,6 +3,7 @@ import Console
 import Logging
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Sessions
 import Testing
 import Wire
@@ -35,6 +36,28 @@ struct RunningConsole: Sendable {
             let port = try #require(await iterator.next())
             try await body(RunningConsole(frontend: frontend, port: port))
             group.cancelAll()
+        }
+    }
+
+    /// Sends bytes as they are and reads until the console closes, for a minute at most.
+    func raw(_ bytes: [UInt8]) async throws -> String {
+        let client = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
+                        wrappingChannelSynchronously: channel)
+                }
+            }
+        let timer = Task {
+            try await Task.sleep(for: .seconds(60))
+            try await client.channel.close()
+        }
+        defer { timer.cancel() }
+        return try await client.executeThenClose { inbound, outbound in
+            try await outbound.write(ByteBuffer(bytes: bytes))
+            var answer = ByteBuffer()
+            for try await part in inbound { answer.writeImmutableBuffer(part) }
+            return String(buffer: answer)
         }
     }
 

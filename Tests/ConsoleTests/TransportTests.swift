@@ -55,6 +55,34 @@ struct TransportTests {
         }
     }
 
+    @Test("answers what is hardly HTTP, and lives on", arguments: [
+        ("GET /postern/v1/audit?limit=%ff HTTP/1.1\r\n", "400"),
+        ("GET /postern/v1/audit?limit=% HTTP/1.1\r\n", "400"),
+        ("GET /postern/v1/audit?limit HTTP/1.1\r\n", "400"),
+        ("GET /postern/v1/audit?=&&=&?%=# HTTP/1.1\r\n", "200"),
+        ("GET /parse/sessions/%00 HTTP/1.1\r\n", "404"),
+        ("GET /parse/sessions/%ff%fe HTTP/1.1\r\n", "404"),
+        ("GET //// HTTP/1.1\r\n", "404"),
+        ("GET * HTTP/1.1\r\n", "404"),
+        ("GET http://elsewhere/postern/v1/info HTTP/1.1\r\n", "200"),
+        ("BREW /claim HTTP/1.1\r\n", "40"),
+        ("GET /claim HTTP/9.9\r\n", "400"),
+        ("GET\r\n", "400"),
+        ("POST /parse/users HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n", "400"),
+        ("POST /parse/users HTTP/1.1\r\nContent-Length: -1\r\n", "400"),
+        ("GET /claim HTTP/1.1\r\n" + String(repeating: "a: b\r\n", count: 100), "400"),
+    ])
+    func oddities(head: String, status: String) async throws {
+        try await RunningConsole.with { console in
+            let request = head + "Host: x\r\nConnection: close\r\n"
+                + "X-Parse-Application-Id: postern\r\n"
+                + "X-Parse-Session-Token: \(StubFrontend.token)\r\n\r\n"
+            let answer = try await console.raw(Array(request.utf8))
+            #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer.prefix(40))")
+            #expect(try await console.send(.GET, "/parse/health").status == 200)
+        }
+    }
+
     @Test("lets nothing be kept, guessed or told of the server", arguments: [
         "/postern/v1/info", "/parse/users/me", "/claim", "/nowhere", "/parse/login",
     ])
