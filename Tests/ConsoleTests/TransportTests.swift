@@ -68,7 +68,8 @@ struct TransportTests {
         ("BREW /claim HTTP/1.1\r\n", "40"),
         ("GET /claim HTTP/9.9\r\n", "400"),
         ("GET\r\n", "400"),
-        ("POST /parse/users HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n", "400"),
+        ("POST /parse/users HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+         "400"),
         ("POST /parse/users HTTP/1.1\r\nContent-Length: -1\r\n", "400"),
         ("GET /claim HTTP/1.1\r\n" + String(repeating: "a: b\r\n", count: 100), "400"),
     ])
