@@ -55,6 +55,7 @@ class AuthorityPlayer:
         self.offline = 86400
         self.requests: list[Request] = []
         self.unopened: list[bytes] = []
+        self.malformed: list[tuple[dict, str]] = []
         self.thefts: list[str] = []
         self.boards: dict[str, Installation] = {}
         self._scripts: dict[str, list] = {}
@@ -84,7 +85,7 @@ class AuthorityPlayer:
         claim = ClaimURL.parse(url)
         user = {"objectId": f"user-{username}", "username": username}
         old = self.boards.get(claim.iid)
-        if old is None or old.login is None:
+        if old is None or not old.is_let_in:
             self.door.admit(claim)
         board = Installation(claim, user, scope) if old is None else old
         board.claim, board.user, board.scope = claim, user, scope
@@ -113,12 +114,12 @@ class AuthorityPlayer:
         }
         if board.scope is not None:
             members["scope"] = board.scope
-        if board.login is None:
+        if not board.is_let_in:
             board.broker_password = board.broker_password or self.door.new_password()
             members["broker"] = {"username": board.iid, "password": board.broker_password}
         members |= changes
-        present = {k: v for k, v in members.items() if v is not None}
-        message = messages.new("provision", **present)
+        message = messages.new("provision") | members
+        message = {k: v for k, v in message.items() if v is not None}
         board.provision, board.offered = message, login
         return message
 
@@ -156,7 +157,7 @@ class AuthorityPlayer:
         self.send(board, self.seal(board, message))
         return message
 
-    def seal(self, board: Installation, message: dict) -> bytes:
+    def seal(self, board: Installation, message: dict | bytes) -> bytes:
         topic = topics.inbox(board.iid)
         return sealed.seal_auth(message, topic, board.claim.device_key, self.seal_key)
 
@@ -212,6 +213,7 @@ class AuthorityPlayer:
             self._take(board, Request(board.iid, message.payload, body))
 
     def _take(self, board: Installation, request: Request) -> None:
+        self._judge(request.body)
         waiting = self._scripts.get(request.body.get("type"), [])
         answer = waiting.pop(0) if waiting else None
         if answer != IGNORE:
@@ -219,6 +221,13 @@ class AuthorityPlayer:
             if payload is not None and answer != DROP:
                 self.send(board, payload)
         self.requests.append(request)
+
+    def _judge(self, body: dict) -> None:
+        """Puts down what a board says that the contract does not have."""
+        try:
+            messages.check_for_authority(body)
+        except ContractError as error:
+            self.malformed.append((body, error.text))
 
     def _payload_for(self, board: Installation, request: Request, answer) -> bytes | None:
         """The sealed reply: the kept one for a known id, before any other check."""
@@ -257,10 +266,11 @@ class AuthorityPlayer:
 
     def _accept(self, board: Installation) -> None:
         """The offered login lives from here; the retained provisioning is cleared."""
-        board.login, board.offered, board.revoked = board.offered, None, None
         self.send(board, b"", retain=True)
-        if board.broker_password is not None:
+        if board.broker_password is not None and not board.has_new_password:
             self.door.access.set_password(board.iid, board.broker_password)
+            board.has_new_password = True
+        board.login, board.offered, board.revoked = board.offered, None, None
 
     def _ended(self, board: Installation, body: dict) -> None:
         if body["re"] != board.revocation_id:
@@ -268,6 +278,7 @@ class AuthorityPlayer:
         self.send(board, b"", retain=True)
         if board.revoked is not None:
             self.door.access.remove(board.iid)
+            board.forget_login()
 
     def _login_for(self, board: Installation, token: str) -> Login:
         """The session of this very installation that the token is for, or 209."""

@@ -45,11 +45,20 @@ class Installation:
     revocation_id: str | None = None
     last_seq: int = 0
     broker_password: str | None = field(default=None, repr=False)
+    has_new_password: bool = False
     replies: dict[str, tuple[float, bytes]] = field(default_factory=dict)
 
     @property
     def iid(self) -> str:
         return self.claim.iid
+
+    @property
+    def is_let_in(self) -> bool:
+        """Whether the broker knows this board by a login that it may keep."""
+        return self.login is not None and self.revoked is None
+
+    def forget_login(self) -> None:
+        self.login, self.broker_password, self.has_new_password = None, None, False
 
     def next_seq(self) -> int:
         self.last_seq = max(self.last_seq + 1, int(time.time() * 1000))

@@ -26,9 +26,10 @@ def programs() -> Path:
 def pytest_runtest_makereport(item, call):
     """Shows the programs' own logs beside a failure."""
     report = (yield).get_result()
-    bench = item.funcargs.get("bench") if hasattr(item, "funcargs") else None
-    if report.failed and bench is not None:
-        for title, text in bench.logs():
+    if not report.failed:
+        return
+    for bench in getattr(item, "funcargs", {}).values():
+        for title, text in bench.logs() if hasattr(bench, "logs") else ():
             report.sections.append((title, text[-6000:]))
 
 
