@@ -52,6 +52,7 @@ class BoardPlayer:
         self.evidence = evidence
         self.claim_secret: bytes | None = None
         self.claim_url = self.pair()
+        self._derived = ""
         self.held: Held | None = None
         self.ended: str | None = None
         self.accepts = True
@@ -61,13 +62,12 @@ class BoardPlayer:
         self.unopened: list[bytes] = []
         self.link: link.Link | None = None
         self.clock_offset = 0
-        self._derived = derivation.broker_password(self.claim_secret, self.iid)
         self._new_password_worked = False
         self._highest_seq = 0
         self._unheard_acceptance: dict | None = None
         self._lock = threading.RLock()
         self._seq = 0
-        evidence.add_secret("a derived broker password", self._derived)
+        self.renew_derived_password()
 
     # Pairing and the broker.
 
@@ -76,6 +76,12 @@ class BoardPlayer:
         self.claim_secret = secrets.token_bytes(32)
         self.evidence.add_secret("a claim secret", self.claim_secret)
         return str(ClaimURL(self.iid, self.key.public, self.claim_secret, self.name))
+
+    def renew_derived_password(self) -> None:
+        """From here the password of the present claim secret is the one to begin with."""
+        self._derived = derivation.broker_password(self.claim_secret, self.iid)
+        self.broker_password, self._new_password_worked = None, False
+        self.evidence.add_secret("a derived broker password", self._derived)
 
     def login(self, password: str | None = None) -> link.Login:
         return link.Login(self.port, f"postern-{self.iid}", self.iid, password or self._derived)
