@@ -53,6 +53,7 @@ class AuthorityPlayer:
         self.door = Door(access, evidence)
         self.heartbeat = 180
         self.offline = 86400
+        self.is_deaf = False
         self.requests: list[Request] = []
         self.unopened: list[bytes] = []
         self.malformed: list[tuple[dict, str]] = []
@@ -216,7 +217,7 @@ class AuthorityPlayer:
         self._judge(request.body)
         waiting = self._scripts.get(request.body.get("type"), [])
         answer = waiting.pop(0) if waiting else None
-        if answer != IGNORE:
+        if answer != IGNORE and not self.is_deaf:
             payload = self._payload_for(board, request, answer)
             if payload is not None and answer != DROP:
                 self.send(board, payload)

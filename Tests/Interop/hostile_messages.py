@@ -93,7 +93,7 @@ def _psk_reused(authority: AuthorityPlayer, board: Installation) -> bytes:
     return authority.seal_provision(board, offer(authority, board))
 
 
-def offer(authority: AuthorityPlayer, board: Installation, **changes) -> dict:
+def offer(authority: AuthorityPlayer, board: Installation, /, **changes) -> dict:
     """A provisioning that the authority does not remember having made."""
     provision, offered = board.provision, board.offered
     message = authority.new_provision(board, **changes)

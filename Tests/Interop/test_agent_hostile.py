@@ -24,6 +24,7 @@ class Shared:
             self.close()
             self._bench = self._make()
             self._board = self._bench.live()
+            self._bench.barrier(self._board)
         return self._bench, self._board
 
     def _is_sound(self) -> bool:
