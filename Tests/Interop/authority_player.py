@@ -35,11 +35,11 @@ class Request:
 
     @property
     def type(self) -> str:
-        return self.body["type"]
+        return str(self.body.get("type"))
 
     @property
     def id(self) -> str:
-        return self.body["id"]
+        return str(self.body.get("id"))
 
 
 class AuthorityPlayer:
@@ -215,13 +215,18 @@ class AuthorityPlayer:
 
     def _take(self, board: Installation, request: Request) -> None:
         self._judge(request.body)
-        waiting = self._scripts.get(request.body.get("type"), [])
-        answer = waiting.pop(0) if waiting else None
+        answer = self._scripted(board, request)
         if answer != IGNORE and not self.is_deaf:
             payload = self._payload_for(board, request, answer)
             if payload is not None and answer != DROP:
                 self.send(board, payload)
         self.requests.append(request)
+
+    def _scripted(self, board: Installation, request: Request):
+        """The next scripted answer; a redelivery uses none up, for it gets the kept reply."""
+        waiting = self._scripts.get(str(request.body.get("type")), [])
+        is_known = board.reply_to(str(request.body.get("id"))) is not None
+        return waiting.pop(0) if waiting and not is_known else None
 
     def _judge(self, body: dict) -> None:
         """Puts down what a board says that the contract does not have."""
