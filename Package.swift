@@ -108,6 +108,7 @@ let package = Package(
         .tests("BoardStoreTests", ["BoardStore", "Cryptography", "LinuxIO", "Gate", "Sessions"]),
         .tests("BoardTests", ["Board", "QRCode"]),
         .tests("AuthorityTests", ["AuthorityCore", "AuthorityStore", "AuthorityService", "Console",
+                                  "BrokerClient", "LinuxIO", "Mosquitto",
                                   "Cryptography", "Gate", "Sessions", "Wire", "Settings"]),
         .tests("ConsoleTests", ["Console", "Commands", "AuthorityCore", "BrokerClient", "LinuxIO",
                                 "Mosquitto", "Sessions", "Wire", httpClient, logging]),
