@@ -1,0 +1,121 @@
+import Sessions
+import Wire
+
+extension BoardRequest {
+    /// The board has stored its provisioning. Heard again, it changes nothing.
+    func provisionAccepted(
+        _ re: MessageID, _ session: ObjectID
+    ) throws(AuthorityError) {
+        guard let claim = try transaction.claim(re), claim.installation == sender.board,
+            claim.session == session, let record = try transaction.session(session),
+            record.state == .pending, owns(record)
+        else { return }
+        guard var accepted = try authority.accept(record, by: sender, transaction, at: now) else {
+            return
+        }
+        accepted.lastSeen = now
+        try transaction.save(accepted, at: now)
+    }
+
+    /// The board will not have it. Its claim secret lives, so it may be claimed again.
+    func provisionRejected(_ re: MessageID, _ error: Refusal) throws(AuthorityError) {
+        guard var claim = try transaction.claim(re), claim.installation == sender.board,
+            claim.state == .sent, claim.deviceKey == sender.key
+        else { return }
+        claim.reason = error
+        try authority.close(
+            claim, as: .rejected, detail: "\(error.code)", actor: "board", transaction, at: now)
+    }
+
+    /// The board has taken leave of a session that was revoked.
+    func sessionEnded(_ session: ObjectID) throws(AuthorityError) {
+        guard var record = try transaction.session(session), owns(record),
+            record.state == .ended, record.farewell != nil
+        else { return }
+        record.farewell = nil
+        try transaction.save(record, at: now)
+        try authority.audit(
+            "session.farewell", "board", sender.board, session, "the board took leave",
+            transaction, at: now)
+        try authority.settleBroker(sender.board, transaction, at: now)
+    }
+}
+
+extension Authority {
+    /// Makes a pending session the one that lives on its board; the one before it ends here.
+    /// Nil if its provisioning is no longer open.
+    func accept(
+        _ pending: SessionRecord, by sender: Sender, _ transaction: any AuthorityTransaction,
+        at now: Timestamp
+    ) throws(AuthorityError) -> SessionRecord? {
+        guard var claim = try transaction.openClaim(on: sender.board),
+            claim.session == pending.id, claim.deviceKey == sender.key,
+            pending.isLive(at: now, under: rules.lifetimes)
+        else { return nil }
+        if let old = try transaction.activeSession(on: sender.board) {
+            try end(
+                old, reason: "replaced", actor: "board", farewell: nil, transaction, at: now)
+        }
+        try forgetFarewells(on: sender.board, transaction, at: now)
+        let password = claim.brokerPassword
+        claim.state = .accepted
+        claim.payload = nil
+        claim.brokerPassword = nil
+        try transaction.update(claim)
+        var record = pending
+        record.state = .active
+        try transaction.save(record, at: now)
+        try takeOver(claim, transaction, at: now)
+        if let password { try transaction.setBrokerPassword(password, of: sender.board) }
+        try audit(
+            "claim.accepted", "board", sender.board, record.id, "", transaction, at: now)
+        try settleBroker(
+            sender.board, newPassword: password != nil, transaction, at: now)
+        return record
+    }
+
+    /// The board belongs to its claimant from now on.
+    private func takeOver(
+        _ claim: ClaimRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) {
+        let old = try transaction.board(claim.installation)
+        try transaction.save(BoardRecord(
+            installation: claim.installation, name: claim.boardName, deviceKey: claim.deviceKey,
+            owner: claim.claimant, released: false, lastSeen: now))
+        for user in Set([claim.claimant, old?.owner].compactMap { $0 }) {
+            try settlePeople(of: user, transaction)
+        }
+    }
+
+    /// What earlier sessions of a board still had to say is void with a new one in place.
+    private func forgetFarewells(
+        on board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) {
+        while var departing = try transaction.departing(on: board) {
+            departing.farewell = nil
+            try transaction.save(departing, at: now)
+        }
+    }
+
+    /// Ends a provisioning that was not accepted, and the session that it carried.
+    func close(
+        _ found: ClaimRecord, as state: Claim.State, detail: String, actor: String,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) {
+        var claim = found
+        claim.state = state
+        claim.payload = nil
+        claim.brokerPassword = nil
+        try transaction.update(claim)
+        if var record = try transaction.session(claim.session), record.state == .pending {
+            record.state = .ended
+            record.endReason = "claim \(state.rawValue)"
+            try transaction.save(record, at: now)
+            try invalidateFamily(of: record, transaction)
+        }
+        try audit(
+            "claim.\(state.rawValue)", actor, claim.installation, claim.session, detail,
+            transaction, at: now)
+        try settleBroker(claim.installation, transaction, at: now)
+    }
+}

@@ -1,0 +1,21 @@
+import Sessions
+import Wire
+
+extension Authority {
+    /// A signed token for a restricted session, never outliving it.
+    func accessToken(
+        for record: SessionRecord, at now: Timestamp
+    ) throws(AuthorityError) -> AccessToken {
+        guard let board = record.session.installationID, let key = record.deviceKey else {
+            throw .failed(layer: "store", text: "a board's session without board or key")
+        }
+        let end = min(
+            now + min(rules.lifetimes.access, .seconds(3600)),
+            record.session.expiresAt ?? record.absoluteLimit)
+        let claims = AccessTokenClaims(
+            issuer: info.publicURL, subject: record.session.user, issuedAt: now, expiresAt: end,
+            tokenID: "\(try newMessageID())", session: record.id, installation: board,
+            scope: try record.scope?.document(), deviceKey: try keyID(of: key))
+        return try cryptography.sign(claims, with: keys.signing)
+    }
+}

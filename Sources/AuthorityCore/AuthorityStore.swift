@@ -1,0 +1,176 @@
+package import Sessions
+package import Wire
+
+/// Where everything stands that correctness needs: nothing of it lives in a process.
+///
+/// Each `transact` is one write transaction, serialized with all others that touch the same
+/// rows. It is kept when `body` returns, durably, and undone when it throws: a request that
+/// failed has consumed nothing.
+package protocol AuthorityStore: Sendable {
+    func transact<R: Sendable>(
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R
+
+    /// One consistent view, without writing.
+    func read<R: Sendable>(
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R
+}
+
+/// The facts and records of one transaction. It is of no use outside the closure it came to.
+package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, ClaimTable,
+    ReplyTable, ChoreTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable {}
+
+package protocol UserTable {
+    func user(_ id: ObjectID) throws(AuthorityError) -> UserRecord?
+    /// Upper and lower case are one name.
+    func user(named name: String) throws(AuthorityError) -> UserRecord?
+    func users() throws(AuthorityError) -> [UserRecord]
+    /// False if the name is taken.
+    func insert(_ user: UserRecord) throws(AuthorityError) -> Bool
+    func setPasswordHash(_ hash: String, of user: ObjectID) throws(AuthorityError)
+}
+
+package protocol SessionTable {
+    func session(_ id: ObjectID) throws(AuthorityError) -> SessionRecord?
+    func session(tokenHash: [UInt8]) throws(AuthorityError) -> SessionRecord?
+    /// The session that lives on a board.
+    func activeSession(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
+    /// The newest session of a board that is over and not yet taken leave of.
+    func departing(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
+    /// Pending and active ones, and those that ended after `since`; the newest first.
+    func sessions(
+        of user: ObjectID?, endedSince since: Timestamp
+    ) throws(AuthorityError) -> [SessionRecord]
+    /// Pending and active sessions of which a limit has passed; at most `limit`.
+    func expiredSessions(
+        at now: Timestamp, idleSince: Timestamp?, limit: Int
+    ) throws(AuthorityError) -> [SessionRecord]
+    /// Ended sessions whose farewell is over; at most `limit`.
+    func overdueFarewells(
+        at now: Timestamp, limit: Int
+    ) throws(AuthorityError) -> [SessionRecord]
+    /// Inserts or replaces.
+    func save(_ session: SessionRecord, at now: Timestamp) throws(AuthorityError)
+
+    func family(_ id: RefreshFamilyID) throws(AuthorityError) -> RefreshFamily?
+    func save(_ family: RefreshFamily) throws(AuthorityError)
+}
+
+package protocol BoardTable {
+    func board(_ id: InstallationID) throws(AuthorityError) -> BoardRecord?
+    func boards(of owner: ObjectID?) throws(AuthorityError) -> [BoardRecord]
+    func save(_ board: BoardRecord) throws(AuthorityError)
+    /// The last status that the broker had of a board, known or about to be.
+    func status(of board: InstallationID) throws(AuthorityError) -> BoardStatus?
+    func setStatus(
+        _ status: BoardStatus, of board: InstallationID
+    ) throws(AuthorityError)
+
+    /// The password that the board's client at the broker has, if it has a client.
+    func brokerPassword(of board: InstallationID) throws(AuthorityError) -> SecretBytes?
+    /// Nil forgets it.
+    func setBrokerPassword(
+        _ password: SecretBytes?, of board: InstallationID
+    ) throws(AuthorityError)
+    /// Every board with a client at the broker.
+    func boardsWithLogin() throws(AuthorityError) -> [InstallationID]
+
+    /// Counts up and returns max(last + 1, milliseconds since the epoch), for each seal key
+    /// and board.
+    func nextSequence(
+        sealKey: KeyID, board: InstallationID, at now: Timestamp
+    ) throws(AuthorityError) -> Int64
+}
+
+package protocol ClaimTable {
+    func claim(_ id: MessageID) throws(AuthorityError) -> ClaimRecord?
+    func openClaim(on board: InstallationID) throws(AuthorityError) -> ClaimRecord?
+    /// False if another is open on that board: of two at once one wins.
+    func insert(_ claim: ClaimRecord) throws(AuthorityError) -> Bool
+    func update(_ claim: ClaimRecord) throws(AuthorityError)
+    /// Whether a claim with this secret was accepted.
+    func isUsed(secretHash: [UInt8]) throws(AuthorityError) -> Bool
+    /// Every board whose inbox should hold a retained message.
+    func boardsWithRetained() throws(AuthorityError) -> [InstallationID]
+    /// Open claims that expired before `time`; at most `limit`.
+    func openClaims(
+        expiredBefore time: Timestamp, limit: Int
+    ) throws(AuthorityError) -> [ClaimRecord]
+}
+
+package protocol ReplyTable {
+    func reply(
+        to request: MessageID, of board: InstallationID
+    ) throws(AuthorityError) -> [UInt8]?
+    func save(_ reply: ReplyRecord) throws(AuthorityError)
+    /// Lets a reply that was kept without end expire at `time`.
+    func expireReply(
+        to request: MessageID, of board: InstallationID, at time: Timestamp
+    ) throws(AuthorityError)
+    func deleteReplies(expiredBefore time: Timestamp) throws(AuthorityError)
+}
+
+package protocol ChoreTable {
+    func add(_ chore: Chore) throws(AuthorityError)
+    func chores(in line: String) throws(AuthorityError) -> [NumberedChore]
+    func removeChore(_ number: Int64) throws(AuthorityError)
+    func linesWithChores() throws(AuthorityError) -> [String]
+}
+
+package protocol PersonLoginTable {
+    func personLogin(_ session: ObjectID) throws(AuthorityError) -> PersonLogin?
+    func personLogins(of user: ObjectID?) throws(AuthorityError) -> [PersonLogin]
+    func save(_ login: PersonLogin) throws(AuthorityError)
+    func deletePersonLogin(_ session: ObjectID) throws(AuthorityError)
+}
+
+package protocol AuditTable {
+    func append(_ entry: AuditEntry) throws(AuthorityError)
+    /// The newest first.
+    func entries(_ query: AuditQuery) throws(AuthorityError) -> [AuditEntry]
+}
+
+package protocol AttemptTable {
+    /// Failures counted under `key` in the window that `now` lies in.
+    func failures(_ key: String, since: Timestamp) throws(AuthorityError) -> Int
+    func countFailure(_ key: String, at now: Timestamp) throws(AuthorityError)
+    func clearFailures(_ key: String) throws(AuthorityError)
+    func deleteFailures(before time: Timestamp) throws(AuthorityError)
+}
+
+/// A key of the authority; the private half is kept wrapped.
+package struct KeyRecord: Sendable {
+    package enum Kind: String, Sendable {
+        case seal
+        case signing
+        case tokenHash = "token-hash"
+        case refresh
+        /// Not a key but the authority's own password at its broker.
+        case brokerPassword = "broker-password"
+    }
+
+    package let kind: Kind
+    package let name: String
+    /// Empty for a secret without a public half.
+    package let publicKey: [UInt8]
+    package let privateKey: SecretBytes
+    package let createdAt: Timestamp
+
+    package init(
+        kind: Kind, name: String, publicKey: [UInt8], privateKey: SecretBytes,
+        createdAt: Timestamp
+    ) {
+        self.kind = kind
+        self.name = name
+        self.publicKey = publicKey
+        self.privateKey = privateKey
+        self.createdAt = createdAt
+    }
+}
+
+package protocol KeyTable {
+    /// The newest of each kind first.
+    func keys() throws(AuthorityError) -> [KeyRecord]
+    func insert(_ key: KeyRecord) throws(AuthorityError)
+}

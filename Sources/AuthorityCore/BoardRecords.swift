@@ -1,0 +1,109 @@
+package import Sessions
+
+/// An installation that has accepted a provisioning at least once.
+package struct BoardRecord: Sendable {
+    package let installation: InstallationID
+    package var name: String
+    /// The raw X25519 key that its messages are opened with, 32 bytes.
+    package var deviceKey: [UInt8]
+    package var owner: ObjectID
+    /// Its owner let go of it: any key and any person may claim it.
+    package var released: Bool
+    package var lastSeen: Timestamp?
+
+    package init(
+        installation: InstallationID, name: String, deviceKey: [UInt8], owner: ObjectID,
+        released: Bool, lastSeen: Timestamp?
+    ) {
+        self.installation = installation
+        self.name = name
+        self.deviceKey = deviceKey
+        self.owner = owner
+        self.released = released
+        self.lastSeen = lastSeen
+    }
+}
+
+/// One provisioning under way or over. Of each board at most one is open.
+package struct ClaimRecord: Sendable {
+    /// The `id` of the provisioning message.
+    package let id: MessageID
+    package let installation: InstallationID
+    package let session: ObjectID
+    package let claimant: ObjectID
+    package var state: Claim.State
+    package let createdAt: Timestamp
+    package let expiresAt: Timestamp
+    /// HMAC of the claim secret, so that a used one is known again.
+    package let secretHash: [UInt8]
+    package let boardName: String
+    package let deviceKey: [UInt8]
+    /// The sealed provisioning; nil once it is not to be published any more.
+    package var payload: [UInt8]?
+    /// Takes the place of the derived broker password on acceptance.
+    package var brokerPassword: SecretBytes?
+    package var reason: Refusal?
+
+    package init(
+        id: MessageID, installation: InstallationID, session: ObjectID, claimant: ObjectID,
+        state: Claim.State, createdAt: Timestamp, expiresAt: Timestamp, secretHash: [UInt8],
+        boardName: String, deviceKey: [UInt8], payload: [UInt8]?,
+        brokerPassword: SecretBytes?, reason: Refusal? = nil
+    ) {
+        self.id = id
+        self.installation = installation
+        self.session = session
+        self.claimant = claimant
+        self.state = state
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.secretHash = secretHash
+        self.boardName = boardName
+        self.deviceKey = deviceKey
+        self.payload = payload
+        self.brokerPassword = brokerPassword
+        self.reason = reason
+    }
+
+    /// How it stands at `now`; an open one whose time has passed is expired.
+    package func view(at now: Timestamp) -> Claim {
+        Claim(
+            id: id, board: installation, session: session,
+            state: state == .sent && expiresAt <= now ? .expired : state,
+            expiresAt: expiresAt, reason: reason)
+    }
+}
+
+/// The sealed answer to one request, kept so that a redelivery is answered alike.
+package struct ReplyRecord: Sendable {
+    package let installation: InstallationID
+    package let request: MessageID
+    package let payload: [UInt8]
+    /// Nil: until the successor that it carries is used.
+    package let expiresAt: Timestamp?
+
+    package init(
+        installation: InstallationID, request: MessageID, payload: [UInt8],
+        expiresAt: Timestamp?
+    ) {
+        self.installation = installation
+        self.request = request
+        self.payload = payload
+        self.expiresAt = expiresAt
+    }
+}
+
+/// A login of a person's program to the boards' broker; it lives as long as the session.
+package struct PersonLogin: Sendable {
+    package let session: ObjectID
+    package let user: ObjectID
+    package let password: SecretBytes
+
+    package init(session: ObjectID, user: ObjectID, password: SecretBytes) {
+        self.session = session
+        self.user = user
+        self.password = password
+    }
+
+    package var username: String { "person-\(session)" }
+}

@@ -1,0 +1,182 @@
+import Sessions
+import Wire
+
+/// One request of a board within one transaction, its reply not known before.
+struct BoardRequest {
+    let authority: Authority
+    let transaction: any AuthorityTransaction
+    let sender: Sender
+    let message: BoardMessage
+    let now: Timestamp
+
+    func answer() throws(AuthorityError) -> BoardAnswer {
+        if message.body.bearsToken, clockIsOff {
+            return try reply(.error(Refusal(
+                .validation, "your clock is unset or off; set it by `now` and ask again")))
+        }
+        switch message.body {
+        case .provisionAccepted(let re, let session):
+            try provisionAccepted(re, session)
+            return .silent
+        case .provisionRejected(let re, let error):
+            try provisionRejected(re, error)
+            return .silent
+        case .sessionEnded(_, let session):
+            try sessionEnded(session)
+            return .silent
+        case .authenticate(let token, let minutes):
+            return try underSession(token) { record throws(AuthorityError) in
+                try authenticate(record, minutes: minutes)
+            }
+        case .refresh(let token):
+            return try refresh(token)
+        case .revoke(let token):
+            return try underSession(token) { record throws(AuthorityError) in
+                try signOut(record)
+            }
+        case .list(let token):
+            return try underSession(token) { record throws(AuthorityError) in
+                try list(record)
+            }
+        case .user(let token):
+            return try underSession(token) { record throws(AuthorityError) in
+                try user(record)
+            }
+        case .unknown:
+            return try reply(.error(Refusal(.forbidden, "unknown message type")))
+        }
+    }
+
+    func reply(
+        _ outcome: Reply.Outcome, signKeys: [SigningKey]? = nil,
+        keptFor lifetime: Authority.ReplyLifetime = .fixed
+    ) throws(AuthorityError) -> BoardAnswer {
+        let reply = Reply(re: message.id, now: now, outcome: outcome, signKeys: signKeys)
+        return .reply(try authority.seal(reply, to: sender, keptFor: lifetime, transaction))
+    }
+
+    func replyOver() throws(AuthorityError) -> BoardAnswer {
+        try reply(.error(Refusal(.invalidSession, "this session is over")))
+    }
+
+    private var clockIsOff: Bool {
+        let skew = message.issuedAt - now
+        return message.clockUnset || skew > AuthorityRules.clockTolerance
+            || skew < .zero - AuthorityRules.clockTolerance
+    }
+
+    /// Finds the live session that `token` names, of this very board and key, and notes that
+    /// it is in use. Anything else is 209, and nothing changes.
+    private func underSession(
+        _ token: SessionToken,
+        _ act: (SessionRecord) throws(AuthorityError) -> BoardAnswer
+    ) throws(AuthorityError) -> BoardAnswer {
+        let hash = try authority.hash(of: token.secret)
+        guard let found = try transaction.session(tokenHash: hash), owns(found),
+            let record = try use(found)
+        else { return try replyOver() }
+        return try act(record)
+    }
+
+    /// Whether a session is this sender's: another board's token counts for nothing here.
+    func owns(_ record: SessionRecord) -> Bool {
+        record.session.installationID == sender.board && record.deviceKey == sender.key
+    }
+
+    /// The session in use: accepted if it was not, its last use noted; nil if it is over.
+    func use(_ found: SessionRecord) throws(AuthorityError) -> SessionRecord? {
+        guard found.isLive(at: now, under: authority.rules.lifetimes) else { return nil }
+        var record = found
+        if found.state == .pending {
+            guard let accepted = try authority.accept(found, by: sender, transaction, at: now)
+            else { return nil }
+            record = accepted
+        }
+        record.lastSeen = now
+        try transaction.save(record, at: now)
+        return record
+    }
+
+    // The heartbeat and what else a live session may ask.
+
+    private func authenticate(
+        _ found: SessionRecord, minutes: Int64?
+    ) throws(AuthorityError) -> BoardAnswer {
+        var record = found
+        if let minutes {
+            do throws(Refusal) {
+                record.session.expiresAt = try authority.extended(
+                    record, minutes: minutes, at: now)
+            } catch {
+                return try reply(.error(error))
+            }
+            try transaction.save(record, at: now)
+        }
+        guard let user = try transaction.user(record.session.user) else {
+            return try replyOver()
+        }
+        var result = Reply.Result()
+        result.session = record.session
+        result.user = user.profile
+        result.scope = try record.scope?.document()
+        return try reply(.result(result), signKeys: authority.keys.published)
+    }
+
+    private func list(_ record: SessionRecord) throws(AuthorityError) -> BoardAnswer {
+        var result = Reply.Result()
+        let lifetimes = authority.rules.lifetimes
+        result.sessions = try transaction.sessions(of: record.session.user, endedSince: now)
+            .filter { $0.session.restricted && $0.state == .active
+                && $0.isLive(at: now, under: lifetimes) }
+            .prefix(200).map(\.session)
+        return try reply(.result(result))
+    }
+
+    private func user(_ record: SessionRecord) throws(AuthorityError) -> BoardAnswer {
+        guard let user = try transaction.user(record.session.user) else {
+            return try replyOver()
+        }
+        var result = Reply.Result()
+        result.user = user.profile
+        return try reply(.result(result))
+    }
+
+    /// The board takes its leave: it keeps its login for a while, should the reply be lost.
+    private func signOut(_ record: SessionRecord) throws(AuthorityError) -> BoardAnswer {
+        try authority.end(
+            record, reason: UnavailableReason.signedOut.rawValue, actor: "board",
+            farewell: Farewell(payload: nil, until: now + AuthorityRules.replyLifetime),
+            transaction, at: now)
+        return try reply(.result(Reply.Result()))
+    }
+}
+
+extension ScopeText {
+    /// The scope as the wire has it. It was judged before it was stored, so a text that does
+    /// not parse is damage.
+    func document() throws(AuthorityError) -> ScopeDocument {
+        do {
+            return ScopeDocument(unchecked: try JSONValue(parsing: Array(text.utf8)))
+        } catch {
+            throw .failed(layer: "store", text: "a stored scope is damaged")
+        }
+    }
+}
+
+extension Authority {
+    /// A new end, that many minutes from now. Source: the wire contract, Heartbeat.
+    func extended(
+        _ record: SessionRecord, minutes: Int64, at now: Timestamp
+    ) throws(Refusal) -> Timestamp {
+        let shortest = LifetimePolicy.shortest.components.seconds / 60
+        let longest = LifetimePolicy.longest.components.seconds / 60
+        guard (shortest...longest).contains(minutes) else {
+            throw Refusal(.validation, "a session lasts from 5 minutes to 1 year")
+        }
+        let end = now + .seconds(minutes * 60)
+        guard end <= record.absoluteLimit else {
+            throw Refusal(.validation, "that is past the session's absolute limit")
+        }
+        return end
+    }
+}

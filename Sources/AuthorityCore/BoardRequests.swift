@@ -1,0 +1,115 @@
+package import Sessions
+import Wire
+
+/// What came of one message of a board.
+package enum BoardAnswer: Equatable, Sendable {
+    /// Not acted on and not answered; it is to be counted.
+    case dropped(DropReason)
+    /// Acted on; nothing is to be said.
+    case silent
+    /// To be published on the board's inbox, not retained.
+    case reply([UInt8])
+}
+
+package enum DropReason: String, Sendable, CaseIterable {
+    /// Not a sealed message of this version.
+    case notSealed = "not-sealed"
+    /// Nobody provisioned such a board.
+    case unknownBoard = "unknown-board"
+    /// Sealed by another key, for another key or topic, or damaged.
+    case unopened
+    /// Opened, and not even an id could be read.
+    case unreadable
+}
+
+extension Authority {
+    /// Takes one payload from a board's outbox. Publish the reply, then settle the board's
+    /// line: what a reply confirms must reach the board before its login changes.
+    ///
+    /// The order of the checks is the contract's: what cannot be opened is dropped; a known
+    /// request is answered again, before any other check; then the clock, then whose the
+    /// token is, and only then anything is done.
+    package func handle(
+        _ payload: [UInt8], from board: InstallationID
+    ) async throws(AuthorityError) -> BoardAnswer {
+        guard let envelope = try? SealedEnvelope(parsing: payload), envelope.mode == .auth,
+            envelope.to == keys.seal.id
+        else { return .dropped(.notSealed) }
+        let candidates = try await store.read { transaction throws(AuthorityError) in
+            [try transaction.board(board)?.deviceKey,
+             try transaction.openClaim(on: board)?.deviceKey].compactMap { $0 }
+        }
+        guard !candidates.isEmpty else { return .dropped(.unknownBoard) }
+        let topic = ContractTopic.outbox(board).text(under: info.topicRoot)
+        for key in candidates {
+            guard let plaintext = cryptography.open(
+                envelope, from: key, with: keys.seal, topic: topic)
+            else { continue }
+            return try await answer(plaintext, from: Sender(board: board, key: key))
+        }
+        return .dropped(.unopened)
+    }
+
+    private func answer(
+        _ plaintext: [UInt8], from sender: Sender
+    ) async throws(AuthorityError) -> BoardAnswer {
+        let message: BoardMessage
+        do throws(UnreadableMessage) {
+            message = try BoardMessage(parsing: plaintext)
+        } catch {
+            guard let id = error.id else { return .dropped(.unreadable) }
+            return try await answerUnreadable(id, error.reason, from: sender)
+        }
+        let now = clock()
+        return try await store.transact { transaction throws(AuthorityError) in
+            if let known = try transaction.reply(to: message.id, of: sender.board) {
+                return .reply(known)
+            }
+            let request = BoardRequest(
+                authority: self, transaction: transaction, sender: sender, message: message,
+                now: now)
+            return try request.answer()
+        }
+    }
+
+    private func answerUnreadable(
+        _ id: MessageID, _ reason: WireError, from sender: Sender
+    ) async throws(AuthorityError) -> BoardAnswer {
+        let now = clock()
+        return try await store.transact { transaction throws(AuthorityError) in
+            if let known = try transaction.reply(to: id, of: sender.board) {
+                return .reply(known)
+            }
+            let reply = Reply(re: id, now: now, outcome: .error(reason.refusal))
+            return .reply(try seal(reply, to: sender, keptFor: .fixed, transaction))
+        }
+    }
+
+    enum ReplyLifetime {
+        case fixed
+        /// Kept until the refresh token that it carries is used.
+        case untilSuccessorIsUsed
+    }
+
+    /// Seals a reply and keeps it for redeliveries of its request.
+    func seal(
+        _ reply: Reply, to sender: Sender, keptFor lifetime: ReplyLifetime,
+        _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) -> [UInt8] {
+        let message = AuthorityMessage(
+            id: try newMessageID(), issuedAt: reply.now, body: .reply(reply))
+        let payload = try cryptography.seal(
+            message.plaintext, to: RecipientKey(board: sender.board, key: sender.key),
+            from: keys.seal, topic: inbox(of: sender.board))
+        try transaction.save(ReplyRecord(
+            installation: sender.board, request: reply.re, payload: payload,
+            expiresAt: lifetime == .fixed ? reply.now + AuthorityRules.replyLifetime : nil))
+        return payload
+    }
+}
+
+/// Who sealed a message: the board whose topic it came by, and the key that opened it.
+struct Sender {
+    let board: InstallationID
+    let key: [UInt8]
+}

@@ -1,0 +1,175 @@
+package import Sessions
+package import Wire
+
+/// What the broker should hold, computed from the records of the moment.
+extension Authority {
+    /// Notes that the broker must be brought in line for a board, and forgets the password of
+    /// a client that is to exist no longer.
+    func settleBroker(
+        _ board: InstallationID, newPassword: Bool = false,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) {
+        // Revocation is heard before the role shrinks; a login exists before it is used.
+        let tellFirst = try transaction.departing(on: board) != nil
+        let login = Chore.login(board, password: newPassword)
+        for chore in tellFirst ? [.inbox(board), login] : [login, .inbox(board)] {
+            try transaction.add(chore)
+        }
+        if try access(of: board, transaction, at: now) == nil {
+            try transaction.setBrokerPassword(nil, of: board)
+        }
+    }
+
+    func settlePeople(
+        of user: ObjectID, _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) {
+        for login in try transaction.personLogins(of: user) {
+            try transaction.add(.person(login.session))
+        }
+    }
+
+    /// What a board may do at the broker: nil nothing at all, otherwise whether its data may
+    /// pass, and where else it may publish.
+    private enum Access {
+        case farewell
+        case data(extraTopics: [String])
+    }
+
+    private func access(
+        of board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) -> Access? {
+        if let active = try transaction.activeSession(on: board) {
+            return .data(extraTopics: try topics(of: active))
+        }
+        if try transaction.departing(on: board) != nil { return .farewell }
+        guard let claim = try transaction.openClaim(on: board),
+            let pending = try transaction.session(claim.session)
+        else { return nil }
+        return .data(extraTopics: try topics(of: pending))
+    }
+
+    private func topics(of record: SessionRecord) throws(AuthorityError) -> [String] {
+        guard let document = try record.scope?.document() else { return [] }
+        return document.json.asObject?["topics"]?.asArray?.compactMap(\.asString) ?? []
+    }
+
+    package func wish(for board: InstallationID) async throws(AuthorityError) -> BoardWish {
+        let now = clock()
+        return try await store.read { transaction throws(AuthorityError) in
+            let password = try transaction.brokerPassword(of: board)
+            let login: BoardWish.Login? = switch try access(of: board, transaction, at: now) {
+            case nil: nil
+            case .farewell:
+                password.map { BoardWish.Login(password: $0, extraTopics: nil) }
+            case .data(let topics):
+                password.map { BoardWish.Login(password: $0, extraTopics: topics) }
+            }
+            return BoardWish(
+                login: login, retained: try retained(on: board, transaction, at: now),
+                status: try transaction.status(of: board))
+        }
+    }
+
+    /// An open provisioning before a farewell: whoever accepts it has nothing to answer for.
+    private func retained(
+        on board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) -> BoardWish.Retained? {
+        if let claim = try transaction.openClaim(on: board), let payload = claim.payload,
+            claim.expiresAt > now
+        {
+            return BoardWish.Retained(payload: payload, until: claim.expiresAt)
+        }
+        if let farewell = try transaction.departing(on: board)?.farewell,
+            let payload = farewell.payload, farewell.until > now
+        {
+            return BoardWish.Retained(payload: payload, until: farewell.until)
+        }
+        return nil
+    }
+
+    package func wish(forPerson session: ObjectID) async throws(AuthorityError) -> PersonWish? {
+        try await store.read { transaction throws(AuthorityError) in
+            guard let login = try transaction.personLogin(session),
+                let user = try transaction.user(login.user)
+            else { return nil }
+            return PersonWish(
+                username: login.username, password: login.password,
+                filters: try filters(of: user, transaction))
+        }
+    }
+
+    func filters(
+        of user: UserRecord, _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) -> [String] {
+        let root = info.topicRoot
+        if user.isAdministrator { return ["\(root)/+/data/#", "\(root)/+/status"] }
+        return try transaction.boards(of: user.objectID).filter { !$0.released }.flatMap {
+            ["\(root)/\($0.installation)/data/#", "\(root)/\($0.installation)/status"]
+        }
+    }
+
+    package func chores(in line: String) async throws(AuthorityError) -> [NumberedChore] {
+        try await store.read { transaction throws(AuthorityError) in
+            try transaction.chores(in: line)
+        }
+    }
+
+    package func linesWithChores() async throws(AuthorityError) -> [String] {
+        try await store.read { transaction throws(AuthorityError) in
+            try transaction.linesWithChores()
+        }
+    }
+
+    package func done(_ chore: NumberedChore) async throws(AuthorityError) {
+        try await store.transact { transaction throws(AuthorityError) in
+            try transaction.removeChore(chore.number)
+        }
+    }
+
+    /// Asks again for all that the broker should hold of these: it was found without.
+    package func restore(
+        logins boards: [InstallationID], people: [ObjectID]
+    ) async throws(AuthorityError) {
+        try await store.transact { transaction throws(AuthorityError) in
+            for board in boards { try transaction.add(.login(board, password: true)) }
+            for person in people { try transaction.add(.person(person)) }
+        }
+    }
+
+    /// Asks again for every retained message: a broker that lost its disk has none.
+    package func restoreRetained() async throws(AuthorityError) {
+        try await store.transact { transaction throws(AuthorityError) in
+            for board in try transaction.boardsWithRetained() {
+                try transaction.add(.inbox(board))
+            }
+        }
+    }
+
+    /// Every board and person that should have a client at the broker.
+    package func everyLogin() async throws(AuthorityError) -> BrokerPopulation {
+        try await store.read { transaction throws(AuthorityError) in
+            BrokerPopulation(
+                boards: try transaction.boardsWithLogin(),
+                people: try transaction.personLogins(of: nil).map(\.session))
+        }
+    }
+
+    /// Keeps a board's status as the broker has it.
+    package func note(
+        _ status: BoardStatus, of board: InstallationID
+    ) async throws(AuthorityError) {
+        try await store.transact { transaction throws(AuthorityError) in
+            let known = try transaction.board(board)
+            let claim = try transaction.openClaim(on: board)
+            guard known != nil || claim != nil,
+                try transaction.status(of: board) != status
+            else { return }
+            try transaction.setStatus(status, of: board)
+        }
+    }
+}
+
+package struct BrokerPopulation: Sendable {
+    package let boards: [InstallationID]
+    package let people: [ObjectID]
+}

@@ -1,0 +1,88 @@
+import Sessions
+import Wire
+
+/// Refresh with rotation. Source: the wire contract, Refresh and rotation.
+extension BoardRequest {
+    func refresh(_ token: RefreshToken) throws(AuthorityError) -> BoardAnswer {
+        let format = RefreshTokenFormat(
+            cryptography: authority.cryptography, key: authority.keys.refresh)
+        guard let presented = try format.read(token) else {
+            return try reply(.error(Refusal(.notFound, "this refresh token was not issued here")))
+        }
+        guard let family = try transaction.family(presented.family) else {
+            return try notIssuedHere("names a family that the store does not know")
+        }
+        guard let record = try transaction.session(family.session), owns(record) else {
+            return try replyOver()
+        }
+        guard presented.generation <= family.generation else {
+            return try notIssuedHere("is ahead of the store")
+        }
+        guard !family.invalidated, record.isLive(at: now, under: authority.rules.lifetimes) else {
+            return try replyOver()
+        }
+        if presented.generation == family.generation {
+            return try rotate(family, of: record)
+        }
+        if presented.generation == family.generation - 1, family.lastRequest == message.id {
+            return try successor(of: family, record)
+        }
+        return try theft(presented.generation, of: family, record)
+    }
+
+    /// A restored backup looks like this, so it is an alarm and never theft.
+    private func notIssuedHere(_ how: String) throws(AuthorityError) -> BoardAnswer {
+        try transaction.append(AuditEntry(
+            at: now, event: "alarm.refresh", actor: "board", board: sender.board, session: nil,
+            detail: "a refresh token \(how); was a backup restored?"))
+        return try reply(.error(Refusal(.notFound, "this refresh token was not issued here")))
+    }
+
+    private func rotate(
+        _ found: RefreshFamily, of record: SessionRecord
+    ) throws(AuthorityError) -> BoardAnswer {
+        var family = found
+        if let spent = found.lastRequest {
+            // Its successor is in use, so the reply that carried it has served.
+            try transaction.expireReply(
+                to: spent, of: sender.board, at: now + AuthorityRules.replyLifetime)
+        }
+        family.generation += 1
+        family.lastRequest = message.id
+        family.lastUse = now
+        try transaction.save(family)
+        return try successor(of: family, record)
+    }
+
+    private func successor(
+        of family: RefreshFamily, _ found: SessionRecord
+    ) throws(AuthorityError) -> BoardAnswer {
+        guard let record = try use(found) else { return try replyOver() }
+        let format = RefreshTokenFormat(
+            cryptography: authority.cryptography, key: authority.keys.refresh)
+        var result = Reply.Result()
+        result.refreshToken = try format.token(
+            family: family.id, generation: family.generation)
+        result.accessToken = try authority.accessToken(for: record, at: now)
+        result.session = record.session
+        return try reply(.result(result), keptFor: .untilSuccessorIsUsed)
+    }
+
+    /// A spent token came back under another request: somebody else holds it too.
+    private func theft(
+        _ generation: UInt64, of found: RefreshFamily, _ record: SessionRecord
+    ) throws(AuthorityError) -> BoardAnswer {
+        let last = found.lastRequest.map { "\($0)" } ?? "none"
+        let at = found.lastUse.map { "\($0.seconds)" } ?? "never"
+        try transaction.append(AuditEntry(
+            at: now, event: "session.reuse", actor: "board", board: sender.board,
+            session: record.id,
+            detail: "refresh token \(generation) was presented again by request \(message.id) "
+                + "at \(now.seconds); token \(found.generation - 1) was spent by request \(last) "
+                + "at \(at)"))
+        try authority.endAndTell(
+            record, reason: UnavailableReason.reuse.rawValue, actor: "authority", transaction,
+            at: now)
+        return try replyOver()
+    }
+}

@@ -1,0 +1,114 @@
+package import Sessions
+
+/// A session with everything the authority must know of it. No token is in it.
+package struct SessionRecord: Sendable {
+    package enum State: String, Sendable {
+        /// Provisioned, and not yet accepted by the board.
+        case pending
+        case active
+        /// Over for good, for `endReason`.
+        case ended
+    }
+
+    package var session: Session
+    package var state: State
+    /// Why it is over, as the audit log and the board are told.
+    package var endReason: String?
+    /// HMAC of the session token; the token itself is kept nowhere.
+    package var tokenHash: [UInt8]
+    /// Nil for a person's own session.
+    package var family: RefreshFamilyID?
+    /// The key that the session's board speaks with, 32 bytes.
+    package var deviceKey: [UInt8]?
+    package var scope: ScopeText?
+    /// `expiresAt` may be moved, but never past this.
+    package var absoluteLimit: Timestamp
+    /// The last authenticated request.
+    package var lastSeen: Timestamp
+    /// Where a session that ended has not yet been taken leave of.
+    package var farewell: Farewell?
+
+    package init(
+        session: Session, state: State, tokenHash: [UInt8], family: RefreshFamilyID?,
+        deviceKey: [UInt8]?, scope: ScopeText?, absoluteLimit: Timestamp, lastSeen: Timestamp
+    ) {
+        self.session = session
+        self.state = state
+        self.tokenHash = tokenHash
+        self.family = family
+        self.deviceKey = deviceKey
+        self.scope = scope
+        self.absoluteLimit = absoluteLimit
+        self.lastSeen = lastSeen
+    }
+
+    package var id: ObjectID { session.objectID }
+
+    /// Whether a request may still be made under it.
+    package func isLive(at now: Timestamp, under lifetimes: LifetimePolicy) -> Bool {
+        guard state != .ended else { return false }
+        return !hasExpired(at: now, under: lifetimes)
+    }
+
+    /// Whether a limit has passed: its own, the absolute one, or the idle one once in use.
+    package func hasExpired(at now: Timestamp, under lifetimes: LifetimePolicy) -> Bool {
+        if let expiresAt = session.expiresAt, expiresAt <= now { return true }
+        if absoluteLimit <= now { return true }
+        guard state == .active, let idle = lifetimes.idle else { return false }
+        return lastSeen + idle <= now
+    }
+}
+
+/// How long a board whose session ended may still come to hear and answer of it.
+package struct Farewell: Equatable, Sendable {
+    /// The sealed `session.revoked`; nil where the board itself asked for the end.
+    package var payload: [UInt8]?
+    /// Then its login is taken away, answered or not.
+    package var until: Timestamp
+
+    package init(payload: [UInt8]?, until: Timestamp) {
+        self.payload = payload
+        self.until = until
+    }
+}
+
+/// A scope as JSON text, judged before it was stored.
+package struct ScopeText: Equatable, Sendable {
+    package let text: String
+    package init(_ text: String) { self.text = text }
+}
+
+/// Which line of refresh tokens: 16 random bytes.
+package struct RefreshFamilyID: Hashable, Sendable {
+    package let bytes: [UInt8]
+
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        self.bytes = bytes
+    }
+}
+
+/// How far a line of refresh tokens has come. The tokens are recomputed, never stored.
+package struct RefreshFamily: Equatable, Sendable {
+    package let id: RefreshFamilyID
+    package let session: ObjectID
+    /// The generation that may be spent; those below are spent.
+    package var generation: UInt64
+    /// The request that spent `generation - 1`, and when; nil for a new family.
+    package var lastRequest: MessageID?
+    package var lastUse: Timestamp?
+    /// A spent token came back, or the session ended: nothing of this line is good any more.
+    package var invalidated: Bool
+
+    package init(
+        id: RefreshFamilyID, session: ObjectID, generation: UInt64, lastRequest: MessageID? = nil,
+        lastUse: Timestamp? = nil, invalidated: Bool = false
+    ) {
+        self.id = id
+        self.session = session
+        self.generation = generation
+        self.lastRequest = lastRequest
+        self.lastUse = lastUse
+        self.invalidated = invalidated
+    }
+}

@@ -1,0 +1,57 @@
+package import Sessions
+
+/// A person (or program) as the store keeps it.
+package struct UserRecord: Sendable {
+    package let objectID: ObjectID
+    package let username: String
+    /// A PHC string; no password can be had from it.
+    package var passwordHash: String
+    package var isAdministrator: Bool
+    package var mayClaim: Bool
+    package let createdAt: Timestamp
+
+    package init(
+        objectID: ObjectID, username: String, passwordHash: String, isAdministrator: Bool,
+        mayClaim: Bool, createdAt: Timestamp
+    ) {
+        self.objectID = objectID
+        self.username = username
+        self.passwordHash = passwordHash
+        self.isAdministrator = isAdministrator
+        self.mayClaim = mayClaim
+        self.createdAt = createdAt
+    }
+
+    package var view: UserView {
+        UserView(
+            objectID: objectID, username: username, isAdministrator: isAdministrator,
+            mayClaim: mayClaim, createdAt: createdAt)
+    }
+
+    package var profile: UserProfile { UserProfile(objectID: objectID, username: username) }
+}
+
+/// A login name: 1 to 64 of `[A-Za-z0-9._@-]`, the first a letter or digit.
+///
+/// So no two names look alike, and none can be mistaken for a topic or an option.
+package struct Username: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard (1...64).contains(bytes.count), let first = bytes.first,
+            Self.isAlphanumeric(first),
+            bytes.allSatisfy({ Self.isAlphanumeric($0) || "._@-".utf8.contains($0) })
+        else { return nil }
+        description = text
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+}

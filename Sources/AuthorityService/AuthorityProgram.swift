@@ -1,0 +1,116 @@
+package import ArgumentParser
+import AuthorityCore
+import Foundation
+import LinuxIO
+import Logging
+import Sessions
+
+/// `postern-authority`.
+package struct AuthorityProgram: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "postern-authority",
+        abstract: "Users, boards and sessions; MQTT towards boards, HTTP towards people.",
+        version: ServiceSettings.version,
+        subcommands: [InitCommand.self, ServeCommand.self, UserCommand.self])
+
+    @OptionGroup package var place: PlaceOptions
+
+    package init() {}
+
+    /// Parses the arguments, runs what they ask for and ends the process.
+    package static func start() async { await main() }
+}
+
+/// Where the configuration is; may stand before or after the command's name.
+package struct PlaceOptions: ParsableArguments {
+    @Option(name: .customLong("config-dir"), help: "The folder with authority.toml.")
+    package var configDirectory: String?
+
+    package init() {}
+
+    /// The configuration, or what is wrong with it on stderr and exit 78.
+    func settings(_ root: PlaceOptions) throws -> ServiceSettings {
+        let folder = configDirectory ?? root.configDirectory ?? "/etc/postern"
+        do {
+            return try ServiceSettings.read(from: folder)
+        } catch {
+            say("\(error)")
+            throw Exit.configuration
+        }
+    }
+}
+
+/// A line for people, on stderr.
+func say(_ text: String) {
+    FileHandle.standardError.write(Data("\(text)\n".utf8))
+}
+
+/// Runs a command's body; says and codes what it throws.
+func run(_ body: () async throws -> Void) async throws {
+    do {
+        try await body()
+    } catch {
+        if !(error is ExitCode) { say(Exit.words(for: error)) }
+        throw Exit.code(for: error)
+    }
+}
+
+struct InitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init", abstract: "Makes keys, database and the first administrator.")
+
+    @ParentCommand var program: AuthorityProgram
+    @OptionGroup var place: PlaceOptions
+    @Option(help: "The administrator's name.") var admin: String
+    @Option(help: "A file with the password; asked for otherwise.") var passwordFile: String?
+
+    func run() async throws {
+        let settings = try place.settings(program.place)
+        try await AuthorityService.run {
+            let password = try PasswordSource(file: passwordFile).read(confirming: true)
+            let folder = StateFolder(path: settings.stateDirectory)
+            try await folder.found(
+                administrator: admin, password: password, rules: settings.rules)
+            say("✓ an authority in \(settings.stateDirectory), its administrator \(admin)")
+        }
+    }
+}
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Runs the authority until SIGTERM.")
+
+    @ParentCommand var program: AuthorityProgram
+    @OptionGroup var place: PlaceOptions
+
+    func run() async throws {
+        let settings = try place.settings(program.place)
+        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        let logger = Self.logger()
+        try await AuthorityService.run {
+            try ProcessHardening.apply()
+            let server = try await AuthorityServer(settings: settings, logger: logger)
+            let notifier = Notifier()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await server.run { port in
+                        say("ready")
+                        logger.info("HTTP on port \(port)")
+                        notifier.ready()
+                    }
+                }
+                group.addTask { await Termination.wait() }
+                defer { group.cancelAll() }
+                try await group.next()
+                notifier.stopping()
+            }
+        }
+    }
+
+    private static func logger() -> Logger {
+        var logger = Logger(label: "postern-authority")
+        logger.logLevel = LinuxIO.Environment.value("POSTERN_LOG_LEVEL")
+            .flatMap(Logger.Level.init(rawValue:)) ?? .info
+        return logger
+    }
+}

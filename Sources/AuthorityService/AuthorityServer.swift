@@ -1,0 +1,219 @@
+import AuthorityCore
+import AuthorityStore
+import Console
+import Foundation
+import LinuxIO
+import Logging
+import Mosquitto
+import Sessions
+import Synchronization
+import Wire
+
+/// A running authority: store, broker, boards' traffic and HTTP, until its task is cancelled.
+struct AuthorityServer: Sendable {
+    private let settings: ServiceSettings
+    private let logger: Logger
+    private let authority: Authority
+    private let link: BrokerLink
+    private let courier: BrokerCourier
+    private let traffic: BoardTraffic
+    private let embedded: EmbeddedBroker?
+
+    /// Opens the store and makes the parts; nothing runs and nothing listens yet.
+    init(settings: ServiceSettings, logger: Logger) async throws {
+        let folder = StateFolder(path: settings.stateDirectory)
+        let store = try folder.open()
+        let records = try await folder.records(of: store)
+        let embedded = try Self.embedded(settings, folder, records, logger)
+        let link = BrokerLink(
+            login: try Self.login(settings, records), logger: logger)
+        let desk = Desk()
+        let courier = BrokerCourier(
+            link: link, root: settings.root, manages: settings.managesBrokerAccess,
+            consumerAccess: try Self.consumerAccess(settings), logger: logger,
+            desk: { desk.authority })
+        let authority = Authority(
+            store: store, cryptography: SystemCryptography(), courier: courier,
+            keys: try KeyRing.read(records), rules: settings.rules, clock: systemClock)
+        desk.set(authority)
+        self.settings = settings
+        self.logger = logger
+        self.authority = authority
+        self.link = link
+        self.courier = courier
+        self.embedded = embedded
+        traffic = BoardTraffic(
+            authority: authority, link: link, courier: courier, logger: logger)
+    }
+
+    /// Runs until cancelled, or until a part of it cannot go on. `onReady` is called once,
+    /// when the broker and HTTP are both up, with the port that HTTP has.
+    func run(onReady: @escaping @Sendable (Int) async -> Void) async throws {
+        let gate = ReadyGate(onReady)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            if let embedded {
+                group.addTask { try await embedded.run(accounts: accounts) }
+            }
+            group.addTask { await connect { await gate.brokerIsUp() } }
+            group.addTask { await traffic.run() }
+            group.addTask { await courier.run() }
+            group.addTask { await housekeep() }
+            group.addTask {
+                try await ConsoleServer(
+                    frontend: authority,
+                    listen: (settings.listen.host, Int(settings.listen.port)), logger: logger,
+                    onListening: { await gate.httpIsUp(port: $0) }
+                ).run()
+            }
+            defer { group.cancelAll() }
+            // None of them ends by itself; the first that does ends all.
+            try await group.next()
+        }
+    }
+
+    private func connect(_ up: @escaping @Sendable () async -> Void) async {
+        let root = settings.root
+        var subscriptions = [
+            Subscription("$share/authority/\(root)/+/outbox"),
+            Subscription("\(root)/+/status"),
+        ]
+        if settings.managesBrokerAccess {
+            subscriptions.append(Subscription(DynamicSecurity.responseTopic, .atMostOnce))
+        }
+        let reconciliation = Reconciliation(
+            authority: authority, link: link, courier: courier,
+            managesBrokerAccess: settings.managesBrokerAccess, logger: logger)
+        await link.run(
+            subscriptions: subscriptions,
+            onUp: {
+                await reconciliation.run()
+                await up()
+            },
+            onMessage: { traffic.take($0) })
+    }
+
+    /// Sweeps what is over, and tries again what the broker could not be told.
+    private func housekeep() async {
+        while !Task.isCancelled {
+            do throws(AuthorityError) {
+                while try await authority.sweep() {}
+            } catch {
+                logger.error("the sweep: \(error.words)")
+            }
+            try? await Task.sleep(for: .seconds(10))
+        }
+    }
+
+    /// Every account that the store wants at the broker.
+    private func accounts() async throws -> [BrokerAccount] {
+        let wanted = try await authority.everyLogin()
+        var accounts: [BrokerAccount] = []
+        for board in wanted.boards {
+            guard let login = try await authority.wish(for: board).login else { continue }
+            accounts.append(BrokerAccount(
+                username: board.description, password: login.password,
+                clientID: "postern-\(board)",
+                role: BrokerRole(
+                    board: board, root: settings.root, data: login.mayPublishData,
+                    extraTopics: login.extraTopics ?? [])))
+        }
+        for person in wanted.people {
+            guard let wish = try await authority.wish(forPerson: person) else { continue }
+            accounts.append(BrokerAccount(
+                username: wish.username, password: wish.password, clientID: nil,
+                role: BrokerRole(person: wish.username, filters: wish.filters)))
+        }
+        return accounts
+    }
+}
+
+// The parts that depend on the kind of broker.
+extension AuthorityServer {
+    private static func embedded(
+        _ settings: ServiceSettings, _ folder: StateFolder, _ records: [KeyRecord],
+        _ logger: Logger
+    ) throws -> EmbeddedBroker? {
+        guard case .embedded(let host, let port) = settings.broker else { return nil }
+        return EmbeddedBroker(
+            folder: folder.broker, host: host, port: port, root: settings.root,
+            password: try KeyRing.newest(.brokerPassword, records).privateKey, logger: logger)
+    }
+
+    private static func login(
+        _ settings: ServiceSettings, _ records: [KeyRecord]
+    ) throws -> BrokerLink.BrokerLogins {
+        switch settings.broker {
+        case .embedded(let host, let port):
+            return BrokerLink.BrokerLogins(
+                uri: try BrokerURI(address(host, port)), clientID: EmbeddedBroker.username,
+                username: EmbeddedBroker.username,
+                password: try KeyRing.newest(.brokerPassword, records).privateKey, caFile: nil)
+        case .external(let uri, let username, let passwordFile, let caFile):
+            let password = try passwordFile.map { file in
+                SecretBytes(Self.firstLine(try PrivateFile.read(file, limit: 4096)))
+            }
+            return BrokerLink.BrokerLogins(
+                uri: uri, clientID: EmbeddedBroker.username, username: username,
+                password: password, caFile: caFile)
+        }
+    }
+
+    private static func consumerAccess(_ settings: ServiceSettings) throws -> ConsumerAccess? {
+        guard settings.managesBrokerAccess else { return nil }
+        switch settings.broker {
+        case .embedded(let host, let port):
+            return ConsumerAccess(uri: address(host, port), ca: nil)
+        case .external(let uri, _, _, let caFile):
+            let ca = try caFile.map { try String(contentsOfFile: $0, encoding: .utf8) }
+            return ConsumerAccess(uri: uri.description, ca: ca)
+        }
+    }
+
+    private static func address(_ host: String, _ port: UInt16) -> String {
+        host.contains(":") ? "mqtt://[\(host)]:\(port)" : "mqtt://\(host):\(port)"
+    }
+
+    static func firstLine(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
+        bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+    }
+}
+
+/// Where the courier finds the authority, which is made after it.
+private final class Desk: Sendable {
+    private let slot = Mutex<Authority?>(nil)
+
+    func set(_ authority: Authority) { slot.withLock { $0 = authority } }
+
+    var authority: Authority {
+        guard let authority = slot.withLock({ $0 }) else {
+            preconditionFailure("the courier was asked before the authority was made")
+        }
+        return authority
+    }
+}
+
+/// Calls `onReady` once, when both sides are up.
+private actor ReadyGate {
+    private var broker = false
+    private var port: Int?
+    private var said = false
+    private let onReady: @Sendable (Int) async -> Void
+
+    init(_ onReady: @escaping @Sendable (Int) async -> Void) { self.onReady = onReady }
+
+    func brokerIsUp() async {
+        broker = true
+        await say()
+    }
+
+    func httpIsUp(port: Int) async {
+        self.port = port
+        await say()
+    }
+
+    private func say() async {
+        guard broker, let port, !said else { return }
+        said = true
+        await onReady(port)
+    }
+}

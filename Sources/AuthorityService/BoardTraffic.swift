@@ -1,0 +1,112 @@
+import AuthorityCore
+import Logging
+import Mosquitto
+import Sessions
+import Synchronization
+import Wire
+
+/// What boards send: handled in order for each board, side by side for different ones.
+final class BoardTraffic: Sendable {
+    private let authority: Authority
+    private let link: BrokerLink
+    private let courier: BrokerCourier
+    private let logger: Logger
+    private let lanes: [Lane]
+    /// What could not be opened, by reason, since the start.
+    private let dropped = Mutex<[DropReason: Int]>([:])
+    private static let laneCount = 16
+    private static let laneLimit = 4096
+
+    private struct Lane: Sendable {
+        let stream: AsyncStream<Item>
+        let input: AsyncStream<Item>.Continuation
+    }
+
+    private struct Item: Sendable {
+        let topic: ContractTopic
+        let payload: [UInt8]
+    }
+
+    init(
+        authority: Authority, link: BrokerLink, courier: BrokerCourier, logger: Logger
+    ) {
+        self.authority = authority
+        self.link = link
+        self.courier = courier
+        self.logger = logger
+        lanes = (0..<Self.laneCount).map { _ in
+            let (stream, input) = AsyncStream.makeStream(
+                of: Item.self, bufferingPolicy: .bufferingOldest(Self.laneLimit))
+            return Lane(stream: stream, input: input)
+        }
+    }
+
+    /// Files a message under its board. A full lane drops it: the board asks again.
+    func take(_ message: IncomingMessage) {
+        let root = authority.info.topicRoot
+        guard let topic = ContractTopic(message.topic, under: root) else { return }
+        let lane = lanes[Int(topic.board.description.utf8.reduce(UInt(5381)) {
+            ($0 &* 33) ^ UInt($1)
+        } % UInt(Self.laneCount))]
+        lane.input.yield(Item(topic: topic, payload: message.payload))
+    }
+
+    /// Works until its task is cancelled.
+    func run() async {
+        await withTaskGroup { group in
+            for lane in lanes {
+                group.addTask {
+                    for await item in lane.stream { await self.work(item) }
+                }
+            }
+        }
+    }
+
+    private func work(_ item: Item) async {
+        do throws(AuthorityError) {
+            switch item.topic {
+            case .outbox(let board): try await hear(item.payload, from: board)
+            case .status(let board): try await note(item.payload, of: board)
+            case .inbox, .data: break
+            }
+        } catch {
+            logger.error("a board's message waits for its repetition: \(error.words)")
+        }
+    }
+
+    private func hear(
+        _ payload: [UInt8], from board: InstallationID
+    ) async throws(AuthorityError) {
+        switch try await authority.handle(payload, from: board) {
+        case .dropped(let reason):
+            count(reason, board)
+            return
+        case .silent:
+            break
+        case .reply(let payload):
+            try await link.publish(OutgoingMessage(
+                topic: ContractTopic.inbox(board).text(under: authority.info.topicRoot),
+                payload: payload, properties: MessageProperties(messageExpiry: 600)))
+        }
+        courier.nudge(board.description)
+    }
+
+    /// Counts, and says so at the first and at each power of two: a flood fills no log.
+    private func count(_ reason: DropReason, _ board: InstallationID) {
+        let count = dropped.withLock { counts in
+            counts[reason, default: 0] += 1
+            return counts[reason] ?? 0
+        }
+        guard count & (count - 1) == 0 else { return }
+        logger.warning(
+            "dropped what could not be opened",
+            metadata: ["reason": "\(reason.rawValue)", "count": "\(count)", "last": "\(board)"])
+    }
+
+    private func note(
+        _ payload: [UInt8], of board: InstallationID
+    ) async throws(AuthorityError) {
+        guard let status = try? BoardStatus(parsing: payload) else { return }
+        try await authority.note(status, of: board)
+    }
+}

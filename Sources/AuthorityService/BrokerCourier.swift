@@ -1,0 +1,224 @@
+import AuthorityCore
+import Logging
+import Mosquitto
+import Sessions
+import Wire
+
+/// Does the store's chores at the broker, those of one line in their order.
+///
+/// It holds no state but who is at which line; what is to be done is read from the store, and
+/// struck off there once the broker has confirmed it.
+final class BrokerCourier: Courier {
+    let consumerAccess: ConsumerAccess?
+    private let link: BrokerLink
+    private let desk: Desk
+    private let root: TopicRoot
+    private let manages: Bool
+    private let logger: Logger
+    private let lines = LineGate()
+    private let nudged: AsyncStream<String>
+    private let nudges: AsyncStream<String>.Continuation
+
+    /// What the courier asks of the authority; set once both exist.
+    typealias Desk = @Sendable () -> Authority
+
+    init(
+        link: BrokerLink, root: TopicRoot, manages: Bool, consumerAccess: ConsumerAccess?,
+        logger: Logger, desk: @escaping Desk
+    ) {
+        self.link = link
+        self.root = root
+        self.manages = manages
+        self.consumerAccess = consumerAccess
+        self.logger = logger
+        self.desk = desk
+        (nudged, nudges) = AsyncStream.makeStream(
+            of: String.self, bufferingPolicy: .bufferingNewest(65_536))
+    }
+
+    func nudge(_ line: String) { nudges.yield(line) }
+
+    /// Settles what it is nudged about, until its task is cancelled. What fails is tried
+    /// again at the next connect and every half minute.
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            var running = 0
+            for await line in nudged {
+                if running == 32 { await group.next() } else { running += 1 }
+                group.addTask { await self.attempt(line) }
+            }
+        }
+    }
+
+    private func attempt(_ line: String) async {
+        do throws(AuthorityError) {
+            try await settle(line)
+        } catch {
+            logger.warning("a chore waits: \(error.words)", metadata: ["line": "\(line)"])
+        }
+    }
+
+    func settle(_ line: String) async throws(AuthorityError) {
+        await lines.enter(line)
+        do throws(AuthorityError) {
+            let authority = desk()
+            while true {
+                let chores = try await authority.chores(in: line)
+                if chores.isEmpty { break }
+                for chore in chores {
+                    try await perform(chore.chore, authority)
+                    try await authority.done(chore)
+                }
+            }
+        } catch {
+            await lines.leave(line)
+            throw error
+        }
+        await lines.leave(line)
+    }
+
+    private func perform(
+        _ chore: Chore, _ authority: Authority
+    ) async throws(AuthorityError) {
+        switch chore {
+        case .login(let board, let password):
+            guard manages else { return }
+            try await login(board, try await authority.wish(for: board), password: password)
+        case .inbox(let board):
+            try await inbox(board, try await authority.wish(for: board), authority)
+        case .say(let board, let payload, let until):
+            guard let expiry = authority.secondsLeft(until) else { return }
+            try await link.publish(OutgoingMessage(
+                topic: ContractTopic.inbox(board).text(under: root), payload: payload,
+                properties: MessageProperties(messageExpiry: expiry)))
+        case .person(let session):
+            guard manages else { return }
+            try await person(session, try await authority.wish(forPerson: session))
+        }
+    }
+
+    private func login(
+        _ board: InstallationID, _ wish: BoardWish, password: Bool
+    ) async throws(AuthorityError) {
+        guard let login = wish.login else {
+            try await remove(board, wish)
+            return
+        }
+        let role = BrokerRole(
+            board: board, root: root, data: login.mayPublishData,
+            extraTopics: login.extraTopics ?? [])
+        try await install(
+            BrokerAccount(
+                username: board.description, password: login.password,
+                clientID: "postern-\(board)", role: role),
+            password: password)
+    }
+
+    private func install(
+        _ account: BrokerAccount, password: Bool
+    ) async throws(AuthorityError) {
+        let answers = try await link.control(account.creation)
+        try Self.check(answers, tolerated: [
+            DynamicSecurity.roleExists, DynamicSecurity.clientExists,
+        ])
+        let existed = answers.last?.error == DynamicSecurity.clientExists
+        guard existed, password else { return }
+        try Self.check(try await link.control([account.passwordChange]), tolerated: [])
+    }
+
+    /// The client goes first, which cuts its connection without its last will; so `down` is
+    /// said here.
+    private func remove(
+        _ board: InstallationID, _ wish: BoardWish
+    ) async throws(AuthorityError) {
+        let answers = try await link.control(BrokerAccount.removal(
+            username: board.description, role: BrokerRole.boardName(board)))
+        try Self.check(
+            answers,
+            tolerated: [DynamicSecurity.clientMissing] + DynamicSecurity.roleMissing)
+        guard answers.first?.error == nil else { return }
+        let down = BoardStatus(
+            up: false, available: false, version: wish.status?.version ?? "",
+            since: systemClock(), gaps: wish.status?.gaps ?? 0)
+        try await link.publish(OutgoingMessage(
+            topic: ContractTopic.status(board).text(under: root), payload: down.payload,
+            retain: true))
+    }
+
+    private func person(
+        _ session: ObjectID, _ wish: PersonWish?
+    ) async throws(AuthorityError) {
+        guard let wish else {
+            let name = "person-\(session)"
+            try Self.check(
+                try await link.control(BrokerAccount.removal(username: name, role: name)),
+                tolerated: [DynamicSecurity.clientMissing] + DynamicSecurity.roleMissing)
+            return
+        }
+        try await install(
+            BrokerAccount(
+                username: wish.username, password: wish.password, clientID: nil,
+                role: BrokerRole(person: wish.username, filters: wish.filters)),
+            password: false)
+    }
+
+    private func inbox(
+        _ board: InstallationID, _ wish: BoardWish, _ authority: Authority
+    ) async throws(AuthorityError) {
+        let retained = wish.retained.flatMap { retained in
+            authority.secondsLeft(retained.until).map { (retained.payload, $0) }
+        }
+        try await link.publish(OutgoingMessage(
+            topic: ContractTopic.inbox(board).text(under: root), payload: retained?.0 ?? [],
+            retain: true, properties: MessageProperties(messageExpiry: retained?.1)))
+    }
+
+    private static func check(
+        _ answers: [DynamicSecurity.Response], tolerated: [String]
+    ) throws(AuthorityError) {
+        for error in answers.compactMap(\.error) where !tolerated.contains(error) {
+            throw .failed(layer: "broker access", text: error)
+        }
+    }
+}
+
+extension Authority {
+    /// A message expiry; nil if the time has passed.
+    func secondsLeft(_ until: Timestamp) -> UInt32? {
+        let left = (until - systemClock()).components.seconds
+        return left > 0 ? UInt32(clamping: left) : nil
+    }
+}
+
+extension AuthorityError {
+    /// For the log: it names no secret.
+    var words: String {
+        switch self {
+        case .refused(let refusal): "\(refusal.code) \(refusal.text)"
+        case .failed(let layer, let text): "\(layer): \(text)"
+        }
+    }
+}
+
+/// Lets one at a time into each line, in the order of their coming.
+actor LineGate {
+    private var lines: [String: [CheckedContinuation<Void, Never>]] = [:]
+
+    func enter(_ line: String) async {
+        guard lines[line] != nil else {
+            lines[line] = []
+            return
+        }
+        await withCheckedContinuation { lines[line]?.append($0) }
+    }
+
+    func leave(_ line: String) {
+        guard var queue = lines[line], !queue.isEmpty else {
+            lines[line] = nil
+            return
+        }
+        let next = queue.removeFirst()
+        lines[line] = queue
+        next.resume()
+    }
+}

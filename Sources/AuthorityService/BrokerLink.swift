@@ -1,0 +1,187 @@
+import AuthorityCore
+import BrokerClient
+import Logging
+import Mosquitto
+import Sessions
+import Wire
+
+/// The authority's connection to the boards' broker: made anew, with back-off, whenever it
+/// ends. It owns what waits for an answer of the plugin.
+actor BrokerLink {
+    private let login: BrokerLogins
+    private let logger: Logger
+    private var client: BrokerClient?
+    private var waiting: [String: CheckedContinuation<Void, Never>] = [:]
+    private var expected: [String: [String]] = [:]
+    private var arrived: [String: [DynamicSecurity.Response]] = [:]
+    private var lastCorrelation = 0
+    private static let answerLimit = Duration.seconds(10)
+
+    /// How this authority logs in; `clientID` is its own, for each replica another.
+    struct BrokerLogins: Sendable {
+        let uri: BrokerURI
+        let clientID: String
+        let username: String?
+        let password: SecretBytes?
+        let caFile: String?
+    }
+
+    init(login: BrokerLogins, logger: Logger) {
+        self.login = login
+        self.logger = logger
+    }
+
+    /// Stays connected until its task is cancelled. `onUp` is called after each connect with
+    /// the subscriptions made, beside the messages, which go to `onMessage` one by one.
+    func run(
+        subscriptions: [Subscription], onUp: @escaping @Sendable () async -> Void,
+        onMessage: @escaping @Sendable (IncomingMessage) async -> Void
+    ) async {
+        var pauses = BackOff()
+        while !Task.isCancelled {
+            do throws(MQTTError) {
+                let client = try await connect(subscriptions)
+                pauses = BackOff()
+                await serve(client, onUp, onMessage)
+            } catch {
+                logger.warning("the broker: \(error)")
+            }
+            drop()
+            try? await Task.sleep(for: pauses.next())
+        }
+        await client?.close()
+        drop()
+    }
+
+    private func connect(
+        _ subscriptions: [Subscription]
+    ) async throws(MQTTError) -> BrokerClient {
+        let options = ConnectOptions(
+            uri: login.uri, clientID: login.clientID, keepAlive: 30, receiveMaximum: 1024,
+            maximumPacketSize: 64 << 20, username: login.username, password: login.password,
+            tls: TLSOptions(caFile: login.caFile))
+        let client = try await BrokerClient.connect(options, timeout: .seconds(5))
+        let codes: [UInt8]
+        do throws(MQTTError) {
+            codes = try await client.subscribe(subscriptions)
+        } catch {
+            await client.close()
+            throw error
+        }
+        guard codes.allSatisfy({ $0 < 0x80 }) else {
+            await client.close()
+            throw .brokerLogin("a subscription was refused", reasonCode: 0x87)
+        }
+        self.client = client
+        return client
+    }
+
+    private func serve(
+        _ client: BrokerClient, _ onUp: @escaping @Sendable () async -> Void,
+        _ onMessage: @escaping @Sendable (IncomingMessage) async -> Void
+    ) async {
+        logger.info("connected to the broker")
+        await withTaskGroup { group in
+            group.addTask(operation: onUp)
+            for await event in client.events {
+                switch event {
+                case .message(let message) where message.topic == DynamicSecurity.responseTopic:
+                    answer(message.payload)
+                case .message(let message):
+                    await onMessage(message)
+                case .disconnected(let error):
+                    logger.warning("the broker: \(error)")
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func drop() {
+        client = nil
+        let lost = waiting
+        waiting = [:]
+        for continuation in lost.values { continuation.resume() }
+    }
+
+    var isUp: Bool { client != nil }
+
+    /// Publishes and waits for the broker's word; a refusal is a failure too.
+    func publish(_ message: OutgoingMessage) async throws(AuthorityError) {
+        guard let client else { throw Self.down }
+        let code: UInt8
+        do throws(MQTTError) {
+            code = try await client.publish(message)
+        } catch {
+            throw .failed(layer: error.layer?.rawValue ?? "MQTT", text: "\(error)")
+        }
+        guard code < 0x80 else {
+            throw .failed(layer: "MQTT", text: "the broker refused a message (\(code))")
+        }
+    }
+
+    private static let down = AuthorityError.failed(
+        layer: "MQTT", text: "there is no connection to the boards' broker")
+
+    // The plugin's commands.
+
+    /// Sends commands in one message, to be done in their order, and waits for each answer.
+    func control(
+        _ commands: [DynamicSecurity.Command]
+    ) async throws(AuthorityError) -> [DynamicSecurity.Response] {
+        guard client != nil else { throw Self.down }
+        let numbered = commands.map { command in
+            lastCorrelation += 1
+            return (correlation: "\(login.clientID) \(lastCorrelation)", command: command)
+        }
+        let payload = DynamicSecurity.payload(
+            numbered.map { $0.command.json(correlation: $0.correlation) })
+        let message = OutgoingMessage(topic: DynamicSecurity.requestTopic, payload: payload)
+        let last = numbered.last?.correlation ?? ""
+        expected[last] = numbered.map(\.correlation)
+        defer {
+            expected[last] = nil
+            arrived[last] = nil
+        }
+        try await publish(message)
+        if arrived[last] == nil { await arrival(of: last) }
+        guard let answers = arrived[last], answers.count == commands.count else {
+            throw .failed(layer: "MQTT", text: "the broker's access plugin does not answer")
+        }
+        return answers
+    }
+
+    /// Waits until the answers are there, the connection ends or the time is up.
+    private func arrival(of correlation: String) async {
+        let limit = Task {
+            try? await Task.sleep(for: Self.answerLimit)
+            wake(correlation)
+        }
+        await withCheckedContinuation { waiting[correlation] = $0 }
+        limit.cancel()
+    }
+
+    /// All answers to one message come in one message; the last one's name stands for them.
+    private func answer(_ payload: [UInt8]) {
+        let responses = DynamicSecurity.responses(in: payload)
+        for correlation in responses.keys {
+            guard let all = expected[correlation] else { continue }
+            arrived[correlation] = all.compactMap { responses[$0] }
+            wake(correlation)
+        }
+    }
+
+    private func wake(_ correlation: String) {
+        waiting.removeValue(forKey: correlation)?.resume()
+    }
+}
+
+/// Growing pauses between attempts: 0.1 s at first, 5 s at most.
+struct BackOff {
+    private var pause = Duration.milliseconds(100)
+
+    mutating func next() -> Duration {
+        defer { pause = min(pause * 2, .seconds(5)) }
+        return pause
+    }
+}

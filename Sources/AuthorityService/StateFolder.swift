@@ -1,0 +1,108 @@
+import AuthorityCore
+import AuthorityStore
+import LinuxIO
+import Sessions
+
+/// An authority's files: `authority.db`, `authority.key` beside it, `broker/` for an embedded
+/// broker. Nobody else may enter the folder.
+struct StateFolder: Sendable {
+    let path: String
+
+    var database: String { "\(path)/authority.db" }
+    var masterKey: String { "\(path)/authority.key" }
+    var broker: String { "\(path)/broker" }
+
+    /// Makes keys, schema and the first administrator.
+    ///
+    /// - Throws: `StateFolderError.initialised` if there is an administrator already; then
+    ///   nothing was changed. What an interrupted attempt left behind is taken up.
+    func found(
+        administrator: String, password: SecretBytes, rules: AuthorityRules
+    ) async throws {
+        try PrivateFolder.prepare(path)
+        do throws(FileFailure) {
+            _ = try PrivateFile.read(masterKey, limit: 32)
+        } catch {
+            guard case .missing = error else { throw error }
+            guard try !exists(database) else { throw StateFolderError.keyMissing(masterKey) }
+            try MasterKey.make(at: masterKey)
+        }
+        let store = try SQLiteAuthorityStore(
+            path: database, wrapping: try MasterKey(at: masterKey))
+        guard try await store.read({ tx throws(AuthorityError) in try tx.users() }).isEmpty else {
+            throw StateFolderError.initialised(path)
+        }
+        let now = systemClock()
+        if try await store.read({ tx throws(AuthorityError) in try tx.keys() }).isEmpty {
+            let keys = try KeyRing.make(at: now)
+            try await store.transact { transaction throws(AuthorityError) in
+                for key in keys { try transaction.insert(key) }
+            }
+        }
+        let authority = Authority(
+            store: store, cryptography: SystemCryptography(), courier: NoCourier(),
+            keys: try await keys(of: store), rules: rules, clock: systemClock)
+        let user = NewUser(
+            username: administrator, password: password, isAdministrator: true, mayClaim: true)
+        _ = try await authority.addUser(user, actor: "init")
+        try store.close()
+    }
+
+    /// Opens what `found` made.
+    func open() throws -> SQLiteAuthorityStore {
+        guard try exists(database) else { throw StateFolderError.notInitialised(path) }
+        try PrivateFolder.prepare(path)
+        return try SQLiteAuthorityStore(
+            path: database, wrapping: try MasterKey(at: masterKey))
+    }
+
+    func keys(of store: SQLiteAuthorityStore) async throws(AuthorityError) -> AuthorityKeys {
+        try KeyRing.read(try await records(of: store))
+    }
+
+    func records(
+        of store: SQLiteAuthorityStore
+    ) async throws(AuthorityError) -> [KeyRecord] {
+        try await store.read { transaction throws(AuthorityError) in try transaction.keys() }
+    }
+
+    private func exists(_ file: String) throws -> Bool {
+        do throws(FileFailure) {
+            _ = try PrivateFile.read(file, limit: 1, strictestMode: 0o666)
+            return true
+        } catch {
+            switch error {
+            case .missing: return false
+            case .tooLarge: return true
+            default: throw error
+            }
+        }
+    }
+}
+
+enum StateFolderError: Error, Equatable, CustomStringConvertible {
+    case initialised(String)
+    case notInitialised(String)
+    /// A database without its key: none of its secrets could ever be read.
+    case keyMissing(String)
+
+    var description: String {
+        switch self {
+        case .initialised(let path): "\(path) holds an authority already; nothing was changed"
+        case .notInitialised(let path):
+            "\(path) holds no authority; `postern-authority init --admin NAME` makes one"
+        case .keyMissing(let path): "\(path) is missing; restore it from a backup"
+        }
+    }
+}
+
+/// The wall clock.
+@Sendable
+func systemClock() -> Timestamp { Timestamp(milliseconds: SystemClock.wallMilliseconds) }
+
+/// For commands that run beside or without a service: the chores wait in the store.
+struct NoCourier: Courier {
+    let consumerAccess: ConsumerAccess? = nil
+    func settle(_ line: String) async throws(AuthorityError) {}
+    func nudge(_ line: String) {}
+}

@@ -1,0 +1,173 @@
+import AuthorityCore
+import Cryptography
+import Dispatch
+import Sessions
+import Synchronization
+import Wire
+
+/// The core's cryptography on OpenSSL's.
+///
+/// Agreements with boards are computed once and kept, a bounded number of them.
+final class SystemCryptography: AuthorityCryptography {
+    private static let keptAgreements = 8192
+    private let agreements = Mutex<[Pair: HPKE.Correspondence]>([:])
+    private let signers = Mutex<[KeyID: Ed25519PrivateKey]>([:])
+    private let passwords = DispatchQueue(label: "passwords")
+
+    private struct Pair: Hashable {
+        let own: KeyID
+        let peer: [UInt8]
+    }
+
+    func random(_ count: Int) throws(AuthorityError) -> [UInt8] {
+        try attempt { () throws(CryptographyError) in try RandomBytes.make(count) }
+    }
+
+    func sha256(_ message: [UInt8]) throws(AuthorityError) -> [UInt8] {
+        try attempt { () throws(CryptographyError) in try SHA256.digest(message) }
+    }
+
+    func hmac(_ message: [UInt8], key: SecretBytes) throws(AuthorityError) -> [UInt8] {
+        try attempt { () throws(CryptographyError) in
+            try HMACSHA256.authenticate(message, key: key)
+        }
+    }
+
+    func claimKeys(
+        secret: SecretBytes, board: InstallationID
+    ) throws(AuthorityError) -> ClaimKeys {
+        try attempt { () throws(CryptographyError) in
+            let salt = Array(board.description.utf8)
+            func derive(_ info: String) throws(CryptographyError) -> SecretBytes {
+                try HKDFSHA256.derive(
+                    from: secret, salt: salt, info: Array(info.utf8), count: 32)
+            }
+            let password = Base64URL.encode(try derive("postern/v1 broker").reveal())
+            return ClaimKeys(
+                brokerPassword: SecretBytes(Array(password.utf8)),
+                psk: try derive("postern/v1 claim"))
+        }
+    }
+
+    func sealProvision(
+        _ plaintext: [UInt8], to board: RecipientKey, claim: ClaimKeys, topic: String
+    ) throws(AuthorityError) -> [UInt8] {
+        let recipient: X25519PublicKey
+        do throws(CryptographyError) {
+            recipient = try X25519PublicKey(rawRepresentation: board.key)
+        } catch {
+            throw .refused(Refusal(.validation, "the device key in this claim is not a key"))
+        }
+        return try attempt { () throws(CryptographyError) in
+            let psk = HPKE.PreSharedKey(
+                key: claim.psk, id: Array(board.board.description.utf8))
+            let sealed = try HPKE.sealPSK(
+                plaintext, to: recipient, info: SealedEnvelope.info, aad: Array(topic.utf8),
+                psk: psk)
+            return SealedEnvelope(
+                mode: .psk, to: recipient.keyID, enc: sealed.enc, ct: sealed.ct).payload
+        }
+    }
+
+    func seal(
+        _ plaintext: [UInt8], to board: RecipientKey, from key: SealKey, topic: String
+    ) throws(AuthorityError) -> [UInt8] {
+        try attempt { () throws(CryptographyError) in
+            let recipient = try X25519PublicKey(rawRepresentation: board.key)
+            let sealed = try correspondence(key, board.key).seal(
+                plaintext, info: SealedEnvelope.info, aad: Array(topic.utf8))
+            return SealedEnvelope(
+                mode: .auth, to: recipient.keyID, enc: sealed.enc, ct: sealed.ct).payload
+        }
+    }
+
+    func open(
+        _ envelope: SealedEnvelope, from deviceKey: [UInt8], with key: SealKey, topic: String
+    ) -> [UInt8]? {
+        let sealed = HPKE.Sealed(enc: envelope.enc, ct: envelope.ct)
+        return try? correspondence(key, deviceKey).open(
+            sealed, info: SealedEnvelope.info, aad: Array(topic.utf8))
+    }
+
+    private func correspondence(
+        _ key: SealKey, _ peer: [UInt8]
+    ) throws(CryptographyError) -> HPKE.Correspondence {
+        let pair = Pair(own: key.id, peer: peer)
+        if let known = agreements.withLock({ $0[pair] }) { return known }
+        let made = try HPKE.Correspondence(
+            own: X25519PrivateKey(rawRepresentation: key.privateKey),
+            peer: X25519PublicKey(rawRepresentation: peer))
+        agreements.withLock { kept in
+            if kept.count >= Self.keptAgreements { kept.removeAll(keepingCapacity: true) }
+            kept[pair] = made
+        }
+        return made
+    }
+
+    func sign(
+        _ claims: AccessTokenClaims, with key: TokenSigningKey
+    ) throws(AuthorityError) -> AccessToken {
+        try attempt { () throws(CryptographyError) in
+            let header = AccessTokenHeader(kid: key.publicKey.kid).bytes
+            let text = try JWS.sign(header: header, payload: claims.bytes, with: signer(key))
+            return AccessToken(unchecked: SecretBytes(Array(text.utf8)))
+        }
+    }
+
+    private func signer(_ key: TokenSigningKey) throws(CryptographyError) -> Ed25519PrivateKey {
+        if let known = signers.withLock({ $0[key.publicKey.kid] }) { return known }
+        let made = try Ed25519PrivateKey(rawRepresentation: key.privateKey)
+        signers.withLock { $0[key.publicKey.kid] = made }
+        return made
+    }
+
+    // Passwords: one at a time, on a thread of their own.
+
+    func hashPassword(_ password: SecretBytes) async throws(AuthorityError) -> String {
+        try await apart { () throws(CryptographyError) in
+            try PasswordHash.make(password).phc
+        }
+    }
+
+    func verifyPassword(
+        _ password: SecretBytes, against hash: String?
+    ) async throws(AuthorityError) -> Bool {
+        try await apart { () throws(CryptographyError) in
+            guard let hash, let stored = PasswordHash(phc: hash) else {
+                return try PasswordHash.verifyNobody(password)
+            }
+            return try stored.verify(password)
+        }
+    }
+
+    private func apart<R: Sendable>(
+        _ work: @escaping @Sendable () throws(CryptographyError) -> R
+    ) async throws(AuthorityError) -> R {
+        let result: Result<R, CryptographyError> = await withCheckedContinuation { waiting in
+            passwords.async {
+                waiting.resume(returning: Result { () throws(CryptographyError) in try work() })
+            }
+        }
+        return try attempt { () throws(CryptographyError) in try result.get() }
+    }
+
+    private func attempt<R>(
+        _ work: () throws(CryptographyError) -> R
+    ) throws(AuthorityError) -> R {
+        do {
+            return try work()
+        } catch {
+            throw .failed(layer: "crypto", text: error.words)
+        }
+    }
+}
+
+extension CryptographyError {
+    var words: String {
+        switch self {
+        case .malformed: "a value that is not of its kind"
+        case .notAuthentic: "not authentic"
+        case .library(let text): text
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import ArgumentParser
+import AuthorityCore
+import AuthorityStore
+import LinuxIO
+import Sessions
+import Wire
+
+/// Users, from the machine that the authority runs on; works beside `serve`.
+struct UserCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "user", abstract: "Adds and lists users, sets passwords.",
+        subcommands: [Add.self, List.self, Passwd.self])
+
+    @ParentCommand var program: AuthorityProgram
+
+    struct Add: AsyncParsableCommand {
+        @ParentCommand var user: UserCommand
+        @OptionGroup var place: PlaceOptions
+        @Argument var name: String
+        @Flag(help: "May do everything.") var administrator = false
+        @Flag(help: "May claim boards.") var mayClaim = false
+        @Option(help: "A file with the password; asked for otherwise.") var passwordFile: String?
+
+        func run() async throws {
+            let settings = try place.settings(user.program.place)
+            try await AuthorityService.run {
+                let desk = try await Desk(settings)
+                let password = try PasswordSource(file: passwordFile).read(confirming: true)
+                let added = try await desk.authority.addUser(
+                    NewUser(
+                        username: name, password: password, isAdministrator: administrator,
+                        mayClaim: mayClaim),
+                    actor: "console")
+                say("✓ \(added.username) (\(added.objectID))")
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        @ParentCommand var user: UserCommand
+        @OptionGroup var place: PlaceOptions
+        @Flag(help: "As JSON.") var json = false
+
+        func run() async throws {
+            let settings = try place.settings(user.program.place)
+            try await AuthorityService.run {
+                let users = try await Desk(settings).authority.everyUser()
+                if json {
+                    print(JSONValue.object(["results": .array(users.map(\.listed))]).text)
+                } else {
+                    for user in users { print(user.line) }
+                }
+            }
+        }
+    }
+
+    struct Passwd: AsyncParsableCommand {
+        @ParentCommand var user: UserCommand
+        @OptionGroup var place: PlaceOptions
+        @Argument var name: String
+        @Option(help: "A file with the password; asked for otherwise.") var passwordFile: String?
+
+        func run() async throws {
+            let settings = try place.settings(user.program.place)
+            try await AuthorityService.run {
+                let desk = try await Desk(settings)
+                let password = try PasswordSource(file: passwordFile).read(confirming: true)
+                try await desk.authority.setPassword(password, of: name, actor: "console")
+                say("✓ the password of \(name) is set; its logins have ended")
+            }
+        }
+    }
+}
+
+/// An authority without broker or HTTP, for commands beside the running one.
+private struct Desk {
+    let authority: Authority
+
+    init(_ settings: ServiceSettings) async throws {
+        let folder = StateFolder(path: settings.stateDirectory)
+        let store = try folder.open()
+        authority = Authority(
+            store: store, cryptography: SystemCryptography(), courier: NoCourier(),
+            keys: try await folder.keys(of: store), rules: settings.rules, clock: systemClock)
+    }
+}
+
+extension UserView {
+    fileprivate var listed: JSONValue {
+        .object([
+            "objectId": .string(objectID.description), "username": .string(username),
+            "administrator": .bool(isAdministrator), "mayClaim": .bool(mayClaim),
+            "createdAt": .time(createdAt),
+        ])
+    }
+
+    fileprivate var line: String {
+        let rights = isAdministrator ? "administrator" : (mayClaim ? "may claim" : "")
+        return "\(objectID)  \(username)  \(rights)"
+    }
+}
+
+/// Where a password comes from: a file, the terminal, or a pipe. Never the command line.
+struct PasswordSource {
+    let file: String?
+
+    /// Its first line; asked for twice at a terminal when `confirming`.
+    func read(confirming: Bool) throws -> SecretBytes {
+        if let file { return secret(try PrivateFile.read(file, limit: 4096)) }
+        guard Terminal.isTerminal(.input) else {
+            return secret(try Terminal.readStandardInput(limit: 4096) ?? [])
+        }
+        let first = secret(try Terminal.readSecret(prompt: "Password: ") ?? [])
+        guard confirming else { return first }
+        let second = secret(try Terminal.readSecret(prompt: "Again: ") ?? [])
+        guard first.matches(second) else {
+            throw AuthorityError.refused(Refusal(.validation, "the two are not the same"))
+        }
+        return first
+    }
+
+    private func secret(_ bytes: [UInt8]) -> SecretBytes {
+        SecretBytes(AuthorityServer.firstLine(bytes))
+    }
+}

@@ -1,0 +1,100 @@
+import AuthorityCore
+import Foundation
+import GRDB
+import Sessions
+
+extension SQLiteTransaction {
+    func claim(_ id: MessageID) throws(AuthorityError) -> ClaimRecord? {
+        try row("SELECT * FROM claims WHERE id = ?", [id.description]).map(readClaim)
+    }
+
+    func openClaim(on board: InstallationID) throws(AuthorityError) -> ClaimRecord? {
+        try row(
+            "SELECT * FROM claims WHERE installation_id = ? AND state = 'sent'",
+            [board.description]
+        ).map(readClaim)
+    }
+
+    func insert(_ claim: ClaimRecord) throws(AuthorityError) -> Bool {
+        try run(
+            """
+            INSERT INTO claims (
+                id, installation_id, session_id, claimant, state, created_at, expires_at,
+                secret_hash, board_name, device_key, payload, broker_password, reason_code,
+                reason_text)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (installation_id) WHERE state = 'sent' DO NOTHING
+            """,
+            [claim.id.description, claim.installation.description, claim.session.description,
+             claim.claimant.description, claim.state.rawValue, claim.createdAt.milliseconds,
+             claim.expiresAt.milliseconds, Data(claim.secretHash), claim.boardName,
+             Data(claim.deviceKey), claim.payload.map { Data($0) },
+             try wrappedPassword(of: claim), claim.reason?.code, claim.reason?.text]) == 1
+    }
+
+    func update(_ claim: ClaimRecord) throws(AuthorityError) {
+        try run(
+            """
+            UPDATE claims SET state = ?, payload = ?, broker_password = ?, reason_code = ?,
+                reason_text = ? WHERE id = ?
+            """,
+            [claim.state.rawValue, claim.payload.map { Data($0) },
+             try wrappedPassword(of: claim), claim.reason?.code, claim.reason?.text,
+             claim.id.description])
+    }
+
+    func isUsed(secretHash: [UInt8]) throws(AuthorityError) -> Bool {
+        try row(
+            "SELECT 1 FROM claims WHERE secret_hash = ? AND state = 'accepted'",
+            [Data(secretHash)]) != nil
+    }
+
+    func openClaims(
+        expiredBefore time: Timestamp, limit: Int
+    ) throws(AuthorityError) -> [ClaimRecord] {
+        try map(
+            try rows(
+                "SELECT * FROM claims WHERE state = 'sent' AND expires_at < ? LIMIT ?",
+                [time.milliseconds, limit]),
+            readClaim)
+    }
+
+    func boardsWithRetained() throws(AuthorityError) -> [InstallationID] {
+        let found = try rows(
+            """
+            SELECT installation_id FROM claims WHERE state = 'sent'
+            UNION SELECT installation_id FROM sessions
+                WHERE farewell_until IS NOT NULL AND farewell_payload IS NOT NULL
+                    AND installation_id IS NOT NULL
+            """)
+        return try map(found) { row throws(AuthorityError) in
+            try row.parsed("installation_id", InstallationID.init)
+        }
+    }
+
+    private func wrappedPassword(of claim: ClaimRecord) throws(AuthorityError) -> Data? {
+        guard let password = claim.brokerPassword else { return nil }
+        return Data(try wrapping.wrap(password, place: place(of: claim.id)))
+    }
+
+    private func place(of claim: MessageID) -> String { "claims.broker_password \(claim)" }
+
+    private func readClaim(_ row: Row) throws(AuthorityError) -> ClaimRecord {
+        let id = try row.parsed("id", MessageID.init)
+        let password: SecretBytes? = try row.optionalBytes("broker_password").map {
+            bytes throws(AuthorityError) in
+            try wrapping.unwrap(bytes, place: place(of: id))
+        }
+        let code = try row.optional("reason_code", as: Int.self)
+        let text = try row.optional("reason_text", as: String.self)
+        return ClaimRecord(
+            id: id, installation: try row.parsed("installation_id", InstallationID.init),
+            session: try row.parsed("session_id", ObjectID.init),
+            claimant: try row.parsed("claimant", ObjectID.init),
+            state: try row.parsed("state", Claim.State.init(rawValue:)),
+            createdAt: try row.time("created_at"), expiresAt: try row.time("expires_at"),
+            secretHash: try row.bytes("secret_hash"), boardName: try row.value("board_name"),
+            deviceKey: try row.bytes("device_key"), payload: try row.optionalBytes("payload"),
+            brokerPassword: password, reason: code.map { Refusal(code: $0, text: text ?? "") })
+    }
+}

@@ -1,0 +1,84 @@
+package import AuthorityCore
+import GRDB
+package import Sessions
+
+/// An authority's records in one SQLite file: WAL, each commit synced, foreign keys on.
+///
+/// Readers do not wait for the writer. Each write is one IMMEDIATE transaction, so of two at
+/// once one runs after the other, whichever process they are in.
+package final class SQLiteAuthorityStore: AuthorityStore {
+    private let pool: DatabasePool
+    private let wrapping: any SecretWrapping
+
+    /// Opens or makes the file at `path` and brings its schema up to date.
+    ///
+    /// - Throws: `failed(layer: "store")` if it is not a database of this program, or of a
+    ///   later version of it; then nothing was changed.
+    package init(path: String, wrapping: any SecretWrapping) throws(AuthorityError) {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        configuration.maximumReaderCount = 4
+        configuration.prepareDatabase { database in
+            try database.execute(sql: "PRAGMA synchronous = FULL")
+        }
+        do {
+            pool = try DatabasePool(path: path, configuration: configuration)
+            let migrator = Schema.migrator
+            guard try !pool.read(migrator.hasBeenSuperseded) else {
+                throw AuthorityError.failed(
+                    layer: "store", text: "a later version of this program wrote the database")
+            }
+            try migrator.migrate(pool)
+        } catch {
+            throw storeFailure(error)
+        }
+        self.wrapping = wrapping
+    }
+
+    package func transact<R: Sendable>(
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        do {
+            return try await pool.write { [wrapping] database in
+                try body(SQLiteTransaction(database: database, wrapping: wrapping))
+            }
+        } catch {
+            throw storeFailure(error)
+        }
+    }
+
+    package func read<R: Sendable>(
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        do {
+            return try await pool.read { [wrapping] database in
+                try body(SQLiteTransaction(database: database, wrapping: wrapping))
+            }
+        } catch {
+            throw storeFailure(error)
+        }
+    }
+
+    /// Closes the file; later calls throw.
+    package func close() throws(AuthorityError) {
+        do { try pool.close() } catch { throw storeFailure(error) }
+    }
+}
+
+/// Keeps secrets from being read in the file alone. `place` names the row and column, so that
+/// what is wrapped for one is no use in another.
+package protocol SecretWrapping: Sendable {
+    func wrap(_ secret: SecretBytes, place: String) throws(AuthorityError) -> [UInt8]
+    func unwrap(_ bytes: [UInt8], place: String) throws(AuthorityError) -> SecretBytes
+}
+
+/// An error of the core as it is, one of SQLite without the values of the statement.
+func storeFailure(_ error: any Error) -> AuthorityError {
+    if let error = error as? AuthorityError { return error }
+    guard let error = error as? DatabaseError else {
+        return .failed(layer: "store", text: "the database did not do as it was asked")
+    }
+    return .failed(
+        layer: "store",
+        text: "SQLite \(error.resultCode.rawValue): \(error.message ?? "unnamed")")
+}

@@ -1,0 +1,115 @@
+import AuthorityCore
+import Foundation
+import GRDB
+import Sessions
+
+/// One transaction, while it lasts. Each table's part is in a file of its own.
+struct SQLiteTransaction: AuthorityTransaction {
+    let database: Database
+    let wrapping: any SecretWrapping
+
+    func row(
+        _ sql: String, _ arguments: StatementArguments = []
+    ) throws(AuthorityError) -> Row? {
+        do {
+            return try Row.fetchOne(database.cachedStatement(sql: sql), arguments: arguments)
+        } catch {
+            throw storeFailure(error)
+        }
+    }
+
+    func rows(
+        _ sql: String, _ arguments: StatementArguments = []
+    ) throws(AuthorityError) -> [Row] {
+        do {
+            return try Row.fetchAll(database.cachedStatement(sql: sql), arguments: arguments)
+        } catch {
+            throw storeFailure(error)
+        }
+    }
+
+    /// How many rows it changed.
+    @discardableResult
+    func run(
+        _ sql: String, _ arguments: StatementArguments = []
+    ) throws(AuthorityError) -> Int {
+        do {
+            try database.cachedStatement(sql: sql).execute(arguments: arguments)
+            return database.changesCount
+        } catch {
+            throw storeFailure(error)
+        }
+    }
+
+    func map<T>(
+        _ rows: [Row], _ read: (Row) throws(AuthorityError) -> T
+    ) throws(AuthorityError) -> [T] {
+        var result: [T] = []
+        result.reserveCapacity(rows.count)
+        for row in rows { result.append(try read(row)) }
+        return result
+    }
+}
+
+/// A value that the schema does not allow: the file was changed by something else.
+func damaged(_ column: String) -> AuthorityError {
+    .failed(layer: "store", text: "the column \(column) is damaged")
+}
+
+extension Row {
+    /// A column that must be there and of its type.
+    func value<T: DatabaseValueConvertible>(_ column: String) throws(AuthorityError) -> T {
+        guard let value = try optional(column, as: T.self) else { throw damaged(column) }
+        return value
+    }
+
+    /// A column that may be NULL.
+    func optional<T: DatabaseValueConvertible>(
+        _ column: String, as type: T.Type = T.self
+    ) throws(AuthorityError) -> T? {
+        guard hasColumn(column) else { throw damaged(column) }
+        let stored: DatabaseValue = self[column]
+        guard !stored.isNull else { return nil }
+        guard let value = T.fromDatabaseValue(stored) else { throw damaged(column) }
+        return value
+    }
+
+    /// A column whose text has a type of its own.
+    func parsed<T>(
+        _ column: String, _ parse: (String) -> T?
+    ) throws(AuthorityError) -> T {
+        guard let value = parse(try value(column)) else { throw damaged(column) }
+        return value
+    }
+
+    func parsedOptional<T>(
+        _ column: String, _ parse: (String) -> T?
+    ) throws(AuthorityError) -> T? {
+        guard let text = try optional(column, as: String.self) else { return nil }
+        guard let value = parse(text) else { throw damaged(column) }
+        return value
+    }
+
+    func time(_ column: String) throws(AuthorityError) -> Timestamp {
+        Timestamp(milliseconds: try value(column))
+    }
+
+    func optionalTime(_ column: String) throws(AuthorityError) -> Timestamp? {
+        try optional(column, as: Int64.self).map(Timestamp.init(milliseconds:))
+    }
+
+    func bytes(_ column: String) throws(AuthorityError) -> [UInt8] {
+        guard let bytes = try optionalBytes(column) else { throw damaged(column) }
+        return bytes
+    }
+
+    func optionalBytes(_ column: String) throws(AuthorityError) -> [UInt8]? {
+        guard hasColumn(column) else { throw damaged(column) }
+        let stored: DatabaseValue = self[column]
+        switch stored.storage {
+        case .null: return nil
+        case .blob(let data): return Array(data)
+        default: throw damaged(column)
+        }
+    }
+}

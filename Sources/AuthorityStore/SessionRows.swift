@@ -1,0 +1,157 @@
+import AuthorityCore
+import Foundation
+import GRDB
+import Sessions
+import Wire
+
+extension SQLiteTransaction {
+    func session(_ id: ObjectID) throws(AuthorityError) -> SessionRecord? {
+        try row("SELECT * FROM sessions WHERE id = ?", [id.description]).map(readSession)
+    }
+
+    func session(tokenHash: [UInt8]) throws(AuthorityError) -> SessionRecord? {
+        try row("SELECT * FROM sessions WHERE token_hash = ?", [Data(tokenHash)])
+            .map(readSession)
+    }
+
+    func activeSession(on board: InstallationID) throws(AuthorityError) -> SessionRecord? {
+        try row(
+            "SELECT * FROM sessions WHERE installation_id = ? AND state = 'active'",
+            [board.description]
+        ).map(readSession)
+    }
+
+    func departing(on board: InstallationID) throws(AuthorityError) -> SessionRecord? {
+        try row(
+            """
+            SELECT * FROM sessions WHERE installation_id = ? AND farewell_until IS NOT NULL
+            ORDER BY ended_at DESC LIMIT 1
+            """, [board.description]
+        ).map(readSession)
+    }
+
+    func sessions(
+        of user: ObjectID?, endedSince since: Timestamp
+    ) throws(AuthorityError) -> [SessionRecord] {
+        let recent = "(state <> 'ended' OR ended_at > ?) ORDER BY created_at DESC, id LIMIT 10000"
+        if let user {
+            return try map(
+                try rows(
+                    "SELECT * FROM sessions WHERE user_id = ? AND \(recent)",
+                    [user.description, since.milliseconds]),
+                readSession)
+        }
+        return try map(
+            try rows("SELECT * FROM sessions WHERE \(recent)", [since.milliseconds]),
+            readSession)
+    }
+
+    func expiredSessions(
+        at now: Timestamp, idleSince: Timestamp?, limit: Int
+    ) throws(AuthorityError) -> [SessionRecord] {
+        let idle = idleSince?.milliseconds ?? -1
+        return try map(
+            try rows(
+                """
+                SELECT * FROM sessions WHERE id IN (
+                    SELECT id FROM sessions WHERE state <> 'ended' AND expires_at <= ?1
+                    UNION SELECT id FROM sessions WHERE state <> 'ended' AND absolute_limit <= ?1
+                    UNION SELECT id FROM sessions WHERE state = 'active' AND last_seen <= ?2
+                ) LIMIT ?3
+                """, [now.milliseconds, idle, limit]),
+            readSession)
+    }
+
+    func overdueFarewells(
+        at now: Timestamp, limit: Int
+    ) throws(AuthorityError) -> [SessionRecord] {
+        try map(
+            try rows(
+                "SELECT * FROM sessions WHERE farewell_until <= ? LIMIT ?",
+                [now.milliseconds, limit]),
+            readSession)
+    }
+
+    func save(_ record: SessionRecord, at now: Timestamp) throws(AuthorityError) {
+        let session = record.session
+        try run(
+            """
+            INSERT INTO sessions (
+                id, user_id, state, end_reason, restricted, action, provider, installation_id,
+                created_at, expires_at, custom, token_hash, family, device_key, scope,
+                absolute_limit, last_seen, ended_at, farewell_payload, farewell_until)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET
+                state = excluded.state, end_reason = excluded.end_reason,
+                expires_at = excluded.expires_at, custom = excluded.custom,
+                scope = excluded.scope, last_seen = excluded.last_seen,
+                ended_at = ifnull(ended_at, excluded.ended_at),
+                farewell_payload = excluded.farewell_payload,
+                farewell_until = excluded.farewell_until
+            """,
+            [record.id.description, session.user.description, record.state.rawValue,
+             record.endReason, session.restricted, session.createdWith.action,
+             session.createdWith.authProvider, session.installationID?.description,
+             session.createdAt.milliseconds, session.expiresAt?.milliseconds,
+             session.custom.isEmpty ? nil : JSONValue.object(session.custom).text,
+             Data(record.tokenHash), record.family.map { Data($0.bytes) },
+             record.deviceKey.map { Data($0) }, record.scope?.text,
+             record.absoluteLimit.milliseconds, record.lastSeen.milliseconds,
+             record.state == .ended ? now.milliseconds : nil,
+             record.farewell?.payload.map { Data($0) }, record.farewell?.until.milliseconds])
+    }
+
+    private func readSession(_ row: Row) throws(AuthorityError) -> SessionRecord {
+        let session = Session(
+            objectID: try row.parsed("id", ObjectID.init),
+            user: try row.parsed("user_id", ObjectID.init),
+            restricted: try row.value("restricted"),
+            createdWith: CreatedWith(
+                action: try row.value("action"), authProvider: try row.value("provider")),
+            installationID: try row.parsedOptional("installation_id", InstallationID.init),
+            createdAt: try row.time("created_at"), expiresAt: try row.optionalTime("expires_at"),
+            custom: try row.parsedOptional("custom") { text in
+                try? JSONObject(parsing: Array(text.utf8)).members
+            } ?? [:])
+        var record = SessionRecord(
+            session: session,
+            state: try row.parsed("state", SessionRecord.State.init(rawValue:)),
+            tokenHash: try row.bytes("token_hash"),
+            family: try row.optionalBytes("family").flatMap(RefreshFamilyID.init),
+            deviceKey: try row.optionalBytes("device_key"),
+            scope: try row.optional("scope").map(ScopeText.init),
+            absoluteLimit: try row.time("absolute_limit"), lastSeen: try row.time("last_seen"))
+        record.endReason = try row.optional("end_reason")
+        if let until = try row.optionalTime("farewell_until") {
+            record.farewell = Farewell(
+                payload: try row.optionalBytes("farewell_payload"), until: until)
+        }
+        return record
+    }
+
+    func family(_ id: RefreshFamilyID) throws(AuthorityError) -> RefreshFamily? {
+        try row("SELECT * FROM families WHERE id = ?", [Data(id.bytes)]).map {
+            row throws(AuthorityError) in
+            RefreshFamily(
+                id: id, session: try row.parsed("session_id", ObjectID.init),
+                generation: UInt64(bitPattern: try row.value("generation")),
+                lastRequest: try row.parsedOptional("last_request", MessageID.init),
+                lastUse: try row.optionalTime("last_use"),
+                invalidated: try row.value("invalidated"))
+        }
+    }
+
+    func save(_ family: RefreshFamily) throws(AuthorityError) {
+        try run(
+            """
+            INSERT INTO families (id, session_id, generation, last_request, last_use, invalidated)
+            VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET
+                generation = excluded.generation, last_request = excluded.last_request,
+                last_use = excluded.last_use, invalidated = excluded.invalidated
+            """,
+            [Data(family.id.bytes), family.session.description,
+             Int64(bitPattern: family.generation), family.lastRequest?.description,
+             family.lastUse?.milliseconds, family.invalidated])
+    }
+}

@@ -1,0 +1,87 @@
+import AuthorityCore
+import Foundation
+import GRDB
+import Sessions
+
+/// Replies kept for redeliveries, and what the broker is still to be told.
+extension SQLiteTransaction {
+    func reply(
+        to request: MessageID, of board: InstallationID
+    ) throws(AuthorityError) -> [UInt8]? {
+        try row(
+            "SELECT payload FROM replies WHERE installation_id = ? AND request_id = ?",
+            [board.description, request.description]
+        ).map { row throws(AuthorityError) in try row.bytes("payload") }
+    }
+
+    func save(_ reply: ReplyRecord) throws(AuthorityError) {
+        try run(
+            """
+            INSERT INTO replies (installation_id, request_id, payload, expires_at)
+            VALUES (?, ?, ?, ?)
+            """,
+            [reply.installation.description, reply.request.description, Data(reply.payload),
+             reply.expiresAt?.milliseconds])
+    }
+
+    func expireReply(
+        to request: MessageID, of board: InstallationID, at time: Timestamp
+    ) throws(AuthorityError) {
+        try run(
+            "UPDATE replies SET expires_at = ? WHERE installation_id = ? AND request_id = ?",
+            [time.milliseconds, board.description, request.description])
+    }
+
+    func deleteReplies(expiredBefore time: Timestamp) throws(AuthorityError) {
+        try run("DELETE FROM replies WHERE expires_at < ?", [time.milliseconds])
+    }
+
+    func add(_ chore: Chore) throws(AuthorityError) {
+        var password = false
+        var payload: Data?
+        var until: Int64?
+        let kind: String
+        switch chore {
+        case .login(_, let changed): (kind, password) = ("login", changed)
+        case .inbox: kind = "inbox"
+        case .say(_, let bytes, let time):
+            (kind, payload, until) = ("say", Data(bytes), time.milliseconds)
+        case .person: kind = "person"
+        }
+        try run(
+            "INSERT INTO chores (line, kind, password, payload, until) VALUES (?, ?, ?, ?, ?)",
+            [chore.line, kind, password, payload, until])
+    }
+
+    func chores(in line: String) throws(AuthorityError) -> [NumberedChore] {
+        try map(
+            try rows("SELECT * FROM chores WHERE line = ? ORDER BY number LIMIT 100", [line]),
+            readChore)
+    }
+
+    func removeChore(_ number: Int64) throws(AuthorityError) {
+        try run("DELETE FROM chores WHERE number = ?", [number])
+    }
+
+    func linesWithChores() throws(AuthorityError) -> [String] {
+        try map(
+            try rows("SELECT line, min(number) AS first FROM chores GROUP BY line ORDER BY first")
+        ) { row throws(AuthorityError) in try row.value("line") }
+    }
+
+    private func readChore(_ row: Row) throws(AuthorityError) -> NumberedChore {
+        let chore: Chore = switch try row.value("kind") as String {
+        case "login":
+            .login(
+                try row.parsed("line", InstallationID.init), password: try row.value("password"))
+        case "inbox": .inbox(try row.parsed("line", InstallationID.init))
+        case "say":
+            .say(
+                try row.parsed("line", InstallationID.init), payload: try row.bytes("payload"),
+                until: try row.time("until"))
+        case "person": .person(try row.parsed("line", ObjectID.init))
+        default: throw damaged("kind")
+        }
+        return NumberedChore(number: try row.value("number"), chore: chore)
+    }
+}
