@@ -101,7 +101,8 @@ let package = Package(
         .tests("WireTests", ["Wire", "Gate", "Sessions"]),
         .tests("CryptographyTests", ["Cryptography", "Sessions"]),
         .tests("LinuxIOTests", ["LinuxIO"]),
-        .tests("MosquittoTests", ["Mosquitto", "BrokerClient", "LinuxIO", "Sessions", "Wire"]),
+        .tests("MosquittoTests", ["Mosquitto", "BrokerClient", "LinuxIO", "QRCode", "Sessions",
+                                  "Wire"]),
         .tests("SettingsTests", ["Settings", "Gate", "Sessions", "Wire"]),
         .tests("AgentCoreTests", ["AgentCore", "Cryptography", "Gate", "Sessions", "Wire"]),
         .tests("BoardStoreTests", ["BoardStore", "Cryptography", "LinuxIO", "Gate", "Sessions"]),
@@ -109,8 +110,9 @@ let package = Package(
         .tests("AuthorityTests", ["AuthorityCore", "AuthorityStore", "AuthorityService", "Console",
                                   "BrokerClient", "LinuxIO", "Mosquitto",
                                   "Cryptography", "Gate", "Sessions", "Wire", "Settings"]),
-        .tests("ConsoleTests", ["Console", "AuthorityCore", "Sessions", "Wire", httpClient, logging]),
-        .tests("CommandsTests", ["Commands", "LinuxIO", "Wire", "Sessions"]),
+        .tests("ConsoleTests", ["Console", "Commands", "AuthorityCore", "BrokerClient", "LinuxIO",
+                                "Mosquitto", "Sessions", "Wire", httpClient, logging]),
+        .tests("CommandsTests", ["Commands", "Gate", "LinuxIO", "Wire", "Sessions"]),
         .tests("RepositoryTests", []),
     ]
 )

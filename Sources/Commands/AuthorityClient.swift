@@ -65,7 +65,7 @@ struct AuthorityClient: Sendable {
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw TransportFailure.sort(error)
+            throw TransportFailure.sort(error, at: url)
         }
     }
 
@@ -99,7 +99,10 @@ struct AuthorityClient: Sendable {
             throw .failed(layer: "HTTP", text: "the authority has another application id; "
                 + "log in again")
         }
-        guard let refusal = try? Refusal(json: json) else {
+        let refusal: Refusal
+        do throws(WireError) {
+            refusal = try Refusal(json: json)
+        } catch {
             throw .failed(layer: "HTTP", text: "status \(status)")
         }
         if status >= 500 {

@@ -5,6 +5,8 @@ import Wire
 package enum CommandFailure: Error, Equatable, Sendable {
     /// The command line is wrong, or there is nothing to do.
     case usage(String)
+    /// It was done, but less well than it should be.
+    case degraded(String)
     /// There is no session here, or it is over: log in.
     case notLoggedIn(String)
     /// Nobody answers: the layer is `name lookup`, `TCP`, `TLS`, `MQTT` …
@@ -19,6 +21,7 @@ package enum CommandFailure: Error, Equatable, Sendable {
     package var exitStatus: ExitStatus {
         switch self {
         case .usage: .usage
+        case .degraded: .degraded
         case .notLoggedIn: .notLoggedIn
         case .offline: .offline
         case .failed: .failed
@@ -36,6 +39,7 @@ package enum CommandFailure: Error, Equatable, Sendable {
     package var sentence: String {
         switch self {
         case .usage(let text): text
+        case .degraded(let text): "degraded: \(text)"
         case .notLoggedIn(let text): "session: \(text); log in with `postern login`"
         case .offline(let layer, let text), .failed(let layer, let text): "\(layer): \(text)"
         case .configuration(let text): "configuration: \(text)"

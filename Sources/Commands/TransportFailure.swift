@@ -6,17 +6,18 @@ import NIOSSL
 
 /// Names the layer on which a request was lost.
 enum TransportFailure {
-    static func sort(_ error: any Error) -> CommandFailure {
+    static func sort(_ error: any Error, at url: AuthorityURL) -> CommandFailure {
         switch error {
         case let error as NIOConnectionError: connection(error)
         case let error as IOError:
-            .offline(layer: "TCP", text: SystemError.text(error.errnoCode))
+            .offline(layer: "TCP", text: "\(url): \(SystemError.text(error.errnoCode))")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            .offline(layer: "TLS", text: "no trust or no agreement with the authority: \(error)")
+            .offline(layer: "TLS", text: "no trust in \(url), or no agreement with it: "
+                + Printable.line("\(error)"))
         case is NIOTooManyBytesError:
             .failed(layer: "HTTP", text: "the answer is too long")
         case is CancellationError: .failed(layer: "HTTP", text: "interrupted")
-        case let error as HTTPClientError: http(error)
+        case let error as HTTPClientError: http(error, at: url)
         default: .failed(layer: "HTTP", text: "the exchange broke off: \(type(of: error))")
         }
     }
@@ -37,16 +38,18 @@ enum TransportFailure {
         }
     }
 
-    private static func http(_ error: HTTPClientError) -> CommandFailure {
-        if error == .connectTimeout { return .offline(layer: "TCP", text: "no answer in time") }
+    private static func http(_ error: HTTPClientError, at url: AuthorityURL) -> CommandFailure {
+        if error == .connectTimeout {
+            return .offline(layer: "TCP", text: "\(url): no answer in time")
+        }
         if error == .tlsHandshakeTimeout {
-            return .offline(layer: "TLS", text: "no handshake in time")
+            return .offline(layer: "TLS", text: "\(url): no handshake in time")
         }
         if error == .deadlineExceeded || error == .readTimeout {
-            return .offline(layer: "HTTP", text: "no answer in time")
+            return .offline(layer: "HTTP", text: "\(url): no answer in time")
         }
         if error == .remoteConnectionClosed {
-            return .offline(layer: "HTTP", text: "the authority closed the connection")
+            return .offline(layer: "HTTP", text: "\(url) closed the connection")
         }
         return .failed(layer: "HTTP", text: error.shortDescription)
     }

@@ -38,7 +38,7 @@ package struct ConsoleServer: Sendable {
 
     private func application() -> Application<RouterResponder<ConsoleContext>> {
         let parse = ParseRoutes(frontend: frontend, mount: mount).routes
-        let own = PosternRoutes(frontend: frontend).routes
+        let own = PosternRoutes(frontend: frontend, parseMount: mount).routes
         let table = RouteTable(routes: parse + own, frontend: frontend)
         let ready = onListening
         return Application(

@@ -6,6 +6,8 @@ import Wire
 /// What Parse has no words for: claims, boards, the audit log, the broker; and the claim page.
 struct PosternRoutes: Sendable {
     let frontend: any AuthorityFrontend
+    /// Where Parse's API stands, for clients that ask.
+    let parseMount: String
 
     var routes: [Route] {
         let page = Answer(page: ClaimPage(authority: frontend.info.publicURL))
@@ -23,7 +25,9 @@ struct PosternRoutes: Sendable {
     }
 
     private func info(_ call: Call) async throws(AuthorityError) -> Answer {
-        Answer(frontend.info.form)
+        var members = frontend.info.form
+        members["parsePath"] = .string(parseMount)
+        return Answer(members)
     }
 
     private func startClaim(

@@ -3,6 +3,7 @@ import Console
 import Logging
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Sessions
 import Testing
 import Wire
@@ -38,6 +39,28 @@ struct RunningConsole: Sendable {
         }
     }
 
+    /// Sends bytes as they are and reads until the console closes, for a minute at most.
+    func raw(_ bytes: [UInt8]) async throws -> String {
+        let client = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
+                        wrappingChannelSynchronously: channel)
+                }
+            }
+        let timer = Task {
+            try await Task.sleep(for: .seconds(60))
+            try await client.channel.close()
+        }
+        defer { timer.cancel() }
+        return try await client.executeThenClose { inbound, outbound in
+            try await outbound.write(ByteBuffer(bytes: bytes))
+            var answer = ByteBuffer()
+            for try await part in inbound { answer.writeImmutableBuffer(part) }
+            return String(buffer: answer)
+        }
+    }
+
     /// Sends one request as a client of this application with a live session would.
     func send(
         _ method: HTTPMethod, _ path: String, _ body: String? = nil,
@@ -46,7 +69,9 @@ struct RunningConsole: Sendable {
     ) async throws -> Reply {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
         request.method = method
-        if let application { request.headers.add(name: "X-Parse-Application-Id", value: application) }
+        if let application {
+            request.headers.add(name: "X-Parse-Application-Id", value: application)
+        }
         if let token { request.headers.add(name: "X-Parse-Session-Token", value: token) }
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let body { request.body = .bytes(ByteBuffer(string: body)) }

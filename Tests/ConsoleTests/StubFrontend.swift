@@ -14,10 +14,15 @@ actor StubFrontend: AuthorityFrontend {
 
     /// What every call after the login throws, if anything.
     var failure: AuthorityError?
+    /// What a claim's board has answered.
+    var claimState = Claim.State.accepted
+    var brokerURI = "mqtt://127.0.0.1:1883"
     /// The calls in their order, with what matters of them and no secret.
     var calls: [String] = []
 
     func fail(with failure: AuthorityError?) { self.failure = failure }
+    func answerClaims(with state: Claim.State) { claimState = state }
+    func useBroker(_ uri: String) { brokerURI = uri }
 
     private func note(_ call: String) throws(AuthorityError) {
         calls.append(call)
@@ -78,7 +83,7 @@ actor StubFrontend: AuthorityFrontend {
 
     func claim(_ id: MessageID, by caller: Caller) async throws(AuthorityError) -> Claim {
         try note("claim \(id)")
-        return try claim(state: .accepted)
+        return try claim(state: claimState)
     }
 
     private func claim(state: Claim.State) throws(AuthorityError) -> Claim {
@@ -87,12 +92,15 @@ actor StubFrontend: AuthorityFrontend {
         }
         return Claim(
             id: claim, board: board, session: try id("sEsS000002"), state: state,
-            expiresAt: time(600))
+            expiresAt: time(600),
+            reason: state == .rejected ? Refusal(.forbidden, "already\u{1b}[2J claimed") : nil)
     }
 
     func boards(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [Board] {
         try note("boards everyone \(everyone)")
-        guard let board = InstallationID(Self.iid), let key = KeyID("a2V5LWlkLTE") else { return [] }
+        guard let board = InstallationID(Self.iid), let key = KeyID("a2V5LWlkLTE") else {
+            return []
+        }
         return [
             Board(
                 installation: board, name: "greenhouse", owner: try user(), deviceKey: key,
@@ -131,7 +139,9 @@ actor StubFrontend: AuthorityFrontend {
             isAdministrator: user.isAdministrator, mayClaim: user.mayClaim, createdAt: time(5))
     }
 
-    func audit(_ query: AuditQuery, by caller: Caller) async throws(AuthorityError) -> [AuditEntry] {
+    func audit(
+        _ query: AuditQuery, by caller: Caller
+    ) async throws(AuthorityError) -> [AuditEntry] {
         try note("audit \(query.limit) \(query.board?.description ?? "all")")
         return [
             AuditEntry(
@@ -143,7 +153,7 @@ actor StubFrontend: AuthorityFrontend {
     func brokerLogin(by caller: Caller) async throws(AuthorityError) -> BrokerLogin {
         try note("broker")
         return BrokerLogin(
-            uri: "mqtt://127.0.0.1:1883", clientID: "watch-1", username: "watch",
+            uri: brokerURI, clientID: "watch-1", username: "watch",
             password: SecretBytes(Array("broker-secret".utf8)), ca: nil,
             filters: ["postern/v1/\(Self.iid)/data/#"])
     }

@@ -18,7 +18,8 @@ struct TransportTests {
     }
 
     @Test("answers another method with 405 and the ones it has", arguments: [
-        (HTTPMethod.GET, "/parse/login", "POST"), (.PUT, "/parse/sessions/sEsS000002", "GET, DELETE"),
+        (HTTPMethod.GET, "/parse/login", "POST"),
+        (.PUT, "/parse/sessions/sEsS000002", "GET, DELETE"),
         (.DELETE, "/parse/users", "GET, POST"), (.POST, "/postern/v1/info", "GET"),
         (.OPTIONS, "/postern/v1/boards", "GET"), (.PATCH, "/claim", "GET"),
     ])
@@ -51,6 +52,35 @@ struct TransportTests {
                 .GET, "/postern/v1/info", headers: ["X-Long": String(repeating: "x", count: 9000)])
             #expect(reply.status >= 400 && reply.status < 500)
             #expect(try await console.send(.GET, "/postern/v1/info").status == 200)
+        }
+    }
+
+    @Test("answers what is hardly HTTP, and lives on", arguments: [
+        ("GET /postern/v1/audit?limit=%ff HTTP/1.1\r\n", "400"),
+        ("GET /postern/v1/audit?limit=% HTTP/1.1\r\n", "400"),
+        ("GET /postern/v1/audit?limit HTTP/1.1\r\n", "400"),
+        ("GET /postern/v1/audit?=&&=&?%=# HTTP/1.1\r\n", "200"),
+        ("GET /parse/sessions/%00 HTTP/1.1\r\n", "404"),
+        ("GET /parse/sessions/%ff%fe HTTP/1.1\r\n", "404"),
+        ("GET //// HTTP/1.1\r\n", "404"),
+        ("GET * HTTP/1.1\r\n", "404"),
+        ("GET http://elsewhere/postern/v1/info HTTP/1.1\r\n", "200"),
+        ("BREW /claim HTTP/1.1\r\n", "40"),
+        ("GET /claim HTTP/9.9\r\n", "400"),
+        ("GET\r\n", "400"),
+        ("POST /parse/users HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+         "400"),
+        ("POST /parse/users HTTP/1.1\r\nContent-Length: -1\r\n", "400"),
+        ("GET /claim HTTP/1.1\r\n" + String(repeating: "a: b\r\n", count: 100), "400"),
+    ])
+    func oddities(head: String, status: String) async throws {
+        try await RunningConsole.with { console in
+            let request = head + "Host: x\r\nConnection: close\r\n"
+                + "X-Parse-Application-Id: postern\r\n"
+                + "X-Parse-Session-Token: \(StubFrontend.token)\r\n\r\n"
+            let answer = try await console.raw(Array(request.utf8))
+            #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer.prefix(40))")
+            #expect(try await console.send(.GET, "/parse/health").status == 200)
         }
     }
 
