@@ -60,6 +60,7 @@ let package = Package(
                        providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode",
                        providers: [.apt(["libqrencode-dev"])]),
+        .systemLibrary(name: "CLinux"),
 
         // Domain.
         .swift("Sessions"),
@@ -71,9 +72,9 @@ let package = Package(
         .swift("AuthorityCore", ["Sessions", "Gate", "Wire"]),
 
         // Adapters.
-        .swift("Mosquitto", ["CMosquitto", "COpenSSL", "Wire"]),
+        .swift("Mosquitto", ["CMosquitto", "COpenSSL", "LinuxIO", "Sessions", "Wire"]),
         .swift("Cryptography", ["COpenSSL", "Sessions"]),
-        .swift("LinuxIO", []),
+        .swift("LinuxIO", ["CLinux"]),
         .swift("BrokerClient", ["Mosquitto", "LinuxIO", "Wire"]),
         .swift("QRCode", ["CQREncode"]),
         .swift("Settings", ["Sessions", "Gate", "Wire", toml]),
@@ -99,7 +100,7 @@ let package = Package(
         .tests("WireTests", ["Wire", "Gate", "Sessions"]),
         .tests("CryptographyTests", ["Cryptography", "Sessions"]),
         .tests("LinuxIOTests", ["LinuxIO"]),
-        .tests("MosquittoTests", ["Mosquitto", "BrokerClient", "LinuxIO", "Wire"]),
+        .tests("MosquittoTests", ["Mosquitto", "BrokerClient", "LinuxIO", "Sessions", "Wire"]),
         .tests("SettingsTests", ["Settings", "Gate", "Sessions", "Wire"]),
         .tests("AgentCoreTests", ["AgentCore", "Cryptography", "Gate", "Sessions", "Wire"]),
         .tests("BoardStoreTests", ["BoardStore", "Cryptography", "LinuxIO", "Gate", "Sessions"]),

@@ -42,10 +42,10 @@ package final class SecretBytes: @unchecked Sendable {
         return difference == 0
     }
 
-    /// Overwrites with zeros. Not optimised, so that the writes before a free are kept.
-    @_optimize(none)
+    /// Overwrites with zeros; not inlined, so that the writes before a free are kept.
+    @inline(never)
     private static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
-        for index in buffer.indices { unsafe buffer[index] = 0 }
+        unsafe buffer.initializeMemory(as: UInt8.self, repeating: 0)
     }
 }
 

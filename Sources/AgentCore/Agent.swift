@@ -1,0 +1,171 @@
+package import Gate
+package import Sessions
+package import Wire
+
+/// What the agent is told once, at its start.
+package struct AgentSettings: Sendable {
+    package var name: String
+    package var topicRoot: TopicRoot
+    /// The claim page, or `postern://claim`.
+    package var claimBase: String
+    package var claimLifetime: Duration
+    /// The board's own grace without contact; nil: until the session expires.
+    package var offline: Duration?
+    /// The most bytes the outbox may hold.
+    package var queueLimit: Int64
+    /// Room kept free for messages that are already on their way when reading stops.
+    package var queueReserve: Int64
+    package var version: String
+    package var buildDate: Timestamp
+    package var processID: Int64
+
+    package init(
+        name: String, topicRoot: TopicRoot, claimBase: String, claimLifetime: Duration,
+        offline: Duration?, queueLimit: Int64, queueReserve: Int64, version: String,
+        buildDate: Timestamp, processID: Int64
+    ) {
+        self.name = name
+        self.topicRoot = topicRoot
+        self.claimBase = claimBase
+        self.claimLifetime = claimLifetime
+        self.offline = offline
+        self.queueLimit = queueLimit
+        self.queueReserve = queueReserve
+        self.version = version
+        self.buildDate = buildDate
+        self.processID = processID
+    }
+}
+
+/// The board's side of Postern: an event and an instant go in, effects come out.
+///
+/// It opens, judges and remembers; it reads no clock, no file and no socket. What must be
+/// durable before it is said stands in a `commit` before the effect that says it.
+package struct Agent: Sendable {
+    let settings: AgentSettings
+    let cryptography: any BoardCryptography
+    var records: BoardRecords
+    var clock: BoardClock
+    var gate: Gate
+    var policy: Policy?
+    var limiter = RateLimiter()
+    /// What `postern/session` says now; nil before the first publication.
+    var published: SessionNotice.State?
+    var uplink: Uplink
+    var requests: Requests
+    var bus: Bus
+    var queue = QueueState()
+    /// Messages on the inbox that could not be opened or were not for now.
+    var dropped: Int64 = 0
+    var refused: Int64 = 0
+    let startedAt: Timestamp
+    /// Filled by one call of `handle`, and returned by it.
+    var effects: [AgentEffect] = []
+
+    /// `window` is what the store remembers of the last accepted packets of the bus.
+    package init(
+        settings: AgentSettings, cryptography: any BoardCryptography, records: BoardRecords,
+        policy: Policy?, window: [DeliveredPacket], queue: QueueState, at instant: Instant
+    ) {
+        self.settings = settings
+        self.cryptography = cryptography
+        self.records = records
+        self.policy = policy
+        self.queue = queue
+        clock = BoardClock(buildDate: settings.buildDate, floor: records.memory.floor)
+        gate = Gate(policy: policy, scope: Self.scope(of: records.session))
+        uplink = Uplink()
+        requests = Requests()
+        bus = Bus(window: window)
+        startedAt = instant.wall
+    }
+
+    /// Takes one event. Returns what is to be done, in order; nothing is done yet.
+    package mutating func handle(_ event: AgentEvent, at instant: Instant) -> [AgentEffect] {
+        effects.removeAll(keepingCapacity: true)
+        switch event {
+        case .started: start(at: instant)
+        case .deadline: break
+        case .busConnected(let resumed): busConnected(resumed: resumed, at: instant)
+        case .busLost: bus.isConnected = false
+        case .bus(let messages): judge(messages, at: instant)
+        case .uplink(let event): handle(event, at: instant)
+        case .inbox(let payload): receive(payload, at: instant)
+        case .queue(let state): queueChanged(state)
+        case .control(let request, let connection):
+            emit(.answer(connection: connection, answer(request, at: instant)))
+        case .rules(let policy): adopt(policy)
+        case .stop: stop(at: instant)
+        }
+        if case .stop = event { return effects }
+        keepTime(at: instant)
+        return effects
+    }
+
+    /// The monotonic time at which `deadline` is wanted; nil: nothing is waited for.
+    package func nextDeadline(at instant: Instant) -> Duration? {
+        [
+            uplink.retryAt, requests.nextDeadline, sessionDeadline(at: instant),
+            healthDeadline,
+        ].compactMap(\.self).min()
+    }
+
+    /// Does what is due, whatever woke the agent, and says what changed by it.
+    private mutating func keepTime(at instant: Instant) {
+        publishSessionIfChanged(at: instant)
+        connectIfDue(at: instant)
+        sendDueRequests(at: instant)
+        steerReading()
+        publishHealthIfDue(at: instant)
+    }
+
+    private mutating func start(at instant: Instant) {
+        publishSessionIfChanged(at: instant)
+        if records.session == nil {
+            emit(.log(.info, "not provisioned: run `postern-agent pair` and claim this board"))
+        }
+        uplink.retryAt = instant.monotonic
+        bus.healthIsStale = true
+    }
+
+    private mutating func stop(at instant: Instant) {
+        if uplink.isReady { publishStatus(up: false, at: instant) }
+        publishHealth(up: false, at: instant)
+        emit(.disconnectUplink)
+        emit(.exit)
+    }
+
+    private mutating func adopt(_ policy: Policy?) {
+        self.policy = policy
+        gate = Gate(policy: policy, scope: Self.scope(of: records.session))
+        emit(.log(.info, "the policy file was read again and is in force"))
+    }
+
+    private mutating func queueChanged(_ state: QueueState) {
+        guard state != queue else { return }
+        queue = state
+        bus.healthIsStale = true
+    }
+
+    mutating func emit(_ effect: AgentEffect) { effects.append(effect) }
+
+    /// 16 fresh random bytes as an id; nil when the library has no randomness, which is said.
+    mutating func freshID() -> MessageID? {
+        do throws(CryptographyFailure) {
+            return MessageID(random: try cryptography.random(16))
+        } catch {
+            emit(.log(.error, "no randomness is to be had"))
+            return nil
+        }
+    }
+
+    /// One random byte for a back-off; a failing library makes it 0, and every wait full.
+    func randomByte() -> UInt8 {
+        (try? cryptography.random(1))?.first ?? 0
+    }
+
+    static func scope(of held: HeldSession?) -> Scope? {
+        guard let document = held?.scope else { return nil }
+        return try? Scope(document)
+    }
+}

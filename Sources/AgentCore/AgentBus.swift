@@ -1,0 +1,192 @@
+import Gate
+import Sessions
+import Wire
+
+/// The agent's view of the board's own bus.
+struct Bus: Sendable {
+    var isConnected = false
+    var isReading = true
+    var healthIsStale = true
+    /// When the health topic was last written.
+    var healthAt: Duration?
+    /// Accepted packets that the broker may deliver again.
+    private(set) var window: [UInt16: DeliveredPacket]
+
+    init(window: [DeliveredPacket]) {
+        self.window = Dictionary(window.map { ($0.packetID, $0) }) { $1 }
+    }
+
+    mutating func remember(_ packet: DeliveredPacket) { window[packet.packetID] = packet }
+    mutating func forgetWindow() { window.removeAll() }
+}
+
+/// What one batch of the bus comes to.
+private struct Batch {
+    var writes: [AcceptedWrite] = []
+    var window: [DeliveredPacket] = []
+    var answers: [BusPublication] = []
+}
+
+extension Agent {
+    mutating func busConnected(resumed: Bool, at instant: Instant) {
+        bus.isConnected = true
+        bus.healthIsStale = true
+        bus.healthAt = nil
+        // A retained message of an earlier life may stand there: say what is so, once more.
+        published = nil
+        guard !resumed, !bus.window.isEmpty else { return }
+        // The broker has forgotten what it delivered: its packet ids begin anew.
+        bus.forgetWindow()
+        emit(.commit([.clearWindow]))
+    }
+
+    /// Judges a batch. The commit comes first, then the answers; the loop acknowledges the
+    /// batch to the broker after both.
+    mutating func judge(_ messages: [BusMessage], at instant: Instant) {
+        var batch = Batch()
+        let state = sessionState(at: instant)
+        for message in messages where !message.isRetained {
+            judge(message, state, into: &batch, at: instant)
+        }
+        if !batch.writes.isEmpty {
+            emit(.commit([.append(batch.writes, window: batch.window)]))
+        }
+        for answer in batch.answers { emit(.publishBus(answer)) }
+    }
+
+    private mutating func judge(
+        _ message: BusMessage, _ state: SessionState, into batch: inout Batch,
+        at instant: Instant
+    ) {
+        switch BusRequest(message.topic) {
+        case .write(let app, let path):
+            let rejection = rejection(of: message, app, path, state, at: instant)
+            if let rejection {
+                reject(message, app, rejection, path, into: &batch)
+            } else {
+                accept(message, app, path, into: &batch, at: instant)
+            }
+        case .read(let app, let query):
+            answer(query, to: message, from: app, state, into: &batch)
+        case .malformed(let app, let refusal):
+            refused += 1
+            bus.healthIsStale = true
+            guard let app else { return }
+            let notice = RejectionNotice(
+                code: refusal.code, error: refusal.text, rule: RuleID.builtin(.topic).description, className: "",
+                operation: "", topic: message.topic)
+            answer(message, app, refusing: notice, into: &batch)
+        case nil:
+            break
+        }
+    }
+
+    private mutating func rejection(
+        of message: BusMessage, _ app: AppName, _ path: RecordPath, _ state: SessionState,
+        at instant: Instant
+    ) -> Rejection? {
+        if case .unavailable(let reason) = state {
+            let text = reason == .unclaimed
+                ? "this board is not provisioned" : "this board's session is over"
+            return Rejection(code: reason.code, rule: .builtin(.session), reason: text)
+        }
+        let write = Write(
+            app: app, className: path.className, operation: path.operation,
+            payload: message.payload)
+        switch gate.decide(write) {
+        case .allow: return limiter.admit(app, gate.rates(of: write), at: instant.monotonic)
+        case .deny(let rejection): return rejection
+        }
+    }
+
+    private mutating func accept(
+        _ message: BusMessage, _ app: AppName, _ path: RecordPath, into batch: inout Batch,
+        at instant: Instant
+    ) {
+        guard let held = records.session else { return }
+        let digest = deliveryDigest(of: message)
+        if let packetID = message.packetID, let digest, let known = bus.window[packetID],
+            known.digest == digest
+        {
+            answer(message, app, AcceptedNotice.payload(sequence: known.sequence), into: &batch)
+            return
+        }
+        records.lastSequence += 1
+        let sequence = records.lastSequence
+        let board = records.identity.installation
+        batch.writes.append(AcceptedWrite(
+            sequence: sequence, session: held.session.objectID, user: held.user.objectID,
+            acceptedAt: clock.now(at: instant), app: app, className: path.className,
+            topic: ContractTopic.data(board, path).text(under: settings.topicRoot),
+            payload: message.payload))
+        if let packetID = message.packetID, let digest {
+            let packet = DeliveredPacket(packetID: packetID, digest: digest, sequence: sequence)
+            batch.window.append(packet)
+            bus.remember(packet)
+        }
+        answer(message, app, AcceptedNotice.payload(sequence: sequence), into: &batch)
+    }
+
+    private func deliveryDigest(of message: BusMessage) -> UInt128? {
+        guard message.packetID != nil else { return nil }
+        let bytes = Array(message.topic.utf8) + [0] + message.payload
+        return (try? cryptography.digest(bytes))?.prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
+    }
+
+    private mutating func reject(
+        _ message: BusMessage, _ app: AppName, _ rejection: Rejection, _ path: RecordPath,
+        into batch: inout Batch
+    ) {
+        refused += 1
+        bus.healthIsStale = true
+        let notice = RejectionNotice(
+            code: rejection.code.rawValue, error: rejection.reason,
+            rule: rejection.rule.description, className: path.className.description,
+            operation: path.operation.rawValue, topic: message.topic, field: rejection.field)
+        answer(message, app, refusing: notice, into: &batch)
+    }
+
+    /// To the response topic if the app named one that is its own, else to `…/rejected`.
+    private mutating func answer(
+        _ message: BusMessage, _ app: AppName, refusing notice: RejectionNotice,
+        into batch: inout Batch
+    ) {
+        guard let id = freshID() else { return }
+        let response = message.responseTopic.flatMap { topic in
+            BusTopic.isResponse(topic, for: app) ? topic : nil
+        }
+        batch.answers.append(BusPublication(
+            topic: response ?? BusTopic.rejected(app), payload: notice.payload(id: id),
+            retain: false, correlation: message.correlation))
+    }
+
+    private func answer(
+        _ message: BusMessage, _ app: AppName, _ payload: [UInt8], into batch: inout Batch
+    ) {
+        guard let topic = message.responseTopic, BusTopic.isResponse(topic, for: app) else {
+            return
+        }
+        batch.answers.append(BusPublication(
+            topic: topic, payload: payload, retain: false, correlation: message.correlation))
+    }
+
+    /// Answers a read from what is cached; a token is never part of it.
+    private func answer(
+        _ query: BusQuery, to message: BusMessage, from app: AppName, _ state: SessionState,
+        into batch: inout Batch
+    ) {
+        guard case .available = state, let held = records.session else {
+            let code = if case .unavailable(let reason) = state { reason.code } else {
+                ErrorCode.sessionMissing
+            }
+            answer(message, app, Refusal(code, "there is no session").json.bytes, into: &batch)
+            return
+        }
+        let result: JSONValue = switch query {
+        case .session: held.session.json
+        case .user: held.user.json
+        case .sessions: .array([held.session.json])
+        }
+        answer(message, app, result.bytes, into: &batch)
+    }
+}

@@ -1,0 +1,80 @@
+import Gate
+package import Sessions
+import Wire
+
+extension Agent {
+    /// Answers one request of the control socket. Only `pair` has a secret in its answer.
+    mutating func answer(_ request: ControlRequest, at instant: Instant) -> JSONValue {
+        switch request {
+        case .status: return status(at: instant)
+        case .session: return sessionReport(at: instant)
+        case .pair: return pair(fresh: false, at: instant)
+        case .pairNew: return pair(fresh: true, at: instant)
+        }
+    }
+
+    package func sessionReport(at instant: Instant) -> JSONValue {
+        var members: [String: JSONValue] = [:]
+        switch sessionState(at: instant) {
+        case .available: members["state"] = .string("available")
+        case .unavailable(let reason):
+            members["state"] = .string("unavailable")
+            members["reason"] = .string(reason.rawValue)
+            members["code"] = .integer(Int64(reason.code.rawValue))
+        }
+        if let held = records.session {
+            members["session"] = held.session.json
+            members["user"] = held.user.json
+            members["validatedAt"] = .time(held.lastContact)
+            members["scope"] = held.scope?.json ?? .null
+        }
+        members["authority"] = records.trust.map { .string($0.authority.name) } ?? .null
+        return .object(members)
+    }
+
+    package func status(at instant: Instant) -> JSONValue {
+        guard case .object(var members) = sessionReport(at: instant),
+            case .object(let health) = health(up: true, at: instant).json
+        else { return .null }
+        members.merge(health) { $1 }
+        members["name"] = .string(settings.name)
+        members["installationId"] = .string(records.identity.installation.description)
+        members["version"] = .string(settings.version)
+        members["inboxDropped"] = .integer(dropped)
+        members["clock"] = .string(clock.isUnset(at: instant) ? "unset" : "set")
+        members["lastSequence"] = .integer(records.lastSequence)
+        return .object(members)
+    }
+
+    /// The claim URL: the open one, or a new one where there is none, it has expired, or a
+    /// fresh one is wanted. A board with a session gives one only if it is asked for afresh.
+    package mutating func pair(fresh: Bool, at instant: Instant) -> JSONValue {
+        if records.session != nil, !fresh, records.claim == nil {
+            return Refusal(.forbidden, "this board is claimed; `pair --new` lets it be claimed again")
+                .json
+        }
+        let now = clock.now(at: instant)
+        if fresh || records.claim == nil
+            || (records.claim.map { $0.expiresAt <= now } ?? false && !clock.isUnset(at: instant))
+        {
+            do throws(CryptographyFailure) {
+                let claim = PendingClaim(
+                    secret: SecretBytes(try cryptography.random(32)),
+                    expiresAt: now + settings.claimLifetime)
+                records.claim = claim
+                emit(.commit([.claim(claim)]))
+            } catch {
+                return Refusal(.quota, "no randomness is to be had").json
+            }
+            if uplink.phase == .idle {
+                uplink.backoff.reset()
+                uplink.retryAt = instant.monotonic
+            }
+        }
+        guard let claim = records.claim else { return .null }
+        let url = ClaimURL(
+            base: settings.claimBase, installation: records.identity.installation,
+            deviceKey: records.identity.deviceKey, secret: claim.secret, name: settings.name)
+        return .object(["url": .string(url.reveal()), "expiresAt": .time(claim.expiresAt)])
+    }
+}

@@ -1,0 +1,79 @@
+package import Gate
+package import Sessions
+package import Wire
+
+/// What the agent wants done, in order. An effect after a `commit` is done only once the
+/// commit is durable; if it fails, the rest is not done and the agent starts again from disk.
+package enum AgentEffect: Sendable {
+    case commit([RecordChange])
+    /// On the bus, over the connection that carries no acknowledgements.
+    case publishBus(BusPublication)
+    case connectUplink(UplinkLogin)
+    case disconnectUplink
+    case subscribeInbox(String)
+    /// A sealed message to the authority.
+    case send(topic: String, payload: [UInt8])
+    case publishStatus(topic: String, BoardStatus)
+    /// Whether queued records may leave, and whose.
+    case forward(user: ObjectID?)
+    /// Whether the bus is read. While it is not, the broker keeps what comes.
+    case readBus(Bool)
+    case answer(connection: Int, JSONValue)
+    case log(LogLevel, String)
+    case exit
+}
+
+package enum LogLevel: Sendable { case info, warning, error }
+
+/// One change to what is on disk; a `commit` makes all of its changes or none.
+package enum RecordChange: Sendable {
+    case claim(PendingClaim?)
+    case trust(Trust)
+    /// Nil destroys the session and the key that its record was encrypted under.
+    case session(HeldSession?)
+    case memory(BoardMemory)
+    case append([AcceptedWrite], window: [DeliveredPacket])
+    case clearWindow
+    /// Another user's claim: what the old one's queue holds can never be read again.
+    case destroyQueue
+}
+
+/// A packet of the bus that was accepted: it keeps its `seq` should it come again.
+package struct DeliveredPacket: Hashable, Sendable {
+    package let packetID: UInt16
+    /// The first 16 bytes of SHA-256 over topic, NUL and payload.
+    package let digest: UInt128
+    package let sequence: Int64
+
+    package init(packetID: UInt16, digest: UInt128, sequence: Int64) {
+        self.packetID = packetID
+        self.digest = digest
+        self.sequence = sequence
+    }
+}
+
+package struct BusPublication: Equatable, Sendable {
+    package let topic: String
+    package let payload: [UInt8]
+    package let retain: Bool
+    package let correlation: [UInt8]?
+
+    package init(topic: String, payload: [UInt8], retain: Bool, correlation: [UInt8]? = nil) {
+        self.topic = topic
+        self.payload = payload
+        self.retain = retain
+        self.correlation = correlation
+    }
+}
+
+/// One way to log in at the upstream broker.
+package struct UplinkLogin: Sendable {
+    /// Nil: what `agent.toml` says.
+    package let uri: String?
+    /// CA certificates, PEM; nil: what `agent.toml` says.
+    package let ca: String?
+    package let clientID: String
+    package let username: String
+    package let password: SecretBytes
+    package let will: (topic: String, payload: [UInt8])
+}

@@ -1,0 +1,77 @@
+package import Gate
+package import Sessions
+import Wire
+
+/// What happened to the agent. The loop makes these; the agent never asks.
+package enum AgentEvent: Sendable {
+    case started
+    /// A deadline that the agent named has come.
+    case deadline
+    case busConnected(resumed: Bool)
+    case busLost
+    /// Messages from the board's bus, in order. Their PUBACKs wait for the effects.
+    case bus([BusMessage])
+    case uplink(UplinkEvent)
+    /// A message on this board's inbox.
+    case inbox([UInt8])
+    /// The outbox after a commit or a removal.
+    case queue(QueueState)
+    case control(ControlRequest, connection: Int)
+    case rules(Policy?)
+    case stop
+}
+
+package enum UplinkEvent: Sendable {
+    case connected
+    /// The inbox is subscribed.
+    case ready
+    /// The broker did not let this login in.
+    case refused(String)
+    /// The connection failed or ended; the text names the layer.
+    case lost(String)
+}
+
+/// One message from a program on the board.
+package struct BusMessage: Sendable {
+    package let topic: String
+    package let payload: [UInt8]
+    package let isRetained: Bool
+    /// Nil at QoS 0.
+    package let packetID: UInt16?
+    package let responseTopic: String?
+    package let correlation: [UInt8]?
+
+    package init(
+        topic: String, payload: [UInt8], isRetained: Bool, packetID: UInt16?,
+        responseTopic: String?, correlation: [UInt8]?
+    ) {
+        self.topic = topic
+        self.payload = payload
+        self.isRetained = isRetained
+        self.packetID = packetID
+        self.responseTopic = responseTopic
+        self.correlation = correlation
+    }
+}
+
+/// How full the outbox is.
+package struct QueueState: Equatable, Sendable {
+    package var messages: Int64
+    package var bytes: Int64
+    package var oldest: Timestamp?
+
+    package init(messages: Int64 = 0, bytes: Int64 = 0, oldest: Timestamp? = nil) {
+        self.messages = messages
+        self.bytes = bytes
+        self.oldest = oldest
+    }
+}
+
+/// What a person or a program asks over the control socket.
+package enum ControlRequest: String, Sendable {
+    case status
+    case session
+    case pair
+    /// A fresh claim secret although the board is claimed.
+    case pairNew = "pair-new"
+}

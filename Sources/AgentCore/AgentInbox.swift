@@ -1,0 +1,186 @@
+import Gate
+import Sessions
+import Wire
+
+/// A message of the inbox, opened: what it says, and how its sender proved itself.
+struct OpenedMessage {
+    let message: AuthorityMessage
+    let mode: SealedEnvelope.Mode
+    /// SHA-256 of the payload as it came.
+    let digest: [UInt8]
+}
+
+extension Agent {
+    /// Takes one payload of the inbox. What cannot be opened is dropped, counted and not
+    /// answered; nothing has changed then.
+    mutating func receive(_ payload: [UInt8], at instant: Instant) {
+        if payload.isEmpty { return }
+        do throws(InboxFault) {
+            guard let opened = try open(payload, at: instant) else { return }
+            try take(opened, at: instant)
+        } catch {
+            dropped += 1
+            bus.healthIsStale = true
+            // A hostile broker must not fill the log: 1, 2, 4, 8, … are said.
+            if dropped & (dropped - 1) == 0 {
+                emit(.log(.warning, "dropped \(dropped) inbox messages; the last: \(error.text)"))
+            }
+        }
+    }
+
+    /// Nil for the redelivery of the provisioning that was accepted: it is answered again.
+    private mutating func open(
+        _ payload: [UInt8], at instant: Instant
+    ) throws(InboxFault) -> OpenedMessage? {
+        let digest = try cryptographic { () throws(CryptographyFailure) in
+            try cryptography.digest(payload)
+        }
+        if let trust = records.trust, trust.payloadDigest == digest {
+            if records.session?.session.objectID == trust.session {
+                sendAcceptance(of: trust, at: instant)
+            }
+            return nil
+        }
+        let envelope = try readable { () throws(WireError) in
+            try SealedEnvelope(parsing: payload)
+        }
+        let plaintext = try cryptographic { () throws(CryptographyFailure) in
+            try open(envelope)
+        }
+        let message = try readable { () throws(WireError) in
+            try AuthorityMessage(parsing: plaintext)
+        }
+        return OpenedMessage(message: message, mode: envelope.mode, digest: digest)
+    }
+
+    private func open(_ envelope: SealedEnvelope) throws(CryptographyFailure) -> [UInt8] {
+        let identity = records.identity
+        let topic = ContractTopic.inbox(identity.installation).text(under: settings.topicRoot)
+        guard try cryptography.keyID(of: identity.deviceKey) == envelope.to else {
+            throw .notAuthentic
+        }
+        switch envelope.mode {
+        case .auth:
+            guard let sender = records.trust?.authority.sealKey else { throw .notAuthentic }
+            return try cryptography.open(
+                envelope, from: sender, with: identity.deviceSecret, topic: topic)
+        case .psk:
+            guard let claim = records.claim else { throw .notAuthentic }
+            let key = try cryptography.derive(
+                .claim, from: claim.secret, board: identity.installation)
+            return try cryptography.open(
+                envelope, claimKey: key, board: identity.installation,
+                with: identity.deviceSecret, topic: topic)
+        }
+    }
+
+    private mutating func take(
+        _ opened: OpenedMessage, at instant: Instant
+    ) throws(InboxFault) {
+        let message = opened.message
+        if case .provision(let provision) = message.body {
+            try provisioned(provision, by: opened, at: instant)
+            return
+        }
+        guard opened.mode == .auth else { throw InboxFault("only a provisioning comes under psk") }
+        switch message.body {
+        case .reply(let reply):
+            try replied(reply, at: instant)
+        case .revoked(let sequence, let session, let reason):
+            try revoked(session, sequence, reason, by: message, at: instant)
+        case .updated(let sequence, let session, let scope):
+            try updated(session, scope, sequence, by: message, at: instant)
+        case .provision, .unknown:
+            throw InboxFault("a type that this version does not know")
+        }
+    }
+
+    /// A revocation of a session that is not held is answered, so that the authority may
+    /// clear it; of the one held only if it is news.
+    private mutating func revoked(
+        _ session: ObjectID, _ sequence: Int64, _ reason: String,
+        by message: AuthorityMessage, at instant: Instant
+    ) throws(InboxFault) {
+        if records.session?.session.objectID == session {
+            try takeSequence(sequence, told: message.issuedAt)
+            let known = UnavailableReason(rawValue: reason)
+            endSession([.reuse, .signedOut, .expired].contains(known) ? known ?? .revoked : .revoked,
+                       at: instant)
+        }
+        send(.sessionEnded(re: message.id, session: session), at: instant)
+    }
+
+    private mutating func updated(
+        _ session: Session, _ scope: ScopeDocument?, _ sequence: Int64,
+        by message: AuthorityMessage, at instant: Instant
+    ) throws(InboxFault) {
+        guard var held = records.session, held.mayBecome(session) else {
+            throw InboxFault("an update of a session that this board does not hold")
+        }
+        try takeSequence(sequence, told: message.issuedAt)
+        held.session = session
+        if let scope { try adopt(scope, into: &held) }
+        records.session = held
+        emit(.commit([.session(held)]))
+        publishSessionIfChanged(at: instant)
+    }
+
+    /// Puts a new scope in force; one that cannot be read changes nothing.
+    mutating func adopt(_ document: ScopeDocument, into held: inout HeldSession) throws(InboxFault) {
+        guard document != held.scope else { return }
+        guard let scope = try? Scope(document) else {
+            throw InboxFault("a scope that cannot be read")
+        }
+        held.scope = document
+        gate = Gate(policy: policy, scope: scope)
+    }
+
+    /// Keeps the highest number taken, before what it stands on is acted upon.
+    private mutating func takeSequence(
+        _ sequence: Int64, told time: Timestamp
+    ) throws(InboxFault) {
+        guard var trust = records.trust, sequence > trust.highestSequence else {
+            throw InboxFault("a message that is not newer than the last one taken")
+        }
+        trust.highestSequence = sequence
+        records.trust = trust
+        clock.raiseFloor(to: time)
+        records.memory.floor = clock.floor
+        emit(.commit([.trust(trust), .memory(records.memory)]))
+    }
+
+    func readable<T>(_ body: () throws(WireError) -> T) throws(InboxFault) -> T {
+        do throws(WireError) {
+            return try body()
+        } catch {
+            throw InboxFault(error.refusal.text)
+        }
+    }
+
+    func cryptographic<T>(
+        _ body: () throws(CryptographyFailure) -> T
+    ) throws(InboxFault) -> T {
+        do throws(CryptographyFailure) {
+            return try body()
+        } catch {
+            throw switch error {
+            case .notAuthentic: InboxFault("it cannot be opened")
+            case .unknownKey: InboxFault("it is signed by a key that is not known")
+            case .failed: InboxFault("the cryptographic library failed")
+            }
+        }
+    }
+}
+
+/// Why a message of the inbox was dropped; the text is safe to log.
+struct InboxFault: Error {
+    let text: String
+    init(_ text: String) { self.text = text }
+}
+
+extension HeldSession {
+    /// Whether `other` is a later account of the same session.
+    func mayBecome(_ other: Session) -> Bool {
+        other.objectID == session.objectID && other.user == session.user && other.restricted
+    }
+}

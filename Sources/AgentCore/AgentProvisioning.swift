@@ -1,0 +1,138 @@
+import Gate
+import Sessions
+import Wire
+
+extension Agent {
+    /// Takes a provisioning: all of it durable in one transaction, or none of it. One that is
+    /// refused leaves the claim secret and any session as they were.
+    mutating func provisioned(
+        _ provision: Provision, by opened: OpenedMessage, at instant: Instant
+    ) throws(InboxFault) {
+        if opened.mode == .auth {
+            guard let trust = records.trust, provision.sequence > trust.highestSequence else {
+                throw InboxFault("a provisioning that is not newer than the last message taken")
+            }
+        }
+        let issuer: String
+        do throws(Refusal) {
+            issuer = try examine(provision, mode: opened.mode, at: instant)
+        } catch {
+            emit(.log(.warning, "refused a provisioning: \(error.text)"))
+            send(.provisionRejected(re: opened.message.id, error: error),
+                 to: provision.authority.sealKey, at: instant)
+            return
+        }
+        install(provision, issuer: issuer, by: opened, at: instant)
+    }
+
+    /// Returns the issuer of its access token if everything in it is as it must be.
+    private func examine(
+        _ provision: Provision, mode: SealedEnvelope.Mode, at instant: Instant
+    ) throws(Refusal) -> String {
+        let now = clock.now(at: instant)
+        let judgesTime = !clock.isUnset(at: instant)
+        let session = provision.session
+        if judgesTime, provision.expiresAt <= now { throw refusal("it has expired") }
+        if judgesTime, let claim = records.claim, mode == .psk, claim.expiresAt <= now {
+            throw refusal("the claim has expired")
+        }
+        guard session.restricted else { throw refusal("its session is not restricted") }
+        guard session.installationID == records.identity.installation else {
+            throw refusal("its session is another installation's")
+        }
+        guard session.user == provision.user.objectID else {
+            throw refusal("its session is another user's")
+        }
+        if judgesTime, let end = session.expiresAt, end <= now {
+            throw refusal("its session is over")
+        }
+        if mode == .auth, records.trust?.user != provision.user.objectID {
+            throw Refusal(.forbidden, "another user needs a claim secret")
+        }
+        if let scope = provision.scope, (try? Scope(scope)) == nil {
+            throw refusal("its scope cannot be read")
+        }
+        if let uri = provision.broker?.uri, (try? BrokerURI(uri)) == nil {
+            throw refusal("its broker's URI cannot be read")
+        }
+        return try examineAccessToken(of: provision, at: instant).issuer
+    }
+
+    private func examineAccessToken(
+        of provision: Provision, at instant: Instant
+    ) throws(Refusal) -> AccessTokenClaims {
+        let claims: AccessTokenClaims
+        do throws(CryptographyFailure) {
+            claims = try cryptography.verify(
+                provision.tokens.access, keys: provision.authority.signKeys)
+        } catch {
+            throw refusal("its access token does not verify")
+        }
+        guard fits(claims, provision.session) else {
+            throw refusal("its access token is another session's")
+        }
+        return claims
+    }
+
+    /// Whether a token's claims name this board, its key and `session`.
+    func fits(_ claims: AccessTokenClaims, _ session: Session) -> Bool {
+        claims.session == session.objectID && claims.subject == session.user
+            && claims.installation == records.identity.installation && claims.restricted
+            && claims.deviceKey == (try? cryptography.keyID(of: records.identity.deviceKey))
+    }
+
+    private func refusal(_ text: String) -> Refusal { Refusal(.validation, text) }
+
+    private mutating func install(
+        _ provision: Provision, issuer: String, by opened: OpenedMessage, at instant: Instant
+    ) {
+        clock.raiseFloor(to: opened.message.issuedAt)
+        let trust = Trust(
+            authority: provision.authority,
+            broker: provision.broker ?? records.trust?.broker,
+            firstPassword: provision.broker?.password == nil
+                ? records.trust?.firstPassword : records.claim.flatMap(firstPassword),
+            highestSequence: provision.sequence, provision: opened.message.id,
+            session: provision.session.objectID, payloadDigest: opened.digest,
+            isAcknowledged: false, user: provision.user.objectID, issuer: issuer)
+        let held = HeldSession(
+            session: provision.session, user: provision.user, tokens: provision.tokens,
+            scope: provision.scope, heartbeat: provision.heartbeat, offline: provision.offline,
+            lastContact: max(opened.message.issuedAt, clock.floor), pendingRefresh: nil)
+        var changes: [RecordChange] = []
+        if let old = records.trust, old.user != trust.user {
+            changes.append(.destroyQueue)
+            emit(.log(.warning, "claimed by another user: what the old one's queue held is gone"))
+        }
+        records.memory.ended = nil
+        records.memory.floor = clock.floor
+        records.isUnreadable = false
+        if opened.mode == .psk { records.claim = nil }
+        records.trust = trust
+        records.session = held
+        requests.forgetAll()
+        gate = Gate(policy: policy, scope: Self.scope(of: held))
+        changes += [
+            .session(nil), .session(held), .trust(trust), .memory(records.memory),
+            .claim(records.claim),
+        ]
+        emit(.commit(changes))
+        emit(.log(.info, "provisioned by \(trust.authority.name) for \(held.user.username): "
+            + "session \(held.session.objectID)"))
+        publishSessionIfChanged(at: instant)
+        sendAcceptance(of: trust, at: instant)
+        startRequests(at: instant)
+    }
+
+    /// At each connect, until any reply shows that the acceptance was heard.
+    mutating func announceAcceptance(at instant: Instant) {
+        guard let trust = records.trust, !trust.isAcknowledged,
+            records.session?.session.objectID == trust.session
+        else { return }
+        sendAcceptance(of: trust, at: instant)
+    }
+
+    mutating func sendAcceptance(of trust: Trust, at instant: Instant) {
+        send(.provisionAccepted(re: trust.provision, session: trust.session), at: instant)
+    }
+}

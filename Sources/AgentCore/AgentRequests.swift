@@ -1,0 +1,165 @@
+import Sessions
+import Wire
+
+/// The board's requests that wait for an answer, and when the next ones are due.
+struct Requests: Sendable {
+    enum Kind: Sendable { case authenticate, refresh }
+
+    struct Pending: Sendable {
+        let id: MessageID
+        let kind: Kind
+        var nextTry: Duration
+        var backoff: Backoff
+    }
+
+    private(set) var pending: [Pending] = []
+    var heartbeatAt: Duration?
+    var refreshAt: Duration?
+    /// False while the uplink is down: nothing is due then.
+    private(set) var isActive = false
+    /// How often in a row the authority has found the clock off.
+    var clockCorrections = 0
+
+    var nextDeadline: Duration? {
+        guard isActive else { return nil }
+        let due = [heartbeatAt, isPending(.refresh) ? nil : refreshAt] + pending.map(\.nextTry)
+        return due.compactMap(\.self).min()
+    }
+
+    func isPending(_ kind: Kind) -> Bool { pending.contains { $0.kind == kind } }
+
+    /// Remembers a request that is being sent; it is repeated after 10 s, backing off.
+    mutating func add(_ id: MessageID, _ kind: Kind, at now: Duration) {
+        pending.removeAll { $0.kind == kind }
+        pending.append(Pending(
+            id: id, kind: kind, nextTry: now + .seconds(10),
+            backoff: Backoff(first: .seconds(20), limit: .seconds(300))))
+    }
+
+    mutating func take(_ id: MessageID) -> Pending? {
+        pending.firstIndex { $0.id == id }.map { pending.remove(at: $0) }
+    }
+
+    /// The requests to repeat now; their next try is put off.
+    mutating func due(at now: Duration, random: UInt8) -> [Pending] {
+        var due: [Pending] = []
+        for index in pending.indices where pending[index].nextTry <= now {
+            pending[index].nextTry = now + pending[index].backoff.next(random: random)
+            due.append(pending[index])
+        }
+        return due
+    }
+
+    mutating func resume() {
+        isActive = true
+        pending.removeAll()
+    }
+
+    mutating func pause() { isActive = false }
+
+    mutating func forgetAll() {
+        pending.removeAll()
+        heartbeatAt = nil
+        refreshAt = nil
+        clockCorrections = 0
+    }
+}
+
+extension Agent {
+    /// After each connect and provisioning: validates the session, and finishes a refresh
+    /// that was begun, under the id it was begun with.
+    mutating func startRequests(at instant: Instant) {
+        guard uplink.isReady, let held = records.session else { return }
+        requests.resume()
+        authenticate(at: instant)
+        if let id = held.pendingRefresh {
+            requests.add(id, .refresh, at: instant.monotonic)
+            transmit(id, .refresh, at: instant)
+        }
+        planRefresh(at: instant)
+    }
+
+    mutating func sendDueRequests(at instant: Instant) {
+        guard uplink.isReady, requests.isActive, records.session != nil else { return }
+        if let due = requests.heartbeatAt, due <= instant.monotonic { authenticate(at: instant) }
+        if let due = requests.refreshAt, due <= instant.monotonic, !requests.isPending(.refresh) {
+            refresh(at: instant)
+        }
+        for request in requests.due(at: instant.monotonic, random: randomByte()) {
+            transmit(request.id, request.kind, at: instant)
+        }
+    }
+
+    private mutating func authenticate(at instant: Instant) {
+        requests.heartbeatAt = nil
+        guard !requests.isPending(.authenticate), let id = freshID() else { return }
+        requests.add(id, .authenticate, at: instant.monotonic)
+        transmit(id, .authenticate, at: instant)
+    }
+
+    /// Begins a refresh. Its id is durable before the request is sent, so that whatever
+    /// happens, the same request can be made again.
+    private mutating func refresh(at instant: Instant) {
+        requests.refreshAt = nil
+        guard var held = records.session, let id = freshID() else { return }
+        held.pendingRefresh = id
+        records.session = held
+        requests.add(id, .refresh, at: instant.monotonic)
+        emit(.commit([.session(held)]))
+        transmit(id, .refresh, at: instant)
+    }
+
+    private mutating func transmit(
+        _ id: MessageID, _ kind: Requests.Kind, at instant: Instant
+    ) {
+        guard let held = records.session else { return }
+        switch kind {
+        case .authenticate:
+            send(.authenticate(held.tokens.session, durationMinutes: nil), id: id, at: instant)
+        case .refresh:
+            send(.refresh(held.tokens.refresh), id: id, at: instant)
+        }
+    }
+
+    /// Seals to the pinned authority, or to `key`, and sends.
+    mutating func send(
+        _ body: BoardMessage.Body, id: MessageID? = nil, to key: [UInt8]? = nil,
+        at instant: Instant
+    ) {
+        guard let key = key ?? records.trust?.authority.sealKey, let id = id ?? freshID() else {
+            return
+        }
+        let message = BoardMessage(
+            id: id, issuedAt: clock.now(at: instant), clockUnset: clock.isUnset(at: instant),
+            body: body)
+        let topic = ContractTopic.outbox(records.identity.installation)
+            .text(under: settings.topicRoot)
+        do throws(CryptographyFailure) {
+            let envelope = try cryptography.seal(
+                message.plaintext, to: key, from: records.identity.deviceSecret, topic: topic)
+            emit(.send(topic: topic, payload: envelope.payload))
+        } catch {
+            emit(.log(.error, "a message to the authority could not be sealed"))
+        }
+    }
+
+    /// A refresh is due when a third of the access token's life is left.
+    mutating func planRefresh(at instant: Instant) {
+        requests.refreshAt = nil
+        guard let held = records.session, let trust = records.trust,
+            !clock.isUnset(at: instant), held.pendingRefresh == nil,
+            let claims = try? cryptography.verify(
+                held.tokens.access, keys: trust.authority.signKeys)
+        else { return }
+        let life = claims.expiresAt - claims.issuedAt
+        let due = claims.expiresAt - life / 3
+        let wait = max(due - clock.now(at: instant), .zero)
+        requests.refreshAt = instant.monotonic + min(wait, .seconds(86_400))
+    }
+
+    mutating func planHeartbeat(at instant: Instant) {
+        guard let held = records.session else { return }
+        let spread = 0.9 + 0.2 * Double(randomByte()) / 255
+        requests.heartbeatAt = instant.monotonic + held.heartbeat * spread
+    }
+}

@@ -1,0 +1,99 @@
+import Gate
+package import Sessions
+import Wire
+
+extension Agent {
+    /// What there is of a session at this instant. Judges no time while the clock is unset.
+    package func sessionState(at instant: Instant) -> SessionState {
+        if records.isUnreadable { return .unavailable(.unreadable) }
+        guard let held = records.session else {
+            return .unavailable(records.memory.ended ?? .unclaimed)
+        }
+        if clock.isUnset(at: instant) { return .available }
+        let now = clock.now(at: instant)
+        if let expiry = held.session.expiresAt, expiry <= now { return .unavailable(.expired) }
+        return held.graceEnds(own: settings.offline) <= now ? .unavailable(.offline) : .available
+    }
+
+    /// The monotonic time at which the session's state may change by itself.
+    func sessionDeadline(at instant: Instant) -> Duration? {
+        guard let held = records.session, !clock.isUnset(at: instant) else { return nil }
+        let now = clock.now(at: instant)
+        let ends = [held.session.expiresAt, held.graceEnds(own: settings.offline)]
+            .compactMap(\.self).filter { $0 > now }.min()
+        // A day at the most: far ends are looked at again, so that nothing overflows.
+        return ends.map { instant.monotonic + min($0 - now, .seconds(86_400)) }
+    }
+
+    /// Publishes `postern/session` and the board's status if they say something else now.
+    mutating func publishSessionIfChanged(at instant: Instant) {
+        let state = sessionState(at: instant)
+        let notice: SessionNotice.State
+        if case .available = state, let held = records.session {
+            notice = .available(held.session, validatedAt: held.lastContact)
+        } else if case .unavailable(let reason) = state {
+            notice = .unavailable(reason)
+        } else {
+            return
+        }
+        guard !notice.tellsTheSame(as: published) else { return }
+        published = notice
+        emit(.publishBus(BusPublication(
+            topic: BusTopic.session, payload: SessionNotice(notice).payload, retain: true)))
+        bus.healthIsStale = true
+        if uplink.isReady {
+            publishStatus(up: true, at: instant)
+            steerForwarding(at: instant)
+        }
+    }
+
+    /// The one handler of a session that is over: tokens destroyed, queue kept and held.
+    mutating func endSession(_ reason: UnavailableReason, at instant: Instant) {
+        guard records.session != nil else { return }
+        records.session = nil
+        records.memory.ended = reason
+        requests.forgetAll()
+        gate = Gate(policy: policy, scope: nil)
+        emit(.commit([.session(nil), .memory(records.memory)]))
+        emit(.log(.warning, "the session is over (\(reason.rawValue)): "
+            + "run `postern-agent pair` and claim this board again"))
+        publishSessionIfChanged(at: instant)
+    }
+
+    /// Queued records leave while there is a session; the store sends none of another user's.
+    mutating func steerForwarding(at instant: Instant) {
+        let user = sessionState(at: instant) == .available ? records.session?.user.objectID : nil
+        emit(.forward(user: uplink.isReady ? user : nil))
+    }
+
+    /// The bus is read unless the offline grace is over or the outbox is full.
+    mutating func steerReading() {
+        let isFull = queue.bytes > settings.queueLimit - settings.queueReserve
+        let mayRead = published != .unavailable(.offline) && !isFull
+        guard mayRead != bus.isReading else { return }
+        bus.isReading = mayRead
+        emit(.readBus(mayRead))
+        emit(.log(mayRead ? .info : .warning, mayRead
+            ? "reading the bus again"
+            : "not reading the bus: \(isFull ? "the outbox is full" : "offline for too long")"))
+    }
+}
+
+extension HeldSession {
+    /// When the session stops for want of contact: the earlier of the authority's grace and
+    /// the board's own.
+    func graceEnds(own: Duration?) -> Timestamp {
+        lastContact + min(offline, own ?? offline)
+    }
+}
+
+extension SessionNotice.State {
+    /// Whether programs on the board would learn nothing from this after `other`.
+    func tellsTheSame(as other: Self?) -> Bool {
+        switch (self, other) {
+        case (.available(let new, _), .available(let old, _)): new == old
+        case (.unavailable(let new), .unavailable(let old)): new == old
+        default: false
+        }
+    }
+}

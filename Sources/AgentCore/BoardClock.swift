@@ -1,0 +1,40 @@
+package import Sessions
+
+/// What time it is, on a board whose own clock may be wrong.
+///
+/// Below the program's build date or below the floor, the highest time that the authority
+/// has told, the clock is unset: nothing is judged by it. A reply's `now` sets it both ways;
+/// from then on it follows the monotonic clock, whatever the system's clock does.
+///
+/// Source: the wire contract, The clock.
+package struct BoardClock: Sendable {
+    private let buildDate: Timestamp
+    package private(set) var floor: Timestamp
+    private var anchor: Instant?
+
+    package init(buildDate: Timestamp, floor: Timestamp) {
+        self.buildDate = buildDate
+        self.floor = floor
+    }
+
+    package func now(at instant: Instant) -> Timestamp {
+        guard let anchor else { return instant.wall }
+        return anchor.wall + (instant.monotonic - anchor.monotonic)
+    }
+
+    package func isUnset(at instant: Instant) -> Bool {
+        let now = now(at: instant)
+        return now < buildDate || now < floor
+    }
+
+    /// Takes the time from a reply to a request of one's own; it may lower the floor.
+    package mutating func set(to time: Timestamp, at instant: Instant) {
+        anchor = Instant(wall: time, monotonic: instant.monotonic)
+        floor = time
+    }
+
+    /// Takes a time that the authority has told unasked: it can only raise the floor.
+    package mutating func raiseFloor(to time: Timestamp) {
+        floor = max(floor, time)
+    }
+}

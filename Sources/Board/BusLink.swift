@@ -1,0 +1,197 @@
+import AgentCore
+import LinuxIO
+import Mosquitto
+import Sessions
+import Wire
+
+/// How the agent logs in at the board's own broker.
+struct BusLogin: Sendable {
+    var uri: BrokerURI
+    var username: String?
+    var password: SecretBytes?
+    var installation: InstallationID
+    /// What stands on the health topic once the agent is gone.
+    var will: [UInt8]
+}
+
+/// The two connections to the board's own broker.
+///
+/// One is read and acknowledges, and does nothing else: PUBACKs stand in one queue, so none
+/// could be withheld if it also spoke. The other speaks. The reading one has a durable session
+/// at the broker and no keep-alive, so that it may rest while the outbox is full.
+struct BusLink: ~Copyable {
+    /// One Receive Maximum: what may be on its way when reading stops.
+    static let receiveMaximum: UInt16 = 256
+
+    private let login: BusLogin
+    private var speaker: Connection?
+    private var reader: Connection?
+    private var speakerSlot: Int?
+    private var readerSlot: Int?
+    private var retryAt: Duration? = .zero
+    private var backoff = Backoff(first: .milliseconds(200), limit: .seconds(10))
+    private var isResumed = false
+    private var isSubscribed = false
+    private var isReading = true
+    private var failure = ""
+
+    init(_ login: BusLogin) { self.login = login }
+
+    /// Whether requests are subscribed and answers can be given.
+    var isUp: Bool { isSubscribed }
+
+    var nextDeadline: Duration? { retryAt }
+
+    mutating func read(_ isWanted: Bool) { isReading = isWanted }
+
+    mutating func register(in poller: inout Poller) {
+        speakerSlot = nil
+        readerSlot = nil
+        if let descriptor = speaker?.descriptor, let interest = speaker?.interest {
+            speakerSlot = poller.add(descriptor, read: interest.read, write: interest.write)
+        }
+        // A paused reader is polled for nothing: not even its end is looked at.
+        if isReading || !isSubscribed, let descriptor = reader?.descriptor,
+            let interest = reader?.interest
+        {
+            readerSlot = poller.add(descriptor, read: interest.read, write: interest.write)
+        }
+    }
+
+    /// Reads what has come and returns it as events, in order.
+    mutating func collect(
+        _ poller: borrowing Poller, at now: Duration, into events: inout [AgentEvent]
+    ) -> String? {
+        do throws(MQTTError) {
+            try connectIfDue(at: now)
+            if let speakerSlot, isReady(poller, speakerSlot) { try listenToSpeaker() }
+            if let readerSlot, isReady(poller, readerSlot) { try listen(into: &events) }
+            return nil
+        } catch {
+            return lost(error, at: now, into: &events)
+        }
+    }
+
+    private func isReady(_ poller: borrowing Poller, _ slot: Int) -> Bool {
+        poller.isReadable(slot) || poller.isWritable(slot)
+    }
+
+    /// Queues a publication; without a connection it is left, as retained ones are said anew
+    /// at the next connect and an answer's asker will ask again.
+    mutating func publish(_ publication: BusPublication) {
+        guard isSubscribed, let count = speaker?.unacknowledged, count < 10_000 else { return }
+        let message = OutgoingMessage(
+            topic: publication.topic, payload: publication.payload, qos: .atLeastOnce,
+            retain: publication.retain,
+            properties: MessageProperties(correlationData: publication.correlation))
+        _ = try? speaker?.publish(message)
+    }
+
+    /// Sends the answers, and then the acknowledgements of what is durable by now.
+    mutating func flush(at now: Duration, into events: inout [AgentEvent]) -> String? {
+        do throws(MQTTError) {
+            if speaker?.hasQueuedWrites == true { try speaker?.write() }
+            if reader?.hasQueuedWrites == true { try reader?.write() }
+            return nil
+        } catch {
+            return lost(error, at: now, into: &events)
+        }
+    }
+
+    /// Says goodbye; what was not acknowledged comes again.
+    mutating func close() {
+        try? speaker?.write()
+        try? speaker?.disconnect()
+        try? speaker?.write()
+        speaker = nil
+        reader = nil
+    }
+}
+
+extension BusLink {
+    /// The speaker first: an answer must have a way before a request is read.
+    private mutating func connectIfDue(at now: Duration) throws(MQTTError) {
+        guard speaker == nil, let due = retryAt, due <= now else { return }
+        retryAt = nil
+        var options = ConnectOptions(
+            uri: login.uri, clientID: "postern-\(login.installation)-answers", keepAlive: 0,
+            username: login.username, password: login.password)
+        options.will = OutgoingMessage(
+            topic: BusTopic.health, payload: login.will, qos: .atLeastOnce, retain: true)
+        var connection = try Connection(options)
+        try connection.connect()
+        speaker = consume connection
+    }
+
+    private mutating func connectReader() throws(MQTTError) {
+        var connection = try Connection(ConnectOptions(
+            uri: login.uri, clientID: "postern-\(login.installation)-requests",
+            cleanStart: false, sessionExpiry: .max, keepAlive: 0,
+            receiveMaximum: Self.receiveMaximum, username: login.username,
+            password: login.password))
+        try connection.connect()
+        reader = consume connection
+    }
+
+    private mutating func listenToSpeaker() throws(MQTTError) {
+        try speaker?.read(atMost: 64)
+        for event in speaker?.takeEvents() ?? [] {
+            if case .connected = event { try connectReader() }
+            if let failure = event.failure { throw failure }
+        }
+    }
+
+    private mutating func listen(into events: inout [AgentEvent]) throws(MQTTError) {
+        try reader?.read(atMost: Int(Self.receiveMaximum))
+        var batch: [BusMessage] = []
+        for event in reader?.takeEvents() ?? [] {
+            switch event {
+            case .connected(let ack):
+                isResumed = ack.sessionPresent
+                _ = try reader?.subscribe(
+                    BusTopic.requests.map { Subscription($0, .atLeastOnce) },
+                    sendRetained: false)
+            case .subscribed(_, let codes):
+                guard codes.allSatisfy({ $0 < 0x80 }) else {
+                    throw .invalid("the local broker refused the subscription to postern/app")
+                }
+                isSubscribed = true
+                backoff.reset()
+                failure = ""
+                events.append(.busConnected(resumed: isResumed))
+            case .message(let message):
+                batch.append(BusMessage(message))
+            case .refused, .disconnected:
+                if !batch.isEmpty { events.append(.bus(batch)) }
+                if let failure = event.failure { throw failure }
+            case .published, .unsubscribed:
+                break
+            }
+        }
+        if !batch.isEmpty { events.append(.bus(batch)) }
+    }
+
+    /// Both connections end together. Returns a sentence for the log, if it is news.
+    private mutating func lost(
+        _ error: MQTTError, at now: Duration, into events: inout [AgentEvent]
+    ) -> String? {
+        speaker = nil
+        reader = nil
+        if isSubscribed { events.append(.busLost) }
+        isSubscribed = false
+        retryAt = now + backoff.next(random: 0)
+        let text = "the local broker (\(login.uri)): \(error)"
+        defer { failure = text }
+        return text == failure ? nil : text
+    }
+}
+
+extension BusMessage {
+    init(_ message: IncomingMessage) {
+        self.init(
+            topic: message.topic, payload: message.payload, isRetained: message.retain,
+            packetID: message.qos == .atMostOnce ? nil : message.packetID,
+            responseTopic: message.properties.responseTopic,
+            correlation: message.properties.correlationData)
+    }
+}

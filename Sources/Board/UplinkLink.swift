@@ -1,0 +1,196 @@
+import AgentCore
+import Gate
+import LinuxIO
+import Mosquitto
+import Sessions
+import Wire
+
+/// What `agent.toml` says of the upstream broker.
+struct UplinkDefaults: Sendable {
+    var uri: BrokerURI
+    var caFile: String?
+    /// Where the CA certificates of a provisioning are put for libmosquitto to read.
+    var learnedCAFile: String
+    var allowsPlainText: Bool
+}
+
+/// The connection to the upstream broker, and the name lookup before it.
+struct UplinkLink: ~Copyable {
+    private static let receiveMaximum: UInt16 = 64
+    private static let keepAlive: UInt16 = 60
+
+    private let defaults: UplinkDefaults
+    private var connection: Connection?
+    private var lookup: HostLookup?
+    private var login: UplinkLogin?
+    private var slot: Int?
+    private var deadline: Duration?
+    /// What came of the messages that were published since the last look.
+    private(set) var outcomes: [(packetID: Int32, reasonCode: UInt8)] = []
+    private(set) var isDegraded = false
+    private var version = ProtocolVersion.v5
+
+    init(_ defaults: UplinkDefaults) { self.defaults = defaults }
+
+    /// How many messages the broker takes unacknowledged; 0 without a connection.
+    var window: Int { Int(connection?.ack?.receiveMaximum ?? 0) }
+
+    func nextDeadline(at now: Duration) -> Duration? {
+        [deadline, connection?.nextTick.map { now + $0 }].compactMap(\.self).min()
+    }
+
+    mutating func takeOutcomes() -> [(packetID: Int32, reasonCode: UInt8)] {
+        defer { outcomes.removeAll(keepingCapacity: true) }
+        return outcomes
+    }
+
+    /// Starts one attempt: a lookup first, so that a dead name server stops nothing else.
+    mutating func connect(_ login: UplinkLogin, at now: Duration) -> AgentEvent? {
+        disconnect()
+        self.login = login
+        deadline = now + .seconds(30)
+        do throws(SystemError) {
+            lookup = try HostLookup(try uri(of: login).host)
+            return nil
+        } catch {
+            return failed("name lookup: \(error.text)")
+        }
+    }
+
+    private func uri(of login: UplinkLogin) -> BrokerURI {
+        guard let text = login.uri, let uri = try? BrokerURI(text),
+            uri.scheme != .mqtt || uri.isLoopback || defaults.allowsPlainText
+        else { return defaults.uri }
+        return uri
+    }
+
+    mutating func disconnect() {
+        if connection?.isConnected == true {
+            try? connection?.write()
+            try? connection?.disconnect()
+            try? connection?.write()
+        }
+        connection = nil
+        lookup = nil
+        deadline = nil
+        outcomes.removeAll()
+    }
+
+    mutating func register(in poller: inout Poller) {
+        slot = nil
+        if let lookup {
+            slot = poller.add(lookup.descriptor, read: true, write: false)
+        } else if let descriptor = connection?.descriptor, let interest = connection?.interest {
+            slot = poller.add(descriptor, read: interest.read, write: interest.write)
+        }
+    }
+
+    mutating func collect(
+        _ poller: borrowing Poller, at now: Duration, into events: inout [AgentEvent]
+    ) {
+        do throws(MQTTError) {
+            if let deadline, deadline <= now { throw .tcp("no answer within 30 s") }
+            if let slot, poller.isReadable(slot) || poller.isWritable(slot) {
+                if lookup != nil { try finishLookup() } else { try listen(into: &events) }
+            }
+            if connection?.nextTick == .zero { try connection?.tick() }
+        } catch {
+            events.append(failed("\(error)", isLogin: error.layer == .brokerLogin))
+        }
+    }
+
+    mutating func flush(into events: inout [AgentEvent]) {
+        guard connection?.hasQueuedWrites == true else { return }
+        do throws(MQTTError) {
+            try connection?.write()
+        } catch {
+            events.append(failed("\(error)"))
+        }
+    }
+
+    mutating func subscribe(_ topic: String) throws(MQTTError) {
+        _ = try connection?.subscribe([Subscription(topic, .atLeastOnce)])
+    }
+
+    /// Queues a message; its outcome comes under the packet id.
+    mutating func publish(_ message: OutgoingMessage) throws(MQTTError) -> Int32 {
+        guard connection != nil else { throw .notConnected }
+        return try connection?.publish(message) ?? 0
+    }
+}
+
+extension UplinkLink {
+    private mutating func failed(_ text: String, isLogin: Bool = false) -> AgentEvent {
+        connection = nil
+        lookup = nil
+        deadline = nil
+        return .uplink(isLogin ? .refused(text) : .lost(text))
+    }
+
+    private mutating func finishLookup() throws(MQTTError) {
+        guard let found = lookup, let login else { return }
+        switch found.outcome {
+        case .pending:
+            return
+        case .failed(let text):
+            throw .nameLookup(text)
+        case .found(let addresses):
+            lookup = nil
+            connection = try dial(login, address: addresses.first)
+        }
+    }
+
+    private func dial(
+        _ login: UplinkLogin, address: String?
+    ) throws(MQTTError) -> Connection {
+        var options = ConnectOptions(
+            uri: uri(of: login), address: address, clientID: login.clientID, version: version,
+            keepAlive: Self.keepAlive, receiveMaximum: Self.receiveMaximum,
+            maximumPacketSize: 256 * 1024, username: login.username, password: login.password)
+        options.tls.caFile = try caFile(of: login)
+        options.will = OutgoingMessage(
+            topic: login.will.topic, payload: login.will.payload, qos: .atLeastOnce,
+            retain: true)
+        var connection = try Connection(options)
+        try connection.connect()
+        return connection
+    }
+
+    private func caFile(of login: UplinkLogin) throws(MQTTError) -> String? {
+        guard let pem = login.ca else { return defaults.caFile }
+        do throws(FileFailure) {
+            try PrivateFile.write(defaults.learnedCAFile, Array(pem.utf8))
+            return defaults.learnedCAFile
+        } catch {
+            throw .tls("the CA certificates of the provisioning: \(error)")
+        }
+    }
+
+    private mutating func listen(into events: inout [AgentEvent]) throws(MQTTError) {
+        try connection?.read(atMost: 64)
+        for event in connection?.takeEvents() ?? [] {
+            switch event {
+            case .connected(let ack):
+                isDegraded = ack.version == .v311
+                events.append(.uplink(.connected))
+            case .subscribed(_, let codes):
+                guard codes.allSatisfy({ $0 < 0x80 }) else {
+                    throw .brokerLogin("the inbox may not be subscribed", reasonCode: 0x87)
+                }
+                deadline = nil
+                events.append(.uplink(.ready))
+            case .message(let message):
+                events.append(.inbox(message.payload))
+            case .published(let packetID, let reasonCode):
+                outcomes.append((packetID, reasonCode))
+            case .refused(let code, _) where code == ReasonCode.unsupportedProtocolVersion:
+                version = .v311
+                if let failure = event.failure { throw failure }
+            case .refused, .disconnected:
+                if let failure = event.failure { throw failure }
+            case .unsubscribed:
+                break
+            }
+        }
+    }
+}

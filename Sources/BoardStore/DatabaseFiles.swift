@@ -1,0 +1,111 @@
+import LinuxIO
+import Sessions
+
+/// The files of the store in its folder, and how they come to be and are set aside.
+///
+/// A new database is built as `board.db.new` and renamed once it is whole, so that a power
+/// cut never leaves half a database, and an empty `board.db` is always a damaged one. The
+/// file `board.db.new` also says that a new database is due: without it, a storage key that
+/// stands alone means that the database was lost.
+struct DatabaseFiles {
+    let folder: String
+    var database: String { folder + "/board.db" }
+    var next: String { folder + "/board.db.new" }
+    private var companions: [String] { ["-wal", "-shm", "-journal"] }
+
+    /// Makes or checks the folder, and checks what stands in it.
+    func prepare() throws(StoreError) {
+        try onFile { () throws(FileFailure) in try PrivateFolder.prepare(folder) }
+        for suffix in [""] + companions { _ = try isThere(database + suffix) }
+    }
+
+    /// Throws when the file is there with a mode or an owner that it must not have.
+    func isThere(_ path: String) throws(StoreError) -> Bool {
+        do throws(FileFailure) {
+            try PrivateFile.check(path)
+            return true
+        } catch .missing {
+            return false
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Sees to it that there is a database, and returns the key to it.
+    func storageKey(_ source: some KeySource) throws(StoreError) -> SecretBytes {
+        if try !isThere(database) {
+            try refuseLoss(source)
+            try create(source)
+        }
+        guard let key = try source.load() else { throw .keyMissing(source: source.name) }
+        return key
+    }
+
+    /// Throws when what is left shows that there was a database before.
+    private func refuseLoss(_ source: some KeySource) throws(StoreError) {
+        let log = try isThere(database + "-wal")
+        if !log {
+            if try isThere(next) { return }
+            if try source.load() == nil { return }
+        }
+        // Another process may have made all of it between these looks.
+        if try isThere(database) { return }
+        if log { throw .unreadable("there is a log, but no board.db") }
+        if try isThere(next) { return }
+        throw .unreadable("there is a storage key, but no board.db")
+    }
+
+    /// Builds a database and gives it its name. Of two processes one waits for the other.
+    private func create(_ source: some KeySource) throws(StoreError) {
+        try onFile { () throws(FileFailure) in try PrivateFile.touch(next) }
+        try build(source)
+        do throws(FileFailure) {
+            try PrivateFile.move(next, to: database)
+        } catch {
+            // The other process may have finished and renamed it.
+            if case .missing = error, try isThere(database) { return }
+            throw StoreError(error)
+        }
+    }
+
+    private func build(_ source: some KeySource) throws(StoreError) {
+        let connection = try Connection(next)
+        try connection.run(Schema.settings)
+        try connection.run(Schema.beforeTables)
+        try connection.run("BEGIN EXCLUSIVE")
+        if try connection.number("PRAGMA application_id") != Schema.application {
+            var key = try source.load()
+            if key == nil { key = try source.create() }
+            guard let key else { throw .keyMissing(source: source.name) }
+            try connection.run(Schema.tables)
+            try KeyTable.fill(connection, KeyWrapping(key, source: source.name))
+        }
+        try connection.run("COMMIT")
+    }
+
+    /// Gives all files of a database that cannot be used a name with the time in it.
+    ///
+    /// Can be repeated after a power cut; what said that a new one is due comes last.
+    func setAside(at time: Timestamp) throws(StoreError) {
+        for suffix in [""] + companions {
+            let path = database + suffix
+            let other = "\(database).damaged-\(time.milliseconds)\(suffix)"
+            do throws(FileFailure) {
+                try PrivateFile.move(path, to: other)
+            } catch .missing {
+                continue
+            } catch {
+                throw StoreError(error)
+            }
+        }
+        try onFile { () throws(FileFailure) in try PrivateFile.touch(next) }
+    }
+
+    private func onFile(_ body: () throws(FileFailure) -> Void) throws(StoreError) {
+        do throws(FileFailure) {
+            try body()
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}

@@ -1,0 +1,20 @@
+// What Swift's Glibc module leaves out: headers it does not list, and declarations that
+// glibc shows only under _GNU_SOURCE. Nothing here is code but the variadic prctl.
+#pragma once
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+
+struct sockaddr;
+extern int accept4(int, struct sockaddr *, unsigned int *, int);
+
+struct peer_credentials { int32_t process; uint32_t user; uint32_t group; };
+
+static inline int set_dumpable(int is_dumpable) {
+    return prctl(PR_SET_DUMPABLE, is_dumpable, 0, 0, 0);
+}
+
+static inline int set_thread_name(const char *name) {
+    return prctl(PR_SET_NAME, name, 0, 0, 0);
+}

@@ -1,0 +1,38 @@
+import COpenSSL
+
+/// The algorithms that are used, fetched from OpenSSL once for the whole process.
+///
+/// Fetching costs a search under a lock each time, and naming an algorithm anew (`EVP_sha256`)
+/// fetches it anew. What was fetched never changes and may be used by many threads. It is not
+/// freed: it lives as long as the process. Source: OpenSSL crypto(7), Performance.
+enum Algorithm {
+    static var aes256GCM: OpaquePointer {
+        get throws(CryptographyError) {
+            try unsafe OpenSSL.pointer("EVP_CIPHER_fetch", fetchedAES256GCM)
+        }
+    }
+
+    static var sha256: OpaquePointer {
+        get throws(CryptographyError) { try unsafe OpenSSL.pointer("EVP_MD_fetch", fetchedSHA256) }
+    }
+
+    static var sha512: OpaquePointer {
+        get throws(CryptographyError) { try unsafe OpenSSL.pointer("EVP_MD_fetch", fetchedSHA512) }
+    }
+
+    static var hmac: OpaquePointer {
+        get throws(CryptographyError) { try unsafe OpenSSL.pointer("EVP_MAC_fetch", fetchedHMAC) }
+    }
+
+    static var hkdf: OpaquePointer {
+        get throws(CryptographyError) { try unsafe OpenSSL.pointer("EVP_KDF_fetch", fetchedHKDF) }
+    }
+
+    // `unsafe` because the compiler cannot see that OpenSSL shares these between threads.
+    nonisolated(unsafe) private static let fetchedAES256GCM =
+        unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
+    nonisolated(unsafe) private static let fetchedSHA256 = unsafe EVP_MD_fetch(nil, "SHA256", nil)
+    nonisolated(unsafe) private static let fetchedSHA512 = unsafe EVP_MD_fetch(nil, "SHA512", nil)
+    nonisolated(unsafe) private static let fetchedHMAC = unsafe EVP_MAC_fetch(nil, "HMAC", nil)
+    nonisolated(unsafe) private static let fetchedHKDF = unsafe EVP_KDF_fetch(nil, "HKDF", nil)
+}

@@ -1,0 +1,28 @@
+import Sessions
+
+/// The standard base64 alphabet, for formats of others; the contract's own is base64url.
+///
+/// Source: RFC 4648 §4.
+enum Base64 {
+    /// Text of whole groups of four, filled up with `=`.
+    static func encodePadded(_ bytes: [UInt8]) -> String {
+        let text = encode(bytes)
+        return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+    }
+
+    /// Text without padding, as the PHC string format has it.
+    static func encode(_ bytes: [UInt8]) -> String {
+        translate(Base64URL.encode(bytes), ["-": "+", "_": "/"])
+    }
+
+    /// The bytes behind text without padding, or nil for anything that `encode` does not make.
+    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        guard !text.utf8.contains(where: { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") })
+        else { return nil }
+        return Base64URL.decode(translate(String(text), ["+": "-", "/": "_"]))
+    }
+
+    private static func translate(_ text: String, _ map: [Character: Character]) -> String {
+        String(text.map { map[$0] ?? $0 })
+    }
+}

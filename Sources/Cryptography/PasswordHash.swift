@@ -1,0 +1,77 @@
+import COpenSSL
+package import Sessions
+
+/// A person's password as an authority keeps it: scrypt with a salt and its parameters.
+///
+/// Source: RFC 7914 §6; the PHC string format.
+package struct PasswordHash: Sendable {
+    private let cost: ScryptCost
+    private let salt: [UInt8]
+    private let hash: [UInt8]
+
+    static let saltCount = 16
+    static let hashCount = 32
+
+    /// Hashes `password` with a new salt. Takes some 0.1 s and 32 MiB, so not on an event loop.
+    ///
+    /// Throws `malformed` for a password that is empty or over 1 KiB.
+    package static func make(_ password: SecretBytes) throws(CryptographyError) -> PasswordHash {
+        let salt = try RandomBytes.make(saltCount)
+        let hash = try Scrypt.derive(
+            from: password, salt: salt, cost: .standard, count: hashCount)
+        return PasswordHash(cost: .standard, salt: salt, hash: hash.reveal())
+    }
+
+    private init(cost: ScryptCost, salt: [UInt8], hash: [UInt8]) {
+        self.cost = cost
+        self.salt = salt
+        self.hash = hash
+    }
+
+    /// Whether `password` is the one that was hashed. Takes as long as `make`.
+    ///
+    /// False, without the work, for a password that `make` would refuse.
+    package func verify(_ password: SecretBytes) throws(CryptographyError) -> Bool {
+        guard Scrypt.passwordCounts.contains(password.count) else { return false }
+        let candidate = try Scrypt.derive(
+            from: password, salt: salt, cost: cost, count: hash.count)
+        return candidate.matches(SecretBytes(hash))
+    }
+
+    /// Does the work of `verify` for a user that is not there, so that the time tells nobody
+    /// which names exist. Always false.
+    package static func verifyNobody(_ password: SecretBytes) throws(CryptographyError) -> Bool {
+        let salt = [UInt8](repeating: 0, count: saltCount)
+        let nobody = PasswordHash(
+            cost: .standard, salt: salt, hash: [UInt8](repeating: 0, count: hashCount))
+        _ = try nobody.verify(password)
+        return false
+    }
+}
+
+extension PasswordHash {
+    /// `$scrypt$ln=15,r=8,p=1$salt$hash`, to be stored. Source: the PHC string format.
+    package var phc: String {
+        let parameters = "ln=\(cost.log2N),r=\(cost.r),p=\(cost.p)"
+        return "$scrypt$\(parameters)$\(Base64.encode(salt))$\(Base64.encode(hash))"
+    }
+
+    /// Parses what `phc` printed; nil for anything else, or for parameters that would cost
+    /// more than 128 MiB or protect nothing.
+    package init?(phc: String) {
+        guard phc.utf8.count <= 512 else { return nil }
+        let fields = phc.split(separator: "$", maxSplits: 5, omittingEmptySubsequences: false)
+        guard fields.count == 5, fields[0].isEmpty, fields[1] == "scrypt",
+            let cost = ScryptCost(fields[2]),
+            let salt = Base64.decode(fields[3]), (8...64).contains(salt.count),
+            let hash = Base64.decode(fields[4]), (16...64).contains(hash.count)
+        else { return nil }
+        self.init(cost: cost, salt: salt, hash: hash)
+    }
+}
+
+extension PasswordHash: CustomStringConvertible, CustomReflectable {
+    /// Never the hash, which helps a guesser.
+    package var description: String { "(password hash)" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}

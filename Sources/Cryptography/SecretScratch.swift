@@ -1,0 +1,68 @@
+import COpenSSL
+import Sessions
+
+/// Memory in which a secret is put together, cleansed when it goes.
+///
+/// The corresponding C function is `OPENSSL_cleanse`.
+@safe
+struct SecretScratch: ~Copyable {
+    private let memory: UnsafeMutableRawBufferPointer
+    private var used = 0
+
+    /// Room for `capacity` bytes, all zero.
+    init(capacity: Int) {
+        unsafe memory = .allocate(byteCount: capacity, alignment: 1)
+        unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
+    }
+
+    deinit {
+        unsafe OPENSSL_cleanse(memory.baseAddress, memory.count)
+        unsafe memory.deallocate()
+    }
+
+    /// Adds a copy of `bytes`. More than the capacity is a bug and traps.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        unsafe precondition(bytes.count <= memory.count - used, "the scratch is too small")
+        unsafe UnsafeMutableRawBufferPointer(rebasing: memory[used...]).copyMemory(from: bytes)
+        used += bytes.count
+    }
+
+    mutating func append(_ bytes: [UInt8]) {
+        unsafe bytes.withUnsafeBytes { unsafe append($0) }
+    }
+
+    mutating func append(_ secret: SecretBytes) {
+        unsafe secret.withBytes { unsafe append($0) }
+    }
+
+    /// Lends all of the memory to `body`, which fills it.
+    mutating func fill(
+        _ body: (UnsafeMutableRawBufferPointer) throws(CryptographyError) -> Void
+    ) throws(CryptographyError) {
+        try unsafe body(memory)
+        used = unsafe memory.count
+    }
+
+    /// A copy of what was put in; the scratch is cleansed.
+    consuming func secret() -> SecretBytes {
+        unsafe SecretBytes(UnsafeRawBufferPointer(rebasing: memory[..<used]))
+    }
+}
+
+extension SecretBytes {
+    /// `count` bytes that `body` writes; the memory it writes to is cleansed.
+    static func filled(
+        count: Int, by body: (UnsafeMutableRawBufferPointer) throws(CryptographyError) -> Void
+    ) throws(CryptographyError) -> SecretBytes {
+        var scratch = SecretScratch(capacity: count)
+        try unsafe scratch.fill(body)
+        return scratch.secret()
+    }
+
+    /// The parts one after another.
+    static func joined(_ parts: [SecretBytes]) -> SecretBytes {
+        var scratch = SecretScratch(capacity: parts.reduce(0) { $0 + $1.count })
+        for part in parts { scratch.append(part) }
+        return scratch.secret()
+    }
+}

@@ -1,0 +1,64 @@
+/// One rule of a policy file or a scope. The first that matches decides.
+package struct Rule: Equatable, Sendable {
+    package let id: RuleID
+    /// Nil: any app.
+    package let app: AppName?
+    /// Nil: any class (`*`).
+    package let className: ClassName?
+    package let allow: Set<Operation>
+    /// Nil: the payload is not looked into. Else JSON with these members and no others.
+    package let fields: [String: FieldType]?
+    package let maxBytes: ByteCount?
+    package let rate: Rate?
+
+    package init(
+        id: RuleID, app: AppName?, className: ClassName?, allow: Set<Operation>,
+        fields: [String: FieldType]?, maxBytes: ByteCount?, rate: Rate?
+    ) {
+        self.id = id
+        self.app = app
+        self.className = className
+        self.allow = allow
+        self.fields = fields
+        self.maxBytes = maxBytes
+        self.rate = rate
+    }
+}
+
+/// What one app may send, whatever the class.
+package struct AppLimit: Equatable, Sendable {
+    package var rate: Rate?
+    package var maxBytes: ByteCount?
+
+    package init(rate: Rate? = nil, maxBytes: ByteCount? = nil) {
+        self.rate = rate
+        self.maxBytes = maxBytes
+    }
+}
+
+/// An ordered list of rules with a default: a board's policy file.
+package struct Policy: Equatable, Sendable {
+    package let allowsByDefault: Bool
+    package let apps: [AppName: AppLimit]
+    package let rules: [Rule]
+
+    package init(allowsByDefault: Bool, apps: [AppName: AppLimit], rules: [Rule]) {
+        self.allowsByDefault = allowsByDefault
+        self.apps = apps
+        self.rules = rules
+    }
+}
+
+/// What a session may do on its board, as the authority limits it.
+package struct Scope: Equatable, Sendable {
+    package let allowsByDefault: Bool
+    package let rules: [Rule]
+    /// Topics outside the contract's root that the board may publish to.
+    package let topics: [TopicFilter]
+
+    package init(allowsByDefault: Bool, rules: [Rule], topics: [TopicFilter]) {
+        self.allowsByDefault = allowsByDefault
+        self.rules = rules
+        self.topics = topics
+    }
+}

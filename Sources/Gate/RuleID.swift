@@ -1,0 +1,44 @@
+/// The name of what decided: it is told to the app and stands in logs.
+///
+/// Printed as `builtin:protected-class`, `scope:2`, `policy.toml:14` (a line), and the like.
+package struct RuleID: Hashable, Sendable, CustomStringConvertible {
+    package enum Layer: Hashable, Sendable {
+        case builtin(BuiltinRule)
+        /// The n-th rule of the scope, from 1; 0 is its default.
+        case scope(Int)
+        /// The rule whose header stands on this line; 0 is the file's default.
+        case policy(line: Int)
+        case policyApp(AppName)
+    }
+
+    package let layer: Layer
+
+    package static func builtin(_ rule: BuiltinRule) -> Self { Self(layer: .builtin(rule)) }
+    package static func scope(_ number: Int) -> Self { Self(layer: .scope(number)) }
+    package static func policy(line: Int) -> Self { Self(layer: .policy(line: line)) }
+    package static func policyApp(_ app: AppName) -> Self { Self(layer: .policyApp(app)) }
+    package static let scopeDefault = scope(0)
+    package static let policyDefault = policy(line: 0)
+
+    package var description: String {
+        switch layer {
+        case .builtin(let rule): "builtin:\(rule.rawValue)"
+        case .scope(0): "scope:default"
+        case .scope(let number): "scope:\(number)"
+        case .policy(line: 0): "policy.toml:default"
+        case .policy(let line): "policy.toml:\(line)"
+        case .policyApp(let app): "policy.toml:app.\(app)"
+        }
+    }
+}
+
+/// The rules that no file and no scope can change.
+package enum BuiltinRule: String, Sendable, CaseIterable {
+    case session
+    case topic
+    case protectedClass = "protected-class"
+    case reservedClass = "reserved-class"
+    case payloadSize = "payload-size"
+    case payloadForm = "payload-form"
+    case allowed
+}

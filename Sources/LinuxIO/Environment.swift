@@ -1,0 +1,48 @@
+import Glibc
+
+/// The variables this process was started with.
+package enum Environment {
+    /// The value of a variable, `nil` when unset.
+    ///
+    /// The corresponding C function is `getenv`.
+    package static func value(_ name: String) -> String? {
+        guard let value = unsafe getenv(name) else { return nil }
+        return unsafe String(cString: value)
+    }
+
+    /// All variables, as they were when the process started.
+    ///
+    /// Source: proc_pid_environ(5).
+    package static func all() -> [String: String] {
+        let raw = unsafe open("/proc/self/environ", O_RDONLY | O_CLOEXEC)
+        guard raw >= 0 else { return [:] }
+        let file = Descriptor(owning: raw)
+        guard let bytes = try? file.readAll(limit: 4 * 1_048_576) else { return [:] }
+        var result: [String: String] = [:]
+        for entry in bytes.split(separator: 0) {
+            guard let equals = entry.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let name = String(decoding: entry[..<equals], as: UTF8.self)
+            result[name] = String(decoding: entry[entry.index(after: equals)...], as: UTF8.self)
+        }
+        return result
+    }
+}
+
+/// The name of this machine.
+package enum HostName {
+    /// Without its domain; "localhost" when there is none.
+    ///
+    /// The corresponding C function is `gethostname`.
+    package static var current: String {
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let result = unsafe buffer.withUnsafeMutableBytes { bytes -> Int32 in
+            guard let start = unsafe bytes.bindMemory(to: CChar.self).baseAddress else {
+                return -1
+            }
+            return unsafe gethostname(start, bytes.count - 1)
+        }
+        let name = String(decoding: buffer.prefix { $0 != 0 && $0 != UInt8(ascii: ".") },
+                          as: UTF8.self)
+        return result == 0 && !name.isEmpty ? name : "localhost"
+    }
+}

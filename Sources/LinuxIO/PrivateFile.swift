@@ -1,0 +1,103 @@
+import Glibc
+
+/// Files that hold secrets or decide rights: read only when nobody else could have touched
+/// them, written so that a power cut leaves the old content or the new.
+package enum PrivateFile {
+    /// Reads a whole file.
+    ///
+    /// What is checked is the file that was opened (`fstat`), not the name. Throws without
+    /// having read when its mode has a bit that `strictestMode` lacks, when it belongs to
+    /// neither this user nor root, when it is a link, or when it has more than `limit` bytes.
+    package static func read(
+        _ path: String, limit: Int, strictestMode: UInt32 = 0o600
+    ) throws(FileFailure) -> [UInt8] {
+        let raw = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard raw >= 0 else { throw FileFailure(.last("open"), path: path) }
+        let file = Descriptor(owning: raw)
+        try FileCheck.check(file.raw, path, kind: S_IFREG, strictestMode: strictestMode)
+        let bytes: [UInt8]?
+        do throws(SystemError) {
+            bytes = try file.readAll(limit: limit)
+        } catch {
+            throw FileFailure(error, path: path)
+        }
+        guard let bytes else { throw .tooLarge(path: path, limit: limit) }
+        return bytes
+    }
+
+    /// Replaces a file's content, durably.
+    ///
+    /// A new file beside it is written, synced and renamed over it, then the folder is synced.
+    /// When it throws, the old content is still there. It has `mode`, whatever the umask.
+    package static func write(
+        _ path: String, _ bytes: [UInt8], mode: UInt32 = 0o600
+    ) throws(FileFailure) {
+        let folder = FilePath.folder(of: path)
+        let temporary = "\(path).\(getpid()).new"
+        _ = unsafe unlink(temporary)
+        do throws(SystemError) {
+            try create(temporary, bytes, mode: mode)
+            guard unsafe rename(temporary, path) == 0 else { throw .last("rename") }
+            try PrivateFolder.sync(folder)
+        } catch {
+            _ = unsafe unlink(temporary)
+            throw FileFailure(error, path: path)
+        }
+    }
+
+    /// Removes a file and syncs its folder. A file that is not there is not an error.
+    package static func remove(_ path: String) throws(FileFailure) {
+        if unsafe unlink(path) != 0 {
+            if errno == ENOENT { return }
+            throw FileFailure(.last("unlink"), path: path)
+        }
+        do throws(SystemError) {
+            try PrivateFolder.sync(FilePath.folder(of: path))
+        } catch {
+            throw FileFailure(error, path: path)
+        }
+    }
+
+    private static func create(
+        _ path: String, _ bytes: [UInt8], mode: UInt32
+    ) throws(SystemError) {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        let raw = unsafe open(path, flags, 0o600)
+        guard raw >= 0 else { throw .last("open") }
+        let file = Descriptor(owning: raw)
+        guard fchmod(file.raw, mode) == 0 else { throw .last("fchmod") }
+        try file.writeAll(bytes)
+        guard fsync(file.raw) == 0 else { throw .last("fsync") }
+    }
+}
+
+/// What is asked of an opened file before it is trusted.
+enum FileCheck {
+    /// Checks kind, owner and mode of an open descriptor.
+    static func check(
+        _ descriptor: Int32, _ path: String, kind: mode_t, strictestMode: UInt32
+    ) throws(FileFailure) {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            throw FileFailure(.last("fstat"), path: path)
+        }
+        guard status.st_mode & S_IFMT == kind else { throw .wrongKind(path: path) }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw .foreignOwner(path: path, user: status.st_uid)
+        }
+        let mode = status.st_mode & 0o7777
+        guard mode & 0o777 & ~strictestMode == 0 else {
+            throw .tooOpen(path: path, mode: mode & 0o777, strictest: strictestMode)
+        }
+    }
+}
+
+/// Paths as strings, taken apart.
+enum FilePath {
+    /// The folder that holds `path`; "." for a bare name.
+    static func folder(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        let folder = String(path[..<slash])
+        return folder.isEmpty ? "/" : folder
+    }
+}

@@ -1,0 +1,45 @@
+import Glibc
+
+extension PrivateFile {
+    /// Checks that a file could be read, without reading it: kind, owner and mode.
+    ///
+    /// Throws `missing` when there is none.
+    package static func check(
+        _ path: String, strictestMode: UInt32 = 0o600
+    ) throws(FileFailure) {
+        let raw = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard raw >= 0 else { throw FileFailure(.last("open"), path: path) }
+        let file = Descriptor(owning: raw)
+        try FileCheck.check(file.raw, path, kind: S_IFREG, strictestMode: strictestMode)
+    }
+
+    /// Renames a file within its folder, durably: after a power cut it has one name or the
+    /// other. What stood under the new name is gone.
+    ///
+    /// Throws `missing` when there is no such file. The corresponding C function is `rename`.
+    package static func move(_ path: String, to other: String) throws(FileFailure) {
+        do throws(SystemError) {
+            guard unsafe rename(path, other) == 0 else { throw .last("rename") }
+            try PrivateFolder.sync(FilePath.folder(of: other))
+        } catch {
+            throw FileFailure(error, path: path)
+        }
+    }
+}
+
+extension PrivateFile {
+    /// Makes an empty file of mode 0600, durably, unless there is one: of two processes that
+    /// do so at once both get the same file.
+    package static func touch(_ path: String) throws(FileFailure) {
+        let flags = O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        let raw = unsafe open(path, flags, 0o600)
+        guard raw >= 0 else { throw FileFailure(.last("open"), path: path) }
+        let file = Descriptor(owning: raw)
+        try FileCheck.check(file.raw, path, kind: S_IFREG, strictestMode: 0o600)
+        do throws(SystemError) {
+            try PrivateFolder.sync(FilePath.folder(of: path))
+        } catch {
+            throw FileFailure(error, path: path)
+        }
+    }
+}

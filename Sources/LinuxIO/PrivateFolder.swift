@@ -1,0 +1,48 @@
+import Glibc
+
+/// A folder that nobody else may enter.
+package enum PrivateFolder {
+    /// Makes the folder with `mode`, its missing parents with 0755; checks it when it is there.
+    ///
+    /// Throws when it belongs to another user, is a link or is more open than `mode`.
+    package static func prepare(_ path: String, mode: UInt32 = 0o700) throws(FileFailure) {
+        try makeParents(of: path)
+        try make(path, mode: mode)
+        let raw = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard raw >= 0 else { throw FileFailure(.last("open"), path: path) }
+        let folder = Descriptor(owning: raw)
+        try FileCheck.check(folder.raw, path, kind: S_IFDIR, strictestMode: mode)
+    }
+
+    /// Makes what a rename or an unlink did in a folder survive a power cut.
+    static func sync(_ path: String) throws(SystemError) {
+        let raw = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard raw >= 0 else { throw .last("open") }
+        let folder = Descriptor(owning: raw)
+        guard fsync(folder.raw) == 0 else { throw .last("fsync") }
+    }
+
+    private static func makeParents(of path: String) throws(FileFailure) {
+        let parent = FilePath.folder(of: path)
+        guard parent != "." && parent != "/" else { return }
+        var status = stat()
+        if unsafe stat(parent, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFDIR else { throw .wrongKind(path: parent) }
+            return
+        }
+        guard errno == ENOENT else { throw FileFailure(.last("stat"), path: parent) }
+        try makeParents(of: parent)
+        try make(parent, mode: 0o755)
+    }
+
+    private static func make(_ path: String, mode: UInt32) throws(FileFailure) {
+        guard unsafe mkdir(path, mode) != 0 else {
+            // The umask took bits away from `mkdir`; it never adds any.
+            guard unsafe chmod(path, mode) == 0 else {
+                throw FileFailure(.last("chmod"), path: path)
+            }
+            return
+        }
+        guard errno == EEXIST else { throw FileFailure(.last("mkdir"), path: path) }
+    }
+}

@@ -1,0 +1,51 @@
+import CLinux
+import Glibc
+
+/// The signals that a loop of ours answers.
+package enum Signal: Sendable, CaseIterable {
+    case terminate, interrupt, hangUp, user1, child, windowChange
+
+    var number: Int32 {
+        switch self {
+        case .terminate: SIGTERM
+        case .interrupt: SIGINT
+        case .hangUp: SIGHUP
+        case .user1: SIGUSR1
+        case .child: SIGCHLD
+        case .windowChange: SIGWINCH
+        }
+    }
+}
+
+/// Signals as something to poll and read, so that no handler ever runs.
+///
+/// Make it before any thread is started: the signals are blocked in this thread and in those
+/// it starts. They stay blocked when it is freed. The corresponding C function is `signalfd`.
+package struct SignalDescriptor: ~Copyable {
+    private let handle: Descriptor
+
+    package init(_ signals: [Signal]) throws(SystemError) {
+        var set = sigset_t()
+        unsafe sigemptyset(&set)
+        for signal in signals { unsafe sigaddset(&set, signal.number) }
+        guard unsafe pthread_sigmask(SIG_BLOCK, &set, nil) == 0 else {
+            throw .last("pthread_sigmask")
+        }
+        let flags = Int32(SFD_NONBLOCK) | Int32(SFD_CLOEXEC)
+        let raw = unsafe signalfd(-1, &set, flags)
+        guard raw >= 0 else { throw .last("signalfd") }
+        handle = Descriptor(owning: raw)
+    }
+
+    /// To be polled for reading.
+    package var descriptor: Int32 { handle.raw }
+
+    /// The next signal that has arrived, or `nil`.
+    package func next() -> Signal? {
+        var info = signalfd_siginfo()
+        let size = MemoryLayout<signalfd_siginfo>.size
+        guard unsafe Glibc.read(handle.raw, &info, size) == size else { return nil }
+        let number = Int32(truncatingIfNeeded: info.ssi_signo)
+        return Signal.allCases.first { $0.number == number }
+    }
+}

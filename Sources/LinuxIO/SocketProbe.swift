@@ -1,0 +1,69 @@
+import Glibc
+
+/// Questions to a socket that a library owns.
+package enum SocketProbe {
+    package enum ConnectState: Equatable, Sendable {
+        case pending
+        case connected
+        case failed(SystemError)
+    }
+
+    /// How far a non-blocking `connect` is. A failure is told once.
+    ///
+    /// The corresponding C functions are `getsockopt` with `SO_ERROR` and `getpeername`.
+    package static func connectState(_ descriptor: Int32) -> ConnectState {
+        var code: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else {
+            return .failed(.last("getsockopt"))
+        }
+        guard code == 0 else { return .failed(SystemError("connect", code: code)) }
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { rebound in
+                unsafe getpeername(descriptor, rebound, &length)
+            }
+        }
+        if result == 0 { return .connected }
+        return errno == ENOTCONN ? .pending : .failed(.last("getpeername"))
+    }
+
+    package enum Peek: Equatable, Sendable {
+        case nothing
+        case data
+        case closed
+        case failed(SystemError)
+    }
+
+    /// Whether something waits to be read, without taking it.
+    ///
+    /// The corresponding C function is `recv` with `MSG_PEEK`.
+    package static func peek(_ descriptor: Int32) -> Peek {
+        var byte: UInt8 = 0
+        let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)
+        let count = unsafe recv(descriptor, &byte, 1, flags)
+        if count > 0 { return .data }
+        if count == 0 { return .closed }
+        return errno == EAGAIN || errno == EINTR ? .nothing : .failed(.last("recv"))
+    }
+
+    /// While on, small writes gather into full segments; off sends what has gathered.
+    /// Nothing happens to a socket that is not TCP.
+    ///
+    /// The corresponding C option is `TCP_CORK`.
+    package static func cork(_ descriptor: Int32, _ isOn: Bool) {
+        var value: Int32 = isOn ? 1 : 0
+        _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CORK, &value,
+                              socklen_t(MemoryLayout<Int32>.size))
+    }
+}
+
+/// Memory that a C library made with `malloc` and left to its caller.
+package enum LibraryMemory {
+    /// The corresponding C function is `free`.
+    @unsafe
+    package static func free(_ pointer: UnsafeMutableRawPointer?) {
+        unsafe Glibc.free(pointer)
+    }
+}

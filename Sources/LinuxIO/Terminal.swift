@@ -1,0 +1,72 @@
+import Glibc
+
+/// The person at the keyboard, if there is one.
+package enum Terminal {
+    package enum Stream: Int32, Sendable {
+        case input = 0
+        case output = 1
+        case error = 2
+    }
+
+    /// The corresponding C function is `isatty`.
+    package static func isTerminal(_ stream: Stream) -> Bool {
+        isatty(stream.rawValue) == 1
+    }
+
+    /// Columns of the terminal that results go to; `nil` when they go elsewhere.
+    package static var width: Int? {
+        var size = winsize()
+        guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0
+        else { return nil }
+        return Int(size.ws_col)
+    }
+
+    /// Standard input to its end; `nil` when it has more than `limit` bytes.
+    package static func readStandardInput(limit: Int) throws(SystemError) -> [UInt8]? {
+        let copy = dup(STDIN_FILENO)
+        guard copy >= 0 else { throw .last("dup") }
+        return try Descriptor(owning: copy).readAll(limit: limit)
+    }
+
+    /// Asks on the terminal, not on standard output, and does not show what is typed.
+    ///
+    /// `nil` when the person gives up (^C, ^D on an empty line). Throws where there is no
+    /// terminal. At most 1024 bytes.
+    package static func readSecret(prompt: String) throws(SystemError) -> [UInt8]? {
+        let raw = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC)
+        guard raw >= 0 else { throw .last("open /dev/tty") }
+        let terminal = Descriptor(owning: raw)
+        var before = termios()
+        guard unsafe tcgetattr(raw, &before) == 0 else { throw .last("tcgetattr") }
+        var quiet = before
+        // Without ISIG a ^C arrives as a byte, so the echo is always turned on again.
+        quiet.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
+        guard unsafe tcsetattr(raw, TCSAFLUSH, &quiet) == 0 else { throw .last("tcsetattr") }
+        defer { _ = unsafe tcsetattr(raw, TCSAFLUSH, &before) }
+        try terminal.writeAll(Array(prompt.utf8))
+        let secret = try readLine(terminal)
+        try terminal.writeAll([UInt8(ascii: "\n")])
+        return secret
+    }
+
+    private static func readLine(
+        _ terminal: borrowing Descriptor
+    ) throws(SystemError) -> [UInt8]? {
+        var line: [UInt8] = []
+        var byte: [UInt8] = [0]
+        while true {
+            guard case .bytes = try terminal.read(into: &byte), let key = byte.first else {
+                return nil
+            }
+            switch key {
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return line
+            case 3: return nil
+            case 4 where line.isEmpty: return nil
+            case 8, 127:
+                // A character of UTF-8 is its last byte and those that only continue it.
+                while let last = line.popLast(), last & 0xC0 == 0x80 {}
+            default: if line.count < 1024 { line.append(key) }
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import Glibc
+
+/// The address of a Unix socket: a path, or a name in the abstract namespace (first byte `@`).
+struct UnixAddress {
+    private var address = sockaddr_un()
+    private let length: socklen_t
+
+    /// `nil` when the path is empty, holds a NUL or is longer than a socket's may be.
+    init?(_ path: String) {
+        var bytes = Array(path.utf8)
+        let isAbstract = bytes.first == UInt8(ascii: "@")
+        let capacity = MemoryLayout.size(ofValue: address.sun_path)
+        guard !bytes.isEmpty, bytes.count < capacity, !bytes.contains(0) else { return nil }
+        if isAbstract { bytes[0] = 0 }
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { target in
+            unsafe target.copyBytes(from: bytes)
+        }
+        // An abstract name ends where the length says; a path ends at its NUL.
+        let offset = MemoryLayout.size(ofValue: address) - capacity
+        length = socklen_t(offset + bytes.count + (isAbstract ? 0 : 1))
+    }
+
+    /// Lends the address as the socket calls want it.
+    func withPointer(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        unsafe withUnsafePointer(to: address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { rebound in
+                unsafe body(rebound, length)
+            }
+        }
+    }
+
+    /// A new stream socket connected to it, or the failure.
+    func connect(flags: Int32 = 0) throws(SystemError) -> Descriptor {
+        let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | flags
+                            | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard raw >= 0 else { throw .last("socket") }
+        let handle = Descriptor(owning: raw)
+        guard unsafe withPointer({ unsafe Glibc.connect(raw, $0, $1) }) == 0 else {
+            throw .last("connect")
+        }
+        return handle
+    }
+}

@@ -1,0 +1,107 @@
+import CMosquitto
+import LinuxIO
+
+/// What libmosquitto's callbacks filed. They do nothing else: whoever owns the connection
+/// takes the events when the C call has returned.
+///
+/// A callback that destroyed its client, or called back into it, would use freed memory
+/// (mosquitto#2778).
+final class Inbox {
+    var events: [ConnectionEvent] = []
+    /// The broker's answer, once it has let us in.
+    var ack: ConnectAck?
+    /// Whether the last event has been filed: nothing comes after it.
+    var hasEnded = false
+    /// Published with `atLeastOnce` and not yet acknowledged.
+    var unacknowledged = 0
+    /// Whether `mosquitto_loop_write` runs: only then does "published" mean `atMostOnce`.
+    var isWriting = false
+    /// Messages whose topic is no UTF-8; their PUBACK goes out all the same.
+    var droppedMessages = 0
+    /// The last error line of a TLS handshake.
+    var handshakeError: String?
+    private let version: ProtocolVersion
+
+    init(_ version: ProtocolVersion) { self.version = version }
+
+    func connected(code: Int32, flags: Int32, _ properties: PropertyReader) {
+        let raw = UInt8(truncatingIfNeeded: code)
+        guard raw == 0 else {
+            let code = version == .v5 ? raw : ReasonCode.fromVersion311(raw)
+            return end(.refused(reasonCode: code, text: Library.reason(code)))
+        }
+        let ack = ConnectAck(
+            sessionPresent: flags & 1 != 0,
+            receiveMaximum: properties.int16(MQTT_PROP_RECEIVE_MAXIMUM) ?? .max,
+            maximumPacketSize: properties.int32(MQTT_PROP_MAXIMUM_PACKET_SIZE),
+            version: version,
+            maximumQoS: properties.byte(MQTT_PROP_MAXIMUM_QOS) == 0
+                ? .atMostOnce : .atLeastOnce,
+            retainAvailable: properties.byte(MQTT_PROP_RETAIN_AVAILABLE) != 0,
+            sharedSubscriptionsAvailable: version == .v5
+                && properties.byte(MQTT_PROP_SHARED_SUB_AVAILABLE) != 0,
+            serverKeepAlive: properties.int16(MQTT_PROP_SERVER_KEEP_ALIVE))
+        self.ack = ack
+        events.append(.connected(ack))
+    }
+
+    /// libmosquitto passes the broker's reason code or one of its own errors here; the
+    /// broker's begin at 0x80, its own end below 0x20.
+    func disconnected(code: Int32) {
+        if let reason = UInt8(exactly: code), reason >= 0x80 {
+            let layer = ReasonCode.isLogin(reason) ? Layer.brokerLogin : .mqtt
+            return end(.disconnected(
+                reasonCode: reason, text: Library.reason(reason), layer: layer))
+        }
+        let (text, layer) = Failure.describe(
+            code, systemCode: SystemError.lastCode, isConnected: ack != nil)
+        end(.disconnected(reasonCode: 0, text: text, layer: layer))
+    }
+
+    func published(packetID: Int32, reasonCode: Int32) {
+        if !isWriting { unacknowledged -= 1 }
+        events.append(.published(
+            packetID: packetID, reasonCode: UInt8(truncatingIfNeeded: reasonCode)))
+    }
+
+    /// Files the last event. Later ones are echoes of it and are left out.
+    func end(_ event: ConnectionEvent) {
+        guard !hasEnded else { return }
+        hasEnded = true
+        ack = nil
+        events.append(event)
+    }
+}
+
+/// libmosquitto's error codes in words, each with the layer it speaks of.
+enum Failure {
+    /// - Parameter systemCode: `errno`, which some codes refer to.
+    static func describe(
+        _ code: Int32, systemCode: Int32, isConnected: Bool
+    ) -> (text: String, layer: Layer) {
+        switch mosq_err_t(code) {
+        case MOSQ_ERR_SUCCESS: ("disconnected", .mqtt)
+        case MOSQ_ERR_CONN_LOST where !isConnected:
+            ("the broker closed the connection before it answered", .mqtt)
+        case MOSQ_ERR_CONN_LOST: ("the broker closed the connection", .tcp)
+        case MOSQ_ERR_KEEPALIVE where !isConnected: ("the broker did not answer", .mqtt)
+        case MOSQ_ERR_KEEPALIVE: ("the broker did not answer a ping", .tcp)
+        // EPROTO is what libmosquitto makes of every TLS error after the handshake.
+        case MOSQ_ERR_ERRNO where SystemError.isProtocolError(systemCode):
+            ("the TLS connection broke", .tls)
+        case MOSQ_ERR_ERRNO where systemCode == 0: ("the connection broke", .tcp)
+        case MOSQ_ERR_ERRNO: (SystemError.text(systemCode), .tcp)
+        case MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP: ("the name has no address", .nameLookup)
+        case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE, MOSQ_ERR_OCSP:
+            (Library.text(code), .tls)
+        case MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_MALFORMED_UTF8,
+             MOSQ_ERR_DUPLICATE_PROPERTY:
+            ("the broker sent what MQTT does not allow", .mqtt)
+        default: (Library.text(code), .mqtt)
+        }
+    }
+}
+
+extension mosq_err_t {
+    init(_ code: Int32) { self.init(rawValue: code) }
+}

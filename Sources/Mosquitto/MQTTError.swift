@@ -1,0 +1,98 @@
+/// The part of the way to a broker on which something failed.
+package enum Layer: String, Equatable, Sendable, CaseIterable {
+    case nameLookup = "name lookup"
+    case tcp = "TCP"
+    case tls = "TLS"
+    case mqtt = "MQTT"
+    case brokerLogin = "broker login"
+}
+
+/// What a broker connection could not do, sorted by what the caller can do about it.
+package enum MQTTError: Error, Equatable, Sendable {
+    /// The name has no address now: try again later, or correct the name.
+    case nameLookup(String)
+    /// Nobody answers there, or the way is cut: try again later.
+    case tcp(String)
+    /// No trust or no agreement: certificate, CA file, host name, clock.
+    case tls(String)
+    /// The broker broke the protocol, or ended the connection for a reason of its own.
+    case mqtt(String, reasonCode: UInt8)
+    /// The broker does not know this client or its password: authenticate, then try again.
+    case brokerLogin(String, reasonCode: UInt8)
+    /// A fault of the caller: a topic, a property, an option that MQTT does not allow.
+    case invalid(String)
+    /// More bytes than MQTT or this broker takes.
+    case tooLarge(limit: Int)
+    /// Too many messages wait for their acknowledgement: wait for some.
+    case tooManyInFlight(limit: Int)
+    /// There is no connection (any more): make a new one.
+    case notConnected
+
+    /// The layer to name to a person; `nil` for the caller's own faults.
+    package var layer: Layer? {
+        switch self {
+        case .nameLookup: .nameLookup
+        case .tcp: .tcp
+        case .tls: .tls
+        case .mqtt, .notConnected: .mqtt
+        case .brokerLogin: .brokerLogin
+        case .invalid, .tooLarge, .tooManyInFlight: nil
+        }
+    }
+
+    /// The error of a connection that ended on `layer`.
+    init(_ layer: Layer, _ text: String, reasonCode: UInt8) {
+        switch layer {
+        case .nameLookup: self = .nameLookup(text)
+        case .tcp: self = .tcp(text)
+        case .tls: self = .tls(text)
+        case .mqtt: self = .mqtt(text, reasonCode: reasonCode)
+        case .brokerLogin: self = .brokerLogin(text, reasonCode: reasonCode)
+        }
+    }
+}
+
+extension MQTTError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .nameLookup(let text), .tcp(let text), .tls(let text), .mqtt(let text, _),
+             .brokerLogin(let text, _):
+            "\(layer?.rawValue ?? "MQTT"): \(text)"
+        case .invalid(let text): text
+        case .tooLarge(let limit): "larger than the \(limit) bytes that are taken"
+        case .tooManyInFlight(let limit): "\(limit) messages wait for their acknowledgement"
+        case .notConnected: "MQTT: not connected"
+        }
+    }
+}
+
+/// The reason codes that a caller decides by. Source: MQTT 5 §2.4.
+package enum ReasonCode {
+    package static let success: UInt8 = 0x00
+    package static let unsupportedProtocolVersion: UInt8 = 0x84
+    package static let clientIdentifierNotValid: UInt8 = 0x85
+    package static let badUserNameOrPassword: UInt8 = 0x86
+    package static let notAuthorized: UInt8 = 0x87
+    package static let serverUnavailable: UInt8 = 0x88
+    package static let badAuthenticationMethod: UInt8 = 0x8C
+    package static let sessionTakenOver: UInt8 = 0x8E
+    package static let administrativeAction: UInt8 = 0x98
+
+    /// Whether new credentials may help: the broker refused these, or this client.
+    package static func isLogin(_ code: UInt8) -> Bool {
+        [clientIdentifierNotValid, badUserNameOrPassword, notAuthorized,
+         badAuthenticationMethod].contains(code)
+    }
+
+    /// The code that MQTT 5 has for a return code of 3.1.1. Source: MQTT 3.1.1 §3.2.2.3.
+    static func fromVersion311(_ code: UInt8) -> UInt8 {
+        switch code {
+        case 1: unsupportedProtocolVersion
+        case 2: clientIdentifierNotValid
+        case 3: serverUnavailable
+        case 4: badUserNameOrPassword
+        case 5: notAuthorized
+        default: code
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import COpenSSL
+
+/// How one connection speaks TLS: our own context, so that OpenSSL checks the host name.
+///
+/// libmosquitto's own check compares names as C strings (a NUL in a certificate ends them) and
+/// falls back to the common name. The corresponding C type is `SSL_CTX`.
+@safe
+struct TLSContext: ~Copyable {
+    let raw: OpaquePointer
+
+    /// Throws `tls` when a file cannot be used.
+    static func make(_ options: TLSOptions, host: String) throws(MQTTError) -> TLSContext {
+        let context = try TLSContext()
+        try context.setHost(host)
+        try context.loadAuthorities(options)
+        try context.loadIdentity(options)
+        return context
+    }
+
+    /// TLS 1.2 at least, and no peer without a certificate.
+    private init() throws(MQTTError) {
+        guard let method = unsafe TLS_client_method(),
+              let context = unsafe SSL_CTX_new(method) else {
+            throw .tls("no TLS context: \(OpenSSLError.take())")
+        }
+        unsafe raw = context
+        unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+        _ = unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+        // An idle connection then holds no record buffers.
+        _ = unsafe SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
+        unsafe SSL_CTX_set_info_callback(context) { connection, event, _ in
+            guard event == SSL_CB_HANDSHAKE_START else { return }
+            unsafe TLSContext.setServerName(connection)
+        }
+    }
+
+    deinit { unsafe SSL_CTX_free(raw) }
+
+    /// The certificate must be for `host`, a name or a numeric address.
+    private func setHost(_ host: String) throws(MQTTError) {
+        guard let parameters = unsafe SSL_CTX_get0_param(raw) else {
+            throw .tls("no TLS parameters: \(OpenSSLError.take())")
+        }
+        if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 { return }
+        ERR_clear_error()
+        // X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS: "*.example", never "b*r.example".
+        unsafe X509_VERIFY_PARAM_set_hostflags(parameters, 0x4)
+        guard unsafe X509_VERIFY_PARAM_set1_host(parameters, host, host.utf8.count) == 1 else {
+            throw .tls("not a host name: \(host)")
+        }
+    }
+
+    private func loadAuthorities(_ options: TLSOptions) throws(MQTTError) {
+        guard let file = options.caFile else {
+            guard unsafe SSL_CTX_set_default_verify_paths(raw) == 1 else {
+                throw .tls("the system's certificates: \(OpenSSLError.take())")
+            }
+            return
+        }
+        guard unsafe SSL_CTX_load_verify_file(raw, file) == 1 else {
+            throw .tls("the CA file \(file): \(OpenSSLError.take())")
+        }
+    }
+
+    private func loadIdentity(_ options: TLSOptions) throws(MQTTError) {
+        guard let certificate = options.certificateFile, let key = options.keyFile else { return }
+        guard unsafe SSL_CTX_use_certificate_chain_file(raw, certificate) == 1 else {
+            throw .tls("the certificate \(certificate): \(OpenSSLError.take())")
+        }
+        guard unsafe SSL_CTX_use_PrivateKey_file(raw, key, SSL_FILETYPE_PEM) == 1,
+              unsafe SSL_CTX_check_private_key(raw) == 1 else {
+            throw .tls("the key \(key): \(OpenSSLError.take())")
+        }
+    }
+
+    /// Asks the server for the name that is checked. libmosquitto asks for what it connects
+    /// to, which may be the address that was looked up beforehand; for an address nothing is
+    /// asked. Source: RFC 6066 §3.
+    private static func setServerName(_ connection: OpaquePointer?) {
+        guard let connection = unsafe connection,
+              let parameters = unsafe SSL_get0_param(connection) else { return }
+        let host = unsafe X509_VERIFY_PARAM_get0_host(parameters, 0)
+        _ = unsafe SSL_ctrl(connection, SSL_CTRL_SET_TLSEXT_HOSTNAME,
+                            Int(TLSEXT_NAMETYPE_host_name), host)
+    }
+}
+
+/// OpenSSL's queue of errors of this thread.
+enum OpenSSLError {
+    /// The words of the oldest error; empties the queue.
+    static func take() -> String {
+        let code = ERR_get_error()
+        ERR_clear_error()
+        guard code != 0, let text = unsafe ERR_reason_error_string(code) else {
+            return "no reason given"
+        }
+        return unsafe String(cString: text)
+    }
+}

@@ -1,0 +1,33 @@
+import CMosquitto
+import COpenSSL
+
+/// Where libmosquitto's TLS connection stands. It stays libmosquitto's.
+///
+/// libmosquitto says "wants to write" all through a handshake (mosquitto#3745); a poll loop
+/// that believes it never sleeps. OpenSSL knows what it really waits for.
+@safe
+struct TLSProgress {
+    private let raw: OpaquePointer
+
+    /// `nil` without TLS, or before there is a socket.
+    init?(_ client: OpaquePointer) {
+        guard let pointer = unsafe mosquitto_ssl_get(client) else { return nil }
+        unsafe raw = OpaquePointer(pointer)
+    }
+
+    var isHandshaking: Bool { unsafe SSL_is_init_finished(raw) == 0 }
+
+    /// Whether OpenSSL waits for room to write; otherwise it waits for bytes to read.
+    var wantsWrite: Bool { unsafe SSL_want(raw) == SSL_WRITING }
+
+    /// Whether decrypted bytes wait inside OpenSSL, where no poll sees them.
+    var hasBufferedInput: Bool { unsafe SSL_pending(raw) > 0 }
+
+    /// Why the certificate was refused; `nil` when it was not.
+    var verificationError: String? {
+        let code = unsafe SSL_get_verify_result(raw)
+        guard code != Int(X509_V_OK), let text = unsafe X509_verify_cert_error_string(code)
+        else { return nil }
+        return unsafe String(cString: text)
+    }
+}
