@@ -199,7 +199,8 @@ extension BoardLoop {
         notifier.ready()
         guard !hasSaidReady else { return }
         hasSaidReady = true
-        log.info("ready")
+        // A line of its own, without a time or a level: scripts wait for it.
+        ProcessEnd.say("ready", to: .error)
     }
 
     private mutating func leave() {

@@ -79,21 +79,20 @@ struct Cryptographer: BoardCryptography {
         let parts = try Self.asked { () throws(CryptographyError) in
             try JWS.parse(token.reveal())
         }
+        let header: AccessTokenHeader
+        let claims: AccessTokenClaims
         do throws(WireError) {
-            let header = try AccessTokenHeader(parsing: parts.header)
-            guard let key = keys.first(where: { $0.kid == header.kid }) else {
-                throw CryptographyFailure.unknownKey
-            }
-            let publicKey = try Self.asked { () throws(CryptographyError) in
-                try Ed25519PublicKey(rawRepresentation: key.key)
-            }
-            guard parts.isSigned(by: publicKey) else { throw CryptographyFailure.notAuthentic }
-            return try AccessTokenClaims(parsing: parts.payload)
-        } catch let failure as CryptographyFailure {
-            throw failure
+            header = try AccessTokenHeader(parsing: parts.header)
+            claims = try AccessTokenClaims(parsing: parts.payload)
         } catch {
             throw .notAuthentic
         }
+        guard let key = keys.first(where: { $0.kid == header.kid }) else { throw .unknownKey }
+        let publicKey = try Self.asked { () throws(CryptographyError) in
+            try Ed25519PublicKey(rawRepresentation: key.key)
+        }
+        guard parts.isSigned(by: publicKey) else { throw .notAuthentic }
+        return claims
     }
 
     private static func asked<T>(

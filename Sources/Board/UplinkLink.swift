@@ -33,9 +33,11 @@ struct UplinkLink: ~Copyable {
     init(_ defaults: UplinkDefaults) { self.defaults = defaults }
 
     /// How many messages the broker takes unacknowledged; 0 without a connection.
-    var window: Int { Int(connection?.ack?.receiveMaximum ?? 0) }
+    var window: Int {
+        mutating get { Int(connection?.ack?.receiveMaximum ?? 0) }
+    }
 
-    func nextDeadline(at now: Duration) -> Duration? {
+    mutating func nextDeadline(at now: Duration) -> Duration? {
         [deadline, connection?.nextTick.map { now + $0 }].compactMap(\.self).min()
     }
 
@@ -50,7 +52,7 @@ struct UplinkLink: ~Copyable {
         self.login = login
         deadline = now + .seconds(30)
         do throws(SystemError) {
-            lookup = try HostLookup(try uri(of: login).host)
+            lookup = try HostLookup(uri(of: login).host)
             return nil
         } catch {
             return failed("name lookup: \(error.text)")

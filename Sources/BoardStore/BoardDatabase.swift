@@ -21,7 +21,7 @@ package final class BoardDatabase {
     /// Reused for each row.
     var rowBuffer: [UInt8] = []
     var sealedBuffer: [UInt8] = []
-    var damaged: [DamagedRecord] = []
+    var damaged: [DamagedRecord]
 
     /// Opens the database in `folder`, or makes folder, key and database at the first start.
     ///
@@ -35,7 +35,9 @@ package final class BoardDatabase {
             wrapping = KeyWrapping(key, source: keySource.name)
             connection = try Self.open(files.database)
             statements = try Statements(connection)
-            keys = try KeyTable.load(connection, wrapping)
+            let found = try KeyTable.loadOrReplace(connection, wrapping)
+            keys = found.ring
+            damaged = found.damaged.map { DamagedRecord(name: $0, sequence: nil) }
             dataVersion = try connection.number("PRAGMA data_version")
             state = QueueState()
             writer = try EpochCipher(keys.queue, for: 0)
@@ -49,7 +51,7 @@ package final class BoardDatabase {
         clearOldPages()
     }
 
-    /// Whether there is a database in the folder.
+    /// Whether there is a database in the folder, usable or not.
     package static func exists(in folder: String) -> Bool {
         (try? DatabaseFiles(folder: folder).isThere(folder + "/board.db")) ?? true
     }
@@ -107,6 +109,7 @@ package final class BoardDatabase {
 
     /// Runs `body` in a write transaction; undoes file and memory if it throws.
     func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        if connection.isGone { throw .unreadable("board.db was moved or deleted") }
         try statements.begin.run()
         var before = (keys, state)
         stateIsChanged = false
@@ -134,8 +137,9 @@ package final class BoardDatabase {
         return try body()
     }
 
-    /// Another process may have replaced a key since. Source: sqlite.org/pragma.html
-    /// #pragma_data_version.
+    /// Another process may have replaced a key since.
+    ///
+    /// Source: sqlite.org/pragma.html#pragma_data_version.
     private func reloadIfChangedElsewhere() throws(StoreError) {
         defer { statements.dataVersion.reset() }
         guard try statements.dataVersion.step() else { return }
@@ -146,6 +150,12 @@ package final class BoardDatabase {
         writer.forget()
         reader.forget()
         dataVersion = version
+    }
+
+    /// Keeps the name of a damaged record for `takeDamaged`: each once, and not without bound.
+    func note(_ record: DamagedRecord) {
+        guard damaged.count < 1000, !damaged.contains(record) else { return }
+        damaged.append(record)
     }
 
     /// Clears the log, and with it the last copy of what was destroyed, or leaves it due.

@@ -7,13 +7,11 @@ import CSQLite
 final class Connection {
     fileprivate let raw: OpaquePointer
 
-    /// Opens an existing file, or makes one when `creating`. Waits up to two seconds for
-    /// another process.
+    /// Opens an existing file. Waits up to two seconds for another process.
     ///
     /// The corresponding C function is `sqlite3_open_v2`.
-    init(_ path: String, creating: Bool = false) throws(StoreError) {
-        var flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
-        if creating { flags |= SQLITE_OPEN_CREATE }
+    init(_ path: String) throws(StoreError) {
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
         var opened: OpaquePointer?
         let result = unsafe sqlite3_open_v2(path, &opened, flags, nil)
         guard let handle = unsafe opened else { throw .unavailable(.noMemory) }
@@ -52,6 +50,15 @@ final class Connection {
 
     /// Whether a transaction is open. The corresponding C function is `sqlite3_get_autocommit`.
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(raw) == 0 }
+
+    /// Whether the file no longer stands under its name: what is written now would be lost.
+    ///
+    /// The corresponding C constant is `SQLITE_FCNTL_HAS_MOVED`.
+    var isGone: Bool {
+        var moved: Int32 = 0
+        _ = unsafe sqlite3_file_control(raw, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
+        return moved != 0
+    }
 
     /// Moves all of the WAL into the database file and cuts it to nothing.
     ///

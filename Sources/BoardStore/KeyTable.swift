@@ -9,27 +9,19 @@ enum KeyTable {
     static func fill(
         _ connection: Connection, _ wrapping: KeyWrapping
     ) throws(StoreError) {
-        let insert = try Statement(connection, "INSERT INTO keys VALUES (?1, ?2, ?3)")
         let ring = try KeyRing.random()
         for purpose in KeyPurpose.allCases {
-            insert.bind(1, purpose.rawValue)
-            insert.bind(2, ring[purpose].generation)
-            try insert.run(3, blob: try wrapping.wrap(ring[purpose], for: purpose))
+            try insert(connection, ring[purpose], purpose, wrapping)
         }
-        insert.bind(1, fingerprint)
-        insert.bind(2, 0)
-        try insert.run(3, blob: try wrapping.fingerprint())
+        try insert(connection, fingerprintOf: wrapping)
     }
 
-    /// Overwrites one wrapped key.
+    /// Overwrites one wrapped key, and forgets a damaged one that was kept in its place.
     static func replace(
         _ connection: Connection, _ key: DataKey, for purpose: KeyPurpose, _ wrapping: KeyWrapping
     ) throws(StoreError) {
-        let update = try Statement(
-            connection, "UPDATE keys SET generation = ?2, wrapped = ?3 WHERE purpose = ?1")
-        update.bind(1, purpose.rawValue)
-        update.bind(2, key.generation)
-        try update.run(3, blob: try wrapping.wrap(key, for: purpose))
+        try connection.run("DELETE FROM keys WHERE purpose = 'damaged \(purpose.rawValue)'")
+        try insert(connection, key, purpose, wrapping)
     }
 
     /// Opens all keys.
@@ -39,6 +31,45 @@ enum KeyTable {
     static func load(
         _ connection: Connection, _ wrapping: KeyWrapping
     ) throws(StoreError) -> KeyRing {
+        let found = try unwrap(connection, wrapping)
+        guard let identity = found.keys[.identity] else { throw .corrupt("key identity") }
+        guard let vault = found.keys[.vault] else { throw .corrupt("key vault") }
+        guard let queue = found.keys[.queue] else { throw .corrupt("key queue") }
+        guard found.isKnown else { throw .corrupt("key fingerprint") }
+        return KeyRing(identity: identity, vault: vault, queue: queue)
+    }
+
+    /// Opens all keys, and puts a new one in the place of each that is damaged, so that what
+    /// is under the others stays usable. The damaged one is kept beside it. Names them.
+    static func loadOrReplace(
+        _ connection: Connection, _ wrapping: KeyWrapping
+    ) throws(StoreError) -> (ring: KeyRing, damaged: [String]) {
+        let found = try unwrap(connection, wrapping)
+        let lost = KeyPurpose.allCases.filter { found.keys[$0] == nil }
+        guard !lost.isEmpty || !found.isKnown else { return (try load(connection, wrapping), []) }
+        try connection.run("BEGIN IMMEDIATE")
+        do throws(StoreError) {
+            for purpose in lost {
+                let name = purpose.rawValue
+                try connection.run("""
+                    UPDATE OR REPLACE keys SET purpose = 'damaged \(name)'
+                        WHERE purpose = '\(name)'
+                    """)
+                try insert(connection, .random(generation: 1), purpose, wrapping)
+            }
+            try insert(connection, fingerprintOf: wrapping)
+            try connection.run("COMMIT")
+        } catch {
+            if connection.isInTransaction { try? connection.run("ROLLBACK") }
+            throw error
+        }
+        let names = lost.map { "key \($0.rawValue)" }
+        return (try load(connection, wrapping), names + (found.isKnown ? [] : ["key fingerprint"]))
+    }
+
+    private static func unwrap(
+        _ connection: Connection, _ wrapping: KeyWrapping
+    ) throws(StoreError) -> (keys: [KeyPurpose: DataKey], isKnown: Bool) {
         let select = try Statement(connection, "SELECT purpose, generation, wrapped FROM keys")
         var keys: [KeyPurpose: DataKey] = [:]
         var isKnown = false
@@ -53,10 +84,30 @@ enum KeyTable {
             }
         }
         guard isKnown || !keys.isEmpty else { throw .keyWrong(source: wrapping.source) }
-        guard let identity = keys[.identity] else { throw .corrupt("key identity") }
-        guard let vault = keys[.vault] else { throw .corrupt("key vault") }
-        guard let queue = keys[.queue] else { throw .corrupt("key queue") }
-        guard isKnown else { throw .corrupt("key fingerprint") }
-        return KeyRing(identity: identity, vault: vault, queue: queue)
+        return (keys, isKnown)
+    }
+
+    private static func insert(
+        _ connection: Connection, _ key: DataKey, _ purpose: KeyPurpose, _ wrapping: KeyWrapping
+    ) throws(StoreError) {
+        try insert(
+            connection, purpose.rawValue, key.generation, try wrapping.wrap(key, for: purpose))
+    }
+
+    private static func insert(
+        _ connection: Connection, fingerprintOf wrapping: KeyWrapping
+    ) throws(StoreError) {
+        try insert(connection, fingerprint, 0, try wrapping.fingerprint())
+    }
+
+    private static func insert(
+        _ connection: Connection, _ name: String, _ generation: Int64, _ wrapped: [UInt8]
+    ) throws(StoreError) {
+        let insert = try Statement(
+            connection,
+            "INSERT OR REPLACE INTO keys (purpose, generation, wrapped) VALUES (?1, ?2, ?3)")
+        insert.bind(1, name)
+        insert.bind(2, generation)
+        try insert.run(3, blob: wrapped)
     }
 }

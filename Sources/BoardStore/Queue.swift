@@ -137,6 +137,7 @@ extension BoardDatabase {
     func destroyQueue() throws(StoreError) {
         let window = try readWindow()
         try connection.run("DELETE FROM queue; DELETE FROM aside; DELETE FROM window")
+        try giveBackPages(most: .max)
         try replaceKey(.queue)
         try addToWindow(window)
         state.messages = 0

@@ -12,13 +12,14 @@ extension BoardDatabase {
         return (max(0, pages - free) * size, pages * size)
     }
 
-    /// Shrinks the file a little when much of it is empty. Runs within a transaction.
-    func giveBackPages() throws(StoreError) {
+    /// Shrinks the file by at most `most` pages when much of it is empty. Runs within a
+    /// transaction.
+    func giveBackPages(most: Int64 = 512) throws(StoreError) {
         defer { statements.freePages.reset() }
         guard try statements.freePages.step() else { return }
         let beyond = statements.freePages.int(0) - Self.sparePages
         guard beyond > 0 else { return }
-        try connection.run("PRAGMA incremental_vacuum(\(min(beyond, 512)))")
+        try connection.run("PRAGMA incremental_vacuum(\(min(beyond, most)))")
     }
 
     /// Moves rows that do not open out of the queue, or leaves that for the next time.
@@ -35,7 +36,9 @@ extension BoardDatabase {
                 let name = "damaged"
                 state.count(name, (state.counters[name] ?? 0) + Int64(sequences.count))
             }
-            damaged += sequences.map { DamagedRecord(name: "queue \($0)", sequence: $0) }
+            for number in sequences {
+                note(DamagedRecord(name: "queue \(number)", sequence: number))
+            }
         } catch {
             // The rows stay where they are, and are met again.
         }
@@ -95,7 +98,7 @@ extension BoardDatabase {
         state.messages = try connection.number("SELECT count(*) FROM queue")
         let sizes = "SELECT coalesce(sum(length(body) + \(QueueRow.overhead)), 0) FROM queue"
         state.bytes = try connection.number(sizes)
-        damaged.append(DamagedRecord(name: "queue state", sequence: nil))
+        note(DamagedRecord(name: "queue state", sequence: nil))
         try transaction { () throws(StoreError) in try saveState() }
     }
 }

@@ -35,15 +35,16 @@ extension BoardDatabase {
             if let part = try openWindow(select, last) {
                 entries += part
             } else {
-                damaged.append(DamagedRecord(name: "window \(last)", sequence: nil))
+                note(DamagedRecord(name: "window \(last)", sequence: nil))
             }
         }
         return entries.sorted { $0.sequence < $1.sequence }.suffix(WindowEntry.kept)
     }
 
     private func readWindow(row last: Int64) throws(StoreError) -> [WindowEntry]? {
-        let select = try Statement(
-            connection, "SELECT last, sealed FROM window WHERE last = \(last)")
+        let select = statements.windowRow
+        defer { select.reset() }
+        select.bind(1, last)
         return try select.step() ? try openWindow(select, last) : nil
     }
 

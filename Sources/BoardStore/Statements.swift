@@ -12,6 +12,7 @@ struct Statements {
     let saveState: Statement
     let addWindow: Statement
     let trimWindow: Statement
+    let windowRow: Statement
     let readRecord: Statement
     let putRecord: Statement
     let freePages: Statement
@@ -36,6 +37,7 @@ struct Statements {
         addWindow = try Statement(
             connection, "INSERT OR REPLACE INTO window (last, sealed) VALUES (?1, ?2)")
         trimWindow = try Statement(connection, "DELETE FROM window WHERE last <= ?1")
+        windowRow = try Statement(connection, "SELECT last, sealed FROM window WHERE last = ?1")
         readRecord = try Statement(connection, "SELECT sealed FROM vault WHERE name = ?1")
         putRecord = try Statement(
             connection, "INSERT OR REPLACE INTO vault (name, sealed) VALUES (?1, ?2)")

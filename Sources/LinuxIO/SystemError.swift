@@ -37,4 +37,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
 extension SystemError {
     /// Whether the code is `EPROTO`, by which a library says that a protocol broke.
     package static func isProtocolError(_ code: Int32) -> Bool { code == EPROTO }
+
+    /// Whether the other side broke off a connection that stood.
+    package var isReset: Bool { code == ECONNRESET || code == EPIPE }
 }

@@ -16,7 +16,7 @@ struct Client: ~Copyable {
         try client.setCredentials(options)
         if let will = options.will { try client.setWill(will, options.version) }
         if options.uri.scheme == .mqtts {
-            try client.setTLS(TLSContext.make(options.tls, host: options.uri.host))
+            try client.setTLS(TLSContext.make(options.tls, host: options.uri.host, inbox))
         }
         return client
     }

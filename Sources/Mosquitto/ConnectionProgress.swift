@@ -5,8 +5,9 @@ import Wire
 extension Connection {
     /// Starts to connect and returns at once; `connected` or an end comes as an event.
     ///
-    /// With `options.address`, a numeric host or a Unix socket nothing blocks. Throws
-    /// `nameLookup` or `tcp` when it cannot even start, `notConnected` the second time.
+    /// With `options.address`, a numeric host or a Unix socket nothing blocks. Throws when the
+    /// attempt has failed already (`nameLookup`, `tcp`, on loopback even `tls`; there is no
+    /// event then), `notConnected` the second time.
     package mutating func connect() throws(MQTTError) {
         guard phase == .idle else { throw .notConnected }
         let isTLS = options.uri.scheme == .mqtts
@@ -91,6 +92,8 @@ extension Connection {
         switch SocketProbe.connectState(client.socket) {
         case .pending: break
         case .connected: phase = client.tls == nil ? .open : .handshaking
+        case .failed(let error) where options.uri.scheme == .mqtts && error.isReset:
+            endHandshake(error.text)
         case .failed(let error):
             phase = .ended
             inbox.end(.disconnected(reasonCode: 0, text: error.text, layer: .tcp))
@@ -121,7 +124,7 @@ extension Connection {
 
     /// OpenSSL's words, the certificate's fault first.
     private func handshakeText() -> String? {
-        if let text = client.tls?.verificationError { return "the certificate: \(text)" }
+        if let text = inbox.certificateError { return "the certificate: \(text)" }
         guard let line = inbox.handshakeError else { return nil }
         return line.split(separator: ":").last.map(String.init) ?? line
     }

@@ -9,8 +9,14 @@ struct TLSContext: ~Copyable {
     let raw: OpaquePointer
 
     /// Throws `tls` when a file cannot be used.
-    static func make(_ options: TLSOptions, host: String) throws(MQTTError) -> TLSContext {
+    ///
+    /// What is wrong with a certificate is filed in the inbox, which must outlive it.
+    static func make(
+        _ options: TLSOptions, host: String, _ inbox: Inbox
+    ) throws(MQTTError) -> TLSContext {
         let context = try TLSContext()
+        unsafe SSL_CTX_set_ex_data(
+            context.raw, 0, Unmanaged.passUnretained(inbox).toOpaque())
         try context.setHost(host)
         try context.loadAuthorities(options)
         try context.loadIdentity(options)
@@ -24,7 +30,10 @@ struct TLSContext: ~Copyable {
             throw .tls("no TLS context: \(OpenSSLError.take())")
         }
         unsafe raw = context
-        unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+        unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER) { isFine, store in
+            if isFine == 0, let store = unsafe store { unsafe TLSContext.fileError(store) }
+            return isFine
+        }
         _ = unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
         // An idle connection then holds no record buffers.
         _ = unsafe SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
@@ -71,6 +80,20 @@ struct TLSContext: ~Copyable {
               unsafe SSL_CTX_check_private_key(raw) == 1 else {
             throw .tls("the key \(key): \(OpenSSLError.take())")
         }
+    }
+
+    /// Keeps the first fault of the certificate. OpenSSL's error queue does not name it, and
+    /// libmosquitto may have freed the connection before we could ask.
+    private static func fileError(_ store: OpaquePointer) {
+        let index = SSL_get_ex_data_X509_STORE_CTX_idx()
+        guard let connection = unsafe X509_STORE_CTX_get_ex_data(store, index),
+              let context = unsafe SSL_get_SSL_CTX(OpaquePointer(connection)),
+              let data = unsafe SSL_CTX_get_ex_data(context, 0) else { return }
+        let inbox = unsafe Unmanaged<Inbox>.fromOpaque(data).takeUnretainedValue()
+        let code = Int(unsafe X509_STORE_CTX_get_error(store))
+        guard inbox.certificateError == nil,
+              let text = unsafe X509_verify_cert_error_string(code) else { return }
+        unsafe inbox.certificateError = String(cString: text)
     }
 
     /// Asks the server for the name that is checked. libmosquitto asks for what it connects

@@ -22,12 +22,4 @@ struct TLSProgress {
 
     /// Whether decrypted bytes wait inside OpenSSL, where no poll sees them.
     var hasBufferedInput: Bool { unsafe SSL_pending(raw) > 0 }
-
-    /// Why the certificate was refused; `nil` when it was not.
-    var verificationError: String? {
-        let code = unsafe SSL_get_verify_result(raw)
-        guard code != Int(X509_V_OK), let text = unsafe X509_verify_cert_error_string(code)
-        else { return nil }
-        return unsafe String(cString: text)
-    }
 }

@@ -1,0 +1,101 @@
+import ArgumentParser
+import LinuxIO
+
+/// `postern-agent`, the board's program.
+package enum AgentProgram {
+    /// Runs the command of this process and ends the process with its status.
+    package static func main() -> Never {
+        do throws(SystemError) {
+            try ProcessHardening.apply()
+        } catch {
+            ProcessEnd.say("postern-agent: \(error)", to: .error)
+            ProcessEnd.exit(ExitStatus.failed.rawValue)
+        }
+        ProcessEnd.exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    }
+
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let command: any ParsableCommand
+        do {
+            command = try AgentCommand.parseAsRoot(arguments)
+        } catch {
+            return explain(error)
+        }
+        guard let verb = command as? any AgentVerb else {
+            ProcessEnd.say(AgentCommand.helpMessage(), to: .error)
+            return .usage
+        }
+        do throws(AgentFailure) {
+            return try verb.perform()
+        } catch {
+            ProcessEnd.say("postern-agent: \(error.sentence)", to: .error)
+            return error.status
+        }
+    }
+
+    /// Help is a result; anything else that parsing says is wrong usage, which is 2 here.
+    private static func explain(_ error: any Error) -> ExitStatus {
+        let isResult = AgentCommand.exitCode(for: error) == .success
+        ProcessEnd.say(AgentCommand.fullMessage(for: error), to: isResult ? .output : .error)
+        return isResult ? .ok : .usage
+    }
+}
+
+/// The statuses that all of Postern's programs end with.
+enum ExitStatus: Int32 {
+    case ok = 0
+    case failed = 1
+    case usage = 2
+    case degraded = 3
+    case notProvisioned = 4
+    case offline = 5
+    case notPermitted = 77
+    case badConfiguration = 78
+}
+
+/// Why a command was not done: a sentence for a person that names the layer, and a status.
+struct AgentFailure: Error {
+    let status: ExitStatus
+    let sentence: String
+    /// Nothing is wrong with what was asked: the same may succeed later.
+    let mayPass: Bool
+
+    init(_ status: ExitStatus, _ sentence: String, mayPass: Bool = false) {
+        self.status = status
+        self.sentence = sentence
+        self.mayPass = mayPass
+    }
+}
+
+/// A command that does something.
+protocol AgentVerb: ParsableCommand {
+    func perform() throws(AgentFailure) -> ExitStatus
+}
+
+/// The root: it does nothing by itself.
+struct AgentCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "postern-agent",
+        abstract: "Keep this board's session, judge its programs' writes, forward what passes.",
+        discussion: """
+            Results go to standard output, words to standard error. Exit status: 0 done, \
+            1 failed, 2 wrong usage or nothing to do, 3 works but degraded, 4 not provisioned \
+            or revoked, 5 offline, 77 not permitted, 78 bad configuration.
+            """,
+        version: "postern-agent \(Release.version)",
+        subcommands: [
+            RunCommand.self, PairCommand.self, StatusCommand.self, SessionCommand.self,
+            PolicyCommand.self,
+        ])
+
+    @OptionGroup var place: BoardPlace
+}
+
+/// Where the board's files are, and how results are shown.
+struct BoardPlace: ParsableArguments {
+    @Option(help: ArgumentHelp("The folder of agent.toml and policy.toml.", valueName: "folder"))
+    var configDir = "/etc/postern"
+
+    @Flag(help: "Results as JSON.")
+    var json = false
+}

@@ -1,0 +1,115 @@
+import AgentCore
+import BoardStore
+import Gate
+import LinuxIO
+import Mosquitto
+import Sessions
+import Settings
+import Wire
+
+/// The board's configuration, read from its folder with its modes checked.
+struct BoardFiles {
+    /// The loosest mode of a file that decides rights.
+    private static let mode: UInt32 = 0o640
+    private static let limit = 1_048_576
+
+    let settings: BoardSettings
+    let policy: Policy?
+    private let folder: String
+
+    init(_ place: BoardPlace) throws(AgentFailure) {
+        folder = place.configDir
+        let path = "\(folder)/agent.toml"
+        guard let text = try Self.text(path) else {
+            throw AgentFailure(.badConfiguration, "there is no \(path)")
+        }
+        do throws(SettingsError) {
+            settings = try BoardSettings.parse(
+                text, file: path, environment: Environment.value(_:))
+        } catch {
+            throw AgentFailure(.badConfiguration, "\(error)")
+        }
+        policy = try Self.policy(in: folder)
+    }
+
+    /// The policy file as it is now; nil where there is none.
+    static func policy(in folder: String) throws(AgentFailure) -> Policy? {
+        let path = "\(folder)/policy.toml"
+        guard let text = try text(path) else { return nil }
+        do throws(SettingsError) {
+            return try PolicyFile.parse(text, file: path)
+        } catch {
+            throw AgentFailure(.badConfiguration, "\(error)")
+        }
+    }
+
+    private static func text(_ path: String) throws(AgentFailure) -> String? {
+        let bytes: [UInt8]
+        do throws(FileFailure) {
+            bytes = try PrivateFile.read(path, limit: limit, strictestMode: mode)
+        } catch {
+            if case .missing = error { return nil }
+            throw AgentFailure(error)
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw AgentFailure(.badConfiguration, "\(path) is not UTF-8")
+        }
+        return text
+    }
+
+    var agentSettings: AgentSettings {
+        AgentSettings(
+            name: settings.name, topicRoot: settings.topicRoot, claimBase: settings.claim.base,
+            claimLifetime: settings.claim.expires, offline: settings.offline,
+            queueLimit: settings.outbox.maxBytes.bytes,
+            queueReserve: Int64(BusLink.receiveMaximum) * 4096, version: Release.version,
+            buildDate: Release.date, processID: Int64(ProcessIdentity.processID))
+    }
+
+    var controlPath: String { "\(settings.runDir)/agent.sock" }
+
+    var uplinkDefaults: UplinkDefaults {
+        UplinkDefaults(
+            uri: settings.uplink.uri, caFile: settings.uplink.caFile,
+            learnedCAFile: "\(settings.stateDir)/uplink-ca.pem",
+            allowsPlainText: settings.uplink.insecure)
+    }
+
+    func busLogin(for board: InstallationID, will: [UInt8]) throws(AgentFailure) -> BusLogin {
+        BusLogin(
+            uri: settings.bus.uri, username: settings.bus.username,
+            password: try busPassword(), installation: board, will: will)
+    }
+
+    /// The first line of the password file.
+    private func busPassword() throws(AgentFailure) -> SecretBytes? {
+        guard let path = settings.bus.passwordFile else { return nil }
+        do throws(FileFailure) {
+            let bytes = try PrivateFile.read(path, limit: 4096, strictestMode: Self.mode)
+            return SecretBytes(Array(bytes.prefix { $0 != UInt8(ascii: "\n") }))
+        } catch {
+            throw AgentFailure(error)
+        }
+    }
+}
+
+extension AgentFailure {
+    init(_ failure: FileFailure) {
+        switch failure {
+        case .notPermitted: self.init(.notPermitted, "\(failure)")
+        case .tooOpen, .foreignOwner, .wrongKind, .missing, .tooLarge:
+            self.init(.badConfiguration, "\(failure)")
+        case .noSpace, .inUse, .failed: self.init(.failed, "\(failure)")
+        }
+    }
+
+    init(_ failure: StoreError) {
+        switch failure {
+        case .unsafePermissions, .keyMissing, .keyWrong, .newerSchema:
+            self.init(.badConfiguration, "\(failure)")
+        case .unavailable: self.init(.failed, "\(failure)", mayPass: true)
+        case .corrupt, .unreadable, .outOfOrder, .cryptography:
+            self.init(.failed, "\(failure)")
+        }
+    }
+}

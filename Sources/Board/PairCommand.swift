@@ -1,0 +1,43 @@
+import AgentCore
+import ArgumentParser
+import LinuxIO
+import QRCode
+import Sessions
+import Wire
+
+/// `postern-agent pair`: shows the claim URL, as a code for a phone and as text.
+struct PairCommand: AgentVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "pair", abstract: "Show the code with which a person claims this board.",
+        discussion: """
+            Whoever sees the code may claim the board: show it to nobody else. It serves once.
+            """)
+
+    @OptionGroup var place: BoardPlace
+
+    @Flag(help: "Make a fresh code, also for a board that is claimed.")
+    var new = false
+
+    func perform() throws(AgentFailure) -> ExitStatus {
+        let files = try BoardFiles(place)
+        let (_, answer) = try files.ask(new ? .pairNew : .pair)
+        if let refusal = try? Refusal(json: answer) {
+            throw AgentFailure(.usage, refusal.text)
+        }
+        guard let url = try? answer.string("url"), let expiry = try? answer.time("expiresAt")
+        else { throw AgentFailure(.failed, "the agent's answer cannot be read") }
+        if place.json {
+            ProcessEnd.say(JSONValue.object(answer.members).text, to: .output)
+            return .ok
+        }
+        do throws(QRCode.Failure) {
+            let code = try QRCode(text: url)
+            ProcessEnd.say(code.terminalText(), to: .output)
+        } catch {
+            ProcessEnd.say("the code cannot be drawn: \(error)", to: .error)
+        }
+        ProcessEnd.say(url, to: .output)
+        ProcessEnd.say("claim it before \(CalendarText.utc(expiry)) UTC", to: .error)
+        return .ok
+    }
+}

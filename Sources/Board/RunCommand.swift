@@ -1,0 +1,93 @@
+import AgentCore
+import ArgumentParser
+import Gate
+import LinuxIO
+import Logging
+import Sessions
+import Settings
+import Wire
+
+/// `postern-agent run`: the service.
+struct RunCommand: AgentVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Run the agent until it is told to stop.")
+
+    @OptionGroup var place: BoardPlace
+
+    func perform() throws(AgentFailure) -> ExitStatus {
+        let files = try BoardFiles(place)
+        let log = Logger(label: "postern-agent") { _ in LineLog() }
+        let signals: SignalDescriptor
+        do throws(SystemError) {
+            signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
+        } catch {
+            throw AgentFailure(.failed, "\(error)")
+        }
+        return try serve(files, signals, log)
+    }
+
+    private func serve(
+        _ files: BoardFiles, _ signals: borrowing SignalDescriptor, _ log: Logger
+    ) throws(AgentFailure) -> ExitStatus {
+        var control: ControlServer
+        do throws(FileFailure) {
+            try PrivateFolder.prepare(files.settings.runDir, mode: 0o755)
+            control = try ControlServer(path: files.controlPath)
+        } catch {
+            throw AgentFailure(error)
+        }
+        var backoff = Backoff(first: .seconds(1), limit: .seconds(30))
+        while true {
+            do throws(AgentFailure) {
+                try live(files, signals, &control, log)
+                return .ok
+            } catch {
+                // Nothing of the failed change was said or acknowledged: begin anew from disk.
+                guard error.mayPass else { throw error }
+                log.error("\(error.sentence)")
+            }
+            guard rest(backoff.next(random: 0), signals) else { return .ok }
+        }
+    }
+
+    /// One life on the database. Returns when a signal ends it, throws when the store fails.
+    private func live(
+        _ files: BoardFiles, _ signals: borrowing SignalDescriptor,
+        _ control: inout ControlServer, _ log: Logger
+    ) throws(AgentFailure) {
+        let board = try StandingBoard(files)
+        let (agent, identity) = try board.makeAgent()
+        let will = HealthNotice(
+            up: false, pid: Int64(ProcessIdentity.processID), time: Instant.current.wall,
+            uplink: "unknown")
+        let bus = try files.busLogin(for: identity.installation, will: will.payload)
+        var loop = BoardLoop(
+            agent: agent, storage: board.storage, bus: BusLink(bus),
+            uplink: UplinkLink(files.uplinkDefaults), notifier: Notifier(), log: log)
+        let ending = loop.run(signals, &control) { Self.reload(place.configDir, log) }
+        if case .storeFailed(let error) = ending {
+            throw AgentFailure(.failed, "\(error)", mayPass: true)
+        }
+    }
+
+    /// All or nothing: a policy that cannot be read leaves the old one in force.
+    private static func reload(_ folder: String, _ log: Logger) -> AgentEvent? {
+        do throws(AgentFailure) {
+            return .rules(try BoardFiles.policy(in: folder))
+        } catch {
+            log.error("the old policy stays in force: \(error.sentence)")
+            return nil
+        }
+    }
+
+    /// Waits before the next life; false when a signal says there is none.
+    private func rest(_ span: Duration, _ signals: borrowing SignalDescriptor) -> Bool {
+        var poller = Poller()
+        poller.add(signals.descriptor, read: true, write: false)
+        _ = try? poller.wait(span)
+        while let signal = signals.next() {
+            if signal != .hangUp { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,97 @@
+import AgentCore
+import BoardStore
+import LinuxIO
+import Sessions
+import Settings
+import Wire
+
+/// The board's state while no agent runs: locked, opened, asked, and closed again.
+struct StandingBoard: ~Copyable {
+    private let lock: FolderLock
+    let storage: BoardStorage
+    private let files: BoardFiles
+
+    /// Throws `inUse` when an agent runs on the state folder.
+    init(_ files: BoardFiles) throws(AgentFailure) {
+        let folder = files.settings.stateDir
+        let lock = try Self.lock(folder)
+        self.init(files, consume lock, try Self.open(folder))
+    }
+
+    private init(_ files: BoardFiles, _ lock: consuming FolderLock, _ storage: BoardStorage) {
+        self.files = files
+        self.lock = lock
+        self.storage = storage
+    }
+
+    private static func lock(_ folder: String) throws(AgentFailure) -> FolderLock {
+        do throws(FileFailure) {
+            try PrivateFolder.prepare(folder)
+            return try FolderLock(folder)
+        } catch {
+            throw AgentFailure(error)
+        }
+    }
+
+    private static func open(_ folder: String) throws(AgentFailure) -> BoardStorage {
+        do throws(StoreError) {
+            return try BoardStorage(folder: folder, cryptography: Cryptographer())
+        } catch {
+            throw AgentFailure(error)
+        }
+    }
+
+    func makeAgent() throws(AgentFailure) -> (Agent, BoardIdentity) {
+        do throws(StoreError) {
+            let records = try storage.load()
+            let agent = Agent(
+                settings: files.agentSettings, cryptography: Cryptographer(), records: records,
+                policy: files.policy, window: try storage.window(), queue: storage.queue,
+                at: .current)
+            return (agent, records.identity)
+        } catch {
+            throw AgentFailure(error)
+        }
+    }
+
+    /// Answers a request as a running agent would; what it changes is durable on return.
+    func answer(_ request: ControlRequest) throws(AgentFailure) -> JSONValue {
+        var (agent, _) = try makeAgent()
+        do throws(StoreError) {
+            var answer = JSONValue.null
+            for effect in agent.handle(.control(request, connection: 0), at: .current) {
+                if case .commit(let changes) = effect { try storage.commit(changes) }
+                if case .answer(_, let json) = effect { answer = json }
+            }
+            return answer
+        } catch {
+            throw AgentFailure(error)
+        }
+    }
+}
+
+extension BoardFiles {
+    /// Asks the agent that runs, or the state on disk when none does.
+    func ask(_ request: ControlRequest) throws(AgentFailure) -> (isRunning: Bool, JSONObject) {
+        let line = JSONValue.object(["request": .string(request.rawValue)]).bytes
+        let answer: JSONValue
+        var isRunning = true
+        do throws(ControlClient.Failure) {
+            let bytes = try ControlClient.request(controlPath, line, timeout: .seconds(10))
+            guard let json = try? JSONValue(parsing: bytes) else { throw .brokenAnswer }
+            answer = json
+        } catch {
+            switch error {
+            case .notRunning:
+                isRunning = false
+                answer = try StandingBoard(self).answer(request)
+            case .notPermitted: throw AgentFailure(.notPermitted, "\(error)")
+            case .timedOut, .brokenAnswer, .failed: throw AgentFailure(.failed, "\(error)")
+            }
+        }
+        guard case .object(let members) = answer else {
+            throw AgentFailure(.failed, "the agent's answer cannot be read")
+        }
+        return (isRunning, JSONObject(members))
+    }
+}
