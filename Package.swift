@@ -82,7 +82,8 @@ let package = Package(
         .swift("Board", ["AgentCore", "BoardStore", "Settings", "Cryptography", "Gate", "LinuxIO",
                          "Mosquitto", "QRCode", "Sessions", "Wire", logging, arguments]),
         .swift("AuthorityStore", ["AuthorityCore", "Sessions", "Gate", "Wire", grdb]),
-        .swift("Console", ["AuthorityCore", "Sessions", "Gate", "Wire", hummingbird]),
+        .swift("Console", ["AuthorityCore", "Sessions", "Gate", "Wire", hummingbird,
+                            logging]),
         .swift("AuthorityService", ["AuthorityCore", "AuthorityStore", "Settings", "Console",
                                     "Cryptography", "Gate", "LinuxIO", "Mosquitto", "BrokerClient", "Sessions", "Wire",
                                     logging, arguments, subprocess]),
@@ -108,7 +109,9 @@ let package = Package(
         .tests("BoardTests", ["Board", "QRCode"]),
         .tests("AuthorityTests", ["AuthorityCore", "AuthorityStore", "AuthorityService", "Console",
                                   "Cryptography", "Gate", "Sessions", "Wire", "Settings"]),
-        .tests("CommandsTests", ["Commands", "Wire", "Sessions"]),
+        .tests("ConsoleTests", ["Console", "Commands", "AuthorityCore", "BrokerClient", "LinuxIO",
+                                "Mosquitto", "Sessions", "Wire", httpClient, logging]),
+        .tests("CommandsTests", ["Commands", "Gate", "LinuxIO", "Wire", "Sessions"]),
         .tests("RepositoryTests", []),
     ]
 )

@@ -106,6 +106,8 @@ extension Agent {
             let known = UnavailableReason(rawValue: reason)
             endSession([.reuse, .signedOut, .expired].contains(known) ? known ?? .revoked : .revoked,
                        at: instant)
+        } else if let trust = records.trust, sequence > trust.highestSequence {
+            try takeSequence(sequence, told: message.issuedAt)
         }
         send(.sessionEnded(re: message.id, session: session), at: instant)
     }

@@ -32,7 +32,7 @@ extension Agent {
             uplinkReady(at: instant)
         case .refused(let text):
             uplink.login += 1
-            uplinkLost("broker login: \(text)", at: instant)
+            uplinkLost(text, at: instant)
         case .lost(let text):
             uplinkLost(text, at: instant)
         }

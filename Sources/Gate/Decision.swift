@@ -1,10 +1,11 @@
 package import Sessions
 
-/// One write, as the gate looks at it.
+/// One write, as the gate looks at it. Its names are parsed; its payload is as it came.
 package struct Write: Sendable {
     package let app: AppName
     package let className: ClassName
     package let operation: Operation
+    /// Looked at only where a rule has `fields`.
     package let payload: [UInt8]
 
     package init(app: AppName, className: ClassName, operation: Operation, payload: [UInt8]) {
@@ -17,6 +18,7 @@ package struct Write: Sendable {
 
 /// Whether a write may leave the board. Never `nil`, never thrown: a refusal is a result.
 package enum Decision: Equatable, Sendable {
+    /// By the narrowest layer there is: the policy file's rule, else the scope's, else built in.
     case allow(RuleID)
     case deny(Rejection)
 }
@@ -25,15 +27,62 @@ package enum Decision: Equatable, Sendable {
 package struct Rejection: Equatable, Sendable {
     package let code: ErrorCode
     package let rule: RuleID
-    package let reason: String
     /// The member of the payload that decided, as a path such as `a.b`.
     package let field: String?
+    private let cause: Cause
 
     package init(code: ErrorCode, rule: RuleID, reason: String, field: String? = nil) {
         self.code = code
         self.rule = rule
-        self.reason = reason
         self.field = field
+        cause = .told(reason)
+    }
+
+    init(_ code: ErrorCode, _ rule: RuleID, _ cause: Cause) {
+        self.code = code
+        self.rule = rule
+        self.cause = cause
+        field = nil
+    }
+
+    init(_ fault: FieldFault, _ rule: RuleID) {
+        code = fault.code
+        self.rule = rule
+        field = fault.path.isEmpty ? nil : fault.path
+        cause = .payload(fault.kind)
+    }
+
+    /// A sentence for the people who wrote the app. Made when asked for, so that deciding
+    /// does not allocate.
+    package var reason: String { cause.text }
+
+    enum Cause: Equatable, Sendable {
+        case protectedClass
+        case reservedClass
+        case tooLarge(bytes: Int, limit: ByteCount)
+        /// The deciding rule allows other operations only.
+        case operation(Operation, allowed: Operations)
+        /// No rule speaks of this class, and the default is to deny.
+        case noRule
+        case rate(Rate, wait: Duration)
+        case payload(FieldFault.Kind)
+        case told(String)
+
+        var text: String {
+            switch self {
+            case .protectedClass:
+                "a restricted session never writes _User, _Session or _Role; use another class"
+            case .reservedClass: "classes that begin with _ are the system's; use another class"
+            case .tooLarge(let bytes, let limit):
+                "the payload has \(bytes) bytes and at most \(limit) may pass; send less at once"
+            case .operation(let operation, let allowed):
+                "\(operation.rawValue) is not allowed on this class; allowed: \(allowed)"
+            case .noRule: "no rule allows this class to this app; ask for one in the policy"
+            case .rate(let rate, let wait): "more than \(rate); wait \(wait.milliseconds + 1) ms"
+            case .payload(let kind): kind.reason
+            case .told(let text): text
+            }
+        }
     }
 }
 

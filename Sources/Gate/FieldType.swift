@@ -1,69 +1,43 @@
-/// What a member of a payload must be: a JSON type, bounds where it has any, and whether it
-/// may be absent. Written `number`, `string?`, `number(-40..85)`, `string(1..64)`.
-package struct FieldType: Hashable, Sendable, CustomStringConvertible {
-    package enum Kind: String, Sendable, CaseIterable {
-        case any
-        case array
-        case boolean
-        case integer
-        case null
-        case number
-        case object
-        case string
-    }
-
-    package let kind: Kind
+/// What a member of a payload must be, and whether it may be absent: `number`, `string?`.
+///
+/// A member that may be absent may be null, too, as a Parse server reads it.
+package struct FieldType: Equatable, Sendable, CustomStringConvertible {
+    package let value: ValueType
     package let isOptional: Bool
-    /// Of a number's value, or of a string's length in bytes of UTF-8.
-    package let bounds: ClosedRange<Double>?
 
+    package init(_ value: ValueType, isOptional: Bool = false) {
+        self.value = value
+        self.isOptional = isOptional
+    }
+
+    /// An object with these fields and no others.
+    package init(fields: [String: FieldType], isOptional: Bool = false) {
+        self.init(.object(FieldRules(fields)), isOptional: isOptional)
+    }
+
+    /// Parses a type with or without `?`, such as `number(-40..85)?`.
     package init(_ text: String) throws(GrammarError) {
-        var rest = text[...]
-        isOptional = rest.last == "?"
-        if isOptional { rest = rest.dropLast() }
-        var range: ClosedRange<Double>?
-        if rest.last == ")", let open = rest.firstIndex(of: "(") {
-            range = try Self.range(rest[rest.index(after: open)...].dropLast())
-            rest = rest[..<open]
+        isOptional = text.last == "?"
+        guard let value = ValueType(isOptional ? text.dropLast() : text[...]) else {
+            throw GrammarError(
+                "a field is string, number, integer, boolean, null, any, enum(a|b), array or "
+                    + "object; string(1..64), number(-40..85), integer(0..), array(number, ..8) "
+                    + "have bounds; ? stands behind what may be absent")
         }
-        guard let kind = Kind(rawValue: String(rest)) else {
-            let names = Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw GrammarError("a field is one of \(names), with ? if it may be absent")
-        }
-        guard range == nil || [.number, .integer, .string].contains(kind) else {
-            throw GrammarError("only number, integer and string have bounds")
-        }
-        self.kind = kind
-        bounds = range
+        self.value = value
     }
 
-    private static func range(_ text: Substring) throws(GrammarError) -> ClosedRange<Double> {
-        let ends = text.split(separator: ".", omittingEmptySubsequences: false)
-        let joined = String(text)
-        guard ends.count >= 3, let middle = joined.firstRange(of: ".."),
-            let low = Double(joined[..<middle.lowerBound]),
-            let high = Double(joined[middle.upperBound...]),
-            low.isFinite, high.isFinite, low <= high
-        else { throw GrammarError("bounds are written (low..high), such as (-40..85)") }
-        return low...high
-    }
+    package var description: String { value.description + (isOptional ? "?" : "") }
 
-    package var description: String {
-        let range = bounds.map { "(\($0.lowerBound)..\($0.upperBound))" } ?? ""
-        return kind.rawValue + range + (isOptional ? "?" : "")
-    }
-}
-
-extension String {
-    /// The first place where `part` stands.
-    fileprivate func firstRange(of part: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(part) {
-                return start..<index(start, offsetBy: part.count)
-            }
-            start = index(after: start)
-        }
-        return nil
+    /// Why a field cannot have this name, or nil.
+    ///
+    /// A rule that lists such a name lets nothing through by it: the scanner refuses the key.
+    package static func nameFault(_ name: String) -> String? {
+        let bytes = name.utf8
+        if name == "ACL" { return "ACL is the server's to set" }
+        let isValid =
+            (1...128).contains(bytes.count) && bytes.first?.isLetter == true
+            && bytes.allSatisfy { $0.isLetter || $0.isDigit || "_-".utf8.contains($0) }
+        return isValid ? nil : "a field's name is a letter and up to 127 of A-Z, a-z, 0-9, _ and -"
     }
 }

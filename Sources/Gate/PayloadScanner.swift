@@ -1,210 +1,140 @@
-import Sessions
-
-/// A strict reader of JSON bytes: it validates all, decodes keys and short values, and
-/// refuses what hides in a payload. Source: RFC 8259; RFC 8785's strictness on duplicates.
+/// Judges JSON in one pass over its bytes, without building it.
+///
+/// It judges what a receiver would read, so it is stricter than RFC 8259: no duplicate key
+/// (compared decoded), no lone surrogate, no number that overflows a double, no byte-order
+/// mark, at most 32 levels. Source: RFC 8259, RFC 7493 §2 (I-JSON), RFC 3629 §4.
 struct PayloadScanner {
-    enum Value: Equatable {
-        case null
-        case boolean
-        case number(Double)
-        case string(String)
-        case array
-        case object
+    /// Objects and arrays within each other, the document itself being the first.
+    static let maxDepth = 32
+    /// In one object that has no field rules of its own.
+    static let maxMembers = 512
+
+    let bytes: [UInt8]
+    var position = 0
+    /// Whether fields that are not optional must be there.
+    let requiresAll: Bool
+    /// The keys of the open objects without field rules, innermost last.
+    var openKeys: [ScannedString] = []
+
+    private init(_ bytes: [UInt8], requiresAll: Bool) {
+        self.bytes = bytes
+        self.requiresAll = requiresAll
     }
 
-    private let bytes: [UInt8]
-    private var position = 0
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    /// Reads an object; `member` must consume the value behind each key.
-    mutating func object(
-        depth: Int, _ member: (String, inout PayloadScanner) throws(PayloadFault) -> Void
-    ) throws(PayloadFault) {
-        try expect(UInt8(ascii: "{"))
-        var keys: Set<String> = []
-        skipSpace()
-        if take(UInt8(ascii: "}")) { return }
-        repeat {
-            skipSpace()
-            let key = try string()
-            guard keys.insert(key).inserted else {
-                throw PayloadFault(code: .badKeyName, text: "the field stands twice", field: key)
-            }
-            try refuseCommand(key)
-            skipSpace()
-            try expect(UInt8(ascii: ":"))
-            try member(key, &self)
-            skipSpace()
-        } while take(UInt8(ascii: ","))
-        try expect(UInt8(ascii: "}"))
-    }
-
-    /// Reads any value. `key` is the member it belongs to.
-    mutating func value(depth: Int, key: String) throws(PayloadFault) -> Value {
-        guard depth < PayloadCheck.depthLimit else {
-            throw PayloadFault(
-                code: .validation, text: "deeper than \(PayloadCheck.depthLimit) levels",
-                field: key)
+    /// What is wrong with a document of this type, or nil.
+    static func fault(
+        in bytes: [UInt8], type: ValueType, requiresAll: Bool = true
+    ) -> FieldFault? {
+        var scanner = PayloadScanner(bytes, requiresAll: requiresAll)
+        do throws(FieldFault) {
+            scanner.skipSpace()
+            try scanner.value(type, depth: 0)
+            scanner.skipSpace()
+            guard scanner.position == bytes.count else { throw scanner.flaw(.trailing) }
+            return nil
+        } catch {
+            return error
         }
-        skipSpace()
-        switch peek {
+    }
+
+    func flaw(_ flaw: JSONFlaw) -> FieldFault {
+        FieldFault(.notJSON(position < bytes.count ? flaw : atEnd(flaw), offset: position))
+    }
+
+    /// A document that just stops is truncated, whatever was looked for.
+    private func atEnd(_ flaw: JSONFlaw) -> JSONFlaw { flaw == .unexpected ? .truncated : flaw }
+
+    /// The byte here, or 0 at the end: no rule takes NUL for anything.
+    var next: UInt8 { position < bytes.count ? bytes[position] : 0 }
+
+    mutating func skipSpace() {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x0A, 0x0D, 0x09: position += 1
+            default: return
+            }
+        }
+    }
+
+    mutating func expect(_ byte: UInt8) throws(FieldFault) {
+        guard next == byte else { throw flaw(.unexpected) }
+        position += 1
+    }
+
+    /// Scans one value and judges it. `depth` counts the objects and arrays around it.
+    mutating func value(_ type: ValueType, depth: Int) throws(FieldFault) {
+        switch next {
         case UInt8(ascii: "{"):
-            try object(depth: depth + 1) { (inner, scanner) throws(PayloadFault) in
-                _ = try scanner.value(depth: depth + 1, key: inner)
+            switch type {
+            case .object(let fields?): try object(fields, depth: depth + 1)
+            case .object(nil), .any: try freeObject(depth: depth + 1)
+            default: throw wrongType(type)
             }
-            return .object
         case UInt8(ascii: "["):
-            try array(depth: depth, key: key)
-            return .array
-        case UInt8(ascii: "\""):
-            let text = try string()
-            try refuseReference(key, text)
-            return .string(text)
-        case UInt8(ascii: "t"): try literal("true"); return .boolean
-        case UInt8(ascii: "f"): try literal("false"); return .boolean
-        case UInt8(ascii: "n"): try literal("null"); return .null
-        default: return .number(try number())
-        }
-    }
-
-    /// Nothing but white space may follow.
-    mutating func end() throws(PayloadFault) {
-        skipSpace()
-        guard position == bytes.count else { throw malformed }
-    }
-
-    private mutating func array(depth: Int, key: String) throws(PayloadFault) {
-        try expect(UInt8(ascii: "["))
-        skipSpace()
-        if take(UInt8(ascii: "]")) { return }
-        repeat {
-            _ = try value(depth: depth + 1, key: key)
-            skipSpace()
-        } while take(UInt8(ascii: ","))
-        try expect(UInt8(ascii: "]"))
-    }
-
-    private mutating func number() throws(PayloadFault) -> Double {
-        let start = position
-        _ = take(UInt8(ascii: "-"))
-        if !take(UInt8(ascii: "0")) { try digits() }
-        if take(UInt8(ascii: ".")) { try digits() }
-        if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
-            if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
-            try digits()
-        }
-        let text = String(decoding: bytes[start..<position], as: UTF8.self)
-        guard let number = Double(text) else { throw malformed }
-        guard number.isFinite else {
-            throw PayloadFault(code: .validation, text: "a number overflows", field: nil)
-        }
-        return number
-    }
-
-    private mutating func digits() throws(PayloadFault) {
-        let start = position
-        while let byte = peek, byte.isDigit { position += 1 }
-        if position == start { throw malformed }
-    }
-}
-
-extension PayloadScanner {
-    /// Reads a string and decodes its escapes. Source: RFC 8259 §7.
-    private mutating func string() throws(PayloadFault) -> String {
-        try expect(UInt8(ascii: "\""))
-        var decoded: [UInt8] = []
-        while let byte = peek {
-            position += 1
-            switch byte {
-            case UInt8(ascii: "\""):
-                guard let text = String(validating: decoded, as: UTF8.self) else {
-                    throw PayloadFault(code: .invalidJSON, text: "not UTF-8", field: nil)
-                }
-                return text
-            case UInt8(ascii: "\\"): try escape(into: &decoded)
-            case 0..<0x20: throw malformed
-            default: decoded.append(byte)
+            switch type {
+            case .array(let element, let range):
+                try array(of: element, count: range, depth: depth + 1)
+            case .any: try array(of: .any, count: .any, depth: depth + 1)
+            default: throw wrongType(type)
             }
-        }
-        throw malformed
-    }
-
-    private mutating func escape(into decoded: inout [UInt8]) throws(PayloadFault) {
-        guard let byte = peek else { throw malformed }
-        position += 1
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): decoded.append(byte)
-        case UInt8(ascii: "b"): decoded.append(0x08)
-        case UInt8(ascii: "f"): decoded.append(0x0C)
-        case UInt8(ascii: "n"): decoded.append(0x0A)
-        case UInt8(ascii: "r"): decoded.append(0x0D)
-        case UInt8(ascii: "t"): decoded.append(0x09)
-        case UInt8(ascii: "u"): try unicode(into: &decoded)
-        default: throw malformed
+        case UInt8(ascii: "\""): try stringValue(type)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try numberValue(type)
+        case UInt8(ascii: "t"): try word("true", type, is: .boolean)
+        case UInt8(ascii: "f"): try word("false", type, is: .boolean)
+        case UInt8(ascii: "n"): try word("null", type, is: .null)
+        default: throw flaw(.unexpected)
         }
     }
 
-    private mutating func unicode(into decoded: inout [UInt8]) throws(PayloadFault) {
-        var code = try hex()
-        if (0xD800...0xDBFF).contains(code) {
-            try expect(UInt8(ascii: "\\"))
-            try expect(UInt8(ascii: "u"))
-            let low = try hex()
-            guard (0xDC00...0xDFFF).contains(low) else { throw malformed }
-            code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
-        }
-        guard let scalar = Unicode.Scalar(code) else { throw malformed }
-        decoded.append(contentsOf: Array(String(Character(scalar)).utf8))
+    func wrongType(_ expected: ValueType) -> FieldFault {
+        FieldFault(.wrongType(expected: expected.description))
     }
 
-    private mutating func hex() throws(PayloadFault) -> UInt32 {
-        var value: UInt32 = 0
-        for _ in 0..<4 {
-            guard let byte = peek, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
-                throw malformed
-            }
-            value = value << 4 | UInt32(digit)
+    private mutating func word(
+        _ word: String, _ type: ValueType, is own: WordType
+    ) throws(FieldFault) {
+        for byte in word.utf8 {
+            guard next == byte else { throw flaw(.unexpected) }
             position += 1
         }
-        return value
+        switch (type, own) {
+        case (.any, _), (.boolean, .boolean), (.null, .null): return
+        default: throw wrongType(type)
+        }
     }
 
-    /// Keys that a Parse server obeys instead of storing.
-    private func refuseCommand(_ key: String) throws(PayloadFault) {
-        guard key == "ACL" || (key.hasPrefix("_") && key != "__type") else { return }
-        throw PayloadFault(code: .badKeyName, text: "the field is the system's", field: key)
+    private enum WordType { case boolean, null }
+
+    private mutating func stringValue(_ type: ValueType) throws(FieldFault) {
+        let string = try string()
+        switch type {
+        case .any: return
+        case .string(let range):
+            guard range.isOpen || range.contains(string.decodedLength) else {
+                throw FieldFault(.outOfRange(expected: type.description))
+            }
+        case .oneOf(let values):
+            guard values.contains(where: { string.equals($0, in: bytes) }) else {
+                throw FieldFault(.outOfRange(expected: type.description))
+            }
+        default: throw wrongType(type)
+        }
     }
 
-    /// Values that point to other records.
-    private func refuseReference(_ key: String, _ text: String) throws(PayloadFault) {
-        let plain: Set<String> = ["Date", "Bytes", "GeoPoint", "Polygon"]
-        guard key == "__type" && !plain.contains(text) || key == "className" && text.hasPrefix("_")
-        else { return }
-        throw PayloadFault(code: .forbidden, text: "no reference may be written", field: key)
-    }
-
-    private mutating func literal(_ text: StaticString) throws(PayloadFault) {
-        for byte in text.description.utf8 { try expect(byte) }
-    }
-
-    private mutating func expect(_ byte: UInt8) throws(PayloadFault) {
-        guard take(byte) else { throw malformed }
-    }
-
-    private mutating func take(_ byte: UInt8) -> Bool {
-        guard peek == byte else { return false }
-        position += 1
-        return true
-    }
-
-    private mutating func skipSpace() {
-        while let byte = peek, [0x20, 0x09, 0x0A, 0x0D].contains(byte) { position += 1 }
-    }
-
-    private var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
-
-    private var malformed: PayloadFault {
-        PayloadFault(code: .invalidJSON, text: "the payload is not JSON", field: nil)
+    private mutating func numberValue(_ type: ValueType) throws(FieldFault) {
+        let number = try number()
+        guard number.value.isFinite else { throw FieldFault(.overflow) }
+        switch type {
+        case .any: return
+        case .number(let range):
+            guard range.contains(number.value) else {
+                throw FieldFault(.outOfRange(expected: type.description))
+            }
+        case .integer(let range):
+            guard number.isInteger else { throw wrongType(type) }
+            guard number.value.magnitude <= 9_007_199_254_740_991, range.contains(number.value)
+            else { throw FieldFault(.outOfRange(expected: type.description)) }
+        default: throw wrongType(type)
+        }
     }
 }

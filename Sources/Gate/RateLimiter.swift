@@ -4,6 +4,8 @@ import Sessions
 package struct RateLimiter: Sendable {
     /// For each rule and app the time at which its bucket will be full again.
     private var fullAt: [Key: Duration] = [:]
+    /// Above this many buckets the full ones are forgotten, which changes no verdict.
+    private static let manyBuckets = 1024
 
     private struct Key: Hashable {
         let rule: RuleID
@@ -18,11 +20,11 @@ package struct RateLimiter: Sendable {
     ) -> Rejection? {
         for (rule, rate) in rates {
             let full = fullAt[Key(rule: rule, app: app)] ?? now
-            if full + rate.interval - now > rate.unit.length {
-                return Rejection(
-                    code: .rateLimit, rule: rule, reason: "more than \(rate) of \(app)")
-            }
+            let wait = full + rate.interval - now - rate.unit.length
+            if wait > .zero { return Rejection(.rateLimit, rule, .rate(rate, wait: wait)) }
         }
+        guard !rates.isEmpty else { return nil }
+        if fullAt.count > Self.manyBuckets { fullAt = fullAt.filter { $0.value > now } }
         for (rule, rate) in rates {
             let key = Key(rule: rule, app: app)
             fullAt[key] = max(fullAt[key] ?? now, now) + rate.interval

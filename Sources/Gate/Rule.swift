@@ -10,6 +10,8 @@ package struct Rule: Equatable, Sendable {
     package let fields: [String: FieldType]?
     package let maxBytes: ByteCount?
     package let rate: Rate?
+    let operations: Operations
+    let shape: FieldRules?
 
     package init(
         id: RuleID, app: AppName?, className: ClassName?, allow: Set<Operation>,
@@ -22,6 +24,8 @@ package struct Rule: Equatable, Sendable {
         self.fields = fields
         self.maxBytes = maxBytes
         self.rate = rate
+        operations = allow.reduce(into: []) { $0.insert(Operations($1)) }
+        shape = fields.map { FieldRules($0) }
     }
 }
 

@@ -1,75 +1,107 @@
-/// A topic filter. Its matcher is the gate's own: libmosquitto's stops at NUL.
+/// A topic filter: 1 to 65535 bytes, `+` and `#` only where they stand alone in a level, `#`
+/// only in the last.
 ///
-/// Source: MQTT 5 §4.7.
+/// This is the only matcher that decides a permission: libmosquitto's stops at NUL and takes
+/// empty topics. Source: MQTT 5.0 §4.7.
 package struct TopicFilter: Hashable, Sendable, CustomStringConvertible {
     package let description: String
-    private let levels: [Substring]
 
-    /// Nil for an empty filter, more than 65,535 bytes, a NUL, or a wildcard that is not a
-    /// whole level, `#` only as the last.
+    /// In bytes of UTF-8, of a filter and of a topic. Source: MQTT 5.0 §4.7.3.
+    package static let longest = 65_535
+
+    /// Parses a filter; nil for an empty or too long one, NUL, or a misplaced wildcard.
     package init?(_ text: String) {
-        guard (1...65_535).contains(text.utf8.count), !text.utf8.contains(0) else { return nil }
-        let levels = text.split(separator: "/", omittingEmptySubsequences: false)
-        for (index, level) in levels.enumerated() {
-            let hasWildcard = level.utf8.contains { "+#".utf8.contains($0) }
-            if hasWildcard, level.utf8.count != 1 { return nil }
-            if level == "#", index != levels.count - 1 { return nil }
+        guard (1...Self.longest).contains(text.utf8.count), Self.isValid(text.utf8) else {
+            return nil
         }
         description = text
-        self.levels = levels
     }
 
-    /// Whether a message on `topic` is meant. A wildcard in the first level never means a
-    /// topic that begins with `$`. Source: MQTT 5 §4.7.2.
+    private static func isValid(_ bytes: some Collection<UInt8>) -> Bool {
+        var previous = TopicByte.separator
+        for byte in bytes {
+            switch byte {
+            case 0: return false
+            case TopicByte.one, TopicByte.many:
+                guard previous == TopicByte.separator else { return false }
+            case TopicByte.separator:
+                guard previous != TopicByte.many else { return false }
+            default:
+                guard previous != TopicByte.many, previous != TopicByte.one else { return false }
+            }
+            previous = byte
+        }
+        return true
+    }
+
+    /// Whether it begins with `$`, as the server's own topics do.
+    package var beginsWithDollar: Bool { description.utf8.first == TopicByte.dollar }
+
+    /// Whether `topic` is a valid name and matches. Does not allocate; one pass.
     package func matches(_ topic: String) -> Bool {
-        guard !topic.isEmpty, !topic.utf8.contains(where: { $0 == 0 || "+#".utf8.contains($0) })
-        else { return false }
-        if topic.utf8.first == UInt8(ascii: "$"), levels[0] == "+" || levels[0] == "#" {
-            return false
-        }
-        var rest = topic.split(separator: "/", omittingEmptySubsequences: false)[...]
-        for level in levels {
-            if level == "#" { return true }
-            guard let next = rest.popFirst(), level == "+" || level == next else { return false }
-        }
-        return rest.isEmpty
+        Self.matches(filter: description.utf8.span, topic: topic.utf8.span)
     }
 
-    /// Whether there is a topic that both mean.
-    package func overlaps(_ other: TopicFilter) -> Bool {
-        var mine = levels[...]
-        var theirs = other.levels[...]
-        if let first = mine.first, let second = theirs.first {
-            // `$` topics are out of reach of a wildcard in the first level.
-            if first.hasPrefix("$"), second == "+" || second == "#" { return false }
-            if second.hasPrefix("$"), first == "+" || first == "#" { return false }
+    /// Whether a topic as it came from the wire is valid and matches. Does not allocate.
+    package func matches(bytes: Span<UInt8>) -> Bool {
+        Self.matches(filter: description.utf8.span, topic: bytes)
+    }
+
+    private static func matches(filter: Span<UInt8>, topic: Span<UInt8>) -> Bool {
+        guard !topic.isEmpty, topic.count <= longest else { return false }
+        let isWild = filter[0] == TopicByte.one || filter[0] == TopicByte.many
+        if topic[0] == TopicByte.dollar, isWild { return false }
+        var here = 0
+        var there = 0
+        while true {
+            if here < filter.count, filter[here] == TopicByte.many {
+                return isPlain(topic, from: there)
+            }
+            if here < filter.count, filter[here] == TopicByte.one {
+                here += 1
+                while there < topic.count, topic[there] != TopicByte.separator {
+                    guard isPlain(topic[there]) else { return false }
+                    there += 1
+                }
+            } else {
+                while here < filter.count, filter[here] != TopicByte.separator {
+                    guard there < topic.count, topic[there] == filter[here] else { return false }
+                    here += 1
+                    there += 1
+                }
+                guard there == topic.count || topic[there] == TopicByte.separator else {
+                    return false
+                }
+            }
+            if there == topic.count {
+                // `sport/#` matches its parent, `sport`, too.
+                return here == filter.count
+                    || here + 2 == filter.count && filter[here + 1] == TopicByte.many
+            }
+            guard here < filter.count else { return false }
+            here += 1
+            there += 1
         }
-        while let first = mine.first, let second = theirs.first {
-            if first == "#" || second == "#" { return true }
-            guard first == "+" || second == "+" || first == second else { return false }
-            mine.removeFirst()
-            theirs.removeFirst()
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte != 0 && byte != TopicByte.one && byte != TopicByte.many
+    }
+
+    private static func isPlain(_ topic: Span<UInt8>, from start: Int) -> Bool {
+        var index = start
+        while index < topic.count {
+            guard isPlain(topic[index]) else { return false }
+            index += 1
         }
-        return (mine.first ?? "#") == "#" && (theirs.first ?? "#") == "#"
+        return true
     }
 }
 
-/// Another program's topic that enters as writes of one class.
-package struct Route: Hashable, Sendable {
-    /// Where it stands in `agent.toml`.
-    package let line: Int
-    package let from: TopicFilter
-    package let app: AppName
-    package let className: ClassName
-    package let operation: Operation
-
-    package init(
-        line: Int, from: TopicFilter, app: AppName, className: ClassName, operation: Operation
-    ) {
-        self.line = line
-        self.from = from
-        self.app = app
-        self.className = className
-        self.operation = operation
-    }
+/// The bytes with a meaning in topics.
+enum TopicByte {
+    static let separator = UInt8(ascii: "/")
+    static let one = UInt8(ascii: "+")
+    static let many = UInt8(ascii: "#")
+    static let dollar = UInt8(ascii: "$")
 }

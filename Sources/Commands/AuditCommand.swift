@@ -1,0 +1,63 @@
+import ArgumentParser
+import Sessions
+import Wire
+
+/// `postern audit`: what happened, the newest first; for administrators.
+struct AuditCommand: Verb {
+    static let configuration = CommandConfiguration(
+        commandName: "audit", abstract: "Show what happened, the newest first.")
+
+    @OptionGroup var place: Place
+    @Option(help: "How many entries, up to 1000.") var limit = 50
+    @Option(help: ArgumentHelp("Only this board's.", valueName: "installation id"))
+    var board: String?
+
+    func validate() throws {
+        guard (1...1000).contains(limit) else { throw ValidationError("--limit is 1 to 1000") }
+        guard board.map({ InstallationID($0) != nil }) ?? true else {
+            throw ValidationError("--board is a UUID in lower case")
+        }
+    }
+
+    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        let client = try place.login(in: surroundings).client
+        let path = "/audit?limit=\(limit)" + (board.map { "&board=\($0)" } ?? "")
+        let entries = try results(in: try await client.own(.get, path), AuditRow.init(json:))
+        if place.json { return surroundings.emit(.array(entries.map(\.json))) }
+        guard !entries.isEmpty else { return surroundings.note("no entries") }
+        var table = Table("TIME", "EVENT", "ACTOR", "BOARD", "SESSION", "DETAIL")
+        for entry in entries {
+            table.add(
+                surroundings.times.show(entry.at), entry.event, entry.actor,
+                entry.board?.description ?? "", entry.session?.description ?? "", entry.detail)
+        }
+        surroundings.show(table)
+    }
+}
+
+private struct AuditRow: Sendable {
+    let at: Timestamp
+    let event: String
+    let actor: String
+    let board: InstallationID?
+    let session: ObjectID?
+    let detail: String
+
+    init(json: JSONObject) throws(WireError) {
+        at = try json.time("at")
+        event = try json.string("event")
+        actor = try json.string("actor")
+        board = try json.optional("installationId") { $0.asString.flatMap(InstallationID.init) }
+        session = try json.optional("sessionId") { $0.asString.flatMap(ObjectID.init) }
+        detail = try json.string("detail")
+    }
+
+    var json: JSONValue {
+        .object([
+            "at": .time(at), "event": .string(event), "actor": .string(actor),
+            "installationId": board.map { .string($0.description) } ?? .null,
+            "sessionId": session.map { .string($0.description) } ?? .null,
+            "detail": .string(detail),
+        ])
+    }
+}

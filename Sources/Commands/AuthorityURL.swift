@@ -1,0 +1,36 @@
+import Foundation
+
+/// Where an authority's HTTP stands: scheme, host and port, and a path if a proxy gives it one.
+struct AuthorityURL: Equatable, Sendable, CustomStringConvertible {
+    /// Without a slash at its end; scheme and host in lower case.
+    let description: String
+    let isEncrypted: Bool
+    let isLoopback: Bool
+
+    /// Nil for anything but `http` and `https`, and for an address with a user, a query or a
+    /// fragment: none of them belongs here, and a secret might stand in one.
+    init?(_ text: String) {
+        guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
+            ["http", "https"].contains(scheme), let host = parts.host?.lowercased(),
+            !host.isEmpty, parts.user == nil, parts.password == nil, parts.query == nil,
+            parts.fragment == nil
+        else { return nil }
+        var path = parts.percentEncodedPath
+        while path.hasSuffix("/") { path.removeLast() }
+        let standard = scheme == "https" ? 443 : 80
+        let port = parts.port.flatMap { $0 == standard ? nil : ":\($0)" } ?? ""
+        description = "\(scheme)://\(host)\(port)\(path)"
+        isEncrypted = scheme == "https"
+        isLoopback = Self.isLoopback(host)
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        if ["localhost", "::1", "[::1]"].contains(host) { return true }
+        let octets = host.split(separator: ".", omittingEmptySubsequences: false)
+        return octets.count == 4 && octets.first == "127"
+            && octets.allSatisfy { UInt8($0) != nil }
+    }
+
+    /// Whether a password or token may be sent there.
+    func isSafe(insecure: Bool) -> Bool { isEncrypted || isLoopback || insecure }
+}

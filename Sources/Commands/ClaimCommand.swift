@@ -1,0 +1,139 @@
+import ArgumentParser
+import LinuxIO
+import Sessions
+import Wire
+
+/// `postern claim`: provisions a board whose claim URL one has seen.
+struct ClaimCommand: Verb {
+    static let configuration = CommandConfiguration(
+        commandName: "claim", abstract: "Give a board its session.",
+        discussion: """
+            The claim URL is what the board's QR code says. It holds a secret that serves \
+            once, and other users of this machine can read command lines while the command \
+            runs: on a shared machine give - and paste the URL, or send it through a pipe.
+            """)
+
+    @OptionGroup var place: Place
+    @Argument(help: ArgumentHelp(
+        "The board's claim URL, in quotes; - reads it from standard input.",
+        valueName: "claim-url"))
+    var url: String
+
+    @Option(help: ArgumentHelp(
+        "How long the session lives, such as 30d; as long as the authority allows without it.",
+        valueName: "span"))
+    var duration: Span?
+
+    @Option(help: ArgumentHelp(
+        "A JSON file that says what the session may do on its board.", valueName: "file"))
+    var scope: String?
+
+    @Option(help: ArgumentHelp("How long to wait for the board.", valueName: "span"))
+    var wait = Span(seconds: 60)
+
+    private static let scopeLimit = 64 * 1024
+
+    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        let claim = try readURL(surroundings)
+        let order = try order(claim)
+        let client = try place.login(in: surroundings).client
+        surroundings.step(
+            true, "parsed: board \(Printable.line(claim.name)) \(claim.installation)")
+        let sent: ClaimRow
+        do throws(CommandFailure) {
+            sent = try ClaimRow(answer: try await client.own(.post, "/claims", order))
+        } catch {
+            surroundings.step(false, "sealed and sent")
+            throw error
+        }
+        surroundings.step(true, "sealed and sent: session \(sent.session)")
+        let last = try await follow(sent, client)
+        try await conclude(last, client, surroundings)
+    }
+
+    private func readURL(_ surroundings: Surroundings) throws(CommandFailure) -> ClaimURL {
+        var text = url
+        if url == "-" {
+            guard let bytes = try surroundings.input(8192) else {
+                throw .usage("claim URL: more than 8192 bytes")
+            }
+            text = String(decoding: bytes, as: UTF8.self)
+        }
+        while let last = text.last, last.isWhitespace { text.removeLast() }
+        do throws(WireError) {
+            return try ClaimURL(text)
+        } catch {
+            throw .usage("claim URL: \(error.refusal.text)")
+        }
+    }
+
+    private func order(_ claim: ClaimURL) throws(CommandFailure) -> [String: JSONValue] {
+        var order: [String: JSONValue] = ["url": .string(claim.reveal())]
+        if let duration { order["durationSeconds"] = .integer(duration.seconds) }
+        guard let scope else { return order }
+        let bytes: [UInt8]
+        do throws(FileFailure) {
+            bytes = try PrivateFile.read(scope, limit: Self.scopeLimit, strictestMode: 0o755)
+        } catch {
+            throw .configuration(error.description)
+        }
+        do throws(WireError) {
+            order["scope"] = .object(try JSONObject(parsing: bytes).members)
+        } catch {
+            throw .configuration("\(scope): \(error.refusal.text)")
+        }
+        return order
+    }
+
+    /// Asks every half second until the board has answered or the wait is over. A lost
+    /// connection to the authority is waited for as the board is.
+    private func follow(
+        _ claim: ClaimRow, _ client: AuthorityClient
+    ) async throws(CommandFailure) -> ClaimRow {
+        let deadline = SystemClock.monotonic + wait.duration
+        var last = claim
+        while last.state == .sent, SystemClock.monotonic < deadline {
+            do {
+                try await Task.sleep(for: .milliseconds(500))
+            } catch {
+                break
+            }
+            do throws(CommandFailure) {
+                last = try ClaimRow(answer: try await client.own(.get, "/claims/\(claim.id)"))
+            } catch {
+                guard case .offline = error else { throw error }
+            }
+        }
+        return last
+    }
+
+    private func conclude(
+        _ claim: ClaimRow, _ client: AuthorityClient, _ surroundings: Surroundings
+    ) async throws(CommandFailure) {
+        surroundings.step(claim.state == .accepted, "opened by the board")
+        if claim.state == .accepted {
+            let answer = try await client.parse(.get, "/sessions/\(claim.session)")
+            let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
+            let end = surroundings.times.show(row.session.expiresAt)
+            surroundings.step(row.state == "active", "session available; it expires: \(end)")
+        }
+        if place.json {
+            surroundings.emit(claim.json)
+        } else if claim.state == .accepted {
+            surroundings.out(claim.session.description)
+        }
+        let until = surroundings.times.show(claim.expiresAt)
+        switch claim.state {
+        case .accepted: return
+        case .sent:
+            throw .offline(
+                layer: "board", text: "it has not answered in \(TimeText.span(wait.seconds)); "
+                    + "the claim stays open until \(until)")
+        case .rejected:
+            let reason = claim.reason.map { "\(Printable.line($0.text)) (\($0.code))" }
+            throw .failed(layer: "board", text: "it rejected the claim: \(reason ?? "no reason")")
+        case .expired: throw .failed(layer: "board", text: "the claim expired unanswered")
+        case .cancelled: throw .failed(layer: "authority", text: "the claim was cancelled")
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Sessions
+import Wire
+
+/// How a claim goes, as the authority tells it.
+struct ClaimRow: Sendable {
+    enum State: String, Sendable { case sent, accepted, rejected, expired, cancelled }
+
+    let id: MessageID
+    let installation: InstallationID
+    let session: ObjectID
+    let state: State
+    /// After this the provisioning is void.
+    let expiresAt: Timestamp
+    let reason: Refusal?
+
+    init(answer: JSONObject) throws(CommandFailure) {
+        self = try decoding { () throws(WireError) in try ClaimRow(json: answer) }
+    }
+
+    private init(json: JSONObject) throws(WireError) {
+        id = try json.parsed("claimId", MessageID.init)
+        installation = try json.parsed("installationId", InstallationID.init)
+        session = try json.parsed("sessionId", ObjectID.init)
+        state = try json.parsed("state", State.init(rawValue:))
+        expiresAt = try json.time("expiresAt")
+        guard let members = json.members["reason"]?.asObject else {
+            reason = nil
+            return
+        }
+        reason = try Refusal(json: JSONObject(members))
+    }
+
+    var json: JSONValue {
+        .object([
+            "claimId": .string(id.description),
+            "installationId": .string(installation.description),
+            "sessionId": .string(session.description), "state": .string(state.rawValue),
+            "expiresAt": .time(expiresAt), "reason": reason?.json ?? .null,
+        ])
+    }
+}

@@ -1,0 +1,74 @@
+package import Sessions
+import Wire
+
+/// Why a command did not do what it was asked, sorted by what the person can do.
+package enum CommandFailure: Error, Equatable, Sendable {
+    /// The command line is wrong, or there is nothing to do.
+    case usage(String)
+    /// It was done, but less well than it should be.
+    case degraded(String)
+    /// There is no session here, or it is over: log in.
+    case notLoggedIn(String)
+    /// Nobody answers: the layer is `name lookup`, `TCP`, `TLS`, `MQTT` …
+    case offline(layer: String, text: String)
+    /// The authority understood and refused.
+    case refused(Refusal)
+    /// Something on the way or at the other end broke.
+    case failed(layer: String, text: String)
+    /// A file or address that is configured is wrong, or more open than it may be.
+    case configuration(String)
+
+    package var exitStatus: ExitStatus {
+        switch self {
+        case .usage: .usage
+        case .degraded: .degraded
+        case .notLoggedIn: .notLoggedIn
+        case .offline: .offline
+        case .failed: .failed
+        case .configuration: .configuration
+        case .refused(let refusal):
+            switch ErrorCode(rawValue: refusal.code) {
+            case .invalidSession, .sessionMissing: .notLoggedIn
+            case .forbidden: .permission
+            default: .failed
+            }
+        }
+    }
+
+    /// One sentence; it names the layer and holds no secret.
+    package var sentence: String {
+        switch self {
+        case .usage(let text): text
+        case .degraded(let text): "degraded: \(text)"
+        case .notLoggedIn(let text): "session: \(text); log in with `postern login`"
+        case .offline(let layer, let text), .failed(let layer, let text): "\(layer): \(text)"
+        case .configuration(let text): "configuration: \(text)"
+        case .refused(let refusal): Self.sentence(for: refusal)
+        }
+    }
+
+    private static func sentence(for refusal: Refusal) -> String {
+        let text = Printable.line(refusal.text)
+        return switch ErrorCode(rawValue: refusal.code) {
+        case .invalidSession, .sessionMissing:
+            "session: \(text) (\(refusal.code)); log in with `postern login`"
+        case .forbidden: "policy: \(text) (119)"
+        default: "authority: \(text) (\(refusal.code))"
+        }
+    }
+}
+
+/// How the program ends. The numbers are the design's for all programs.
+package enum ExitStatus: Int32, Sendable {
+    case ok = 0
+    case failed = 1
+    /// Wrong usage, or nothing to do.
+    case usage = 2
+    case degraded = 3
+    /// Not logged in, or the session is over.
+    case notLoggedIn = 4
+    /// No connection, or no answer in time.
+    case offline = 5
+    case permission = 77
+    case configuration = 78
+}

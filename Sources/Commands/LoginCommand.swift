@@ -1,0 +1,83 @@
+import ArgumentParser
+import Sessions
+import Wire
+
+/// `postern login`: opens a session and keeps it in the profile.
+struct LoginCommand: Verb {
+    static let configuration = CommandConfiguration(
+        commandName: "login", abstract: "Log in at an authority and stay so.",
+        discussion: """
+            The password is asked for, or comes from a file or standard input; there is no \
+            option for it, since other users of the machine can read command lines.
+            """)
+
+    @OptionGroup var place: Place
+    @Option(help: "Who you are there.") var username: String
+    @OptionGroup var password: PasswordSource
+
+    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        let folder = try place.folder(in: surroundings)
+        let url = try authority(folder, surroundings)
+        try place.check(url)
+        let secret = try password.read(
+            prompt: "Password of \(Printable.line(username)): ", in: surroundings)
+        var client = AuthorityClient(url: url, caFile: place.caFile)
+        let info = try await client.own(.get, "/info")
+        client.applicationID = try decoding { () throws(WireError) in
+            try info.parsed("applicationId", Self.headerValue)
+        }
+        client.parsePath = try decoding { () throws(WireError) in
+            try info.optional("parsePath") { $0.asString.flatMap(Self.path) } ?? "/parse"
+        }
+        let answer = try await client.parse(.post, "/login", [
+            "username": .string(username),
+            "password": .string(String(decoding: secret.reveal(), as: UTF8.self)),
+        ])
+        let profile = try profile(answer, at: client)
+        try folder.store(profile)
+        surroundings.step(true, "logged in at \(url) as \(Printable.line(profile.username))")
+        if place.json {
+            surroundings.emit(.object([
+                "username": .string(profile.username),
+                "objectId": .string(profile.objectID.description),
+            ]))
+        }
+    }
+
+    /// A damaged profile does not stand in the way of a new login.
+    private func authority(
+        _ folder: ProfileFolder, _ surroundings: Surroundings
+    ) throws(CommandFailure) -> AuthorityURL {
+        if let named = try place.named(in: surroundings) { return named }
+        guard let last = try folder.load() else {
+            throw .usage("name the authority with --authority URL or POSTERN_AUTHORITY")
+        }
+        return last.authority
+    }
+
+    private func profile(
+        _ answer: JSONObject, at client: AuthorityClient
+    ) throws(CommandFailure) -> Profile {
+        try decoding { () throws(WireError) in
+            Profile(
+                authority: client.url, applicationID: client.applicationID ?? "",
+                parsePath: client.parsePath, username: try answer.string("username"),
+                objectID: try answer.parsed("objectId", ObjectID.init),
+                token: try answer.parsed("sessionToken", SessionToken.init))
+        }
+    }
+
+    /// What an authority names must not become another header or another host.
+    private static func headerValue(_ text: String) -> String? {
+        let isPlain = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        return isPlain && (1...128).contains(text.utf8.count) ? text : nil
+    }
+
+    private static func path(_ text: String) -> String? {
+        let isPlain = text.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
+                || "/-_.".utf8.contains(byte)
+        }
+        return isPlain && text.hasPrefix("/") && text.utf8.count <= 128 ? text : nil
+    }
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+
+/// Which authority, and how results are shown. These options may stand before or after the
+/// command's name.
+struct Place: ParsableArguments {
+    @Option(help: ArgumentHelp(
+        "The authority's address, such as https://authority.example.",
+        discussion: "Without it: POSTERN_AUTHORITY, then the one of the last login.",
+        valueName: "url"))
+    var authority: String?
+
+    @Option(help: ArgumentHelp(
+        "The folder of the login.",
+        discussion: "Without it: $XDG_CONFIG_HOME/postern, or ~/.config/postern.",
+        valueName: "folder"))
+    var profileDir: String?
+
+    @Option(help: ArgumentHelp(
+        "CA certificates (PEM) that may vouch for the authority instead of the system's.",
+        valueName: "file"))
+    var caFile: String?
+
+    @Flag(help: "Speak plain HTTP to an address that is not this machine's.")
+    var insecure = false
+
+    @Flag(help: "Results as JSON.")
+    var json = false
+
+    func folder(in surroundings: Surroundings) throws(CommandFailure) -> ProfileFolder {
+        if let profileDir { return ProfileFolder(path: profileDir) }
+        let environment = surroundings.environment
+        if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") {
+            return ProfileFolder(path: "\(base)/postern")
+        }
+        guard let home = environment["HOME"], home.hasPrefix("/") else {
+            throw .configuration("HOME is not set; use --profile-dir")
+        }
+        return ProfileFolder(path: "\(home)/.config/postern")
+    }
+
+    /// The address that was named, by option or environment; nil if none was.
+    func named(in surroundings: Surroundings) throws(CommandFailure) -> AuthorityURL? {
+        let variable = surroundings.environment["POSTERN_AUTHORITY"].flatMap {
+            $0.isEmpty ? nil : $0
+        }
+        guard let text = authority ?? variable else { return nil }
+        guard let url = AuthorityURL(text) else {
+            throw .usage("the authority's address is http(s)://host[:port], and nothing behind it")
+        }
+        return url
+    }
+
+    /// Throws unless a secret may be sent there.
+    func check(_ url: AuthorityURL) throws(CommandFailure) {
+        guard url.isSafe(insecure: insecure) else {
+            throw .usage("plain HTTP would show your session to the network; "
+                + "use https://, or --insecure if you must")
+        }
+    }
+
+    /// The login and a client that uses it.
+    ///
+    /// A token is sent to the authority that gave it and to no other: another `--authority`
+    /// than the login's counts as not logged in.
+    func login(
+        in surroundings: Surroundings
+    ) throws(CommandFailure) -> (profile: Profile, client: AuthorityClient) {
+        let named = try named(in: surroundings)
+        guard let profile = try folder(in: surroundings).load() else {
+            throw .notLoggedIn("you are not logged in")
+        }
+        if let named, named != profile.authority {
+            throw .notLoggedIn("you are logged in at \(profile.authority), not at \(named)")
+        }
+        try check(profile.authority)
+        let client = AuthorityClient(
+            url: profile.authority, caFile: caFile, parsePath: profile.parsePath,
+            applicationID: profile.applicationID, token: profile.token)
+        return (profile, client)
+    }
+}

@@ -1,0 +1,78 @@
+import ArgumentParser
+import Foundation
+import LinuxIO
+
+/// `postern`, the administrator's program.
+package enum PosternProgram {
+    /// Runs the command of this process and ends the process with its status.
+    package static func main() async -> Never {
+        do throws(SystemError) {
+            try ProcessHardening.apply()
+        } catch {
+            Surroundings.process.note("postern: \(error)")
+            exit(ExitStatus.failed.rawValue)
+        }
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        exit(await run(arguments, in: .process).rawValue)
+    }
+
+    /// Runs one command line; results, words and status are all that comes of it.
+    package static func run(
+        _ arguments: [String], in surroundings: Surroundings
+    ) async -> ExitStatus {
+        var command: any ParsableCommand
+        do {
+            command = try PosternCommand.parseAsRoot(arguments)
+            if command is PosternCommand {
+                surroundings.note(PosternCommand.helpMessage(columns: surroundings.width))
+                return .usage
+            }
+            guard command is any Verb else {
+                try command.run()
+                return .ok
+            }
+        } catch {
+            return explain(error, in: surroundings)
+        }
+        guard let verb = command as? any Verb else { return .ok }
+        do throws(CommandFailure) {
+            try await verb.perform(in: surroundings)
+            return .ok
+        } catch {
+            surroundings.note("postern: \(error.sentence)")
+            return error.exitStatus
+        }
+    }
+
+    /// Help is a result; anything else that parsing says is wrong usage, which is 2 here.
+    private static func explain(_ error: any Error, in surroundings: Surroundings) -> ExitStatus {
+        let message = PosternCommand.fullMessage(for: error, columns: surroundings.width)
+        if PosternCommand.exitCode(for: error) == .success {
+            surroundings.out(message)
+            return .ok
+        }
+        surroundings.note(message)
+        return .usage
+    }
+}
+
+/// The root: it does nothing by itself.
+struct PosternCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "postern",
+        abstract: "Claim boards and look after their sessions.",
+        discussion: """
+            Results go to standard output, words to standard error. Exit status: 0 done, \
+            1 failed, 2 wrong usage or nothing to do, 3 works but degraded, 4 not logged in \
+            or the session is over, 5 no connection or no answer in time, 77 not permitted, \
+            78 bad configuration.
+            """,
+        version: "postern 0.1.0",
+        subcommands: [
+            LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, ClaimCommand.self,
+            BoardsCommand.self, SessionsCommand.self, UsersCommand.self, AuditCommand.self,
+            WatchCommand.self,
+        ])
+
+    @OptionGroup var place: Place
+}

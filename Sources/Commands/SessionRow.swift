@@ -1,0 +1,55 @@
+import Sessions
+import Wire
+
+/// A session as the authority shows it, read from Parse's form.
+struct SessionRow: Sendable {
+    let session: Session
+    let state: String
+    let username: String
+    let boardName: String?
+    let lastSeen: Timestamp?
+
+    init(json: JSONObject) throws(WireError) {
+        let origin = try json.object("createdWith")
+        session = Session(
+            objectID: try json.parsed("objectId", ObjectID.init),
+            user: try json.object("user").parsed("objectId", ObjectID.init),
+            restricted: try json.required("restricted") { $0.asBool },
+            createdWith: CreatedWith(
+                action: try origin.string("action"),
+                authProvider: try origin.string("authProvider")),
+            installationID: try json.optional("installationId") { value in
+                value.asString.flatMap(InstallationID.init)
+            },
+            createdAt: try json.parsed("createdAt", ParseDate.parse),
+            expiresAt: try Self.date("expiresAt", in: json))
+        state = try json.string("state")
+        username = try json.string("username")
+        boardName = try json.optional("boardName") { $0.asString }
+        lastSeen = try Self.date("lastSeen", in: json)
+    }
+
+    /// Parse's `Date` type.
+    private static func date(_ name: String, in json: JSONObject) throws(WireError) -> Timestamp? {
+        try json.optional(name) { value in
+            value.asObject?["iso"]?.asString.flatMap(ParseDate.parse)
+        }
+    }
+
+    var json: JSONValue {
+        .object([
+            "objectId": .string(session.objectID.description),
+            "user": .string(session.user.description), "username": .string(username),
+            "restricted": .bool(session.restricted), "state": .string(state),
+            "installationId": session.installationID.map { .string($0.description) } ?? .null,
+            "boardName": boardName.map(JSONValue.string) ?? .null,
+            "createdAt": .time(session.createdAt),
+            "expiresAt": session.expiresAt.map(JSONValue.time) ?? .null,
+            "lastSeen": lastSeen.map(JSONValue.time) ?? .null,
+            "createdWith": .object([
+                "action": .string(session.createdWith.action),
+                "authProvider": .string(session.createdWith.authProvider),
+            ]),
+        ])
+    }
+}

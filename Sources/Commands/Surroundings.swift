@@ -1,0 +1,77 @@
+package import Foundation
+import LinuxIO
+package import Sessions
+
+/// All that a command sees of the world besides its arguments and the network.
+package struct Surroundings: Sendable {
+    package var environment: [String: String]
+    package var now: @Sendable () -> Timestamp
+    package var zone: TimeZone
+    /// Columns of the terminal that results go to; nil when they go elsewhere.
+    package var width: Int?
+    /// Takes one line of a result.
+    package var out: @Sendable (String) -> Void
+    /// Takes one line for people.
+    package var note: @Sendable (String) -> Void
+    /// Standard input to its end; nil when it is longer than the limit.
+    package var input: @Sendable (_ limit: Int) throws(CommandFailure) -> [UInt8]?
+    /// Asks the person for a secret, without showing it; nil when they give up.
+    package var secret: @Sendable (_ prompt: String) throws(CommandFailure) -> [UInt8]?
+
+    package init(
+        environment: [String: String], now: @escaping @Sendable () -> Timestamp,
+        zone: TimeZone, width: Int?, out: @escaping @Sendable (String) -> Void,
+        note: @escaping @Sendable (String) -> Void,
+        input: @escaping @Sendable (Int) throws(CommandFailure) -> [UInt8]?,
+        secret: @escaping @Sendable (String) throws(CommandFailure) -> [UInt8]?
+    ) {
+        self.environment = environment
+        self.now = now
+        self.zone = zone
+        self.width = width
+        self.out = out
+        self.note = note
+        self.input = input
+        self.secret = secret
+    }
+
+    var times: TimeText { TimeText(now: now(), zone: zone) }
+
+    func show(_ table: Table) {
+        for line in table.lines(width: width) { out(line) }
+    }
+}
+
+extension Surroundings {
+    /// The process's own: standard streams, clock and environment.
+    package static var process: Surroundings {
+        Surroundings(
+            environment: ProcessInfo.processInfo.environment,
+            now: { Timestamp(milliseconds: SystemClock.wallMilliseconds) },
+            zone: .current, width: Terminal.width,
+            out: { write($0, to: .standardOutput) }, note: { write($0, to: .standardError) },
+            input: { (limit) throws(CommandFailure) in
+                do throws(SystemError) {
+                    return try Terminal.readStandardInput(limit: limit)
+                } catch {
+                    throw .failed(layer: "standard input", text: error.description)
+                }
+            },
+            secret: { (prompt) throws(CommandFailure) in
+                do throws(SystemError) {
+                    return try Terminal.readSecret(prompt: prompt)
+                } catch {
+                    throw .usage("there is no terminal to ask on; use --password-file F, or -")
+                }
+            })
+    }
+
+    /// Writes at once, so that a reader of a pipe sees each line; ends when nobody reads.
+    private static func write(_ line: String, to file: FileHandle) {
+        do {
+            try file.write(contentsOf: Data((line + "\n").utf8))
+        } catch {
+            exit(ExitStatus.failed.rawValue)
+        }
+    }
+}

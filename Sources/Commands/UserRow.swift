@@ -1,0 +1,32 @@
+import Sessions
+import Wire
+
+/// A user as the authority shows it.
+struct UserRow: Sendable {
+    let objectID: ObjectID
+    let username: String
+    let isAdministrator: Bool
+    let mayClaim: Bool
+    let createdAt: Timestamp
+
+    init(json: JSONObject) throws(WireError) {
+        objectID = try json.parsed("objectId", ObjectID.init)
+        username = try json.string("username")
+        isAdministrator = try json.required("isAdministrator") { $0.asBool }
+        mayClaim = try json.required("mayClaim") { $0.asBool }
+        createdAt = try json.parsed("createdAt", ParseDate.parse)
+    }
+
+    var members: [String: JSONValue] {
+        [
+            "objectId": .string(objectID.description), "username": .string(username),
+            "isAdministrator": .bool(isAdministrator), "mayClaim": .bool(mayClaim),
+            "createdAt": .time(createdAt),
+        ]
+    }
+
+    var rights: String {
+        [isAdministrator ? "administrator" : nil, mayClaim ? "may claim" : nil]
+            .compactMap { $0 }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,56 @@
+import ArgumentParser
+import Sessions
+import Wire
+
+/// `postern users`: for administrators.
+struct UsersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "users", abstract: "List users or add one; for administrators.",
+        subcommands: [List.self, Add.self], defaultSubcommand: List.self)
+
+    struct List: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List users.")
+
+        @OptionGroup var place: Place
+
+        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+            let client = try place.login(in: surroundings).client
+            let users = try results(
+                in: try await client.parse(.get, "/users"), UserRow.init(json:))
+            if place.json { return surroundings.emit(.array(users.map { .object($0.members) })) }
+            var table = Table("NAME", "ID", "RIGHTS", "CREATED")
+            for user in users {
+                table.add(
+                    user.username, user.objectID.description, user.rights,
+                    surroundings.times.show(user.createdAt))
+            }
+            surroundings.show(table)
+        }
+    }
+
+    struct Add: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "add", abstract: "Add a user.")
+
+        @OptionGroup var place: Place
+        @Argument(help: "The user's name.") var name: String
+        @Flag(help: "An administrator.") var admin = false
+        @Flag(help: "May claim boards.") var claim = false
+        @OptionGroup var password: PasswordSource
+
+        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+            let client = try place.login(in: surroundings).client
+            let secret = try password.read(
+                prompt: "Password for \(Printable.line(name)): ", in: surroundings)
+            let answer = try await client.parse(.post, "/users", [
+                "username": .string(name),
+                "password": .string(String(decoding: secret.reveal(), as: UTF8.self)),
+                "isAdministrator": .bool(admin), "mayClaim": .bool(claim),
+            ])
+            let user = try decoding { () throws(WireError) in try UserRow(json: answer) }
+            surroundings.step(true, "added \(Printable.line(user.username)) (\(user.objectID))")
+            if place.json { surroundings.emit(.object(user.members)) }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import ArgumentParser
+import Sessions
+import Wire
+
+/// `postern whoami`: asks the authority, so that an ended session is noticed.
+struct WhoamiCommand: Verb {
+    static let configuration = CommandConfiguration(
+        commandName: "whoami", abstract: "Say who you are at which authority.")
+
+    @OptionGroup var place: Place
+
+    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        let (profile, client) = try place.login(in: surroundings)
+        let answer = try await client.parse(.get, "/users/me")
+        let user = try decoding { () throws(WireError) in try UserRow(json: answer) }
+        if place.json {
+            var members = user.members
+            members["authority"] = .string(profile.authority.description)
+            return surroundings.emit(.object(members))
+        }
+        let rights = user.rights.isEmpty ? "" : " (\(user.rights))"
+        surroundings.out("\(Printable.line(user.username)) at \(profile.authority)\(rights)")
+    }
+}

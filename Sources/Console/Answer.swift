@@ -1,0 +1,55 @@
+import Hummingbird
+import Sessions
+import Wire
+
+/// What a route says, before it is HTTP.
+struct Answer: Sendable {
+    var status: HTTPResponse.Status
+    var content: Content
+    var headers: HTTPFields = [:]
+
+    enum Content: Sendable {
+        case json(JSONValue)
+        case page(ClaimPage)
+    }
+
+    /// 200 with a JSON object.
+    init(_ members: [String: JSONValue]) { self.init(.ok, members) }
+
+    init(_ status: HTTPResponse.Status, _ members: [String: JSONValue]) {
+        self.status = status
+        content = .json(.object(members))
+    }
+
+    init(page: ClaimPage) {
+        status = .ok
+        content = .page(page)
+    }
+
+    /// As Parse answers a query.
+    static func results(_ values: [JSONValue]) -> Answer {
+        Answer(["results": .array(values)])
+    }
+
+    /// With the headers that every answer of the console bears: nothing is kept, nothing is
+    /// guessed, and no page of it can be framed.
+    var response: Response {
+        var fields = headers
+        fields[.cacheControl] = "no-store"
+        fields[.xContentTypeOptions] = "nosniff"
+        let bytes: [UInt8]
+        switch content {
+        case .json(let value):
+            fields[.contentType] = "application/json; charset=utf-8"
+            bytes = value.bytes
+        case .page(let page):
+            fields[.contentType] = "text/html; charset=utf-8"
+            fields[.contentSecurityPolicy] = ClaimPage.policy
+            if let name = HTTPFieldName.referrerPolicy { fields[name] = "no-referrer" }
+            bytes = Array(page.html.utf8)
+        }
+        return Response(
+            status: status, headers: fields,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}

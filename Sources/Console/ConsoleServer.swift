@@ -1,0 +1,62 @@
+package import AuthorityCore
+import Hummingbird
+import HummingbirdCore
+package import Logging
+import NIOCore
+
+/// An authority's HTTP: Parse's REST API under its mount, Postern's own under `/postern/v1`,
+/// and the claim page.
+///
+/// Plain HTTP; away from loopback a proxy in front of it speaks TLS. It never logs a body, a
+/// header, a path as it came, or a query.
+package struct ConsoleServer: Sendable {
+    private let frontend: any AuthorityFrontend
+    private let listen: (host: String, port: Int)
+    private let mount: String
+    private let logger: Logger
+    private let onListening: @Sendable (Int) async -> Void
+
+    /// Port 0 takes a free one; `onListening` is told the real one once connections are taken.
+    /// `mount` is where Parse's API stands. The application id is the frontend's own.
+    package init(
+        frontend: any AuthorityFrontend, listen: (host: String, port: Int),
+        logger: Logger, mount: String = "/parse",
+        onListening: @escaping @Sendable (Int) async -> Void = { _ in }
+    ) {
+        self.frontend = frontend
+        self.listen = listen
+        self.mount = "/" + mount.split(separator: "/").joined(separator: "/")
+        self.logger = logger
+        self.onListening = onListening
+    }
+
+    /// Serves until its task is cancelled; then open requests are finished. Throws what the
+    /// socket says when the address cannot be had.
+    package func run() async throws {
+        try await application().run()
+    }
+
+    private func application() -> Application<RouterResponder<ConsoleContext>> {
+        let parse = ParseRoutes(frontend: frontend, mount: mount).routes
+        let own = PosternRoutes(frontend: frontend, parseMount: mount).routes
+        let table = RouteTable(routes: parse + own, frontend: frontend)
+        let ready = onListening
+        return Application(
+            router: table.router(),
+            server: .http1(configuration: Self.limits),
+            configuration: ApplicationConfiguration(
+                address: .hostname(listen.host, port: listen.port),
+                availableConnectionsDelegate: .maximum(1024, logger: logger)),
+            onServerRunning: { channel in await ready(channel.localAddress?.port ?? 0) },
+            logger: logger)
+    }
+
+    /// Headers of 16 KiB in at most 64 lines; a connection that is still for 30 s is closed.
+    private static var limits: HTTP1Channel.Configuration {
+        HTTP1Channel.Configuration(
+            idleTimeout: .seconds(30),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: 8 * 1024, maxHeaderListSize: 16 * 1024,
+                maxHeaderFieldCount: 64))
+    }
+}

@@ -1,0 +1,70 @@
+import AuthorityCore
+import Sessions
+import Wire
+
+// Objects of Postern's own routes; their times are whole seconds since the epoch, as on MQTT.
+
+extension JSONValue {
+    static func optionalTime(_ time: Timestamp?) -> JSONValue {
+        time.map(JSONValue.time) ?? .null
+    }
+}
+
+extension AuthorityInfo {
+    var form: [String: JSONValue] {
+        [
+            "name": .string(name), "applicationId": .string(applicationID),
+            "publicUrl": .string(publicURL), "topicRoot": .string(topicRoot.description),
+            "version": .string(version),
+        ]
+    }
+}
+
+extension Claim {
+    var form: [String: JSONValue] {
+        [
+            "claimId": .string(id.description), "installationId": .string(board.description),
+            "sessionId": .string(session.description), "state": .string(state.rawValue),
+            "expiresAt": .time(expiresAt), "reason": reason?.json ?? .null,
+        ]
+    }
+}
+
+extension Board {
+    var form: [String: JSONValue] {
+        [
+            "installationId": .string(installation.description), "name": .string(name),
+            "owner": .string(owner.username), "ownerId": .string(owner.objectID.description),
+            "deviceKey": .string(deviceKey.description),
+            "sessionId": .optional(session?.session.objectID),
+            "sessionState": .optional(session?.state.rawValue),
+            "sessionExpiresAt": .optionalTime(session?.session.expiresAt),
+            "lastSeen": .optionalTime(lastSeen),
+            "status": .optional(status.map { $0.up ? "up" : "down" }),
+            "sessionAvailable": status.map { .bool($0.available) } ?? .null,
+            "statusSince": .optionalTime(status?.since), "version": .optional(status?.version),
+            "gaps": status.map { .integer($0.gaps) } ?? .null,
+        ]
+    }
+}
+
+extension AuditEntry {
+    var form: [String: JSONValue] {
+        [
+            "at": .time(at), "event": .string(event), "actor": .string(actor),
+            "installationId": .optional(board), "sessionId": .optional(session),
+            "detail": .string(detail),
+        ]
+    }
+}
+
+extension BrokerLogin {
+    /// Holds a password; it goes to the caller alone and is kept by nobody on the way.
+    var form: [String: JSONValue] {
+        [
+            "uri": .string(uri), "clientId": .string(clientID), "username": .string(username),
+            "password": .string(String(decoding: password.reveal(), as: UTF8.self)),
+            "ca": .optional(ca), "filters": .array(filters.map(JSONValue.string)),
+        ]
+    }
+}

@@ -1,0 +1,88 @@
+package import Sessions
+
+/// What is wrong with a payload, and where.
+package struct FieldFault: Error, Equatable, Sendable {
+    /// The field, `position.lat` or `samples[3]`; empty: the payload as a whole. The payload's
+    /// own text, cut to 128 bytes a name.
+    package private(set) var path: String
+    package let kind: Kind
+
+    init(_ kind: Kind, at path: String = "") {
+        self.kind = kind
+        self.path = path
+    }
+
+    package enum Kind: Equatable, Sendable {
+        // The payload is not one JSON document with one meaning: 107.
+        case notJSON(JSONFlaw, offset: Int)
+        case duplicateKey
+        case tooDeep
+        // It is not what the rule expects: 111, 142, 119.
+        case wrongType(expected: String)
+        case missing
+        case outOfRange(expected: String)
+        case overflow
+        case unknownField
+        case tooManyMembers
+        // It holds what only a server may say: 105, 119.
+        case badKey
+        case serverKey(String)
+        case protectedClass(String)
+    }
+
+    /// The same fault, seen from the object or array around it.
+    func within(_ parent: String) -> FieldFault {
+        var fault = self
+        if path.isEmpty {
+            fault.path = parent
+        } else if path.utf8.first == UInt8(ascii: "[") {
+            fault.path = parent + path
+        } else {
+            fault.path = "\(parent).\(path)"
+        }
+        return fault
+    }
+
+    /// The contract's number, as Parse uses it.
+    package var code: ErrorCode {
+        switch kind {
+        case .notJSON, .duplicateKey, .tooDeep: .invalidJSON
+        case .wrongType: .wrongType
+        case .missing, .outOfRange, .overflow, .tooManyMembers: .validation
+        case .unknownField, .serverKey, .protectedClass: .forbidden
+        case .badKey: .badKeyName
+        }
+    }
+}
+
+extension FieldFault.Kind {
+    /// A sentence for people, without the field's name, which stands beside it.
+    var reason: String {
+        switch self {
+        case .notJSON(let flaw, let offset): "\(flaw.rawValue) at byte \(offset)"
+        case .duplicateKey: "the same key twice in one object; send it once"
+        case .tooDeep: "nested deeper than \(PayloadScanner.maxDepth) levels"
+        case .wrongType(let expected): "the policy expects \(expected) here"
+        case .missing: "the policy requires this field at create"
+        case .outOfRange(let expected): "the policy allows \(expected) here"
+        case .overflow: "a number beyond what a double can hold"
+        case .unknownField: "the policy does not list this field; drop it or have it listed"
+        case .tooManyMembers: "more than \(PayloadScanner.maxMembers) keys in one object"
+        case .badKey:
+            "a key is 1 to 128 bytes, does not begin with _ and holds no $, dot or control"
+        case .serverKey(let key): "\"\(key)\" is the server's to set; drop it"
+        case .protectedClass(let name): "points to the class \(name), which is closed to boards"
+        }
+    }
+}
+
+/// Why bytes are not JSON. The raw values are for people.
+package enum JSONFlaw: String, Sendable, CaseIterable {
+    case truncated = "the JSON ends too early"
+    case unexpected = "not JSON: unexpected character"
+    case trailing = "text behind the JSON document"
+    case badNumber = "not a JSON number"
+    case badString = "a control character or a bad escape in a string"
+    case badUTF8 = "not valid UTF-8"
+    case loneSurrogate = "half of a surrogate pair"
+}

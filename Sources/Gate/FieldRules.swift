@@ -1,0 +1,25 @@
+/// The fields that an object may have; all others are refused, as Parse's `addField = false`.
+package struct FieldRules: Equatable, Sendable {
+    struct Field: Equatable, Sendable {
+        let name: String
+        let type: FieldType
+    }
+
+    /// In the order of their names, so that the same rules judge in the same order.
+    let fields: [Field]
+
+    package init(_ fields: [String: FieldType]) {
+        self.fields = fields.map { Field(name: $0.key, type: $0.value) }
+            .sorted { $0.name < $1.name }
+    }
+
+    /// What is wrong with `payload`, or nil. One pass over the bytes, no tree.
+    ///
+    /// As in Parse, an update may leave any field away. A delete without payload has no fields
+    /// and passes; one with a payload is judged like an update.
+    package func fault(in payload: [UInt8], of operation: Operation) -> FieldFault? {
+        if operation == .delete, payload.isEmpty { return nil }
+        return PayloadScanner.fault(
+            in: payload, type: .object(self), requiresAll: operation == .create)
+    }
+}

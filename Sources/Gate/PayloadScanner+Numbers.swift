@@ -1,0 +1,89 @@
+/// A JSON number that was scanned.
+struct ScannedNumber {
+    /// Infinite where a double cannot hold it.
+    let value: Double
+    /// Written without fraction and exponent.
+    let isInteger: Bool
+}
+
+/// Numbers: their syntax, and their value to a reader that keeps doubles.
+extension PayloadScanner {
+    /// The longest that is read; what is longer counts as overflow.
+    private static let longestNumber = 1024
+
+    /// Scans the number that begins here. Source: RFC 8259 §6.
+    mutating func number() throws(FieldFault) -> ScannedNumber {
+        let start = position
+        let isNegative = next == UInt8(ascii: "-")
+        if isNegative { position += 1 }
+        var digits = Digits()
+        if next == UInt8(ascii: "0"), position < bytes.count {
+            position += 1
+        } else {
+            try scanDigits(into: &digits)
+        }
+        var isInteger = true
+        if next == UInt8(ascii: ".") {
+            isInteger = false
+            position += 1
+            let before = position
+            try scanDigits(into: &digits)
+            digits.scale = before - position
+        }
+        let hasExponent = next | 0x20 == UInt8(ascii: "e")
+        if hasExponent {
+            isInteger = false
+            position += 1
+            if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
+            var ignored = Digits()
+            try scanDigits(into: &ignored)
+        }
+        if !hasExponent, let exact = digits.exactValue {
+            return ScannedNumber(value: isNegative ? -exact : exact, isInteger: isInteger)
+        }
+        return ScannedNumber(value: parse(from: start), isInteger: isInteger)
+    }
+
+    private mutating func scanDigits(into digits: inout Digits) throws(FieldFault) {
+        guard next.isDigit else {
+            throw flaw(position < bytes.count ? .badNumber : .unexpected)
+        }
+        while position < bytes.count, bytes[position].isDigit {
+            digits.add(bytes[position] - UInt8(ascii: "0"))
+            position += 1
+        }
+    }
+
+    /// The rare number: many digits, or an exponent.
+    private func parse(from start: Int) -> Double {
+        guard position - start <= Self.longestNumber else { return .infinity }
+        var text = ""
+        for index in start..<position { text.unicodeScalars.append(Unicode.Scalar(bytes[index])) }
+        return Double(text) ?? .infinity
+    }
+}
+
+/// A number's digits, as long as they fit what a double holds exactly.
+private struct Digits {
+    private var mantissa: UInt64 = 0
+    private var count = 0
+    /// The power of ten that they are times of; never above 0.
+    var scale = 0
+
+    private static let powers: [Double] = [
+        1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+    ]
+
+    mutating func add(_ digit: UInt8) {
+        count = min(count + 1, 100)
+        if count <= 15 { mantissa = mantissa * 10 + UInt64(digit) }
+    }
+
+    /// The value, rounded once, where at most 15 digits make it; else nil.
+    ///
+    /// Both parts are exact doubles then, and so one division rounds correctly.
+    var exactValue: Double? {
+        guard count <= 15, -scale < Self.powers.count else { return nil }
+        return Double(mantissa) / Self.powers[-scale]
+    }
+}

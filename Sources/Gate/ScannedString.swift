@@ -1,0 +1,121 @@
+/// A JSON string that was scanned: where it stands, and what it holds once decoded.
+struct ScannedString {
+    /// Of the raw text between the quotes.
+    let start: Int
+    let end: Int
+    let hasEscapes: Bool
+    /// In bytes of UTF-8.
+    let decodedLength: Int
+    /// Nil: the string is empty.
+    let firstDecoded: UInt8?
+    /// Of the decoded bytes; tells most different strings apart (FNV-1a).
+    let hash: UInt64
+    /// Whether a receiver could store it as a key: not empty, at most 128 bytes, no `_` in
+    /// front, no `$`, no dot, no control character.
+    let isPlainKey: Bool
+
+    /// Whether it is `text`, decoded, byte for byte.
+    func equals(_ text: String, in bytes: [UInt8]) -> Bool {
+        guard decodedLength == text.utf8.count else { return false }
+        let other = text.utf8.span
+        if !hasEscapes {
+            for index in 0..<decodedLength where bytes[start + index] != other[index] {
+                return false
+            }
+            return true
+        }
+        return decoded(in: bytes).elementsEqual(text.utf8)
+    }
+
+    /// Whether both are the same text, decoded.
+    func equals(_ other: ScannedString, in bytes: [UInt8]) -> Bool {
+        hash == other.hash && decodedLength == other.decodedLength
+            && decoded(in: bytes) == other.decoded(in: bytes)
+    }
+
+    /// The decoded text, cut to 128 bytes at most, for people.
+    func text(in bytes: [UInt8]) -> String {
+        let all = decoded(in: bytes)
+        guard all.count > 128 else { return String(decoding: all, as: UTF8.self) }
+        // Cut before a character, not within: a continuation byte is 10xxxxxx.
+        var cut = 128
+        while cut > 0, all[cut] & 0xC0 == 0x80 { cut -= 1 }
+        return String(decoding: all[..<cut], as: UTF8.self)
+    }
+
+    /// The decoded bytes. The scanner has checked all escapes, so what cannot be is passed over.
+    private func decoded(in bytes: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(decodedLength)
+        var index = start
+        while index < end {
+            guard bytes[index] == UInt8(ascii: "\\"), index + 1 < end else {
+                result.append(bytes[index])
+                index += 1
+                continue
+            }
+            if let scalar = JSONEscape.scalar(in: bytes, at: &index) {
+                result.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+            }
+        }
+        return result
+    }
+}
+
+/// The escapes of JSON strings. Source: RFC 8259 §7.
+enum JSONEscape {
+    /// Reads the escape at `index`, a pair of surrogates being one, and moves behind it.
+    ///
+    /// Nil for a bad escape or half a pair; `index` then stands where it is wrong.
+    static func scalar(in bytes: [UInt8], at index: inout Int) -> Unicode.Scalar? {
+        index += 1
+        guard index < bytes.count else { return nil }
+        guard bytes[index] == UInt8(ascii: "u") else {
+            guard let plain = plain(bytes[index]) else { return nil }
+            index += 1
+            return plain
+        }
+        index += 1
+        guard let first = unit(in: bytes, at: index) else { return nil }
+        if let scalar = Unicode.Scalar(first) {
+            index += 4
+            return scalar
+        }
+        guard UTF16.isLeadSurrogate(first), index + 6 <= bytes.count,
+            bytes[index + 4] == UInt8(ascii: "\\"), bytes[index + 5] == UInt8(ascii: "u"),
+            let second = unit(in: bytes, at: index + 6), UTF16.isTrailSurrogate(second)
+        else { return nil }
+        index += 10
+        return Unicode.Scalar(
+            0x10000 + (UInt32(first & 0x3FF) << 10) + UInt32(second & 0x3FF))
+    }
+
+    private static func plain(_ byte: UInt8) -> Unicode.Scalar? {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): Unicode.Scalar(byte)
+        case UInt8(ascii: "b"): "\u{08}"
+        case UInt8(ascii: "f"): "\u{0C}"
+        case UInt8(ascii: "n"): "\n"
+        case UInt8(ascii: "r"): "\r"
+        case UInt8(ascii: "t"): "\t"
+        default: nil
+        }
+    }
+
+    private static func unit(in bytes: [UInt8], at index: Int) -> UInt16? {
+        guard index + 4 <= bytes.count else { return nil }
+        var unit: UInt16 = 0
+        for offset in 0..<4 {
+            let byte = bytes[index + offset]
+            let digit: UInt8
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
+            default: return nil
+            }
+            unit = unit << 4 | UInt16(digit)
+        }
+        return unit
+    }
+}

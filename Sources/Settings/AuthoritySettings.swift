@@ -1,0 +1,151 @@
+package import Sessions
+package import Wire
+
+/// What `authority.toml` says, with its defaults.
+package struct AuthoritySettings: Equatable, Sendable {
+    package var name: String
+    package var stateDir: String
+    package var topicRoot: TopicRoot
+    package var http: HTTP
+    package var broker: Broker
+    package var lifetimes: LifetimePolicy
+    /// How often boards show that they live; whole seconds.
+    package var heartbeat: Duration
+    /// How long boards use a session without us.
+    package var offline: Duration
+    /// How long a provisioning waits for its board.
+    package var claimLifetime: Duration
+    package var logLevel: LogLevel
+
+    package struct HTTP: Equatable, Sendable {
+        /// IPv6 without brackets.
+        package var listenHost: String
+        package var listenPort: UInt16
+        /// Without a slash at its end.
+        package var publicURL: String
+        package var appID: String
+    }
+
+    package struct Broker: Equatable, Sendable {
+        package var mode: BrokerMode
+        /// Of the embedded broker.
+        package var listenHost: String
+        package var listenPort: UInt16
+        package var access: BrokerAccess
+        /// Of an external broker, which always has one.
+        package var uri: BrokerURI?
+        package var username: String?
+        package var passwordFile: String?
+        package var caFile: String?
+        /// The address that boards and programs are told; nil is the one we use.
+        package var advertise: String?
+    }
+
+    package enum BrokerMode: String, Sendable, CaseIterable {
+        /// A mosquitto of our own.
+        case embedded
+        case external
+    }
+
+    package enum BrokerAccess: String, Sendable, CaseIterable {
+        /// We let boards in, through mosquitto's plugin.
+        case dynamicSecurity = "dynamic-security"
+        /// Somebody else does.
+        case none
+    }
+
+    /// Reads the text of `authority.toml`. A variable `POSTERN_` + the upper-cased path wins
+    /// over the file. An unknown key, a value of another form and a lifetime outside the
+    /// contract's limits are errors.
+    package static func parse(
+        _ text: String, file: String, environment: @escaping (String) -> String?
+    ) throws(SettingsError) -> AuthoritySettings {
+        let root = try TOMLDocument(text, file: file, environment: environment).root
+        try root.allow(only: [
+            "name", "state_dir", "topic_root", "log_level", "http", "broker", "session", "claim",
+        ])
+        let session = try root.section("session")
+        let claim = try root.section("claim")
+        try session.allow(only: [
+            "preset", "access", "absolute", "idle", "heartbeat", "offline",
+        ])
+        try claim.allow(only: ["expires"])
+        let heartbeat = try SessionTimes.heartbeat(session)
+        let lifetimes = try SessionTimes.lifetimes(session, heartbeat: heartbeat)
+        return AuthoritySettings(
+            name: try root.value("name", SettingValue.displayName) ?? "Postern",
+            stateDir: try root.value("state_dir", SettingValue.absolutePath)
+                ?? "/var/lib/postern-authority",
+            topicRoot: try root.value("topic_root", SettingValue.topicRoot) ?? .standard,
+            http: try http(root.section("http")),
+            broker: try broker(root.section("broker")),
+            lifetimes: lifetimes,
+            heartbeat: heartbeat,
+            offline: try SessionTimes.offline(session, absolute: lifetimes.absolute),
+            claimLifetime: try claim.value("expires", SettingValue.span) ?? .seconds(86_400),
+            logLevel: try root.value("log_level", SettingValue.choice) ?? .info)
+    }
+}
+
+extension AuthoritySettings {
+    private static func http(_ section: TOMLSection) throws(SettingsError) -> HTTP {
+        try section.allow(only: ["listen", "public_url", "app_id"])
+        let listen = try section.value("listen", ListenAddress.init(_:))
+            ?? ListenAddress(host: "127.0.0.1", port: 8080)
+        return HTTP(
+            listenHost: listen.host, listenPort: listen.port,
+            publicURL: try section.value("public_url", SettingValue.httpURL)
+                ?? "http://\(listen.authority)",
+            appID: try section.value("app_id", Self.appID) ?? "postern")
+    }
+
+    /// It travels in a header, which a stray byte would break.
+    private static func appID(_ text: String) throws(SettingFault) -> String {
+        guard (1...128).contains(text.utf8.count),
+            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw SettingFault("an application id has 1 to 128 visible ASCII characters") }
+        return text
+    }
+
+    private static func broker(_ section: TOMLSection) throws(SettingsError) -> Broker {
+        try section.allow(only: [
+            "mode", "listen", "access", "uri", "username", "password_file", "ca_file",
+            "advertise", "insecure",
+        ])
+        let mode: BrokerMode = try section.value("mode", SettingValue.choice) ?? .embedded
+        let listen = try section.value("listen", ListenAddress.init(_:))
+            ?? ListenAddress(host: "127.0.0.1", port: 1883)
+        let insecure = try section.flag("insecure") ?? false
+        let broker = Broker(
+            mode: mode,
+            listenHost: listen.host, listenPort: listen.port,
+            access: try section.value("access", SettingValue.choice) ?? .dynamicSecurity,
+            uri: try section.broker("uri", insecure: insecure),
+            username: try section.text("username"),
+            passwordFile: try section.value("password_file", SettingValue.absolutePath),
+            caFile: try section.value("ca_file", SettingValue.absolutePath),
+            advertise: try section.value("advertise", BrokerURI.init(_:))?.description)
+        try check(broker, section)
+        return broker
+    }
+
+    private static func check(_ broker: Broker, _ section: TOMLSection) throws(SettingsError) {
+        switch broker.mode {
+        case .external:
+            guard broker.uri != nil else {
+                throw section.fault("uri", "is missing: mode \"external\" needs a broker")
+            }
+            if try section.text("listen") != nil {
+                throw section.fault("listen", "only an embedded broker listens for us")
+            }
+        case .embedded:
+            for key in ["uri", "username", "password_file", "ca_file"]
+            where try section.text(key) != nil {
+                throw section.fault(key, "only an external broker has it: mode = \"external\"")
+            }
+        }
+        guard broker.passwordFile == nil || broker.username != nil else {
+            throw section.fault("password_file", "a password goes with a username")
+        }
+    }
+}

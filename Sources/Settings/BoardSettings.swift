@@ -1,0 +1,186 @@
+package import Gate
+package import Wire
+
+/// What `agent.toml` says, with its defaults.
+package struct BoardSettings: Equatable, Sendable {
+    /// The board's name, for people.
+    package var name: String
+    package var stateDir: String
+    package var runDir: String
+    package var topicRoot: TopicRoot
+    package var bus: Bus
+    package var uplink: Uplink
+    package var claim: Claim
+    /// How long a session is used without the authority; nil is until it ends.
+    package var offline: Duration?
+    package var outbox: Outbox
+    /// Other people's topics, in the file's order.
+    package var routes: [Route]
+    package var logLevel: LogLevel
+
+    /// The board's own broker.
+    package struct Bus: Equatable, Sendable {
+        package var uri: BrokerURI
+        package var username: String?
+        package var passwordFile: String?
+    }
+
+    /// The broker that boards and authority share.
+    package struct Uplink: Equatable, Sendable {
+        package var uri: BrokerURI
+        /// PEM; the system's store when nil.
+        package var caFile: String?
+        /// Whether `mqtt://` may leave this machine.
+        package var insecure: Bool
+    }
+
+    package struct Claim: Equatable, Sendable {
+        /// The console's claim page.
+        package var base: String
+        /// How long a claim secret can be used.
+        package var expires: Duration
+    }
+
+    package struct Outbox: Equatable, Sendable {
+        package var maxBytes: ByteCount
+        package var maxAge: Duration
+        package var whenFull: WhenFull
+    }
+
+    package enum WhenFull: String, Sendable, CaseIterable {
+        case refuse
+        case dropOldest = "drop-oldest"
+    }
+
+    /// Reads the text of `agent.toml`. A variable `POSTERN_` + the upper-cased path wins over
+    /// the file. An unknown key, a value of another form and plain `mqtt://` to another
+    /// machine are errors; nothing is repaired.
+    package static func parse(
+        _ text: String, file: String, environment: @escaping (String) -> String?
+    ) throws(SettingsError) -> BoardSettings {
+        let root = try TOMLDocument(text, file: file, environment: environment).root
+        try root.allow(only: [
+            "name", "state_dir", "run_dir", "topic_root", "log_level", "bus", "uplink", "claim",
+            "session", "outbox", "route",
+        ])
+        return BoardSettings(
+            name: try root.value("name", SettingValue.displayName) ?? "board",
+            stateDir: try root.value("state_dir", SettingValue.absolutePath)
+                ?? "/var/lib/postern",
+            runDir: try root.value("run_dir", SettingValue.socketFolder) ?? "/run/postern",
+            topicRoot: try root.value("topic_root", SettingValue.topicRoot) ?? .standard,
+            bus: try bus(root.section("bus")),
+            uplink: try uplink(root.section("uplink")),
+            claim: try claim(root.section("claim")),
+            offline: try offline(root.section("session")),
+            outbox: try outbox(root.section("outbox")),
+            routes: try routes(root.sections("route")),
+            logLevel: try root.value("log_level", SettingValue.choice) ?? .info)
+    }
+}
+
+extension BoardSettings {
+    private static func bus(_ section: TOMLSection) throws(SettingsError) -> Bus {
+        try section.allow(only: ["uri", "username", "password_file", "insecure"])
+        let insecure = try section.flag("insecure") ?? false
+        let uri = try section.broker(
+            "uri", insecure: insecure, otherwise: "mqtt://127.0.0.1:1883")
+        let bus = Bus(
+            uri: try section.need("uri", uri),
+            username: try section.text("username"),
+            passwordFile: try section.value("password_file", SettingValue.absolutePath))
+        guard bus.passwordFile == nil || bus.username != nil else {
+            throw section.fault("password_file", "a password goes with a username")
+        }
+        return bus
+    }
+
+    private static func uplink(_ section: TOMLSection) throws(SettingsError) -> Uplink {
+        try section.allow(only: ["uri", "ca_file", "insecure"])
+        let insecure = try section.flag("insecure") ?? false
+        let uri = try section.broker("uri", insecure: insecure)
+        return Uplink(
+            uri: try section.need("uri", uri),
+            caFile: try section.value("ca_file", SettingValue.absolutePath),
+            insecure: insecure)
+    }
+
+    private static func claim(_ section: TOMLSection) throws(SettingsError) -> Claim {
+        try section.allow(only: ["base", "expires"])
+        return Claim(
+            base: try section.value("base", SettingValue.claimBase) ?? ClaimURL.defaultBase,
+            expires: try section.value("expires", SettingValue.span) ?? .seconds(86_400))
+    }
+
+    private static func offline(_ section: TOMLSection) throws(SettingsError) -> Duration? {
+        try section.allow(only: ["offline"])
+        guard try section.text("offline") != "until-expiry" else { return nil }
+        return try section.value("offline", SettingValue.span)
+    }
+
+    private static func outbox(_ section: TOMLSection) throws(SettingsError) -> Outbox {
+        try section.allow(only: ["max_bytes", "max_age", "when_full"])
+        let outbox = Outbox(
+            maxBytes: try section.value("max_bytes", ByteCount.init(_:))
+                ?? ByteCount(bytes: 256 << 20),
+            maxAge: try section.value("max_age", SettingValue.span) ?? .seconds(14 * 86_400),
+            whenFull: try section.value("when_full", SettingValue.choice) ?? .refuse)
+        // Below this no message of the largest size fits.
+        guard outbox.maxBytes.bytes >= 1 << 20 else {
+            throw section.fault("max_bytes", "is at least 1 MiB")
+        }
+        return outbox
+    }
+
+    private static func routes(
+        _ sections: [(line: Int, section: TOMLSection)]
+    ) throws(SettingsError) -> [Route] {
+        var routes: [Route] = []
+        for (line, section) in sections {
+            try section.allow(only: ["from", "app", "class", "op"])
+            let from = try section.value("from", SettingValue.topicFilter)
+            let app = try section.value("app", SettingValue.appName)
+            let name = try section.value("class", SettingValue.className)
+            let operation = try section.value("op", SettingValue.operation)
+            let route = Route(
+                line: line,
+                from: try section.need("from", from),
+                app: try section.need("app", app),
+                className: try section.need("class", name),
+                operation: try section.need("op", operation))
+            try check(route, section)
+            routes.append(route)
+        }
+        return routes
+    }
+
+    private static func check(_ route: Route, _ section: TOMLSection) throws(SettingsError) {
+        if route.className.isReserved {
+            throw section.fault("class", "no route leads to \(route.className), a system class")
+        }
+        // A route from the agent's own topics would feed it its own answers.
+        let agents = ["postern/session", "postern/health", "postern/app/#"]
+        if agents.contains(where: { TopicFilter($0)?.overlaps(route.from) ?? true }) {
+            throw section.fault("from", "\"\(route.from)\" means topics of the agent's own")
+        }
+    }
+}
+
+extension TOMLSection {
+    /// A broker's address. What can be overheard stays on this machine unless `insecure`.
+    func broker(
+        _ key: String, insecure: Bool, otherwise standard: String? = nil
+    ) throws(SettingsError) -> BrokerURI? {
+        guard let text = try text(key) ?? standard else { return nil }
+        let uri: BrokerURI
+        do throws(BrokerURI.ParseError) {
+            uri = try BrokerURI(text)
+        } catch {
+            throw fault(key, error.sentence)
+        }
+        guard uri.scheme != .mqtt || uri.isLoopback || insecure else {
+            throw fault(key, "mqtt:// is in clear: use mqtts://, or say insecure = true")
+        }
+        return uri
+    }
+}

@@ -1,0 +1,102 @@
+package import Gate
+
+/// The file that narrows what a board's programs may send.
+package enum PolicyFile {
+    private enum Default: String, CaseIterable { case allow, deny }
+
+    /// Reads the text of `policy.toml`. A file with any fault is refused as a whole: a rule
+    /// that is not understood must not be a rule that is not there. No variable overrides it.
+    ///
+    /// A rule is known by the line of its `[[rule]]`. The errors carry the faulty value's line.
+    package static func parse(_ text: String, file: String) throws(SettingsError) -> Policy {
+        let root = try TOMLDocument(text, file: file, environment: { _ in nil }).root
+        try root.allow(only: ["default", "app", "rule"])
+        let standard: Default = try root.value("default", SettingValue.choice) ?? .allow
+        var rules: [Rule] = []
+        for (line, section) in try root.sections("rule") {
+            rules.append(try rule(section, line: line))
+        }
+        return Policy(
+            allowsByDefault: standard == .allow,
+            apps: try apps(root.section("app")),
+            rules: rules)
+    }
+
+    private static func apps(_ section: TOMLSection) throws(SettingsError) -> [AppName: AppLimit] {
+        var apps: [AppName: AppLimit] = [:]
+        for key in section.entries.keys.sorted() {
+            let name: AppName
+            do throws(SettingFault) {
+                name = try SettingValue.appName(key)
+            } catch {
+                throw section.fault(key, error.sentence)
+            }
+            let limits = try section.section(key)
+            try limits.allow(only: ["rate", "max_bytes"])
+            apps[name] = AppLimit(
+                rate: try limits.value("rate", Rate.init(_:)),
+                maxBytes: try limits.value("max_bytes", ByteCount.init(_:)))
+        }
+        return apps
+    }
+
+    private static func rule(
+        _ section: TOMLSection, line: Int
+    ) throws(SettingsError) -> Rule {
+        try section.allow(only: ["app", "class", "allow", "fields", "max_bytes", "rate"])
+        let name = try section.need("class", section.text("class"))
+        let className = name == "*" ? nil : try section.value("class", SettingValue.className)
+        let allow = try operations(section)
+        if let className, !allow.isEmpty {
+            try check(className, section)
+        }
+        return Rule(
+            id: .policy(line: line),
+            app: try section.value("app", SettingValue.appName),
+            className: className,
+            allow: allow,
+            fields: try fields(section),
+            maxBytes: try section.value("max_bytes", ByteCount.init(_:)),
+            rate: try section.value("rate", Rate.init(_:)))
+    }
+
+    private static func operations(
+        _ section: TOMLSection
+    ) throws(SettingsError) -> Set<Operation> {
+        let texts = try section.need("allow", section.texts("allow"))
+        var operations: Set<Operation> = []
+        for text in texts {
+            do throws(SettingFault) {
+                operations.insert(try SettingValue.operation(text))
+            } catch {
+                throw section.fault("allow", error.sentence)
+            }
+        }
+        return operations
+    }
+
+    /// Rules only narrow: one that claims to open what cannot be opened misleads its reader.
+    private static func check(
+        _ className: ClassName, _ section: TOMLSection
+    ) throws(SettingsError) {
+        if className.isProtected {
+            throw section.fault("class", "\(className) is protected: no rule can allow it")
+        }
+        if className.isReserved {
+            throw section.fault("class", "\(className) is a system class: no rule can allow it")
+        }
+    }
+
+    /// Nil without the key: then payloads are not looked into.
+    private static func fields(
+        _ section: TOMLSection
+    ) throws(SettingsError) -> [String: FieldType]? {
+        guard section.entries["fields"] != nil else { return nil }
+        let table = try section.section("fields")
+        var fields: [String: FieldType] = [:]
+        for key in table.entries.keys.sorted() {
+            fields[key] = try table.value(key, FieldType.init(_:))
+        }
+        return fields
+    }
+}

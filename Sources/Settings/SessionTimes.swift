@@ -1,0 +1,65 @@
+import Sessions
+
+/// How the times under `[session]` of an authority are read, and what they may be.
+enum SessionTimes {
+    private static let longestAccess = Duration.seconds(3600)
+    private static let usualOffline = Duration.seconds(7 * 86_400)
+
+    /// A preset, its values replaced by those that are given singly.
+    static func lifetimes(
+        _ section: TOMLSection, heartbeat: Duration
+    ) throws(SettingsError) -> LifetimePolicy {
+        var policy = try section.value("preset", preset) ?? .consumer
+        if let access = try section.value("access", SettingValue.span) {
+            guard access >= .seconds(1), access <= longestAccess else {
+                throw section.fault("access", "an access token lives 1 second to 1 hour")
+            }
+            policy.access = access
+        }
+        if let absolute = try section.value("absolute", SettingValue.span) {
+            guard absolute >= LifetimePolicy.shortest, absolute <= LifetimePolicy.longest else {
+                throw section.fault("absolute", "a session lasts from 5 minutes to 1 year")
+            }
+            policy.absolute = absolute
+        }
+        if try section.text("idle") == "never" {
+            policy.idle = nil
+        } else if let idle = try section.value("idle", SettingValue.span) {
+            policy.idle = idle
+        }
+        if let idle = policy.idle, idle <= heartbeat {
+            throw section.fault("idle", "is longer than the heartbeat, or \"never\"")
+        }
+        return policy
+    }
+
+    /// Travels in whole seconds.
+    static func heartbeat(_ section: TOMLSection) throws(SettingsError) -> Duration {
+        let span = try section.value("heartbeat", SettingValue.span) ?? .seconds(180)
+        guard span.milliseconds % 1000 == 0, span <= .seconds(86_400) else {
+            throw section.fault("heartbeat", "is whole seconds, and at most a day")
+        }
+        return span
+    }
+
+    /// A week where nothing is said, but no longer than a session lasts.
+    static func offline(
+        _ section: TOMLSection, absolute: Duration
+    ) throws(SettingsError) -> Duration {
+        guard let span = try section.value("offline", SettingValue.span) else {
+            return min(usualOffline, absolute)
+        }
+        guard span.milliseconds % 1000 == 0, span <= absolute else {
+            throw section.fault("offline", "is whole seconds, and no longer than a session lasts")
+        }
+        return span
+    }
+
+    private static func preset(_ text: String) throws(SettingFault) -> LifetimePolicy {
+        guard let policy = LifetimePolicy(preset: text) else {
+            throw SettingFault(
+                "\"\(text)\" is none of \"consumer\", \"high-security\", \"long-lived\"")
+        }
+        return policy
+    }
+}

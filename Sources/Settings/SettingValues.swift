@@ -1,0 +1,153 @@
+import Gate
+import Sessions
+import Wire
+
+/// How single values of the configuration are read: each from its text, or a sentence why not.
+enum SettingValue {
+    /// Shown to people and sent in the claim: 1 to 64 characters, none that moves a cursor.
+    static func displayName(_ text: String) throws(SettingFault) -> String {
+        guard (1...64).contains(text.count), text.utf8.count <= 512,
+            !text.unicodeScalars.contains(where: { scalar in
+                switch scalar.properties.generalCategory {
+                case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse,
+                    .unassigned: true
+                default: false
+                }
+            })
+        else { throw SettingFault("a name has 1 to 64 characters, all of them visible") }
+        return text
+    }
+
+    static func absolutePath(_ text: String) throws(SettingFault) -> String {
+        guard text.hasPrefix("/"), text.utf8.count <= 4095 else {
+            throw SettingFault("\"\(text)\" is no absolute path")
+        }
+        return text
+    }
+
+    /// A folder with room for a socket's name in it. Source: unix(7).
+    static func socketFolder(_ text: String) throws(SettingFault) -> String {
+        let path = try absolutePath(text)
+        guard path.utf8.count <= 90 else {
+            throw SettingFault("the path of a folder for sockets has at most 90 bytes")
+        }
+        return path
+    }
+
+    static func topicRoot(_ text: String) throws(SettingFault) -> TopicRoot {
+        guard let root = TopicRoot(text) else {
+            throw SettingFault("a topic root has 1 to 8 levels of letters, digits, _ and -")
+        }
+        return root
+    }
+
+    static func appName(_ text: String) throws(SettingFault) -> AppName {
+        guard let name = AppName(text) else {
+            throw SettingFault(
+                "\"\(text)\" is no app: 1 to 32 of a-z, 0-9 and -, the first not -")
+        }
+        return name
+    }
+
+    static func className(_ text: String) throws(SettingFault) -> ClassName {
+        guard let name = ClassName(text) else {
+            throw SettingFault(
+                "\"\(text)\" is no class: a letter, then at most 127 letters, digits and _")
+        }
+        return name
+    }
+
+    static func operation(_ text: String) throws(SettingFault) -> Operation {
+        try choice(text)
+    }
+
+    static func topicFilter(_ text: String) throws(SettingFault) -> TopicFilter {
+        guard let filter = TopicFilter(text) else {
+            throw SettingFault("\"\(text)\" is no topic filter: + and # stand for whole levels")
+        }
+        return filter
+    }
+
+    /// One of an enumeration's names; the error lists them.
+    static func choice<Choice>(_ text: String) throws(SettingFault) -> Choice
+    where Choice: RawRepresentable<String> & CaseIterable {
+        guard let choice = Choice(rawValue: text) else {
+            let names = Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+            throw SettingFault("\"\(text)\" is none of \(names)")
+        }
+        return choice
+    }
+
+    /// A span that is not zero.
+    static func span(_ text: String) throws(SettingFault) -> Duration {
+        do throws(DurationText.Invalid) {
+            let span = try DurationText.parse(text)
+            if span > .zero { return span }
+        } catch {
+            throw SettingFault(error.description)
+        }
+        throw SettingFault("is longer than nothing")
+    }
+
+    /// An `http` or `https` address without anything after its path, no slash at its end.
+    static func httpURL(_ text: String) throws(SettingFault) -> String {
+        guard text.utf8.count <= 1024, isPlain(text),
+            let scheme = ["https://", "http://"].first(where: text.hasPrefix),
+            let host = text.dropFirst(scheme.count).split(
+                separator: "/", omittingEmptySubsequences: false).first, !host.isEmpty,
+            !text.utf8.contains(where: { "?#@".utf8.contains($0) })
+        else {
+            throw SettingFault("is an address that begins with https:// or http://")
+        }
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    /// Where a claim is handed in: an address to which `#` and the claim are appended.
+    static func claimBase(_ text: String) throws(SettingFault) -> String {
+        let schemes = ["https://", "http://", "postern://"]
+        guard text.utf8.count <= 1024, isPlain(text), !text.utf8.contains(UInt8(ascii: "#")),
+            schemes.contains(where: { text.hasPrefix($0) && text.utf8.count > $0.utf8.count })
+        else {
+            throw SettingFault("is an address that begins with https:// and has no #")
+        }
+        return text
+    }
+
+    private static func isPlain(_ text: String) -> Bool {
+        text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+}
+
+/// Where a server listens: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
+struct ListenAddress: Equatable {
+    let host: String
+    let port: UInt16
+
+    init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Borrows the grammar of a broker's address, and wants the port to be there.
+    init(_ text: String) throws(SettingFault) {
+        let sentence = "is an address with its port, such as 127.0.0.1:8080"
+        do throws(BrokerURI.ParseError) {
+            let address = try BrokerURI("mqtt://\(text)")
+            host = address.host
+            port = address.port
+        } catch {
+            throw SettingFault(sentence)
+        }
+        guard text.hasSuffix(":\(port)") else { throw SettingFault(sentence) }
+    }
+
+    /// As it stands in an address, IPv6 in brackets.
+    var authority: String {
+        host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}
+
+/// How much the log says.
+package enum LogLevel: String, Sendable, CaseIterable {
+    case trace, debug, info, notice, warning, error, critical
+}

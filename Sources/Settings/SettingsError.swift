@@ -1,0 +1,48 @@
+package import Gate
+package import Wire
+
+/// What is wrong with a configuration, and where: a sentence for the person who wrote it.
+///
+/// Prints as `agent.toml:12:5: …`; what is not known of the place is left out. Values are
+/// repeated, for no secret stands in these files.
+package struct SettingsError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The file's name as the caller gave it, or the variable that holds the faulty value.
+    package let file: String
+    /// From 1.
+    package let line: Int?
+    /// From 1.
+    package let column: Int?
+    package let message: String
+
+    package init(file: String, line: Int? = nil, column: Int? = nil, message: String) {
+        self.file = file
+        self.line = line
+        self.column = column
+        self.message = message
+    }
+
+    package var description: String {
+        let place = [line, column].compactMap { $0 }.map { ":\($0)" }.joined()
+        return "\(file)\(place): \(message)"
+    }
+}
+
+/// An error that says what is wrong with one value, not knowing where it stands.
+protocol ValueFault: Error {
+    var sentence: String { get }
+}
+
+/// A value that the configuration's own rules refuse.
+struct SettingFault: ValueFault, Equatable {
+    let sentence: String
+
+    init(_ sentence: String) { self.sentence = sentence }
+}
+
+extension GrammarError: ValueFault {
+    var sentence: String { text }
+}
+
+extension BrokerURI.ParseError: ValueFault {
+    var sentence: String { description }
+}

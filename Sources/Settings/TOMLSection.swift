@@ -1,0 +1,135 @@
+/// One table of a document, read key by key; a variable of the environment wins over the file.
+///
+/// A key that is absent reads as nil; one of another type than asked for is an error.
+struct TOMLSection {
+    let document: TOMLDocument
+    let path: [String]
+    let entries: [String: TOMLNode]
+
+    /// Refuses every key but these, naming the nearest.
+    func allow(only known: [String]) throws(SettingsError) {
+        for key in entries.keys.sorted() where !known.contains(key) {
+            let hint = NearestKey.to(key, among: known).map { "; the nearest known is \"\($0)\"" }
+            throw fault(key, named: false, "unknown key \"\(name(of: key))\"\(hint ?? "")")
+        }
+    }
+
+    func text(_ key: String) throws(SettingsError) -> String? {
+        if let value = override(key) { return value }
+        switch entries[key] {
+        case nil: return nil
+        case .string(let text): return text
+        case .some(let node): throw mistyped(key, node, "a string")
+        }
+    }
+
+    /// An integer stands for its digits: `max_bytes = 4096`.
+    func quantity(_ key: String) throws(SettingsError) -> String? {
+        if override(key) == nil, case .integer(let number) = entries[key] { return "\(number)" }
+        return try text(key)
+    }
+
+    func flag(_ key: String) throws(SettingsError) -> Bool? {
+        if let value = override(key) {
+            guard let flag = Bool(value) else { throw fault(key, "is true or false") }
+            return flag
+        }
+        switch entries[key] {
+        case nil: return nil
+        case .boolean(let flag): return flag
+        case .some(let node): throw mistyped(key, node, "a boolean")
+        }
+    }
+
+    /// A text that `parse` understands.
+    func value<Value, Fault: ValueFault>(
+        _ key: String, _ parse: (String) throws(Fault) -> Value
+    ) throws(SettingsError) -> Value? {
+        guard let text = try quantity(key) else { return nil }
+        do throws(Fault) {
+            return try parse(text)
+        } catch {
+            throw fault(key, error.sentence)
+        }
+    }
+
+    /// A list of strings. No variable stands for a list.
+    func texts(_ key: String) throws(SettingsError) -> [String]? {
+        switch entries[key] {
+        case nil: return nil
+        case .array(let nodes):
+            var texts: [String] = []
+            for node in nodes {
+                guard case .string(let text) = node else {
+                    throw fault(key, "is an array of strings, but one element is \(node.kind)")
+                }
+                texts.append(text)
+            }
+            return texts
+        case .some(let node): throw mistyped(key, node, "an array of strings")
+        }
+    }
+
+    /// A table; an empty one if it is absent, so that the environment alone may fill it.
+    func section(_ key: String) throws(SettingsError) -> TOMLSection {
+        switch entries[key] {
+        case nil: return TOMLSection(document: document, path: path + [key], entries: [:])
+        case .table(let entries):
+            return TOMLSection(document: document, path: path + [key], entries: entries)
+        case .some(let node): throw mistyped(key, node, "a table")
+        }
+    }
+
+    /// The tables under `[[key]]` and the line of each header, in the file's order.
+    func sections(_ key: String) throws(SettingsError) -> [(line: Int, section: TOMLSection)] {
+        guard let node = entries[key] else { return [] }
+        guard case .array(let nodes) = node else {
+            throw mistyped(key, node, "an array of tables, each under [[\(key)]]")
+        }
+        var result: [(line: Int, section: TOMLSection)] = []
+        for (index, node) in nodes.enumerated() {
+            let place = path + [key, "#\(index)"]
+            // Rules and routes go by their lines, so each needs a header of its own.
+            guard case .table(let entries) = node, let line = document.lines.lines[place],
+                document.lines.headers[path + [key]] == nodes.count
+            else { throw fault(key, "is written as tables, each under a line [[\(key)]]") }
+            result.append((line, TOMLSection(document: document, path: place, entries: entries)))
+        }
+        return result
+    }
+
+    /// An error at a key's value: of the variable that holds it, or of its line in the file.
+    func fault(_ key: String, named: Bool = true, _ sentence: String) -> SettingsError {
+        if override(key) != nil {
+            return SettingsError(file: variable(key), message: sentence)
+        }
+        let line = document.lines[path + [key]]
+        let link = sentence.hasPrefix("is ") ? " " : ": "
+        let message = named ? name(of: key) + link + sentence : sentence
+        return SettingsError(file: document.file, line: line, message: message)
+    }
+
+    /// The value of a key that has to be there.
+    func need<Value>(_ key: String, _ value: Value?) throws(SettingsError) -> Value {
+        guard let value else { throw fault(key, "is missing") }
+        return value
+    }
+
+    private func mistyped(_ key: String, _ node: TOMLNode, _ expected: String) -> SettingsError {
+        fault(key, "is \(expected), not \(node.kind)")
+    }
+
+    /// The dotted name, without the indices of array elements.
+    private func name(of key: String) -> String {
+        (path + [key]).filter { !$0.hasPrefix("#") }.joined(separator: ".")
+    }
+
+    private func override(_ key: String) -> String? {
+        // Elements of an array have no name of their own.
+        path.contains { $0.hasPrefix("#") } ? nil : document.environment(variable(key))
+    }
+
+    private func variable(_ key: String) -> String {
+        "POSTERN_" + (path + [key]).joined(separator: "_").uppercased()
+    }
+}

@@ -1,0 +1,68 @@
+import Commands
+import Foundation
+import Sessions
+import Synchronization
+import Testing
+
+/// Someone who types `postern` commands at the running console, and what they see.
+struct Person: Sendable {
+    let console: RunningConsole
+    let folder: String
+    let screen = Screen()
+
+    final class Screen: Sendable {
+        private let lines = Mutex([String]())
+
+        func add(_ line: String) { lines.withLock { $0.append(line) } }
+        func take() -> [String] { lines.withLock { lines in defer { lines = [] }; return lines } }
+        func contains(_ text: String) -> Bool {
+            lines.withLock { $0.contains { $0.contains(text) } }
+        }
+    }
+
+    static func with(_ body: @Sendable (Person) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("postern-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await RunningConsole.with { console in
+            try await body(Person(console: console, folder: folder))
+        }
+    }
+
+    /// One that has logged in already.
+    static func loggedIn(_ body: @Sendable (Person) async throws -> Void) async throws {
+        try await with { person in
+            #expect(await person.types("login --username alice --password-file -", input: "correct")
+                == "! ✓ logged in at \(person.url) as alice\n[0]")
+            try await body(person)
+        }
+    }
+
+    var url: String { "http://127.0.0.1:\(console.port)" }
+
+    /// Runs one command line; lines for people begin with `!`, the status ends it in brackets.
+    func types(
+        _ line: String, input: String = "", environment: [String: String] = [:], width: Int? = nil
+    ) async -> String {
+        let status = await PosternProgram.run(
+            ["--authority", url, "--profile-dir", folder]
+                + line.split(separator: " ").map(String.init),
+            in: surroundings(input: input, environment: environment, width: width))
+        return (screen.take() + ["[\(status.rawValue)]"]).joined(separator: "\n")
+    }
+
+    func surroundings(
+        input: String = "", environment: [String: String] = [:], width: Int? = nil
+    ) -> Surroundings {
+        Surroundings(
+            environment: environment,
+            now: { Timestamp(milliseconds: Int64(StubFrontend.start + 120) * 1000) },
+            zone: TimeZone(secondsFromGMT: 0) ?? .current, width: width,
+            out: { [screen] in screen.add($0) }, note: { [screen] in screen.add("! " + $0) },
+            input: { limit in input.utf8.count <= limit ? Array(input.utf8) : nil },
+            secret: { _ in nil })
+    }
+}

@@ -1,0 +1,84 @@
+import AsyncHTTPClient
+import Console
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Sessions
+import Testing
+import Wire
+
+/// A console over the stub on a free port of loopback, while `body` runs.
+struct RunningConsole: Sendable {
+    let frontend: StubFrontend
+    let port: Int
+
+    struct Reply: Sendable {
+        let status: UInt
+        let headers: HTTPHeaders
+        let text: String
+
+        var json: JSONObject? { try? JSONObject(parsing: Array(text.utf8)) }
+        var code: Int64? { json?.members["code"]?.asInteger }
+        var results: [JSONValue]? { json?.members["results"]?.asArray }
+    }
+
+    static func with(_ body: @Sendable (RunningConsole) async throws -> Void) async throws {
+        let frontend = StubFrontend()
+        let (ports, found) = AsyncStream.makeStream(of: Int.self)
+        let server = ConsoleServer(
+            frontend: frontend, listen: (host: "127.0.0.1", port: 0),
+            logger: Logger(label: "console", factory: { _ in SwiftLogNoOpLogHandler() }),
+            onListening: { found.yield($0) })
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            var iterator = ports.makeAsyncIterator()
+            let port = try #require(await iterator.next())
+            try await body(RunningConsole(frontend: frontend, port: port))
+            group.cancelAll()
+        }
+    }
+
+    /// Sends bytes as they are and reads until the console closes, for a minute at most.
+    func raw(_ bytes: [UInt8]) async throws -> String {
+        let client = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
+                        wrappingChannelSynchronously: channel)
+                }
+            }
+        let timer = Task {
+            try await Task.sleep(for: .seconds(60))
+            try await client.channel.close()
+        }
+        defer { timer.cancel() }
+        return try await client.executeThenClose { inbound, outbound in
+            try await outbound.write(ByteBuffer(bytes: bytes))
+            var answer = ByteBuffer()
+            for try await part in inbound { answer.writeImmutableBuffer(part) }
+            return String(buffer: answer)
+        }
+    }
+
+    /// Sends one request as a client of this application with a live session would.
+    func send(
+        _ method: HTTPMethod, _ path: String, _ body: String? = nil,
+        application: String? = "postern", token: String? = StubFrontend.token,
+        headers: [String: String] = [:]
+    ) async throws -> Reply {
+        var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
+        request.method = method
+        if let application {
+            request.headers.add(name: "X-Parse-Application-Id", value: application)
+        }
+        if let token { request.headers.add(name: "X-Parse-Session-Token", value: token) }
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        if let body { request.body = .bytes(ByteBuffer(string: body)) }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+        let bytes = try await response.body.collect(upTo: 1 << 20)
+        return Reply(
+            status: response.status.code, headers: response.headers,
+            text: String(buffer: bytes))
+    }
+}

@@ -1,0 +1,160 @@
+import AuthorityCore
+import Sessions
+import Wire
+
+/// An authority of one administrator and one board, which notes what it is asked.
+actor StubFrontend: AuthorityFrontend {
+    nonisolated let info = AuthorityInfo(
+        name: "Home", applicationID: "postern", publicURL: "https://authority.example",
+        topicRoot: .standard, version: "0.1")
+    static let token = "r:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    static let iid = "3f1f7c0e-2b7a-4d4e-9c55-0123456789ab"
+    static let claimID = "11111111-2222-4333-8444-555555555555"
+    static let start = 1_700_000_000
+
+    /// What every call after the login throws, if anything.
+    var failure: AuthorityError?
+    /// What a claim's board has answered.
+    var claimState = Claim.State.accepted
+    var brokerURI = "mqtt://127.0.0.1:1883"
+    /// The calls in their order, with what matters of them and no secret.
+    var calls: [String] = []
+
+    func fail(with failure: AuthorityError?) { self.failure = failure }
+    func answerClaims(with state: Claim.State) { claimState = state }
+    func useBroker(_ uri: String) { brokerURI = uri }
+
+    private func note(_ call: String) throws(AuthorityError) {
+        calls.append(call)
+        if let failure { throw failure }
+    }
+
+    private func id(_ text: String) throws(AuthorityError) -> ObjectID {
+        guard let id = ObjectID(text) else { throw .failed(layer: "stub", text: text) }
+        return id
+    }
+
+    private func time(_ offset: Int64) -> Timestamp {
+        Timestamp(milliseconds: (Int64(Self.start) + offset) * 1000)
+    }
+
+    private func user() throws(AuthorityError) -> UserView {
+        UserView(
+            objectID: try id("uSeR000001"), username: "alice", isAdministrator: true,
+            mayClaim: true, createdAt: time(0))
+    }
+
+    private func view(board: Bool) throws(AuthorityError) -> SessionView {
+        SessionView(
+            session: Session(
+                objectID: try id(board ? "sEsS000002" : "sEsS000001"), user: try user().objectID,
+                restricted: board,
+                createdWith: CreatedWith(
+                    action: board ? "create" : "login", authProvider: "password"),
+                installationID: board ? InstallationID(Self.iid) : nil, createdAt: time(1),
+                expiresAt: board ? time(3600) : nil,
+                custom: ["sessionToken": .string("r:never"), "label": .string("porch")]),
+            username: "alice", state: .active, lastSeen: board ? time(60) : nil,
+            boardName: board ? "greenhouse" : nil)
+    }
+
+    func login(_ attempt: LoginAttempt) async throws(AuthorityError) -> LoggedIn {
+        try note("login \(attempt.username) from \(attempt.origin)")
+        guard attempt.password.matches(SecretBytes(Array("correct".utf8))),
+            let token = SessionToken(Self.token)
+        else { throw .refused(Refusal(.notFound, "Invalid username/password.")) }
+        return LoggedIn(token: token, session: try view(board: false).session, user: try user())
+    }
+
+    func caller(_ token: SessionToken) async throws(AuthorityError) -> Caller {
+        guard token.reveal() == Self.token else {
+            throw .refused(Refusal(.invalidSession, "Invalid session token"))
+        }
+        return Caller(user: try user(), session: try view(board: false).session)
+    }
+
+    func logout(_ caller: Caller) async throws(AuthorityError) { try note("logout") }
+
+    func claim(_ order: ClaimOrder, by caller: Caller) async throws(AuthorityError) -> Claim {
+        try note("claim \(order.url.name) for \(order.duration?.components.seconds ?? 0) s"
+            + " scope \(order.scope?.json.text ?? "none")")
+        return try claim(state: .sent)
+    }
+
+    func claim(_ id: MessageID, by caller: Caller) async throws(AuthorityError) -> Claim {
+        try note("claim \(id)")
+        return try claim(state: claimState)
+    }
+
+    private func claim(state: Claim.State) throws(AuthorityError) -> Claim {
+        guard let claim = MessageID(Self.claimID), let board = InstallationID(Self.iid) else {
+            throw .failed(layer: "stub", text: "ids")
+        }
+        return Claim(
+            id: claim, board: board, session: try id("sEsS000002"), state: state,
+            expiresAt: time(600),
+            reason: state == .rejected ? Refusal(.forbidden, "already\u{1b}[2J claimed") : nil)
+    }
+
+    func boards(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [Board] {
+        try note("boards everyone \(everyone)")
+        guard let board = InstallationID(Self.iid), let key = KeyID("a2V5LWlkLTE") else {
+            return []
+        }
+        return [
+            Board(
+                installation: board, name: "greenhouse", owner: try user(), deviceKey: key,
+                session: try view(board: true), lastSeen: time(60),
+                status: BoardStatus(up: true, available: true, version: "0.1", since: time(2)))
+        ]
+    }
+
+    func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError) {
+        try note("release \(board)")
+    }
+
+    func sessions(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [SessionView] {
+        try note("sessions everyone \(everyone)")
+        return [try view(board: false), try view(board: true)]
+    }
+
+    func session(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) -> SessionView {
+        try note("session \(id)")
+        return try view(board: true)
+    }
+
+    func revoke(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) {
+        try note("revoke \(id)")
+    }
+
+    func users(by caller: Caller) async throws(AuthorityError) -> [UserView] {
+        try note("users")
+        return [try user()]
+    }
+
+    func addUser(_ user: NewUser, by caller: Caller) async throws(AuthorityError) -> UserView {
+        try note("add \(user.username) admin \(user.isAdministrator) claim \(user.mayClaim)")
+        return UserView(
+            objectID: try id("uSeR000002"), username: user.username,
+            isAdministrator: user.isAdministrator, mayClaim: user.mayClaim, createdAt: time(5))
+    }
+
+    func audit(
+        _ query: AuditQuery, by caller: Caller
+    ) async throws(AuthorityError) -> [AuditEntry] {
+        try note("audit \(query.limit) \(query.board?.description ?? "all")")
+        return [
+            AuditEntry(
+                at: time(3), event: "claim", actor: "alice", board: query.board, session: nil,
+                detail: "greenhouse")
+        ]
+    }
+
+    func brokerLogin(by caller: Caller) async throws(AuthorityError) -> BrokerLogin {
+        try note("broker")
+        return BrokerLogin(
+            uri: brokerURI, clientID: "watch-1", username: "watch",
+            password: SecretBytes(Array("broker-secret".utf8)), ca: nil,
+            filters: ["postern/v1/\(Self.iid)/data/#"])
+    }
+}

@@ -1,0 +1,117 @@
+import NIOHTTP1
+import Sessions
+import Testing
+import Wire
+
+@Suite("Console transport")
+struct TransportTests {
+    @Test("answers what it does not have with 404", arguments: [
+        "/", "/parse", "/parse/", "/parse/classes/_User", "/postern/v1", "/postern/v2/info",
+        "/claim/x", "/parse/sessions/sEsS000002/token", "/parse/../postern/v1/boards",
+    ])
+    func noRoute(path: String) async throws {
+        try await RunningConsole.with { console in
+            let reply = try await console.send(.GET, path)
+            #expect(reply.status == 404)
+            #expect(reply.code == 101)
+        }
+    }
+
+    @Test("answers another method with 405 and the ones it has", arguments: [
+        (HTTPMethod.GET, "/parse/login", "POST"),
+        (.PUT, "/parse/sessions/sEsS000002", "GET, DELETE"),
+        (.DELETE, "/parse/users", "GET, POST"), (.POST, "/postern/v1/info", "GET"),
+        (.OPTIONS, "/postern/v1/boards", "GET"), (.PATCH, "/claim", "GET"),
+    ])
+    func noMethod(method: HTTPMethod, path: String, allowed: String) async throws {
+        try await RunningConsole.with { console in
+            let reply = try await console.send(method, path)
+            #expect(reply.status == 405)
+            #expect(reply.headers.first(name: "allow") == allowed)
+            #expect(reply.code == 119)
+        }
+    }
+
+    @Test("takes a body of 256 KiB and none larger")
+    func bodyLimit() async throws {
+        try await RunningConsole.with { console in
+            let frame = #"{"username":"bob","password":"x","pad":""}"#
+            let pad = String(repeating: "p", count: 256 * 1024 - frame.utf8.count)
+            let whole = #"{"username":"bob","password":"x","pad":"\#(pad)"}"#
+            #expect(try await console.send(.POST, "/parse/users", whole).status == 201)
+            let more = try await console.send(.POST, "/parse/users", whole + " ")
+            #expect(more.status == 413)
+            #expect(more.code == 116)
+        }
+    }
+
+    @Test("refuses headers beyond its limits")
+    func headerLimit() async throws {
+        try await RunningConsole.with { console in
+            let reply = try await console.send(
+                .GET, "/postern/v1/info", headers: ["X-Long": String(repeating: "x", count: 9000)])
+            #expect(reply.status >= 400 && reply.status < 500)
+            #expect(try await console.send(.GET, "/postern/v1/info").status == 200)
+        }
+    }
+
+    @Test("answers what is hardly HTTP, and lives on", arguments: [
+        ("GET /postern/v1/audit?limit=%ff HTTP/1.1\r\n", "400"),
+        ("GET /postern/v1/audit?limit=% HTTP/1.1\r\n", "400"),
+        ("GET /postern/v1/audit?limit HTTP/1.1\r\n", "400"),
+        ("GET /postern/v1/audit?=&&=&?%=# HTTP/1.1\r\n", "200"),
+        ("GET /parse/sessions/%00 HTTP/1.1\r\n", "404"),
+        ("GET /parse/sessions/%ff%fe HTTP/1.1\r\n", "404"),
+        ("GET //// HTTP/1.1\r\n", "404"),
+        ("GET * HTTP/1.1\r\n", "404"),
+        ("GET http://elsewhere/postern/v1/info HTTP/1.1\r\n", "200"),
+        ("BREW /claim HTTP/1.1\r\n", "40"),
+        ("GET /claim HTTP/9.9\r\n", "400"),
+        ("GET\r\n", "400"),
+        ("POST /parse/users HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+         "400"),
+        ("POST /parse/users HTTP/1.1\r\nContent-Length: -1\r\n", "400"),
+        ("GET /claim HTTP/1.1\r\n" + String(repeating: "a: b\r\n", count: 100), "400"),
+    ])
+    func oddities(head: String, status: String) async throws {
+        try await RunningConsole.with { console in
+            let request = head + "Host: x\r\nConnection: close\r\n"
+                + "X-Parse-Application-Id: postern\r\n"
+                + "X-Parse-Session-Token: \(StubFrontend.token)\r\n\r\n"
+            let answer = try await console.raw(Array(request.utf8))
+            #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer.prefix(40))")
+            #expect(try await console.send(.GET, "/parse/health").status == 200)
+        }
+    }
+
+    @Test("lets nothing be kept, guessed or told of the server", arguments: [
+        "/postern/v1/info", "/parse/users/me", "/claim", "/nowhere", "/parse/login",
+    ])
+    func headers(path: String) async throws {
+        try await RunningConsole.with { console in
+            let reply = try await console.send(.GET, path)
+            #expect(reply.headers.first(name: "cache-control") == "no-store")
+            #expect(reply.headers.first(name: "x-content-type-options") == "nosniff")
+            #expect(!reply.headers.contains(name: "server"))
+        }
+    }
+
+    @Test("writes dates that it can read again", arguments: [
+        (0, "1970-01-01T00:00:00.000Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+        (1_320_685_138_448, "2011-11-07T16:58:58.448Z"),
+        (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+        (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+        (253_402_300_799_000, "9999-12-31T23:59:59.000Z"),
+    ] as [(Int64, String)])
+    func dates(milliseconds: Int64, text: String) {
+        #expect(ParseDate.print(Timestamp(milliseconds: milliseconds)) == text)
+        #expect(ParseDate.parse(text) == Timestamp(milliseconds: milliseconds))
+    }
+
+    @Test("takes no date that a calendar does not have", arguments: [
+        "", "2011-11-07", "2011-02-29T00:00:00.000Z", "2011-13-01T00:00:00.000Z",
+        "2011-11-07T24:00:00.000Z", "2011-11-07T20:58:34.448+00:00", "1969-12-31T23:59:59.000Z",
+        "0000-00-00T00:00:00.000Z", "２011-11-07T20:58:34.448Z", "2011-11-07T20:58:34.44Z",
+    ])
+    func badDate(text: String) { #expect(ParseDate.parse(text) == nil) }
+}

@@ -1,0 +1,4 @@
+import Gate
+
+/// Foundation has an `Operation` of its own.
+typealias GateOperation = Operation

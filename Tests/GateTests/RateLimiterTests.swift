@@ -1,0 +1,64 @@
+import Gate
+import Sessions
+import Testing
+
+@Suite("Rate limiter")
+struct RateLimiterTests {
+    private let app = AppName("thermo")
+
+    @Test("lets a burst through and then one each interval")
+    func burst() throws {
+        let app = try #require(app)
+        var limiter = RateLimiter()
+        let rates = [(rule: RuleID.policyApp(app), rate: try Rate("4/s"))]
+        let start = Duration.seconds(1000)
+        for _ in 1...4 { #expect(limiter.admit(app, rates, at: start) == nil) }
+        let rejection = limiter.admit(app, rates, at: start)
+        #expect(rejection?.code == .rateLimit)
+        #expect(rejection?.rule.description == "policy.toml:app.thermo")
+        #expect(limiter.admit(app, rates, at: start + .milliseconds(249)) != nil)
+        #expect(limiter.admit(app, rates, at: start + .milliseconds(250)) == nil)
+        #expect(limiter.admit(app, rates, at: start + .milliseconds(250)) != nil)
+        for _ in 1...4 { #expect(limiter.admit(app, rates, at: start + .seconds(9)) == nil) }
+        #expect(limiter.admit(app, rates, at: start + .seconds(9)) != nil)
+    }
+
+    @Test("takes nothing of one rate where another is spent")
+    func allOrNone() throws {
+        let app = try #require(app)
+        var limiter = RateLimiter()
+        let wide = (rule: RuleID.policyApp(app), rate: try Rate("2/s"))
+        let narrow = (rule: RuleID.policy(line: 3), rate: try Rate("1/s"))
+        #expect(limiter.admit(app, [wide, narrow], at: .zero) == nil)
+        for _ in 1...9 { #expect(limiter.admit(app, [wide, narrow], at: .zero) != nil) }
+        #expect(limiter.admit(app, [wide], at: .zero) == nil)
+        #expect(limiter.admit(app, [wide], at: .zero) != nil)
+    }
+
+    @Test("is asked with the rates of the app and of the deciding rule")
+    func rates() throws {
+        let gate = Gate(
+            policy: try policy(apps: ["thermo": AppLimit(rate: Rate("9/s"))], [
+                rule(5, "Reading", [.create], rate: "3/s"), rule(6, "Log", [.create]),
+            ]), scope: nil)
+        func ids(_ app: String, _ className: String) throws -> [String] {
+            gate.rates(of: try write(app, .create, className)).map { "\($0.rule) \($0.rate)" }
+        }
+        #expect(try ids("thermo", "Reading") == ["policy.toml:app.thermo 9/s", "policy.toml:5 3/s"])
+        #expect(try ids("thermo", "Log") == ["policy.toml:app.thermo 9/s"])
+        #expect(try ids("door", "Reading") == ["policy.toml:5 3/s"])
+        #expect(try ids("door", "Other").isEmpty)
+    }
+
+    @Test("keeps its verdicts however many apps come")
+    func manyApps() throws {
+        var limiter = RateLimiter()
+        let rate = try Rate("1/h")
+        for number in 0..<3000 {
+            let app = try #require(AppName("app-\(number)"))
+            let rates = [(rule: RuleID.policy(line: 1), rate: rate)]
+            #expect(limiter.admit(app, rates, at: .zero) == nil)
+            #expect(limiter.admit(app, rates, at: .seconds(1)) != nil)
+        }
+    }
+}

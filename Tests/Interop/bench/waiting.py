@@ -1,0 +1,18 @@
+"""Waiting for a condition, always with a bound, never for an interval alone."""
+
+import time
+from typing import Callable, TypeVar
+
+Found = TypeVar("Found")
+
+
+def until(condition: Callable[[], Found], what: str, timeout: float = 10.0) -> Found:
+    """The first truthy value of `condition`; fails the test with `what` after `timeout` s."""
+    end = time.monotonic() + timeout
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {timeout:g} s for {what}")
+        time.sleep(0.02)

@@ -1,0 +1,139 @@
+import Sessions
+import Settings
+import Testing
+import Wire
+
+@Suite("Authority settings")
+struct AuthoritySettingsTests {
+    private func parse(
+        _ text: String, _ variables: [String: String] = [:]
+    ) throws(SettingsError) -> AuthoritySettings {
+        try AuthoritySettings.parse(text, file: "test.toml") { variables[$0] }
+    }
+
+    @Test("read the design's sample")
+    func sample() throws {
+        let settings = try parse(Samples.authority)
+        #expect(settings.name == "Home")
+        #expect(settings.stateDir == "/var/lib/postern-authority")
+        #expect(settings.http == AuthoritySettings.HTTP(
+            listenHost: "127.0.0.1", listenPort: 8080, publicURL: "https://authority.example",
+            appID: "postern"))
+        #expect(settings.broker.mode == .embedded)
+        #expect(settings.broker.listenHost == "127.0.0.1")
+        #expect(settings.broker.listenPort == 1883)
+        #expect(settings.broker.access == .dynamicSecurity)
+        #expect(settings.broker.uri == nil)
+        #expect(settings.lifetimes == .consumer)
+        #expect(settings.heartbeat == .seconds(180))
+        #expect(settings.offline == .seconds(7 * 86_400))
+        #expect(settings.claimLifetime == .seconds(86_400))
+    }
+
+    @Test("have a default for everything")
+    func defaults() throws {
+        var expected = try parse(Samples.authority)
+        expected.name = "Postern"
+        expected.http.publicURL = "http://127.0.0.1:8080"
+        #expect(try parse("") == expected)
+    }
+
+    @Test("take a preset, and single values over it", arguments: [
+        ("preset = \"high-security\"", LifetimePolicy.highSecurity, Duration.seconds(86_400)),
+        ("preset = \"long-lived\"", .longLived, .seconds(7 * 86_400)),
+        ("preset = \"consumer\"\naccess = \"10min\"\nidle = \"never\"",
+            LifetimePolicy(access: .seconds(600), absolute: .seconds(30 * 86_400), idle: nil),
+            .seconds(7 * 86_400)),
+        ("absolute = \"2d\"\nidle = \"1d\"\noffline = \"1d\"",
+            LifetimePolicy(
+                access: .seconds(3600), absolute: .seconds(2 * 86_400), idle: .seconds(86_400)),
+            .seconds(86_400)),
+    ])
+    func lifetimes(text: String, expected: LifetimePolicy, offline: Duration) throws {
+        let settings = try parse("[session]\n" + text)
+        #expect(settings.lifetimes == expected)
+        #expect(settings.offline == offline)
+    }
+
+    @Test("know an external broker")
+    func external() throws {
+        let broker = try parse("""
+            [broker]
+            mode = "external"
+            uri = "mqtts://broker.example"
+            username = "authority"
+            password_file = "/etc/postern/password"
+            ca_file = "/etc/postern/ca.pem"
+            access = "none"
+            advertise = "mqtts://public.example:8884"
+            """).broker
+        #expect(broker.mode == .external)
+        #expect(broker.uri == (try BrokerURI("mqtts://broker.example:8883")))
+        #expect(broker.username == "authority")
+        #expect(broker.passwordFile == "/etc/postern/password")
+        #expect(broker.caFile == "/etc/postern/ca.pem")
+        #expect(broker.access == .none)
+        #expect(broker.advertise == "mqtts://public.example:8884")
+    }
+
+    @Test("are overridden by the environment")
+    func environment() throws {
+        let settings = try parse(Samples.authority, [
+            "POSTERN_HTTP_LISTEN": "[::1]:9000", "POSTERN_BROKER_LISTEN": "localhost:1999",
+            "POSTERN_HTTP_PUBLIC_URL": "https://a.example/p/", "POSTERN_SESSION_IDLE": "never",
+        ])
+        #expect(settings.http.listenHost == "::1")
+        #expect(settings.http.listenPort == 9000)
+        #expect(settings.http.publicURL == "https://a.example/p")
+        #expect(settings.broker.listenHost == "localhost")
+        #expect(settings.broker.listenPort == 1999)
+        #expect(settings.lifetimes.idle == nil)
+    }
+
+    static let faults: [Fault] = [
+        Fault("[sesion]", line: 1, "\"sesion\"; the nearest known is \"session\""),
+        Fault("[http]\nlisten = \"8080\"", line: 2, "is an address with its port"),
+        Fault("[http]\nlisten = \"127.0.0.1\"", line: 2, "is an address with its port"),
+        Fault("[http]\nlisten = \"127.0.0.1:0\"", line: 2, "is an address with its port"),
+        Fault("[http]\nlisten = \":8080\"", line: 2, "is an address with its port"),
+        Fault("[http]\nlisten = \"::1:8080\"", line: 2, "is an address with its port"),
+        Fault("[http]\nlisten = \"a:65536\"", line: 2, "is an address with its port"),
+        Fault("[http]\npublic_url = \"authority.example\"", line: 2, "begins with https://"),
+        Fault("[http]\npublic_url = \"https://\"", line: 2, "begins with https://"),
+        Fault("[http]\npublic_url = \"https://u@a\"", line: 2, "begins with https://"),
+        Fault("[http]\napp_id = \"a b\"", line: 2, "visible ASCII"),
+        Fault("[http]\nport = 1", line: 2, "unknown key \"http.port\""),
+        Fault("[broker]\nmode = \"internal\"", line: 2, "none of \"embedded\", \"external\""),
+        Fault("[broker]\naccess = \"acl\"", line: 2, "none of \"dynamic-security\", \"none\""),
+        Fault("[broker]\nmode = \"external\"", line: 1, "needs a broker"),
+        Fault("[broker]\nuri = \"mqtts://b\"", line: 2, "only an external broker"),
+        Fault("[broker]\nusername = \"b\"", line: 2, "only an external broker"),
+        Fault("[broker]\nmode = \"external\"\nuri = \"mqtt://b\"", line: 3, "insecure = true"),
+        Fault("[broker]\nmode = \"external\"\nuri = \"mqtts://b\"\nlisten = \"a:1\"", line: 4,
+            "only an embedded broker"),
+        Fault("[broker]\nmode = \"external\"\nuri = \"mqtts://b\"\npassword_file = \"/p\"", line: 4,
+            "goes with a username"),
+        Fault("[broker]\nadvertise = \"b.example\"", line: 2, "begins with mqtt://"),
+        Fault("[session]\npreset = \"forever\"", line: 2, "none of \"consumer\""),
+        Fault("[session]\naccess = \"61m\"", line: 2, "1 second to 1 hour"),
+        Fault("[session]\naccess = \"10ms\"", line: 2, "1 second to 1 hour"),
+        Fault("[session]\nabsolute = \"299s\"", line: 2, "from 5 minutes to 1 year"),
+        Fault("[session]\nabsolute = \"366d\"", line: 2, "from 5 minutes to 1 year"),
+        Fault("[session]\nidle = \"always\"", line: 2, "a duration is"),
+        Fault("[session]\nidle = \"3m\"", line: 2, "is longer than the heartbeat"),
+        Fault("[session]\nheartbeat = \"1500ms\"", line: 2, "is whole seconds"),
+        Fault("[session]\nabsolute = \"1d\"\noffline = \"7d\"", line: 3, "no longer than"),
+        Fault("[claim]\nexpires = \"-1h\"", line: 2, "a duration is"),
+        Fault("POSTERN_SESSION_ACCESS", "2h", in: Samples.authority, "1 second to 1 hour"),
+    ]
+
+    @Test("name the fault and its place", arguments: faults)
+    func fault(_ fault: Fault) {
+        let error = #expect(throws: SettingsError.self) {
+            try parse(fault.text, fault.variables)
+        }
+        #expect(error?.file == fault.file)
+        #expect(error?.line == fault.line)
+        #expect(error?.message.contains(fault.says) == true, "\(String(describing: error))")
+    }
+}

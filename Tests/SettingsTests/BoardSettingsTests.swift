@@ -1,0 +1,162 @@
+import Gate
+import Settings
+import Testing
+import Wire
+
+@Suite("Board settings")
+struct BoardSettingsTests {
+    static let uplink = "[uplink]\nuri = \"mqtts://b.example\"\n"
+
+    private func parse(
+        _ text: String, _ variables: [String: String] = [:]
+    ) throws(SettingsError) -> BoardSettings {
+        try BoardSettings.parse(text, file: "test.toml") { variables[$0] }
+    }
+
+    @Test("read the design's sample")
+    func sample() throws {
+        let settings = try parse(Samples.agent)
+        #expect(settings.name == "greenhouse")
+        #expect(settings.stateDir == "/var/lib/postern")
+        #expect(settings.runDir == "/run/postern")
+        #expect(settings.topicRoot == .standard)
+        #expect(settings.bus.uri == (try BrokerURI("mqtt://127.0.0.1:1883")))
+        #expect(settings.uplink.uri == (try BrokerURI("mqtts://broker.example:8883")))
+        #expect(settings.uplink.caFile == "/etc/postern/ca.pem")
+        #expect(settings.claim.base == "https://authority.example/claim")
+        #expect(settings.claim.expires == .seconds(86_400))
+        #expect(settings.offline == nil)
+        #expect(settings.outbox.maxBytes == ByteCount(bytes: 256 << 20))
+        #expect(settings.outbox.maxAge == .seconds(14 * 86_400))
+        #expect(settings.outbox.whenFull == .refuse)
+        let route = try #require(settings.routes.first)
+        #expect(route.line == 19)
+        #expect(route.from == TopicFilter("zigbee2mqtt/+"))
+        #expect(route.app == AppName("zigbee"))
+        #expect(route.className == ClassName("Reading"))
+        #expect(route.operation == .create)
+    }
+
+    @Test("have a default for all but the uplink")
+    func defaults() throws {
+        let settings = try parse(Self.uplink)
+        #expect(settings.name == "board")
+        #expect(settings.bus.uri == (try BrokerURI("mqtt://127.0.0.1:1883")))
+        #expect(settings.bus.username == nil)
+        #expect(settings.uplink.caFile == nil)
+        #expect(!settings.uplink.insecure)
+        #expect(settings.claim.base == ClaimURL.defaultBase)
+        #expect(settings.outbox.whenFull == .refuse)
+        #expect(settings.routes.isEmpty)
+        #expect(settings.logLevel == .info)
+    }
+
+    @Test("are overridden by the environment, table or no table in the file")
+    func environment() throws {
+        let settings = try parse("name = \"file\"", [
+            "POSTERN_NAME": "porch", "POSTERN_UPLINK_URI": "mqtt://b.example",
+            "POSTERN_UPLINK_INSECURE": "true", "POSTERN_BUS_URI": "unix:/run/m.sock",
+            "POSTERN_BUS_USERNAME": "agent", "POSTERN_SESSION_OFFLINE": "12h",
+            "POSTERN_OUTBOX_MAX_BYTES": "1 GiB", "POSTERN_OUTBOX_WHEN_FULL": "drop-oldest",
+            "POSTERN_TOPIC_ROOT": "farm/v1", "POSTERN_LOG_LEVEL": "debug",
+        ])
+        #expect(settings.name == "porch")
+        #expect(settings.uplink.uri == (try BrokerURI("mqtt://b.example")))
+        #expect(settings.uplink.insecure)
+        #expect(settings.bus.uri.scheme == .unix)
+        #expect(settings.bus.username == "agent")
+        #expect(settings.offline == .seconds(12 * 3600))
+        #expect(settings.outbox.maxBytes == ByteCount(bytes: 1 << 30))
+        #expect(settings.outbox.whenFull == .dropOldest)
+        #expect(settings.topicRoot.description == "farm/v1")
+        #expect(settings.logLevel == .debug)
+    }
+
+    @Test("take an integer for a size")
+    func integerSize() throws {
+        let settings = try parse(Self.uplink + "[outbox]\nmax_bytes = 2097152")
+        #expect(settings.outbox.maxBytes.bytes == 2_097_152)
+    }
+
+    static let faults: [Fault] = [
+        Fault("", line: nil, "uplink.uri is missing"),
+        Fault("[uplink]\nca_file = \"/a\"", line: 1, "uplink.uri is missing"),
+        Fault("nam = \"x\"\n" + uplink, line: 1, "unknown key \"nam\"; the nearest known is \"name\""),
+        Fault(uplink + "[upling]", line: 3, "\"upling\"; the nearest known is \"uplink\""),
+        Fault(uplink + "cafile = \"/a\"", line: 3, "\"uplink.cafile\"; the nearest known is \"ca_file\""),
+        Fault("\nname = 3\n" + uplink, line: 2, "name is a string, not an integer"),
+        Fault("name = \"\"\n" + uplink, line: 1, "a name has 1 to 64 characters"),
+        Fault("name = \"a\\u001Bb\"\n" + uplink, line: 1, "a name has 1 to 64 characters"),
+        Fault("name = \"a\\u0000b\"\n" + uplink, line: 1, "NUL"),
+        Fault("name = \"a\u{0}b\"\n" + uplink, line: 1, "NUL"),
+        Fault("state_dir = \"lib\"\n" + uplink, line: 1, "\"lib\" is no absolute path"),
+        Fault("run_dir = \"/\(String(repeating: "r", count: 90))\"\n" + uplink, line: 1, "90 bytes"),
+        Fault("topic_root = \"a/+\"\n" + uplink, line: 1, "topic_root: a topic root has"),
+        Fault("log_level = \"loud\"\n" + uplink, line: 1, "\"loud\" is none of \"trace\""),
+        Fault("bus = 1\n" + uplink, line: 1, "bus is a table, not an integer"),
+        Fault("[bus]\nuri = \"tcp://x\"\n" + uplink, line: 2, "begins with mqtt://"),
+        Fault("[bus]\nuri = \"mqtt://10.0.0.1\"\n" + uplink, line: 2, "mqtt:// is in clear"),
+        Fault("[bus]\npassword_file = \"/p\"\n" + uplink, line: 2, "goes with a username"),
+        Fault("[uplink]\nuri = \"mqtt://b.example\"", line: 2, "insecure = true"),
+        Fault("[uplink]\nuri = \"mqtt://127.0.0.1.example\"", line: 2, "insecure = true"),
+        Fault("[uplink]\nuri = \"mqtts://u:p@b\"", line: 2, "no user name or password"),
+        Fault("[uplink]\nuri = \"mqtts://b\"\ninsecure = \"yes\"", line: 3, "is a boolean, not a string"),
+        Fault(uplink + "[claim]\nbase = \"ftp://x\"", line: 4, "begins with https://"),
+        Fault(uplink + "[claim]\nbase = \"https://x#y\"", line: 4, "has no #"),
+        Fault(uplink + "[claim]\nexpires = \"soon\"", line: 4, "a duration is a whole number"),
+        Fault(uplink + "[session]\noffline = \"0s\"", line: 4, "is longer than nothing"),
+        Fault(uplink + "[session]\noffline = \"until expiry\"", line: 4, "a duration is"),
+        Fault(uplink + "[outbox]\nmax_bytes = \"lots\"", line: 4, "a size is written"),
+        Fault(uplink + "[outbox]\nmax_bytes = \"1 KiB\"", line: 4, "is at least 1 MiB"),
+        Fault(uplink + "[outbox]\nmax_bytes = -1", line: 4, "a size is written"),
+        Fault(uplink + "[outbox]\nmax_age = 14", line: 4, "a duration is"),
+        Fault(uplink + "[outbox]\nwhen_full = \"drop\"", line: 4, "none of \"refuse\", \"drop-oldest\""),
+        Fault("POSTERN_UPLINK_URI", "mqtt://b.example", in: uplink, "insecure = true"),
+        Fault("POSTERN_UPLINK_INSECURE", "1", in: uplink, "is true or false"),
+        Fault("POSTERN_OUTBOX_MAX_AGE", "1y", in: uplink, "a duration is"),
+        Fault("POSTERN_NAME", "", in: uplink, "a name has"),
+    ]
+
+    @Test("name the fault and its place", arguments: faults)
+    func fault(_ fault: Fault) {
+        let error = #expect(throws: SettingsError.self) {
+            try parse(fault.text, fault.variables)
+        }
+        #expect(error?.file == fault.file)
+        #expect(error?.line == fault.line)
+        #expect(error?.message.contains(fault.says) == true, "\(String(describing: error))")
+    }
+
+    static let goodRoute = [
+        "from": "\"z/+\"", "app": "\"z\"", "class": "\"R\"", "op": "\"create\"",
+    ]
+
+    @Test("refuse a bad route", arguments: [
+        ("from", "\"a/#/b\"", "is no topic filter"), ("from", "\"#\"", "agent's own"),
+        ("from", "\"postern/session\"", "agent's own"), ("from", "\"+/+\"", "agent's own"),
+        ("from", "\"postern/app/+/rejected\"", "agent's own"), ("app", "\"Z\"", "is no app"),
+        ("class", "\"_User\"", "a system class"), ("class", "\"_Join\"", "a system class"),
+        ("class", "\"_User/../x\"", "is no class"), ("class", "\"\u{FF3F}User\"", "is no class"),
+        ("op", "\"read\"", "is none of"), ("op", nil, "route.op is missing"),
+        ("from", nil, "route.from is missing"), ("topic", "\"x\"", "unknown key \"route.topic\""),
+    ])
+    func badRoute(key: String, value: String?, says: String) {
+        var route = Self.goodRoute
+        route[key] = value
+        let lines = route.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)\n" }
+        let text = Self.uplink + "[[route]]\n" + lines.joined()
+        let error = #expect(throws: SettingsError.self) { try parse(text) }
+        #expect(error?.message.contains(says) == true, "\(String(describing: error))")
+        let missing = value == nil
+        let index = route.keys.sorted().firstIndex(of: key) ?? 0
+        #expect(error?.line == (missing ? 3 : 4 + index))
+    }
+
+    @Test("want each route under a header of its own")
+    func inlineRoutes() {
+        let error = #expect(throws: SettingsError.self) {
+            try parse("route = [{ from = \"a\" }]\n" + Self.uplink)
+        }
+        #expect(error?.message.contains("[[route]]") == true)
+    }
+}
