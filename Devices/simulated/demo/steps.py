@@ -75,7 +75,7 @@ class Demo:
             if self.url not in drawn:
                 raise StepFailed("`postern-agent pair` does not show the claim URL",
                                  board.agent.log)
-            notes += drawn.rstrip("\n").split("\n")
+            notes += drawn.strip("\n").split("\n")
         self._know_claim()
 
     def claim(self) -> None:
