@@ -4,6 +4,7 @@ import Foundation
 import LinuxIO
 import Logging
 import Sessions
+import Settings
 
 /// `postern-authority`.
 package struct AuthorityProgram: AsyncParsableCommand {
@@ -33,6 +34,9 @@ package struct PlaceOptions: ParsableArguments {
         let folder = configDirectory ?? root.configDirectory ?? "/etc/postern"
         do {
             return try ServiceSettings.read(from: folder)
+        } catch let error as FileFailure {
+            say("\(error)")
+            throw Exit.code(for: error) == Exit.permission ? Exit.permission : Exit.configuration
         } catch {
             say("\(error)")
             throw Exit.configuration
@@ -86,7 +90,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try place.settings(program.place)
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
-        let logger = Self.logger()
+        let logger = Self.logger(settings.logLevel)
         try await AuthorityService.run {
             try ProcessHardening.apply()
             let server = try await AuthorityServer(settings: settings, logger: logger)
@@ -107,10 +111,9 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private static func logger() -> Logger {
+    private static func logger(_ level: LogLevel) -> Logger {
         var logger = Logger(label: "postern-authority")
-        logger.logLevel = LinuxIO.Environment.value("POSTERN_LOG_LEVEL")
-            .flatMap(Logger.Level.init(rawValue:)) ?? .info
+        logger.logLevel = Logger.Level(rawValue: level.rawValue) ?? .info
         return logger
     }
 }
