@@ -52,6 +52,7 @@ func say(_ text: String) {
 /// Runs a command's body; says and codes what it throws.
 func run(_ body: () async throws -> Void) async throws {
     do {
+        try ProcessHardening.apply()
         try await body()
     } catch {
         if !(error is ExitCode) { say(Exit.words(for: error)) }
@@ -92,7 +93,6 @@ struct ServeCommand: AsyncParsableCommand {
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
         let logger = Self.logger(settings.logLevel)
         try await AuthorityService.run {
-            try ProcessHardening.apply()
             let server = try await AuthorityServer(settings: settings, logger: logger)
             let notifier = Notifier()
             try await withThrowingTaskGroup(of: Void.self) { group in
