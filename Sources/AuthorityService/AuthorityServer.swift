@@ -162,10 +162,10 @@ extension AuthorityServer {
         guard settings.managesBrokerAccess else { return nil }
         switch settings.broker {
         case .embedded(let host, let port):
-            return ConsumerAccess(uri: address(host, port), ca: nil)
+            return ConsumerAccess(uri: settings.advertise ?? address(host, port), ca: nil)
         case .external(let uri, _, _, let caFile):
             let ca = try caFile.map { try String(contentsOfFile: $0, encoding: .utf8) }
-            return ConsumerAccess(uri: uri.description, ca: ca)
+            return ConsumerAccess(uri: settings.advertise ?? uri.description, ca: ca)
         }
     }
 

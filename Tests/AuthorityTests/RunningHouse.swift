@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import Mosquitto
 import Sessions
+import Settings
 import Synchronization
 import Wire
 
@@ -21,12 +22,16 @@ final class RunningHouse: Sendable {
         let isNew = folder == nil
         self.folder = try folder ?? TemporaryFolder()
         port = try freePort()
-        let settings = ServiceSettings(
-            name: "Home", stateDirectory: "\(self.folder.path)/state",
-            listen: ("127.0.0.1", 0), publicURL: "https://authority.example",
-            applicationID: "postern", root: .standard,
-            broker: .embedded(host: "127.0.0.1", port: port), managesBrokerAccess: true,
-            lifetimes: .consumer)
+        let settings = try ServiceSettings(AuthoritySettings.parse(
+            """
+            name = "Home"
+            state_dir = "\(self.folder.path)/state"
+            [http]
+            listen = "127.0.0.1:0"
+            public_url = "https://authority.example"
+            [broker]
+            listen = "127.0.0.1:\(port)"
+            """, file: "authority.toml", environment: { _ in nil }))
         if isNew {
             try await StateFolder(path: settings.stateDirectory).found(
                 administrator: "ada", password: password, rules: settings.rules)
