@@ -22,13 +22,13 @@ package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, Clai
     ReplyTable, ChoreTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable {}
 
 package protocol UserTable {
-    func user(_ id: ObjectID) throws(AuthorityError) -> UserRecord?
+    func user(_ id: UserID) throws(AuthorityError) -> UserRecord?
     /// Upper and lower case are one name.
     func user(named name: String) throws(AuthorityError) -> UserRecord?
     func users() throws(AuthorityError) -> [UserRecord]
     /// False if the name is taken.
     func insert(_ user: UserRecord) throws(AuthorityError) -> Bool
-    func setPasswordHash(_ hash: String, of user: ObjectID) throws(AuthorityError)
+    func setPasswordHash(_ hash: String, of user: UserID) throws(AuthorityError)
 }
 
 package protocol SessionTable {
@@ -40,7 +40,7 @@ package protocol SessionTable {
     func departing(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
     /// Pending and active ones, and those that ended after `since`; the newest first.
     func sessions(
-        of user: ObjectID?, endedSince since: Timestamp
+        of user: UserID?, endedSince since: Timestamp
     ) throws(AuthorityError) -> [SessionRecord]
     /// Pending and active sessions of which a limit has passed; at most `limit`.
     func expiredSessions(
@@ -120,7 +120,7 @@ package protocol ChoreTable {
 
 package protocol PersonLoginTable {
     func personLogin(_ session: ObjectID) throws(AuthorityError) -> PersonLogin?
-    func personLogins(of user: ObjectID?) throws(AuthorityError) -> [PersonLogin]
+    func personLogins(of user: UserID?) throws(AuthorityError) -> [PersonLogin]
     func save(_ login: PersonLogin) throws(AuthorityError)
     func deletePersonLogin(_ session: ObjectID) throws(AuthorityError)
 }

@@ -96,10 +96,10 @@ package struct ReplyRecord: Sendable {
 /// A login of a person's program to the boards' broker; it lives as long as the session.
 package struct PersonLogin: Sendable {
     package let session: ObjectID
-    package let user: ObjectID
+    package let user: UserID
     package let password: SecretBytes
 
-    package init(session: ObjectID, user: ObjectID, password: SecretBytes) {
+    package init(session: ObjectID, user: UserID, password: SecretBytes) {
         self.session = session
         self.user = user
         self.password = password

@@ -31,7 +31,7 @@ extension SQLiteTransaction {
     }
 
     func sessions(
-        of user: ObjectID?, endedSince since: Timestamp
+        of user: UserID?, endedSince since: Timestamp
     ) throws(AuthorityError) -> [SessionRecord] {
         let recent = "(state <> 'ended' OR ended_at > ?) ORDER BY created_at DESC, id LIMIT 10000"
         if let user {
@@ -104,7 +104,7 @@ extension SQLiteTransaction {
     private func readSession(_ row: Row) throws(AuthorityError) -> SessionRecord {
         let session = Session(
             objectID: try row.parsed("id", ObjectID.init),
-            user: try row.parsed("user_id", ObjectID.init),
+            user: try row.parsed("user_id", UserID.init),
             restricted: try row.value("restricted"),
             createdWith: CreatedWith(
                 action: try row.value("action"), authProvider: try row.value("provider")),

@@ -11,7 +11,7 @@ struct Forwarder: ~Copyable {
     private static let windowLimit = Connection.inFlightWindow
 
     /// Whose writes may leave; nil: none.
-    private var user: ObjectID?
+    private var user: UserID?
     /// The last sequence handed to the connection.
     private var cursor: Int64 = 0
     private var inFlight: [Int32: Int64] = [:]
@@ -20,7 +20,7 @@ struct Forwarder: ~Copyable {
     private(set) var refusals: Int64 = 0
 
     /// Opens or closes the way. Closed, what was in flight will be sent again.
-    mutating func forward(_ user: ObjectID?) {
+    mutating func forward(_ user: UserID?) {
         guard user != self.user else { return }
         self.user = user
         inFlight.removeAll()
