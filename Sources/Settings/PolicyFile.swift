@@ -35,7 +35,7 @@ package enum PolicyFile {
             try limits.allow(only: ["rate", "max_bytes"])
             apps[name] = AppLimit(
                 rate: try limits.value("rate", Rate.init(_:)),
-                maxBytes: try limits.value("max_bytes", ByteCount.init(_:)))
+                maxBytes: try limits.size("max_bytes"))
         }
         return apps
     }
@@ -56,7 +56,7 @@ package enum PolicyFile {
             className: className,
             allow: allow,
             fields: try fields(section),
-            maxBytes: try section.value("max_bytes", ByteCount.init(_:)),
+            maxBytes: try section.size("max_bytes"),
             rate: try section.value("rate", Rate.init(_:)))
     }
 
