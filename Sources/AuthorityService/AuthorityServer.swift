@@ -13,7 +13,7 @@ import Wire
 struct AuthorityServer: Sendable {
     private let settings: ServiceSettings
     private let logger: Logger
-    private let authority: Authority
+    let authority: Authority
     private let link: BrokerLink
     private let courier: BrokerCourier
     private let traffic: BoardTraffic
@@ -78,7 +78,7 @@ struct AuthorityServer: Sendable {
             Subscription("\(root)/+/status"),
         ]
         if settings.managesBrokerAccess {
-            subscriptions.append(Subscription(DynamicSecurity.responseTopic, .atMostOnce))
+            subscriptions.append(Subscription(DynamicSecurity.responseTopic))
         }
         let reconciliation = Reconciliation(
             authority: authority, link: link, courier: courier,
@@ -162,10 +162,10 @@ extension AuthorityServer {
         guard settings.managesBrokerAccess else { return nil }
         switch settings.broker {
         case .embedded(let host, let port):
-            return ConsumerAccess(uri: address(host, port), ca: nil)
+            return ConsumerAccess(uri: settings.advertise ?? address(host, port), ca: nil)
         case .external(let uri, _, _, let caFile):
             let ca = try caFile.map { try String(contentsOfFile: $0, encoding: .utf8) }
-            return ConsumerAccess(uri: uri.description, ca: ca)
+            return ConsumerAccess(uri: settings.advertise ?? uri.description, ca: ca)
         }
     }
 

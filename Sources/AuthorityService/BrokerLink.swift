@@ -44,7 +44,8 @@ actor BrokerLink {
                 pauses = BackOff()
                 await serve(client, onUp, onMessage)
             } catch {
-                logger.warning("the broker: \(error)")
+                // An embedded broker starts beside us; its first moments are no news.
+                logger.log(level: pauses.isFirst ? .debug : .warning, "the broker: \(error)")
             }
             drop()
             try? await Task.sleep(for: pauses.next())
@@ -179,6 +180,8 @@ actor BrokerLink {
 /// Growing pauses between attempts: 0.1 s at first, 5 s at most.
 struct BackOff {
     private var pause = Duration.milliseconds(100)
+
+    var isFirst: Bool { pause == .milliseconds(100) }
 
     mutating func next() -> Duration {
         defer { pause = min(pause * 2, .seconds(5)) }

@@ -8,7 +8,7 @@ import Sessions
 /// number: a packet id says only which of those in flight is meant.
 struct Forwarder: ~Copyable {
     /// More in flight brings no more speed, and libmosquitto's search for the next is linear.
-    private static let windowLimit = 512
+    private static let windowLimit = Connection.inFlightWindow
 
     /// Whose writes may leave; nil: none.
     private var user: ObjectID?

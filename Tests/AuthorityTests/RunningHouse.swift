@@ -1,0 +1,159 @@
+import AuthorityCore
+import BrokerClient
+import Foundation
+import Logging
+import Mosquitto
+import Sessions
+import Settings
+import Synchronization
+import Wire
+
+@testable import AuthorityService
+
+/// A whole authority in this process: real store, real mosquitto with its access plugin.
+final class RunningHouse: Sendable {
+    let folder: TemporaryFolder
+    let server: AuthorityServer
+    let port: UInt16
+    let password = SecretBytes("correct horse battery")
+    private let task: Task<Void, any Error>
+
+    init(folder: TemporaryFolder? = nil) async throws {
+        let isNew = folder == nil
+        self.folder = try folder ?? TemporaryFolder()
+        port = try freePort()
+        let settings = try ServiceSettings(AuthoritySettings.parse(
+            """
+            name = "Home"
+            state_dir = "\(self.folder.path)/state"
+            [http]
+            listen = "127.0.0.1:0"
+            public_url = "https://authority.example"
+            [broker]
+            listen = "127.0.0.1:\(port)"
+            """, file: "authority.toml", environment: { _ in nil }))
+        if isNew {
+            try await StateFolder(path: settings.stateDirectory).found(
+                administrator: "ada", password: password, rules: settings.rules)
+        }
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let server = try await AuthorityServer(settings: settings, logger: logger)
+        self.server = server
+        let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
+        task = Task { try await server.run { _ in isReady.finish() } }
+        for await _ in ready {}
+    }
+
+    /// Ends it and waits until it has ended, its broker too.
+    func stop() async {
+        task.cancel()
+        _ = try? await task.value
+    }
+
+    var authority: Authority { server.authority }
+
+    func login() async throws -> Caller {
+        let opened = try await authority.login(
+            LoginAttempt(username: "ada", password: password, origin: "test"))
+        return try await authority.caller(opened.token)
+    }
+
+    func connect(
+        _ username: String, _ password: SecretBytes, clientID: String
+    ) async throws(MQTTError) -> Listener {
+        let client = try await BrokerClient.connect(
+            ConnectOptions(
+                uri: try uri, clientID: clientID, username: username, password: password),
+            timeout: .seconds(5))
+        return Listener(client)
+    }
+
+    private var uri: BrokerURI {
+        get throws(MQTTError) {
+            do throws(BrokerURI.ParseError) {
+                return try BrokerURI("mqtt://127.0.0.1:\(port)")
+            } catch {
+                throw .invalid("\(error)")
+            }
+        }
+    }
+
+    /// Connects a board under the password it derives, or another.
+    func connect(
+        _ board: BoardDouble, _ password: SecretBytes? = nil
+    ) async throws -> Listener {
+        try await connect(
+            board.installation.description, try password ?? board.brokerPassword,
+            clientID: "postern-\(board.installation)")
+    }
+}
+
+/// A client that keeps what it hears.
+final class Listener: Sendable {
+    let client: BrokerClient
+    private let heard = Mutex<[IncomingMessage]>([])
+    private let ended = Mutex(false)
+
+    init(_ client: BrokerClient) {
+        self.client = client
+        Task { [weak self] in
+            for await event in client.events {
+                switch event {
+                case .message(let message): self?.heard.withLock { $0.append(message) }
+                case .disconnected: self?.ended.withLock { $0 = true }
+                }
+            }
+        }
+    }
+
+    var hasEnded: Bool { ended.withLock { $0 } }
+
+    func messages(on topic: String) -> [IncomingMessage] {
+        heard.withLock { $0.filter { $0.topic == topic } }
+    }
+
+    /// The first message on `topic` that `read` makes something of.
+    func wait<T>(
+        for topic: String, _ read: (IncomingMessage) -> T?
+    ) async throws -> T {
+        try await until { self.messages(on: topic).lazy.compactMap(read).first }
+    }
+
+    func publish(_ topic: String, _ payload: [UInt8]) async throws -> UInt8 {
+        try await client.publish(OutgoingMessage(topic: topic, payload: payload))
+    }
+}
+
+struct TimedOut: Error {}
+
+/// What `condition` returns once it returns something; throws after ten seconds.
+func until<T>(_ condition: () async throws -> T?) async throws -> T {
+    let limit = ContinuousClock.now + .seconds(10)
+    while ContinuousClock.now < limit {
+        if let result = try await condition() { return result }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+    throw TimedOut()
+}
+
+func untilTrue(_ condition: () async throws -> Bool) async throws {
+    try await until { try await condition() ? () : nil }
+}
+
+/// A port that nobody listens on now.
+func freePort() throws -> UInt16 {
+    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let bound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+            unsafe bind(socket, raw, length) == 0 && getsockname(socket, raw, &length) == 0
+        }
+    }
+    guard bound else { throw TimedOut() }
+    return UInt16(bigEndian: address.sin_port)
+}
