@@ -43,7 +43,7 @@ struct PolicyFileTests {
               "create",
               '''delete''',
             ]
-            fields = { "x]" = "string", y = "number" }
+            fields = { "x" = "enum(]|[[rule]])", y = "number" }
             [["rule"]]
             class = '''
             A'''
