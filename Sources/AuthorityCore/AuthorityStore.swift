@@ -59,7 +59,7 @@ package protocol SessionTable {
 
 package protocol BoardTable {
     func board(_ id: InstallationID) throws(AuthorityError) -> BoardRecord?
-    func boards(of owner: ObjectID?) throws(AuthorityError) -> [BoardRecord]
+    func boards(of owner: UserID?) throws(AuthorityError) -> [BoardRecord]
     func save(_ board: BoardRecord) throws(AuthorityError)
     /// The last status that the broker had of a board, known or about to be.
     func status(of board: InstallationID) throws(AuthorityError) -> BoardStatus?
