@@ -38,10 +38,9 @@ package protocol SessionTable {
     func activeSession(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
     /// The newest session of a board that is over and not yet taken leave of.
     func departing(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
-    /// Pending and active ones, and those that ended after `since`; the newest first.
-    func sessions(
-        of user: UserID?, endedSince since: Timestamp
-    ) throws(AuthorityError) -> [SessionRecord]
+    /// Pending and active ones, and those that ended and have not been taken leave of; the
+    /// newest first.
+    func sessions(of user: UserID?) throws(AuthorityError) -> [SessionRecord]
     /// Pending and active sessions of which a limit has passed; at most `limit`.
     func expiredSessions(
         at now: Timestamp, idleSince: Timestamp?, limit: Int

@@ -54,7 +54,7 @@ extension Authority {
             }
             try transaction.setPasswordHash(hash, of: user.objectID)
             try audit("user.password", actor, nil, nil, user.username, transaction, at: now)
-            let own = try transaction.sessions(of: user.objectID, endedSince: now)
+            let own = try transaction.sessions(of: user.objectID)
             for record in own where record.state == .active && !record.session.restricted {
                 try end(
                     record, reason: "password changed", actor: actor, farewell: nil,

@@ -147,14 +147,15 @@ extension AuthorityServer {
             return BrokerLink.BrokerLogins(
                 uri: try BrokerURI(address(host, port)), clientID: EmbeddedBroker.username,
                 username: EmbeddedBroker.username,
-                password: try KeyRing.newest(.brokerPassword, records).privateKey, caFile: nil)
+                password: try KeyRing.newest(.brokerPassword, records).privateKey, caFile: nil,
+                isAlone: true)
         case .external(let uri, let username, let passwordFile, let caFile):
             let password = try passwordFile.map { file in
                 SecretBytes(Self.firstLine(try PrivateFile.read(file, limit: 4096)))
             }
             return BrokerLink.BrokerLogins(
                 uri: uri, clientID: EmbeddedBroker.username, username: username,
-                password: password, caFile: caFile)
+                password: password, caFile: caFile, isAlone: false)
         }
     }
 

@@ -24,6 +24,9 @@ actor BrokerLink {
         let username: String?
         let password: SecretBytes?
         let caFile: String?
+        /// Whether the broker keeps for us what boards send while we are away. Only for one
+        /// alone: of several authorities another takes it.
+        let isAlone: Bool
     }
 
     init(login: BrokerLogins, logger: Logger) {
@@ -58,7 +61,8 @@ actor BrokerLink {
         _ subscriptions: [Subscription]
     ) async throws(MQTTError) -> BrokerClient {
         let options = ConnectOptions(
-            uri: login.uri, clientID: login.clientID, keepAlive: 30, receiveMaximum: 1024,
+            uri: login.uri, clientID: login.clientID, cleanStart: !login.isAlone,
+            sessionExpiry: login.isAlone ? 3600 : 0, keepAlive: 30, receiveMaximum: 1024,
             maximumPacketSize: 64 << 20, username: login.username, password: login.password,
             tls: TLSOptions(caFile: login.caFile))
         let client = try await BrokerClient.connect(options, timeout: .seconds(5))

@@ -30,20 +30,17 @@ extension SQLiteTransaction {
         ).map(readSession)
     }
 
-    func sessions(
-        of user: UserID?, endedSince since: Timestamp
-    ) throws(AuthorityError) -> [SessionRecord] {
-        let recent = "(state <> 'ended' OR ended_at > ?) ORDER BY created_at DESC, id LIMIT 10000"
-        if let user {
-            return try map(
-                try rows(
-                    "SELECT * FROM sessions WHERE user_id = ? AND \(recent)",
-                    [user.description, since.milliseconds]),
-                readSession)
+    func sessions(of user: UserID?) throws(AuthorityError) -> [SessionRecord] {
+        let order = "ORDER BY created_at DESC, id LIMIT 10000"
+        let current = "(state <> 'ended' OR farewell_until IS NOT NULL)"
+        let found = if let user {
+            try rows(
+                "SELECT * FROM sessions WHERE user_id = ? AND \(current) \(order)",
+                [user.description])
+        } else {
+            try rows("SELECT * FROM sessions WHERE \(current) \(order)")
         }
-        return try map(
-            try rows("SELECT * FROM sessions WHERE \(recent)", [since.milliseconds]),
-            readSession)
+        return try map(found, readSession)
     }
 
     func expiredSessions(
