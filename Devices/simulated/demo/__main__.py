@@ -22,7 +22,7 @@ from steps import Demo
 
 def main() -> int:
     order = _arguments()
-    for name in (signal.SIGTERM, signal.SIGHUP):
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, _interrupt)
     programs.adopt_orphans()
     begun = time.monotonic()
