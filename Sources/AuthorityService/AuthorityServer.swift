@@ -59,6 +59,8 @@ struct AuthorityServer: Sendable {
             group.addTask { await courier.run() }
             group.addTask { await housekeep() }
             group.addTask {
+                // Who finds HTTP open may count on the broker, unless that stays away.
+                await gate.waitForBroker(atMost: .seconds(5))
                 try await ConsoleServer(
                     frontend: authority,
                     listen: (settings.listen.host, Int(settings.listen.port)), logger: logger,
@@ -205,6 +207,13 @@ private actor ReadyGate {
     func brokerIsUp() async {
         broker = true
         await say()
+    }
+
+    func waitForBroker(atMost limit: Duration) async {
+        let end = ContinuousClock.now + limit
+        while !broker, ContinuousClock.now < end, !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
     }
 
     func httpIsUp(port: Int) async {

@@ -27,7 +27,7 @@ final class RunningHouse: Sendable {
             name = "Home"
             state_dir = "\(self.folder.path)/state"
             [http]
-            listen = "127.0.0.1:0"
+            listen = "127.0.0.1:\(try freePort())"
             public_url = "https://authority.example"
             [broker]
             listen = "127.0.0.1:\(port)"
