@@ -102,7 +102,7 @@ struct AuthorityServer: Sendable {
             } catch {
                 logger.error("the sweep: \(error.words)")
             }
-            try? await Task.sleep(for: .seconds(10))
+            await pause(.seconds(10))
         }
     }
 
@@ -212,7 +212,7 @@ private actor ReadyGate {
     func waitForBroker(atMost limit: Duration) async {
         let end = ContinuousClock.now + limit
         while !broker, ContinuousClock.now < end, !Task.isCancelled {
-            try? await Task.sleep(for: .milliseconds(10))
+            await pause(.milliseconds(10))
         }
     }
 

@@ -51,6 +51,7 @@ final class BrokerCourier: Courier {
     }
 
     private func attempt(_ line: String) async {
+        guard await link.isUp else { return }
         do throws(AuthorityError) {
             try await settle(line)
         } catch {

@@ -50,7 +50,7 @@ actor BrokerLink {
                 logger.log(level: pauses.isYoung ? .debug : .warning, "the broker: \(error)")
             }
             drop()
-            try? await Task.sleep(for: pauses.next())
+            await pause(pauses.next())
         }
         await client?.close()
         drop()
@@ -158,7 +158,7 @@ actor BrokerLink {
     /// Waits until the answers are there, the connection ends or the time is up.
     private func arrival(of correlation: String) async {
         let limit = Task {
-            try? await Task.sleep(for: Self.answerLimit)
+            await pause(Self.answerLimit)
             wake(correlation)
         }
         await withCheckedContinuation { waiting[correlation] = $0 }
@@ -192,4 +192,9 @@ struct BackOff {
         defer { pause = min(pause * 2, .seconds(5)) }
         return pause
     }
+}
+
+/// Waits, or returns at once when the task is cancelled, which its caller sees by itself.
+func pause(_ span: Duration) async {
+    do { try await Task.sleep(for: span) } catch {}
 }
