@@ -97,6 +97,13 @@ extension Authority {
         return id
     }
 
+    func newUserID() throws(AuthorityError) -> UserID {
+        guard let id = UserID(random: try cryptography.random(64)) else {
+            throw .failed(layer: "crypto", text: "the random bytes are not random")
+        }
+        return id
+    }
+
     func newMessageID() throws(AuthorityError) -> MessageID {
         MessageID(random: try cryptography.random(16))
     }

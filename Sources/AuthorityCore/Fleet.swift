@@ -119,7 +119,7 @@ extension Authority {
     /// The owner to ask for; nil is everyone's.
     private func scope(
         of caller: Caller, everyone: Bool
-    ) throws(AuthorityError) -> ObjectID? {
+    ) throws(AuthorityError) -> UserID? {
         try requireUnrestricted(caller)
         guard everyone else { return caller.user.objectID }
         try requireAdministrator(caller)

@@ -26,7 +26,7 @@ extension Authority {
         }
         try Self.requireUsable(user.password)
         let record = UserRecord(
-            objectID: try newObjectID(), username: name.description,
+            objectID: try newUserID(), username: name.description,
             passwordHash: try await cryptography.hashPassword(user.password),
             isAdministrator: user.isAdministrator,
             mayClaim: user.mayClaim || user.isAdministrator, createdAt: clock())

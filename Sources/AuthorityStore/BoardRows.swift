@@ -9,7 +9,7 @@ extension SQLiteTransaction {
         try row("SELECT * FROM boards WHERE id = ?", [id.description]).map(readBoard)
     }
 
-    func boards(of owner: ObjectID?) throws(AuthorityError) -> [BoardRecord] {
+    func boards(of owner: UserID?) throws(AuthorityError) -> [BoardRecord] {
         let found = if let owner {
             try rows(
                 "SELECT * FROM boards WHERE owner = ? ORDER BY name, id", [owner.description])
@@ -107,7 +107,7 @@ extension SQLiteTransaction {
         BoardRecord(
             installation: try row.parsed("id", InstallationID.init),
             name: try row.value("name"), deviceKey: try row.bytes("device_key"),
-            owner: try row.parsed("owner", ObjectID.init), released: try row.value("released"),
+            owner: try row.parsed("owner", UserID.init), released: try row.value("released"),
             lastSeen: try row.optionalTime("last_seen"))
     }
 }

@@ -30,7 +30,7 @@ extension SQLiteTransaction {
         ).map(readSession)
     }
 
-    func sessions(of user: ObjectID?) throws(AuthorityError) -> [SessionRecord] {
+    func sessions(of user: UserID?) throws(AuthorityError) -> [SessionRecord] {
         let order = "ORDER BY created_at DESC, id LIMIT 10000"
         let current = "(state <> 'ended' OR farewell_until IS NOT NULL)"
         let found = if let user {
@@ -101,7 +101,7 @@ extension SQLiteTransaction {
     private func readSession(_ row: Row) throws(AuthorityError) -> SessionRecord {
         let session = Session(
             objectID: try row.parsed("id", ObjectID.init),
-            user: try row.parsed("user_id", ObjectID.init),
+            user: try row.parsed("user_id", UserID.init),
             restricted: try row.value("restricted"),
             createdWith: CreatedWith(
                 action: try row.value("action"), authProvider: try row.value("provider")),
