@@ -79,7 +79,9 @@ struct BusLink: ~Copyable {
     /// Queues a publication; without a connection it is left, as retained ones are said anew
     /// at the next connect and an answer's asker will ask again.
     mutating func publish(_ publication: BusPublication) {
-        guard isSubscribed, let count = speaker?.unacknowledged, count < 10_000 else { return }
+        // The reader is there only once the speaker has its CONNACK. A resumed session brings
+        // requests before the SUBACK: their answers must not wait for it.
+        guard reader != nil, let count = speaker?.unacknowledged, count < 10_000 else { return }
         let message = OutgoingMessage(
             topic: publication.topic, payload: publication.payload, qos: .atLeastOnce,
             retain: publication.retain,

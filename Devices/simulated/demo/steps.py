@@ -1,7 +1,7 @@
 """The demo's steps, in order. Each either holds or says in one sentence what did not."""
 
 import json
-import secrets
+import textwrap
 import time
 from urllib.parse import unquote
 
@@ -30,6 +30,11 @@ class Demo:
     @property
     def ledger(self) -> Ledger:
         return self.board.ledger
+
+    @property
+    def missing(self) -> set[int]:
+        """What was promised and has not come to the consumer."""
+        return self.ledger.accepted.keys() - set(self.authority.consumer.sequences)
 
     def know(self, name: str, value: bytes | str, is_broker_password: bool = False) -> None:
         secret = Secret.of(name, value, is_broker_password)
@@ -106,11 +111,13 @@ class Demo:
             watch.wait(lambda: "watching" in watch.said, "it watches")
             self.board.run_vitals("run", "--count", _READINGS, "--every", _PACE)
             self._wait_forwarded()
-            line = authority.consumer.lines[-1]
-            if line["sid"] != self.session or line["app"] != "vitals":
+            lines = authority.consumer.lines
+            if any(x["sid"] != self.session or x["app"] != "vitals" for x in lines):
                 raise StepFailed("a reading came without its session or app", watch.log)
-            notes += [f"sid={line['sid']} seq={line['seq']} app={line['app']} "
-                      f"{line['class']}/{line['op']}", *_wrapped(line["payload"])]
+            last = lines[-1]
+            notes += [f"{len(lines)} arrived at `postern watch`, each with sid={last['sid']}, "
+                      f"seq {lines[0]['seq']} to {last['seq']}; the last one:",
+                      *textwrap.wrap(last["payload"].replace(",", ", "), 80)]
 
     def try_the_forbidden(self) -> None:
         names = ", ".join(REFUSED_CLASSES[:3])
@@ -126,8 +133,9 @@ class Demo:
                 if not all(said.get(key) for key in ("code", "rule", "error")):
                     raise StepFailed(f"{writes[number]['class']} was not refused with code, "
                                      f"rule and reason: {said}", self.board.agent.log)
-                notes.append(f"{said['class']:<9} {said['code']}  {said['rule']:<25} "
-                             f"{said['error']}")
+                notes += textwrap.wrap(
+                    f"{said['class']:<9} {said['code']}  {said['rule']}: {said['error']}", 80,
+                    subsequent_indent=" " * 15)
             # A reading behind them: once it is upstream, whatever came before it would be.
             self.board.run_vitals("run", "--count", 1)
             self._wait_forwarded()
@@ -223,15 +231,12 @@ class Demo:
               self.board.agent.log)
 
     def _wait_forwarded(self, seconds: float = 30) -> None:
-        def missing() -> set[int]:
-            return self.ledger.accepted.keys() - set(self.authority.consumer.sequences)
-
         try:
-            until(lambda: not missing(), "", seconds)
+            until(lambda: not self.missing, "", seconds)
         except StepFailed:
             raise StepFailed(
-                f"{len(missing())} accepted readings did not come upstream, seq "
-                f"{min(missing())} first", self.board.agent.log,
+                f"{len(self.missing)} accepted readings did not come upstream, seq "
+                f"{min(self.missing)} first", self.board.agent.log,
                 self.authority.watch.log) from None
 
     def _last_available(self) -> int:
@@ -241,21 +246,10 @@ class Demo:
 
     def _count_held(self) -> None:
         """What was accepted in the last instant stays on the board, for this user's next
-        session there."""
+        session there. One whose PUBACK crossed the revocation may be held and forwarded."""
         def is_accounted() -> bool:
-            missing = self.ledger.accepted.keys() - set(self.authority.consumer.sequences)
             self.held = self.board.status()["queue"]["messages"]
-            return self.held == len(missing)
+            return len(self.missing) <= self.held
 
-        until(is_accounted, "accepted = forwarded + held", 15, self.board.agent.log)
-
-
-def _wrapped(payload: str) -> list[str]:
-    """A reading in lines of a terminal's width."""
-    lines = [""]
-    for part in payload.split(","):
-        if len(lines[-1]) + len(part) > 80:
-            lines.append("")
-        lines[-1] += part + ","
-    lines[-1] = lines[-1][:-1]
-    return lines
+        until(is_accounted, "every accepted reading to be forwarded or held", 15,
+              self.board.agent.log)
