@@ -87,7 +87,7 @@ package struct Agent: Sendable {
         case .started: start(at: instant)
         case .deadline: break
         case .busConnected(let resumed): busConnected(resumed: resumed, at: instant)
-        case .busLost: bus.isConnected = false
+        case .busLost: bus.lost()
         case .bus(let messages): judge(messages, at: instant)
         case .uplink(let event): handle(event, at: instant)
         case .inbox(let payload): receive(payload, at: instant)
