@@ -9,15 +9,21 @@ struct Bus: Sendable {
     var healthIsStale = true
     /// When the health topic was last written.
     var healthAt: Duration?
-    /// Accepted packets that the broker may deliver again.
-    private(set) var window: [UInt16: DeliveredPacket]
+    private(set) var window: RedeliveryWindow
 
-    init(window: [DeliveredPacket]) {
-        self.window = Dictionary(window.map { ($0.packetID, $0) }) { $1 }
+    init(window: [DeliveredPacket]) { self.window = RedeliveryWindow(window) }
+
+    mutating func lost() {
+        isConnected = false
+        window.restart()
     }
 
-    mutating func remember(_ packet: DeliveredPacket) { window[packet.packetID] = packet }
-    mutating func forgetWindow() { window.removeAll() }
+    mutating func isRedelivery(_ packetID: UInt16, _ digest: UInt128) -> DeliveredPacket? {
+        window.take(packetID, digest)
+    }
+
+    mutating func remember(_ packet: DeliveredPacket) { window.remember(packet) }
+    mutating func forgetWindow() { window = RedeliveryWindow([]) }
 }
 
 /// What one batch of the bus comes to.
@@ -60,12 +66,7 @@ extension Agent {
     ) {
         switch BusRequest(message.topic) {
         case .write(let app, let path):
-            let rejection = rejection(of: message, app, path, state, at: instant)
-            if let rejection {
-                reject(message, app, rejection, path, into: &batch)
-            } else {
-                accept(message, app, path, into: &batch, at: instant)
-            }
+            judge(message, app, path, state, into: &batch, at: instant)
         case .read(let app, let query):
             answer(query, to: message, from: app, state, into: &batch)
         case .malformed(let app, let refusal):
@@ -73,11 +74,45 @@ extension Agent {
             bus.healthIsStale = true
             guard let app else { return }
             let notice = RejectionNotice(
-                code: refusal.code, error: refusal.text, rule: RuleID.builtin(.topic).description, className: "",
-                operation: "", topic: message.topic)
+                code: refusal.code, error: refusal.text,
+                rule: RuleID.builtin(.topic).description, className: "", operation: "",
+                topic: message.topic)
             answer(message, app, refusing: notice, into: &batch)
         case nil:
-            break
+            judgeRouted(message, state, into: &batch, at: instant)
+        }
+    }
+
+    /// Another program's topic: a write of the class that the first matching route names.
+    /// Only its refusal is said, to the app that the route stands for.
+    private mutating func judgeRouted(
+        _ message: BusMessage, _ state: SessionState, into batch: inout Batch,
+        at instant: Instant
+    ) {
+        guard let route = settings.routes.first(where: { $0.from.matches(message.topic) }),
+            let path = RecordPath(
+                className: route.className, operation: route.operation, record: nil)
+        else { return }
+        let unasked = BusMessage(
+            topic: message.topic, payload: message.payload, isRetained: false,
+            packetID: message.packetID, responseTopic: nil, correlation: nil)
+        judge(unasked, route.app, path, state, into: &batch, at: instant)
+    }
+
+    private mutating func judge(
+        _ message: BusMessage, _ app: AppName, _ path: RecordPath, _ state: SessionState,
+        into batch: inout Batch, at instant: Instant
+    ) {
+        let digest = deliveryDigest(of: message)
+        if let digest, let packetID = message.packetID,
+            let known = bus.isRedelivery(packetID, digest)
+        {
+            // It was accepted and is durable, whatever the rules say by now.
+            answer(message, app, AcceptedNotice.payload(sequence: known.sequence), into: &batch)
+        } else if let rejection = rejection(of: message, app, path, state, at: instant) {
+            reject(message, app, rejection, path, into: &batch)
+        } else {
+            accept(message, app, path, digest, into: &batch, at: instant)
         }
     }
 
@@ -85,7 +120,8 @@ extension Agent {
         of message: BusMessage, _ app: AppName, _ path: RecordPath, _ state: SessionState,
         at instant: Instant
     ) -> Rejection? {
-        if case .unavailable(let reason) = state {
+        // Past the offline grace the bus is not read: what was on its way is kept, not lost.
+        if case .unavailable(let reason) = state, reason != .offline {
             let text = reason == .unclaimed
                 ? "this board is not provisioned" : "this board's session is over"
             return Rejection(code: reason.code, rule: .builtin(.session), reason: text)
@@ -100,17 +136,10 @@ extension Agent {
     }
 
     private mutating func accept(
-        _ message: BusMessage, _ app: AppName, _ path: RecordPath, into batch: inout Batch,
-        at instant: Instant
+        _ message: BusMessage, _ app: AppName, _ path: RecordPath, _ digest: UInt128?,
+        into batch: inout Batch, at instant: Instant
     ) {
         guard let held = records.session else { return }
-        let digest = deliveryDigest(of: message)
-        if let packetID = message.packetID, let digest, let known = bus.window[packetID],
-            known.digest == digest
-        {
-            answer(message, app, AcceptedNotice.payload(sequence: known.sequence), into: &batch)
-            return
-        }
         records.lastSequence += 1
         let sequence = records.lastSequence
         let board = records.identity.installation

@@ -50,8 +50,8 @@ extension Agent {
     /// fresh one is wanted. A board with a session gives one only if it is asked for afresh.
     package mutating func pair(fresh: Bool, at instant: Instant) -> JSONValue {
         if records.session != nil, !fresh, records.claim == nil {
-            return Refusal(.forbidden, "this board is claimed; `pair --new` lets it be claimed again")
-                .json
+            return Refusal(
+                .forbidden, "this board is claimed; `pair --new` lets it be claimed again").json
         }
         let now = clock.now(at: instant)
         if fresh || records.claim == nil

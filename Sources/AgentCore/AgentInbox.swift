@@ -102,12 +102,12 @@ extension Agent {
         by message: AuthorityMessage, at instant: Instant
     ) throws(InboxFault) {
         if records.session?.session.objectID == session {
-            try takeSequence(sequence, told: message.issuedAt)
+            let taken = try takeSequence(sequence, told: message.issuedAt)
             let known = UnavailableReason(rawValue: reason)
-            endSession([.reuse, .signedOut, .expired].contains(known) ? known ?? .revoked : .revoked,
-                       at: instant)
+            let isTold = [.reuse, .signedOut, .expired].contains(known)
+            endSession(isTold ? known ?? .revoked : .revoked, with: taken, at: instant)
         } else if let trust = records.trust, sequence > trust.highestSequence {
-            try takeSequence(sequence, told: message.issuedAt)
+            emit(.commit(try takeSequence(sequence, told: message.issuedAt)))
         }
         send(.sessionEnded(re: message.id, session: session), at: instant)
     }
@@ -119,16 +119,18 @@ extension Agent {
         guard var held = records.session, held.mayBecome(session) else {
             throw InboxFault("an update of a session that this board does not hold")
         }
-        try takeSequence(sequence, told: message.issuedAt)
-        held.session = session
+        let taken = try takeSequence(sequence, told: message.issuedAt)
         if let scope { try adopt(scope, into: &held) }
+        held.session = session
         records.session = held
-        emit(.commit([.session(held)]))
+        emit(.commit(taken + [.session(held)]))
         publishSessionIfChanged(at: instant)
     }
 
     /// Puts a new scope in force; one that cannot be read changes nothing.
-    mutating func adopt(_ document: ScopeDocument, into held: inout HeldSession) throws(InboxFault) {
+    mutating func adopt(
+        _ document: ScopeDocument, into held: inout HeldSession
+    ) throws(InboxFault) {
         guard document != held.scope else { return }
         guard let scope = try? Scope(document) else {
             throw InboxFault("a scope that cannot be read")
@@ -137,10 +139,11 @@ extension Agent {
         gate = Gate(policy: policy, scope: scope)
     }
 
-    /// Keeps the highest number taken, before what it stands on is acted upon.
+    /// Keeps the highest number taken. The changes belong in the commit of what it stands on:
+    /// durable alone, they would make its redelivery look old.
     private mutating func takeSequence(
         _ sequence: Int64, told time: Timestamp
-    ) throws(InboxFault) {
+    ) throws(InboxFault) -> [RecordChange] {
         guard var trust = records.trust, sequence > trust.highestSequence else {
             throw InboxFault("a message that is not newer than the last one taken")
         }
@@ -148,7 +151,7 @@ extension Agent {
         records.trust = trust
         clock.raiseFloor(to: time)
         records.memory.floor = clock.floor
-        emit(.commit([.trust(trust), .memory(records.memory)]))
+        return [.trust(trust), .memory(records.memory)]
     }
 
     func readable<T>(_ body: () throws(WireError) -> T) throws(InboxFault) -> T {

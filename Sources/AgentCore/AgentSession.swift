@@ -48,13 +48,16 @@ extension Agent {
     }
 
     /// The one handler of a session that is over: tokens destroyed, queue kept and held.
-    mutating func endSession(_ reason: UnavailableReason, at instant: Instant) {
+    /// `changes` become durable with it.
+    mutating func endSession(
+        _ reason: UnavailableReason, with changes: [RecordChange] = [], at instant: Instant
+    ) {
         guard records.session != nil else { return }
         records.session = nil
         records.memory.ended = reason
         requests.forgetAll()
         gate = Gate(policy: policy, scope: nil)
-        emit(.commit([.session(nil), .memory(records.memory)]))
+        emit(.commit(changes + [.session(nil), .memory(records.memory)]))
         emit(.log(.warning, "the session is over (\(reason.rawValue)): "
             + "run `postern-agent pair` and claim this board again"))
         publishSessionIfChanged(at: instant)

@@ -11,9 +11,12 @@ struct Uplink: Sendable {
     var retryAt: Duration?
     /// Which of the logins the next try uses.
     var login = 0
+    /// Tries since the last that succeeded: every other one goes to the broker of `agent.toml`
+    /// should the one that the provisioning names not answer.
+    var tries = 0
     /// The password of the try that is under way or succeeded.
     var password: SecretBytes?
-    var backoff = Backoff(first: .seconds(1), limit: .seconds(15))
+    var backoff = Backoff(first: .seconds(1), limit: .seconds(60))
     /// For people: `connected`, or the layer that failed and how.
     var text = "not connected yet"
 
@@ -42,6 +45,7 @@ extension Agent {
         uplink.phase = .ready
         uplink.text = "connected"
         uplink.backoff.reset()
+        uplink.tries = 0
         emit(.log(.info, "connected to the upstream broker"))
         rememberLoginWorked()
         publishStatus(up: true, at: instant)
@@ -51,7 +55,9 @@ extension Agent {
     }
 
     private mutating func uplinkLost(_ text: String, at instant: Instant) {
-        let wait = uplink.backoff.next(random: randomByte())
+        var wait = uplink.backoff.next(random: randomByte())
+        // While somebody may be claiming the board, a minute is long to wait at its side.
+        if records.session == nil, records.claim != nil { wait = min(wait, .seconds(10)) }
         if uplink.text != text { emit(.log(.warning, "upstream: \(text)")) }
         uplink.phase = .idle
         uplink.text = text
@@ -72,6 +78,7 @@ extension Agent {
             return
         }
         uplink.retryAt = nil
+        uplink.tries += 1
         uplink.password = login.password
         uplink.phase = .connecting
         emit(.connectUplink(login))
@@ -93,8 +100,9 @@ extension Agent {
         let status = BoardStatus(
             up: false, available: isAvailable, version: settings.version,
             since: clock.now(at: instant), gaps: records.memory.gaps)
+        let learned = uplink.tries % 2 == 0 ? records.trust?.broker : nil
         return UplinkLogin(
-            uri: records.trust?.broker?.uri, ca: records.trust?.broker?.ca,
+            uri: learned?.uri, ca: learned?.ca,
             clientID: "postern-\(board)",
             username: records.trust?.broker?.username ?? board.description,
             password: passwords[uplink.login % passwords.count],

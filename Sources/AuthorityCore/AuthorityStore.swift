@@ -41,7 +41,7 @@ package protocol SessionTable {
     /// Pending and active ones, and those that ended and have not been taken leave of; the
     /// newest first.
     func sessions(of user: UserID?) throws(AuthorityError) -> [SessionRecord]
-    /// Pending and active sessions of which a limit has passed; at most `limit`.
+    /// Active sessions of which a limit has passed; at most `limit`.
     func expiredSessions(
         at now: Timestamp, idleSince: Timestamp?, limit: Int
     ) throws(AuthorityError) -> [SessionRecord]

@@ -32,9 +32,15 @@ extension Authority {
     package func handle(
         _ payload: [UInt8], from board: InstallationID
     ) async throws(AuthorityError) -> BoardAnswer {
-        guard let envelope = try? SealedEnvelope(parsing: payload), envelope.mode == .auth,
-            envelope.to == keys.seal.id
-        else { return .dropped(.notSealed) }
+        let envelope: SealedEnvelope
+        do throws(WireError) {
+            envelope = try SealedEnvelope(parsing: payload)
+        } catch {
+            return .dropped(.notSealed)
+        }
+        guard envelope.mode == .auth, envelope.to == keys.seal.id else {
+            return .dropped(.notSealed)
+        }
         let candidates = try await store.read { transaction throws(AuthorityError) in
             [try transaction.board(board)?.deviceKey,
              try transaction.openClaim(on: board)?.deviceKey].compactMap { $0 }
@@ -121,7 +127,11 @@ struct UnreadableRequest {
     private let reason: WireError
 
     init(_ plaintext: [UInt8], _ reason: WireError) {
-        members = (try? JSONObject(parsing: plaintext)) ?? JSONObject([:])
+        do throws(WireError) {
+            members = try JSONObject(parsing: plaintext)
+        } catch {
+            members = JSONObject([:])
+        }
         self.reason = reason
     }
 

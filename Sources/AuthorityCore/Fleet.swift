@@ -109,7 +109,11 @@ extension Authority {
     /// Tells the broker at once if it can be told. What was decided stands either way: the
     /// chores are in the store.
     private func settleAll(of board: InstallationID) async {
-        try? await courier.settle(board.description)
+        do throws(AuthorityError) {
+            try await courier.settle(board.description)
+        } catch {
+            courier.nudge(board.description)
+        }
     }
 
     /// The owner to ask for; nil is everyone's.

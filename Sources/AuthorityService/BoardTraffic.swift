@@ -110,7 +110,12 @@ final class BoardTraffic: Sendable {
     private func note(
         _ payload: [UInt8], of board: InstallationID
     ) async throws(AuthorityError) {
-        guard let status = try? BoardStatus(parsing: payload) else { return }
+        let status: BoardStatus
+        do throws(WireError) {
+            status = try BoardStatus(parsing: payload)
+        } catch {
+            return
+        }
         try await authority.note(status, of: board)
     }
 }

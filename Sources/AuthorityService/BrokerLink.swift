@@ -47,11 +47,10 @@ actor BrokerLink {
                 pauses = BackOff()
                 await serve(client, onUp, onMessage)
             } catch {
-                // An embedded broker starts beside us; its first moments are no news.
-                logger.log(level: pauses.isFirst ? .debug : .warning, "the broker: \(error)")
+                logger.log(level: pauses.isYoung ? .debug : .warning, "the broker: \(error)")
             }
             drop()
-            try? await Task.sleep(for: pauses.next())
+            await pause(pauses.next())
         }
         await client?.close()
         drop()
@@ -159,7 +158,7 @@ actor BrokerLink {
     /// Waits until the answers are there, the connection ends or the time is up.
     private func arrival(of correlation: String) async {
         let limit = Task {
-            try? await Task.sleep(for: Self.answerLimit)
+            await pause(Self.answerLimit)
             wake(correlation)
         }
         await withCheckedContinuation { waiting[correlation] = $0 }
@@ -181,14 +180,21 @@ actor BrokerLink {
     }
 }
 
-/// Growing pauses between attempts: 0.1 s at first, 5 s at most.
+/// Growing pauses between attempts: 20 ms at first, 5 s at most.
 struct BackOff {
-    private var pause = Duration.milliseconds(100)
+    private static let first = Duration.milliseconds(20)
+    private var pause = first
 
-    var isFirst: Bool { pause == .milliseconds(100) }
+    /// An embedded broker starts beside us; its first moments are no news.
+    var isYoung: Bool { pause < Self.first * 16 }
 
     mutating func next() -> Duration {
         defer { pause = min(pause * 2, .seconds(5)) }
         return pause
     }
+}
+
+/// Waits, or returns at once when the task is cancelled, which its caller sees by itself.
+func pause(_ span: Duration) async {
+    do { try await Task.sleep(for: span) } catch {}
 }

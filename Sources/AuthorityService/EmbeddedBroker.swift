@@ -34,7 +34,7 @@ struct EmbeddedBroker: Sendable {
             if Task.isCancelled { return }
             if ContinuousClock.now - started > .seconds(30) { pauses = BackOff() }
             logger.error("mosquitto has ended; it is started again")
-            try? await Task.sleep(for: pauses.next())
+            await pause(pauses.next())
         }
     }
 

@@ -46,7 +46,12 @@ extension SQLiteTransaction {
     func status(of board: InstallationID) throws(AuthorityError) -> BoardStatus? {
         try row("SELECT status FROM statuses WHERE installation_id = ?", [board.description])
             .map { row throws(AuthorityError) in
-                try row.parsed("status") { try? BoardStatus(parsing: Array($0.utf8)) }
+                let text: String = try row.value("status")
+                do throws(WireError) {
+                    return try BoardStatus(parsing: Array(text.utf8))
+                } catch {
+                    throw damaged("status")
+                }
             }
     }
 

@@ -51,8 +51,8 @@ extension SQLiteTransaction {
             try rows(
                 """
                 SELECT * FROM sessions WHERE id IN (
-                    SELECT id FROM sessions WHERE state <> 'ended' AND expires_at <= ?1
-                    UNION SELECT id FROM sessions WHERE state <> 'ended' AND absolute_limit <= ?1
+                    SELECT id FROM sessions WHERE state = 'active' AND expires_at <= ?1
+                    UNION SELECT id FROM sessions WHERE state = 'active' AND absolute_limit <= ?1
                     UNION SELECT id FROM sessions WHERE state = 'active' AND last_seen <= ?2
                 ) LIMIT ?3
                 """, [now.milliseconds, idle, limit]),
@@ -107,9 +107,7 @@ extension SQLiteTransaction {
                 action: try row.value("action"), authProvider: try row.value("provider")),
             installationID: try row.parsedOptional("installation_id", InstallationID.init),
             createdAt: try row.time("created_at"), expiresAt: try row.optionalTime("expires_at"),
-            custom: try row.parsedOptional("custom") { text in
-                try? JSONObject(parsing: Array(text.utf8)).members
-            } ?? [:])
+            custom: try custom(row))
         var record = SessionRecord(
             session: session,
             state: try row.parsed("state", SessionRecord.State.init(rawValue:)),
@@ -124,6 +122,15 @@ extension SQLiteTransaction {
                 payload: try row.optionalBytes("farewell_payload"), until: until)
         }
         return record
+    }
+
+    private func custom(_ row: Row) throws(AuthorityError) -> [String: JSONValue] {
+        guard let text = try row.optional("custom", as: String.self) else { return [:] }
+        do throws(WireError) {
+            return try JSONObject(parsing: Array(text.utf8)).members
+        } catch {
+            throw damaged("custom")
+        }
     }
 
     func family(_ id: RefreshFamilyID) throws(AuthorityError) -> RefreshFamily? {

@@ -10,6 +10,8 @@ struct BusLogin: Sendable {
     var username: String?
     var password: SecretBytes?
     var installation: InstallationID
+    /// What is subscribed: the agent's own topics, and the routes'.
+    var filters: [String]
     /// What stands on the health topic once the agent is gone.
     var will: [UInt8]
 }
@@ -151,11 +153,11 @@ extension BusLink {
             case .connected(let ack):
                 isResumed = ack.sessionPresent
                 _ = try reader?.subscribe(
-                    BusTopic.requests.map { Subscription($0, .atLeastOnce) },
+                    login.filters.map { Subscription($0, .atLeastOnce) },
                     sendRetained: false)
             case .subscribed(_, let codes):
                 guard codes.allSatisfy({ $0 < 0x80 }) else {
-                    throw .invalid("the local broker refused the subscription to postern/app")
+                    throw .invalid("the local broker refused a subscription")
                 }
                 isSubscribed = true
                 backoff.reset()

@@ -155,6 +155,9 @@ extension BoardSettings {
     }
 
     private static func check(_ route: Route, _ section: TOMLSection) throws(SettingsError) {
+        if route.operation != .create {
+            throw section.fault("op", "a route creates: no topic says which record is meant")
+        }
         if route.className.isReserved {
             throw section.fault("class", "no route leads to \(route.className), a system class")
         }

@@ -1,0 +1,51 @@
+import Sessions
+import Wire
+
+extension Sample {
+    private static let head: [Member] = [
+        Member("id", .text, refuses: ["", "x"]), Member("iat", .time), Member("type", .text),
+    ]
+
+    private static func board(
+        _ name: String, _ json: [String: JSONValue], _ members: [Member]
+    ) -> Sample {
+        let whole = json.merging([
+            "id": .string(Example.id), "iat": Example.time, "type": .string(name),
+        ]) { $1 }
+        return Sample(description: name, json: whole, members: head + members) {
+            bytes throws(WireError) in
+            do throws(UnreadableMessage) {
+                return try BoardMessage(parsing: bytes).plaintext
+            } catch {
+                throw error.reason
+            }
+        }
+    }
+
+    private static let sessionToken = Member(
+        "sessionToken", .text, refuses: ["", "r:", "rt:abc", "r:\n"])
+
+    static let boardMessages = [
+        board("provision.accepted", ["re": .string(Example.id), "sessionId": "Session001"], [
+            Member("re", .text, refuses: ["x"]), Member("sessionId", .text, refuses: ["x"]),
+        ]),
+        board("provision.rejected", [
+            "re": .string(Example.id), "error": .object(["code": 142, "error": "expired"]),
+        ], [
+            Member("re", .text, refuses: ["x"]), Member("error", .object),
+            Member("error.code", .integer), Member("error.error", .text),
+        ]),
+        board("session.ended", ["re": .string(Example.id), "sessionId": "Session001"], [
+            Member("re", .text, refuses: ["x"]), Member("sessionId", .text, refuses: ["x"]),
+        ]),
+        board("session.authenticate", [
+            "sessionToken": "r:abc", "durationMinutes": 60, "clock": "unset",
+        ], [sessionToken, Member("durationMinutes", .integer, optional: true)]),
+        board("session.refresh", ["refreshToken": "rt:abc"], [
+            Member("refreshToken", .text, refuses: ["", "rt:", "r:abc"]),
+        ]),
+        board("session.revoke", ["sessionToken": "r:abc"], [sessionToken]),
+        board("session.list", ["sessionToken": "r:abc"], [sessionToken]),
+        board("user.get", ["sessionToken": "r:abc"], [sessionToken]),
+    ]
+}
