@@ -85,8 +85,9 @@ let package = Package(
         .swift("Console", ["AuthorityCore", "Sessions", "Gate", "Wire", hummingbird,
                             logging]),
         .swift("AuthorityService", ["AuthorityCore", "AuthorityStore", "Settings", "Console",
-                                    "Cryptography", "Gate", "LinuxIO", "Mosquitto", "BrokerClient", "Sessions", "Wire",
-                                    logging, arguments, subprocess]),
+                                    "Cryptography", "Gate", "LinuxIO", "Mosquitto",
+                                    "BrokerClient", "Sessions", "Wire", logging,
+                                    arguments, subprocess]),
         .swift("Commands", ["Settings", "Gate", "LinuxIO", "Mosquitto", "BrokerClient", "Sessions",
                             "Wire", arguments, httpClient]),
 

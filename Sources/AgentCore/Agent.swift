@@ -11,6 +11,8 @@ package struct AgentSettings: Sendable {
     package var claimLifetime: Duration
     /// The board's own grace without contact; nil: until the session expires.
     package var offline: Duration?
+    /// Other programs' topics; each creates records of one class.
+    package var routes: [Route]
     /// The most bytes the outbox may hold.
     package var queueLimit: Int64
     /// Room kept free for messages that are already on their way when reading stops.
@@ -21,7 +23,7 @@ package struct AgentSettings: Sendable {
 
     package init(
         name: String, topicRoot: TopicRoot, claimBase: String, claimLifetime: Duration,
-        offline: Duration?, queueLimit: Int64, queueReserve: Int64, version: String,
+        offline: Duration?, routes: [Route], queueLimit: Int64, queueReserve: Int64, version: String,
         buildDate: Timestamp, processID: Int64
     ) {
         self.name = name
@@ -29,6 +31,7 @@ package struct AgentSettings: Sendable {
         self.claimBase = claimBase
         self.claimLifetime = claimLifetime
         self.offline = offline
+        self.routes = routes
         self.queueLimit = queueLimit
         self.queueReserve = queueReserve
         self.version = version

@@ -64,22 +64,9 @@ extension Agent {
         _ message: BusMessage, _ state: SessionState, into batch: inout Batch,
         at instant: Instant
     ) {
-        let digest = deliveryDigest(of: message)
-        let known = digest.flatMap { digest in
-            message.packetID.flatMap { bus.isRedelivery($0, digest) }
-        }
         switch BusRequest(message.topic) {
-        case .write(let app, _) where known != nil:
-            // It was accepted and is durable, whatever the rules say by now.
-            guard let known else { return }
-            answer(message, app, AcceptedNotice.payload(sequence: known.sequence), into: &batch)
         case .write(let app, let path):
-            let rejection = rejection(of: message, app, path, state, at: instant)
-            if let rejection {
-                reject(message, app, rejection, path, into: &batch)
-            } else {
-                accept(message, app, path, digest, into: &batch, at: instant)
-            }
+            judge(message, app, path, state, into: &batch, at: instant)
         case .read(let app, let query):
             answer(query, to: message, from: app, state, into: &batch)
         case .malformed(let app, let refusal):
@@ -92,7 +79,40 @@ extension Agent {
                 topic: message.topic)
             answer(message, app, refusing: notice, into: &batch)
         case nil:
-            break
+            judgeRouted(message, state, into: &batch, at: instant)
+        }
+    }
+
+    /// Another program's topic: a write of the class that the first matching route names.
+    /// Only its refusal is said, to the app that the route stands for.
+    private mutating func judgeRouted(
+        _ message: BusMessage, _ state: SessionState, into batch: inout Batch,
+        at instant: Instant
+    ) {
+        guard let route = settings.routes.first(where: { $0.from.matches(message.topic) }),
+            let path = RecordPath(
+                className: route.className, operation: route.operation, record: nil)
+        else { return }
+        let unasked = BusMessage(
+            topic: message.topic, payload: message.payload, isRetained: false,
+            packetID: message.packetID, responseTopic: nil, correlation: nil)
+        judge(unasked, route.app, path, state, into: &batch, at: instant)
+    }
+
+    private mutating func judge(
+        _ message: BusMessage, _ app: AppName, _ path: RecordPath, _ state: SessionState,
+        into batch: inout Batch, at instant: Instant
+    ) {
+        let digest = deliveryDigest(of: message)
+        if let digest, let packetID = message.packetID,
+            let known = bus.isRedelivery(packetID, digest)
+        {
+            // It was accepted and is durable, whatever the rules say by now.
+            answer(message, app, AcceptedNotice.payload(sequence: known.sequence), into: &batch)
+        } else if let rejection = rejection(of: message, app, path, state, at: instant) {
+            reject(message, app, rejection, path, into: &batch)
+        } else {
+            accept(message, app, path, digest, into: &batch, at: instant)
         }
     }
 

@@ -15,7 +15,7 @@ package enum AgentEffect: Sendable {
     case send(topic: String, payload: [UInt8])
     case publishStatus(topic: String, BoardStatus)
     /// Whether queued records may leave, and whose.
-    case forward(user: ObjectID?)
+    case forward(user: UserID?)
     /// Whether the bus is read. While it is not, the broker keeps what comes.
     case readBus(Bool)
     case answer(connection: Int, JSONValue)

@@ -13,7 +13,7 @@ struct Uplink: Sendable {
     var login = 0
     /// The password of the try that is under way or succeeded.
     var password: SecretBytes?
-    var backoff = Backoff(first: .seconds(1), limit: .seconds(15))
+    var backoff = Backoff(first: .seconds(1), limit: .seconds(60))
     /// For people: `connected`, or the layer that failed and how.
     var text = "not connected yet"
 
@@ -60,7 +60,9 @@ extension Agent {
     }
 
     private mutating func uplinkLost(_ text: String, at instant: Instant) {
-        let wait = uplink.backoff.next(random: randomByte())
+        var wait = uplink.backoff.next(random: randomByte())
+        // While somebody may be claiming the board, a minute is long to wait at its side.
+        if records.session == nil, records.claim != nil { wait = min(wait, .seconds(10)) }
         if uplink.text != text { emit(.log(.warning, "upstream: \(text)")) }
         uplink.phase = .idle
         uplink.text = text

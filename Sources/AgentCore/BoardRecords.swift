@@ -44,7 +44,7 @@ package struct Trust: Sendable {
     /// Any reply has come since, so the acceptance was heard.
     package var isAcknowledged: Bool
     /// Whose data the queue holds.
-    package var user: ObjectID
+    package var user: UserID
     /// `iss` of the first access token.
     package var issuer: String
 }

@@ -50,7 +50,7 @@ extension Trust {
             session: try json.parsed("session", ObjectID.init),
             payloadDigest: try json.bytes("payloadDigest", count: 32),
             isAcknowledged: try json.required("isAcknowledged") { $0.asBool },
-            user: try json.parsed("user", ObjectID.init),
+            user: try json.parsed("user", UserID.init),
             issuer: try json.string("issuer"))
     }
 

@@ -55,6 +55,8 @@ package struct AuthorityRules: Sendable {
     package let lifetimes: LifetimePolicy
     /// How often boards show that they live.
     package let heartbeat: Duration
+    /// How long boards use a session without us; an idle limit shortens it.
+    package let offline: Duration
     /// How long a provisioning waits for its board.
     package let claimLifetime: Duration
     /// Whether boards get logins from us.
@@ -62,11 +64,13 @@ package struct AuthorityRules: Sendable {
 
     package init(
         info: AuthorityInfo, lifetimes: LifetimePolicy, heartbeat: Duration = .seconds(180),
-        claimLifetime: Duration = .seconds(86_400), managesBrokerAccess: Bool
+        offline: Duration = .seconds(7 * 86_400), claimLifetime: Duration = .seconds(86_400),
+        managesBrokerAccess: Bool
     ) {
         self.info = info
         self.lifetimes = lifetimes
         self.heartbeat = heartbeat
+        self.offline = offline
         self.claimLifetime = claimLifetime
         self.managesBrokerAccess = managesBrokerAccess
     }
@@ -88,6 +92,13 @@ extension Authority {
 
     func newObjectID() throws(AuthorityError) -> ObjectID {
         guard let id = ObjectID(random: try cryptography.random(64)) else {
+            throw .failed(layer: "crypto", text: "the random bytes are not random")
+        }
+        return id
+    }
+
+    func newUserID() throws(AuthorityError) -> UserID {
+        guard let id = UserID(random: try cryptography.random(64)) else {
             throw .failed(layer: "crypto", text: "the random bytes are not random")
         }
         return id

@@ -22,13 +22,13 @@ package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, Clai
     ReplyTable, ChoreTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable {}
 
 package protocol UserTable {
-    func user(_ id: ObjectID) throws(AuthorityError) -> UserRecord?
+    func user(_ id: UserID) throws(AuthorityError) -> UserRecord?
     /// Upper and lower case are one name.
     func user(named name: String) throws(AuthorityError) -> UserRecord?
     func users() throws(AuthorityError) -> [UserRecord]
     /// False if the name is taken.
     func insert(_ user: UserRecord) throws(AuthorityError) -> Bool
-    func setPasswordHash(_ hash: String, of user: ObjectID) throws(AuthorityError)
+    func setPasswordHash(_ hash: String, of user: UserID) throws(AuthorityError)
 }
 
 package protocol SessionTable {
@@ -38,11 +38,10 @@ package protocol SessionTable {
     func activeSession(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
     /// The newest session of a board that is over and not yet taken leave of.
     func departing(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
-    /// Pending and active ones, and those that ended after `since`; the newest first.
-    func sessions(
-        of user: ObjectID?, endedSince since: Timestamp
-    ) throws(AuthorityError) -> [SessionRecord]
-    /// Pending and active sessions of which a limit has passed; at most `limit`.
+    /// Pending and active ones, and those that ended and have not been taken leave of; the
+    /// newest first.
+    func sessions(of user: UserID?) throws(AuthorityError) -> [SessionRecord]
+    /// Active sessions of which a limit has passed; at most `limit`.
     func expiredSessions(
         at now: Timestamp, idleSince: Timestamp?, limit: Int
     ) throws(AuthorityError) -> [SessionRecord]
@@ -59,7 +58,7 @@ package protocol SessionTable {
 
 package protocol BoardTable {
     func board(_ id: InstallationID) throws(AuthorityError) -> BoardRecord?
-    func boards(of owner: ObjectID?) throws(AuthorityError) -> [BoardRecord]
+    func boards(of owner: UserID?) throws(AuthorityError) -> [BoardRecord]
     func save(_ board: BoardRecord) throws(AuthorityError)
     /// The last status that the broker had of a board, known or about to be.
     func status(of board: InstallationID) throws(AuthorityError) -> BoardStatus?
@@ -120,7 +119,7 @@ package protocol ChoreTable {
 
 package protocol PersonLoginTable {
     func personLogin(_ session: ObjectID) throws(AuthorityError) -> PersonLogin?
-    func personLogins(of user: ObjectID?) throws(AuthorityError) -> [PersonLogin]
+    func personLogins(of user: UserID?) throws(AuthorityError) -> [PersonLogin]
     func save(_ login: PersonLogin) throws(AuthorityError)
     func deletePersonLogin(_ session: ObjectID) throws(AuthorityError)
 }

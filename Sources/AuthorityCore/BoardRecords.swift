@@ -6,13 +6,13 @@ package struct BoardRecord: Sendable {
     package var name: String
     /// The raw X25519 key that its messages are opened with, 32 bytes.
     package var deviceKey: [UInt8]
-    package var owner: ObjectID
+    package var owner: UserID
     /// Its owner let go of it: any key and any person may claim it.
     package var released: Bool
     package var lastSeen: Timestamp?
 
     package init(
-        installation: InstallationID, name: String, deviceKey: [UInt8], owner: ObjectID,
+        installation: InstallationID, name: String, deviceKey: [UInt8], owner: UserID,
         released: Bool, lastSeen: Timestamp?
     ) {
         self.installation = installation
@@ -30,7 +30,7 @@ package struct ClaimRecord: Sendable {
     package let id: MessageID
     package let installation: InstallationID
     package let session: ObjectID
-    package let claimant: ObjectID
+    package let claimant: UserID
     package var state: Claim.State
     package let createdAt: Timestamp
     package let expiresAt: Timestamp
@@ -45,7 +45,7 @@ package struct ClaimRecord: Sendable {
     package var reason: Refusal?
 
     package init(
-        id: MessageID, installation: InstallationID, session: ObjectID, claimant: ObjectID,
+        id: MessageID, installation: InstallationID, session: ObjectID, claimant: UserID,
         state: Claim.State, createdAt: Timestamp, expiresAt: Timestamp, secretHash: [UInt8],
         boardName: String, deviceKey: [UInt8], payload: [UInt8]?,
         brokerPassword: SecretBytes?, reason: Refusal? = nil
@@ -96,10 +96,10 @@ package struct ReplyRecord: Sendable {
 /// A login of a person's program to the boards' broker; it lives as long as the session.
 package struct PersonLogin: Sendable {
     package let session: ObjectID
-    package let user: ObjectID
+    package let user: UserID
     package let password: SecretBytes
 
-    package init(session: ObjectID, user: ObjectID, password: SecretBytes) {
+    package init(session: ObjectID, user: UserID, password: SecretBytes) {
         self.session = session
         self.user = user
         self.password = password

@@ -11,8 +11,7 @@ struct BoardRequest {
 
     func answer() throws(AuthorityError) -> BoardAnswer {
         if message.body.bearsToken, clockIsOff {
-            return try reply(.error(Refusal(
-                .validation, "your clock is unset or off; set it by `now` and ask again")))
+            return try reply(.error(RequestClock.refusal))
         }
         switch message.body {
         case .provisionAccepted(let re, let session):
@@ -60,9 +59,7 @@ struct BoardRequest {
     }
 
     private var clockIsOff: Bool {
-        let skew = message.issuedAt - now
-        return message.clockUnset || skew > AuthorityRules.clockTolerance
-            || skew < .zero - AuthorityRules.clockTolerance
+        RequestClock.isOff(message.issuedAt, isUnset: message.clockUnset, at: now)
     }
 
     /// Finds the live session that `token` names, of this very board and key, and notes that
@@ -125,7 +122,7 @@ struct BoardRequest {
     private func list(_ record: SessionRecord) throws(AuthorityError) -> BoardAnswer {
         var result = Reply.Result()
         let lifetimes = authority.rules.lifetimes
-        result.sessions = try transaction.sessions(of: record.session.user, endedSince: now)
+        result.sessions = try transaction.sessions(of: record.session.user)
             .filter { $0.session.restricted && $0.state == .active
                 && $0.isLive(at: now, under: lifetimes) }
             .prefix(200).map(\.session)

@@ -32,9 +32,15 @@ extension Authority {
     package func handle(
         _ payload: [UInt8], from board: InstallationID
     ) async throws(AuthorityError) -> BoardAnswer {
-        guard let envelope = try? SealedEnvelope(parsing: payload), envelope.mode == .auth,
-            envelope.to == keys.seal.id
-        else { return .dropped(.notSealed) }
+        let envelope: SealedEnvelope
+        do throws(WireError) {
+            envelope = try SealedEnvelope(parsing: payload)
+        } catch {
+            return .dropped(.notSealed)
+        }
+        guard envelope.mode == .auth, envelope.to == keys.seal.id else {
+            return .dropped(.notSealed)
+        }
         let candidates = try await store.read { transaction throws(AuthorityError) in
             [try transaction.board(board)?.deviceKey,
              try transaction.openClaim(on: board)?.deviceKey].compactMap { $0 }
@@ -58,7 +64,8 @@ extension Authority {
             message = try BoardMessage(parsing: plaintext)
         } catch {
             guard let id = error.id else { return .dropped(.unreadable) }
-            return try await answerUnreadable(id, error.reason, from: sender)
+            let refusal = UnreadableRequest(plaintext, error.reason).refusal(at: clock())
+            return try await refuse(id, refusal, from: sender)
         }
         let now = clock()
         return try await store.transact { transaction throws(AuthorityError) in
@@ -72,15 +79,15 @@ extension Authority {
         }
     }
 
-    private func answerUnreadable(
-        _ id: MessageID, _ reason: WireError, from sender: Sender
+    private func refuse(
+        _ id: MessageID, _ refusal: Refusal, from sender: Sender
     ) async throws(AuthorityError) -> BoardAnswer {
         let now = clock()
         return try await store.transact { transaction throws(AuthorityError) in
             if let known = try transaction.reply(to: id, of: sender.board) {
                 return .reply(known)
             }
-            let reply = Reply(re: id, now: now, outcome: .error(reason.refusal))
+            let reply = Reply(re: id, now: now, outcome: .error(refusal))
             return .reply(try seal(reply, to: sender, keptFor: .fixed, transaction))
         }
     }
@@ -112,4 +119,46 @@ extension Authority {
 struct Sender {
     let board: InstallationID
     let key: [UInt8]
+}
+
+/// A request that says who it is, and is not otherwise as the contract has it.
+struct UnreadableRequest {
+    private let members: JSONObject
+    private let reason: WireError
+
+    init(_ plaintext: [UInt8], _ reason: WireError) {
+        do throws(WireError) {
+            members = try JSONObject(parsing: plaintext)
+        } catch {
+            members = JSONObject([:])
+        }
+        self.reason = reason
+    }
+
+    /// A token is a token whatever its text, so one of no known form is judged like any other
+    /// that names no session: after the clock, and 209. All else is what the reader found.
+    func refusal(at now: Timestamp) -> Refusal {
+        guard case .mistyped(let member) = reason,
+            member == "sessionToken" || member == "refreshToken",
+            members.members[member]?.asString != nil
+        else { return reason.refusal }
+        let time = members.members["iat"]?.asInteger.flatMap(Timestamp.init(seconds:))
+        let isUnset = members.members["clock"] == .string("unset")
+        if RequestClock.isOff(time ?? now, isUnset: isUnset, at: now) {
+            return RequestClock.refusal
+        }
+        return Refusal(.invalidSession, "this session is over")
+    }
+}
+
+/// A board's clock as its request shows it. Source: the wire contract, The clock.
+enum RequestClock {
+    static let refusal = Refusal(
+        .validation, "your clock is unset or off; set it by `now` and ask again")
+
+    static func isOff(_ issuedAt: Timestamp, isUnset: Bool, at now: Timestamp) -> Bool {
+        let skew = issuedAt - now
+        return isUnset || skew > AuthorityRules.clockTolerance
+            || skew < .zero - AuthorityRules.clockTolerance
+    }
 }

@@ -21,7 +21,7 @@ extension Authority {
     }
 
     func settlePeople(
-        of user: ObjectID, _ transaction: any AuthorityTransaction
+        of user: UserID, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) {
         for login in try transaction.personLogins(of: user) {
             try transaction.add(.person(login.session))

@@ -88,8 +88,7 @@ extension Authority {
                     claim, as: .expired, detail: "", actor: "authority", transaction, at: now)
             }
             let sessions = try transaction.expiredSessions(
-                at: now, idleSince: rules.lifetimes.idle.map { now - $0 }, limit: limit
-            ).filter { $0.state == .active }
+                at: now, idleSince: rules.lifetimes.idle.map { now - $0 }, limit: limit)
             for record in sessions {
                 try end(
                     record, reason: UnavailableReason.expired.rawValue, actor: "authority",

@@ -3,9 +3,6 @@ import Wire
 
 /// Boards and sessions, as their owners see and end them.
 extension Authority {
-    /// How long a session that is over is still shown.
-    private static let shownAfterEnd = Duration.seconds(30 * 86_400)
-
     package func boards(
         by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [Board] {
@@ -59,8 +56,7 @@ extension Authority {
         let owner = try scope(of: caller, everyone: everyone)
         let now = clock()
         return try await store.read { transaction throws(AuthorityError) in
-            let records = try transaction.sessions(
-                of: owner, endedSince: now - Self.shownAfterEnd)
+            let records = try transaction.sessions(of: owner)
             var views: [SessionView] = []
             for record in records {
                 views.append(try view(of: record, transaction, at: now))
@@ -113,13 +109,17 @@ extension Authority {
     /// Tells the broker at once if it can be told. What was decided stands either way: the
     /// chores are in the store.
     private func settleAll(of board: InstallationID) async {
-        try? await courier.settle(board.description)
+        do throws(AuthorityError) {
+            try await courier.settle(board.description)
+        } catch {
+            courier.nudge(board.description)
+        }
     }
 
     /// The owner to ask for; nil is everyone's.
     private func scope(
         of caller: Caller, everyone: Bool
-    ) throws(AuthorityError) -> ObjectID? {
+    ) throws(AuthorityError) -> UserID? {
         try requireUnrestricted(caller)
         guard everyone else { return caller.user.objectID }
         try requireAdministrator(caller)

@@ -104,14 +104,14 @@ package struct Caller: Equatable, Sendable {
 }
 
 package struct UserView: Equatable, Sendable {
-    package let objectID: ObjectID
+    package let objectID: UserID
     package let username: String
     package let isAdministrator: Bool
     package let mayClaim: Bool
     package let createdAt: Timestamp
 
     package init(
-        objectID: ObjectID, username: String, isAdministrator: Bool, mayClaim: Bool,
+        objectID: UserID, username: String, isAdministrator: Bool, mayClaim: Bool,
         createdAt: Timestamp
     ) {
         self.objectID = objectID

@@ -26,7 +26,7 @@ extension Authority {
         }
         try Self.requireUsable(user.password)
         let record = UserRecord(
-            objectID: try newObjectID(), username: name.description,
+            objectID: try newUserID(), username: name.description,
             passwordHash: try await cryptography.hashPassword(user.password),
             isAdministrator: user.isAdministrator,
             mayClaim: user.mayClaim || user.isAdministrator, createdAt: clock())
@@ -54,7 +54,7 @@ extension Authority {
             }
             try transaction.setPasswordHash(hash, of: user.objectID)
             try audit("user.password", actor, nil, nil, user.username, transaction, at: now)
-            let own = try transaction.sessions(of: user.objectID, endedSince: now)
+            let own = try transaction.sessions(of: user.objectID)
             for record in own where record.state == .active && !record.session.restricted {
                 try end(
                     record, reason: "password changed", actor: actor, farewell: nil,

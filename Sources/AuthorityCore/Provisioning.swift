@@ -99,6 +99,11 @@ struct Provisioning {
         return (message.id, payload)
     }
 
+    /// A board that was away for longer than the idle limit has lost its session anyway.
+    private var offline: Duration {
+        min(authority.rules.offline, authority.rules.lifetimes.idle ?? duration, duration)
+    }
+
     private func provision(
         _ record: SessionRecord, _ tokens: SessionTokens, _ password: SecretBytes?
     ) throws(AuthorityError) -> Provision {
@@ -112,7 +117,7 @@ struct Provisioning {
                 signKeys: keys.published),
             session: record.session, user: claimant.profile, tokens: tokens,
             scope: try scope?.document(), heartbeat: authority.rules.heartbeat,
-            offline: min(authority.rules.lifetimes.idle ?? duration, duration),
+            offline: offline,
             broker: password.map {
                 BrokerAccess(uri: nil, username: nil, password: $0, ca: nil)
             })

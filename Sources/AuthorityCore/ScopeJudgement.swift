@@ -17,49 +17,17 @@ struct ScopeJudgement {
         guard text.utf8.count <= Self.limit else {
             throw Refusal(.tooLarge, "a scope has at most \(Self.limit) bytes")
         }
+        if let refusal = forbidden(in: scope) { throw refusal }
         do throws(WireError) {
-            try judge(scope)
+            // Read as the board's gate will read it.
+            _ = try Scope(scope)
         } catch {
             throw error.refusal
         }
-        if let refusal = try forbidden(in: scope) { throw refusal }
         return ScopeText(text)
     }
 
-    private func judge(_ scope: ScopeDocument) throws(WireError) {
-        guard let members = scope.json.asObject else { throw .mistyped("scope") }
-        let json = JSONObject(members)
-        if let unknown = members.keys.first(
-            where: { !["default", "rules", "topics"].contains($0) })
-        {
-            throw .mistyped(String(unknown.prefix(40)))
-        }
-        let fallback = try json.optional("default") { $0.asString }
-        guard fallback.map({ ["allow", "deny"].contains($0) }) ?? true else {
-            throw .mistyped("default")
-        }
-        for rule in try json.optional("rules", { $0.asArray }) ?? [] {
-            guard let members = rule.asObject else { throw .mistyped("rules") }
-            try judge(rule: JSONObject(members))
-        }
-        let topics = try json.optional("topics") { $0.asArray } ?? []
-        guard topics.allSatisfy({ $0.asString != nil }), topics.count <= 100 else {
-            throw .mistyped("topics")
-        }
-    }
-
-    private func judge(rule: JSONObject) throws(WireError) {
-        _ = try rule.optional("app") { $0.asString.flatMap { AppName($0) } }
-        let name = try rule.string("class")
-        guard name == "*" || ClassName(name) != nil else { throw .mistyped("class") }
-        let allowed = try rule.required("allow") { $0.asArray }
-        guard allowed.allSatisfy({ $0.asString.flatMap(Operation.init(rawValue:)) != nil })
-        else { throw .mistyped("allow") }
-        let fields = try rule.optional("fields") { $0.asObject } ?? [:]
-        guard fields.values.allSatisfy({ $0.asString != nil }) else { throw .mistyped("fields") }
-    }
-
-    private func forbidden(in scope: ScopeDocument) throws(Refusal) -> Refusal? {
+    private func forbidden(in scope: ScopeDocument) -> Refusal? {
         let members = scope.json.asObject ?? [:]
         for rule in members["rules"]?.asArray ?? [] {
             let name = rule.asObject?["class"]?.asString ?? ""

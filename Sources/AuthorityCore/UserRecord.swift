@@ -2,7 +2,7 @@ package import Sessions
 
 /// A person (or program) as the store keeps it.
 package struct UserRecord: Sendable {
-    package let objectID: ObjectID
+    package let objectID: UserID
     package let username: String
     /// A PHC string; no password can be had from it.
     package var passwordHash: String
@@ -11,7 +11,7 @@ package struct UserRecord: Sendable {
     package let createdAt: Timestamp
 
     package init(
-        objectID: ObjectID, username: String, passwordHash: String, isAdministrator: Bool,
+        objectID: UserID, username: String, passwordHash: String, isAdministrator: Bool,
         mayClaim: Bool, createdAt: Timestamp
     ) {
         self.objectID = objectID

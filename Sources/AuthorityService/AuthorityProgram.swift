@@ -4,6 +4,7 @@ import Foundation
 import LinuxIO
 import Logging
 import Sessions
+import Settings
 
 /// `postern-authority`.
 package struct AuthorityProgram: AsyncParsableCommand {
@@ -33,6 +34,9 @@ package struct PlaceOptions: ParsableArguments {
         let folder = configDirectory ?? root.configDirectory ?? "/etc/postern"
         do {
             return try ServiceSettings.read(from: folder)
+        } catch let error as FileFailure {
+            say("\(error)")
+            throw Exit.code(for: error) == Exit.permission ? Exit.permission : Exit.configuration
         } catch {
             say("\(error)")
             throw Exit.configuration
@@ -48,6 +52,7 @@ func say(_ text: String) {
 /// Runs a command's body; says and codes what it throws.
 func run(_ body: () async throws -> Void) async throws {
     do {
+        try ProcessHardening.apply()
         try await body()
     } catch {
         if !(error is ExitCode) { say(Exit.words(for: error)) }
@@ -86,9 +91,8 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try place.settings(program.place)
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
-        let logger = Self.logger()
+        let logger = Self.logger(settings.logLevel)
         try await AuthorityService.run {
-            try ProcessHardening.apply()
             let server = try await AuthorityServer(settings: settings, logger: logger)
             let notifier = Notifier()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -107,10 +111,9 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private static func logger() -> Logger {
+    private static func logger(_ level: LogLevel) -> Logger {
         var logger = Logger(label: "postern-authority")
-        logger.logLevel = LinuxIO.Environment.value("POSTERN_LOG_LEVEL")
-            .flatMap(Logger.Level.init(rawValue:)) ?? .info
+        logger.logLevel = Logger.Level(rawValue: level.rawValue) ?? .info
         return logger
     }
 }

@@ -6,7 +6,6 @@ import LinuxIO
 import Logging
 import Mosquitto
 import Sessions
-import Synchronization
 import Wire
 
 /// A running authority: store, broker, boards' traffic and HTTP, until its task is cancelled.
@@ -27,15 +26,18 @@ struct AuthorityServer: Sendable {
         let embedded = try Self.embedded(settings, folder, records, logger)
         let link = BrokerLink(
             login: try Self.login(settings, records), logger: logger)
-        let desk = Desk()
+        let keys = try KeyRing.read(records)
+        let cryptography = SystemCryptography()
+        // The courier reads the chores and strikes them off; it sends nobody on its errands.
+        let desk = Authority(
+            store: store, cryptography: cryptography, courier: NoCourier(), keys: keys,
+            rules: settings.rules, clock: systemClock)
         let courier = BrokerCourier(
             link: link, root: settings.root, manages: settings.managesBrokerAccess,
-            consumerAccess: try Self.consumerAccess(settings), logger: logger,
-            desk: { desk.authority })
+            consumerAccess: try Self.consumerAccess(settings), logger: logger, desk: desk)
         let authority = Authority(
-            store: store, cryptography: SystemCryptography(), courier: courier,
-            keys: try KeyRing.read(records), rules: settings.rules, clock: systemClock)
-        desk.set(authority)
+            store: store, cryptography: cryptography, courier: courier, keys: keys,
+            rules: settings.rules, clock: systemClock)
         self.settings = settings
         self.logger = logger
         self.authority = authority
@@ -59,6 +61,8 @@ struct AuthorityServer: Sendable {
             group.addTask { await courier.run() }
             group.addTask { await housekeep() }
             group.addTask {
+                // Who finds HTTP open may count on the broker, unless that stays away.
+                await gate.waitForBroker(atMost: .seconds(5))
                 try await ConsoleServer(
                     frontend: authority,
                     listen: (settings.listen.host, Int(settings.listen.port)), logger: logger,
@@ -100,7 +104,7 @@ struct AuthorityServer: Sendable {
             } catch {
                 logger.error("the sweep: \(error.words)")
             }
-            try? await Task.sleep(for: .seconds(10))
+            await pause(.seconds(10))
         }
     }
 
@@ -147,14 +151,15 @@ extension AuthorityServer {
             return BrokerLink.BrokerLogins(
                 uri: try BrokerURI(address(host, port)), clientID: EmbeddedBroker.username,
                 username: EmbeddedBroker.username,
-                password: try KeyRing.newest(.brokerPassword, records).privateKey, caFile: nil)
+                password: try KeyRing.newest(.brokerPassword, records).privateKey, caFile: nil,
+                isAlone: true)
         case .external(let uri, let username, let passwordFile, let caFile):
             let password = try passwordFile.map { file in
                 SecretBytes(Self.firstLine(try PrivateFile.read(file, limit: 4096)))
             }
             return BrokerLink.BrokerLogins(
                 uri: uri, clientID: EmbeddedBroker.username, username: username,
-                password: password, caFile: caFile)
+                password: password, caFile: caFile, isAlone: false)
         }
     }
 
@@ -162,10 +167,10 @@ extension AuthorityServer {
         guard settings.managesBrokerAccess else { return nil }
         switch settings.broker {
         case .embedded(let host, let port):
-            return ConsumerAccess(uri: address(host, port), ca: nil)
+            return ConsumerAccess(uri: settings.advertise ?? address(host, port), ca: nil)
         case .external(let uri, _, _, let caFile):
             let ca = try caFile.map { try String(contentsOfFile: $0, encoding: .utf8) }
-            return ConsumerAccess(uri: uri.description, ca: ca)
+            return ConsumerAccess(uri: settings.advertise ?? uri.description, ca: ca)
         }
     }
 
@@ -175,20 +180,6 @@ extension AuthorityServer {
 
     static func firstLine(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
         bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
-    }
-}
-
-/// Where the courier finds the authority, which is made after it.
-private final class Desk: Sendable {
-    private let slot = Mutex<Authority?>(nil)
-
-    func set(_ authority: Authority) { slot.withLock { $0 = authority } }
-
-    var authority: Authority {
-        guard let authority = slot.withLock({ $0 }) else {
-            preconditionFailure("the courier was asked before the authority was made")
-        }
-        return authority
     }
 }
 
@@ -204,6 +195,13 @@ private actor ReadyGate {
     func brokerIsUp() async {
         broker = true
         await say()
+    }
+
+    func waitForBroker(atMost limit: Duration) async {
+        let end = ContinuousClock.now + limit
+        while !broker, ContinuousClock.now < end, !Task.isCancelled {
+            await pause(.milliseconds(10))
+        }
     }
 
     func httpIsUp(port: Int) async {

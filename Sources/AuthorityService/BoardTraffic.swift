@@ -15,7 +15,7 @@ final class BoardTraffic: Sendable {
     /// What could not be opened, by reason, since the start.
     private let dropped = Mutex<[DropReason: Int]>([:])
     private static let laneCount = 16
-    private static let laneLimit = 4096
+    private static let laneLimit = 1024
 
     private struct Lane: Sendable {
         let stream: AsyncStream<Item>
@@ -45,6 +45,10 @@ final class BoardTraffic: Sendable {
     func take(_ message: IncomingMessage) {
         let root = authority.info.topicRoot
         guard let topic = ContractTopic(message.topic, under: root) else { return }
+        guard message.payload.count <= SealedEnvelope.limit else {
+            count(.notSealed, topic.board)
+            return
+        }
         let lane = lanes[Int(topic.board.description.utf8.reduce(UInt(5381)) {
             ($0 &* 33) ^ UInt($1)
         } % UInt(Self.laneCount))]
@@ -106,7 +110,12 @@ final class BoardTraffic: Sendable {
     private func note(
         _ payload: [UInt8], of board: InstallationID
     ) async throws(AuthorityError) {
-        guard let status = try? BoardStatus(parsing: payload) else { return }
+        let status: BoardStatus
+        do throws(WireError) {
+            status = try BoardStatus(parsing: payload)
+        } catch {
+            return
+        }
         try await authority.note(status, of: board)
     }
 }

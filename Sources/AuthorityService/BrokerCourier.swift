@@ -11,7 +11,7 @@ import Wire
 final class BrokerCourier: Courier {
     let consumerAccess: ConsumerAccess?
     private let link: BrokerLink
-    private let desk: Desk
+    private let desk: Authority
     private let root: TopicRoot
     private let manages: Bool
     private let logger: Logger
@@ -19,12 +19,9 @@ final class BrokerCourier: Courier {
     private let nudged: AsyncStream<String>
     private let nudges: AsyncStream<String>.Continuation
 
-    /// What the courier asks of the authority; set once both exist.
-    typealias Desk = @Sendable () -> Authority
-
     init(
         link: BrokerLink, root: TopicRoot, manages: Bool, consumerAccess: ConsumerAccess?,
-        logger: Logger, desk: @escaping Desk
+        logger: Logger, desk: Authority
     ) {
         self.link = link
         self.root = root
@@ -51,6 +48,7 @@ final class BrokerCourier: Courier {
     }
 
     private func attempt(_ line: String) async {
+        guard await link.isUp else { return }
         do throws(AuthorityError) {
             try await settle(line)
         } catch {
@@ -61,13 +59,12 @@ final class BrokerCourier: Courier {
     func settle(_ line: String) async throws(AuthorityError) {
         await lines.enter(line)
         do throws(AuthorityError) {
-            let authority = desk()
             while true {
-                let chores = try await authority.chores(in: line)
+                let chores = try await desk.chores(in: line)
                 if chores.isEmpty { break }
                 for chore in chores {
-                    try await perform(chore.chore, authority)
-                    try await authority.done(chore)
+                    try await perform(chore.chore)
+                    try await desk.done(chore)
                 }
             }
         } catch {
@@ -77,23 +74,21 @@ final class BrokerCourier: Courier {
         await lines.leave(line)
     }
 
-    private func perform(
-        _ chore: Chore, _ authority: Authority
-    ) async throws(AuthorityError) {
+    private func perform(_ chore: Chore) async throws(AuthorityError) {
         switch chore {
         case .login(let board, let password):
             guard manages else { return }
-            try await login(board, try await authority.wish(for: board), password: password)
+            try await login(board, try await desk.wish(for: board), password: password)
         case .inbox(let board):
-            try await inbox(board, try await authority.wish(for: board), authority)
+            try await inbox(board, try await desk.wish(for: board))
         case .say(let board, let payload, let until):
-            guard let expiry = authority.secondsLeft(until) else { return }
+            guard let expiry = desk.secondsLeft(until) else { return }
             try await link.publish(OutgoingMessage(
                 topic: ContractTopic.inbox(board).text(under: root), payload: payload,
                 properties: MessageProperties(messageExpiry: expiry)))
         case .person(let session):
             guard manages else { return }
-            try await person(session, try await authority.wish(forPerson: session))
+            try await person(session, try await desk.wish(forPerson: session))
         }
     }
 
@@ -163,10 +158,10 @@ final class BrokerCourier: Courier {
     }
 
     private func inbox(
-        _ board: InstallationID, _ wish: BoardWish, _ authority: Authority
+        _ board: InstallationID, _ wish: BoardWish
     ) async throws(AuthorityError) {
         let retained = wish.retained.flatMap { retained in
-            authority.secondsLeft(retained.until).map { (retained.payload, $0) }
+            desk.secondsLeft(retained.until).map { (retained.payload, $0) }
         }
         try await link.publish(OutgoingMessage(
             topic: ContractTopic.inbox(board).text(under: root), payload: retained?.0 ?? [],

@@ -24,6 +24,9 @@ actor BrokerLink {
         let username: String?
         let password: SecretBytes?
         let caFile: String?
+        /// Whether the broker keeps for us what boards send while we are away. Only for one
+        /// alone: of several authorities another takes it.
+        let isAlone: Bool
     }
 
     init(login: BrokerLogins, logger: Logger) {
@@ -44,10 +47,10 @@ actor BrokerLink {
                 pauses = BackOff()
                 await serve(client, onUp, onMessage)
             } catch {
-                logger.warning("the broker: \(error)")
+                logger.log(level: pauses.isYoung ? .debug : .warning, "the broker: \(error)")
             }
             drop()
-            try? await Task.sleep(for: pauses.next())
+            await pause(pauses.next())
         }
         await client?.close()
         drop()
@@ -57,7 +60,8 @@ actor BrokerLink {
         _ subscriptions: [Subscription]
     ) async throws(MQTTError) -> BrokerClient {
         let options = ConnectOptions(
-            uri: login.uri, clientID: login.clientID, keepAlive: 30, receiveMaximum: 1024,
+            uri: login.uri, clientID: login.clientID, cleanStart: !login.isAlone,
+            sessionExpiry: login.isAlone ? 3600 : 0, keepAlive: 30, receiveMaximum: 1024,
             maximumPacketSize: 64 << 20, username: login.username, password: login.password,
             tls: TLSOptions(caFile: login.caFile))
         let client = try await BrokerClient.connect(options, timeout: .seconds(5))
@@ -154,7 +158,7 @@ actor BrokerLink {
     /// Waits until the answers are there, the connection ends or the time is up.
     private func arrival(of correlation: String) async {
         let limit = Task {
-            try? await Task.sleep(for: Self.answerLimit)
+            await pause(Self.answerLimit)
             wake(correlation)
         }
         await withCheckedContinuation { waiting[correlation] = $0 }
@@ -176,12 +180,21 @@ actor BrokerLink {
     }
 }
 
-/// Growing pauses between attempts: 0.1 s at first, 5 s at most.
+/// Growing pauses between attempts: 20 ms at first, 5 s at most.
 struct BackOff {
-    private var pause = Duration.milliseconds(100)
+    private static let first = Duration.milliseconds(20)
+    private var pause = first
+
+    /// An embedded broker starts beside us; its first moments are no news.
+    var isYoung: Bool { pause < Self.first * 16 }
 
     mutating func next() -> Duration {
         defer { pause = min(pause * 2, .seconds(5)) }
         return pause
     }
+}
+
+/// Waits, or returns at once when the task is cancelled, which its caller sees by itself.
+func pause(_ span: Duration) async {
+    do { try await Task.sleep(for: span) } catch {}
 }

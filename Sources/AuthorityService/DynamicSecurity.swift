@@ -32,9 +32,13 @@ enum DynamicSecurity {
 
     /// The answers in a payload by their correlation; those to others' commands too.
     static func responses(in payload: [UInt8]) -> [String: Response] {
-        guard let json = try? JSONObject(parsing: payload, limit: 64 << 20),
-            let all = json.members["responses"]?.asArray
-        else { return [:] }
+        let json: JSONObject
+        do throws(WireError) {
+            json = try JSONObject(parsing: payload, limit: 64 << 20)
+        } catch {
+            return [:]
+        }
+        let all = json.members["responses"]?.asArray ?? []
         var responses: [String: Response] = [:]
         for members in all.compactMap(\.asObject) {
             guard let correlation = members["correlationData"]?.asString else { continue }

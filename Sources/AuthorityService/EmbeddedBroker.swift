@@ -34,7 +34,7 @@ struct EmbeddedBroker: Sendable {
             if Task.isCancelled { return }
             if ContinuousClock.now - started > .seconds(30) { pauses = BackOff() }
             logger.error("mosquitto has ended; it is started again")
-            try? await Task.sleep(for: pauses.next())
+            await pause(pauses.next())
         }
     }
 
@@ -99,7 +99,7 @@ struct EmbeddedBroker: Sendable {
             persistence true
             persistence_location \(folder)/
             autosave_interval 300
-            max_packet_size 1048576
+            max_packet_size 2097152
             max_inflight_messages 1024
             max_queued_messages 10000
             max_queued_bytes 268435456

@@ -1,6 +1,8 @@
 import AuthorityCore
-import Mosquitto
+import Foundation
+import LinuxIO
 import Sessions
+import Settings
 import Wire
 
 /// What `serve` needs to know, whatever file it comes from.
@@ -11,24 +13,75 @@ struct ServiceSettings: Sendable {
         case external(uri: BrokerURI, username: String?, passwordFile: String?, caFile: String?)
     }
 
-    var name: String
     var stateDirectory: String
     var listen: (host: String, port: UInt16)
-    var publicURL: String
-    var applicationID: String
-    var root: TopicRoot
     var broker: Broker
-    /// Whether boards and programs get their logins from us, by dynamic security.
-    var managesBrokerAccess: Bool
-    var lifetimes: LifetimePolicy
+    /// The address that programs are told; nil is the one we use.
+    var advertise: String?
+    var rules: AuthorityRules
+    var logLevel = LogLevel.info
 
     static let version = "0.1.0"
 
-    var rules: AuthorityRules {
-        AuthorityRules(
+    var root: TopicRoot { rules.info.topicRoot }
+    /// Whether boards and programs get their logins from us, by dynamic security.
+    var managesBrokerAccess: Bool { rules.managesBrokerAccess }
+}
+
+extension ServiceSettings {
+    private static let limit = 1 << 20
+
+    /// Reads `authority.toml` in `folder`; without the file the defaults hold, and the
+    /// environment.
+    static func read(from folder: String) throws -> ServiceSettings {
+        let file = "\(folder)/authority.toml"
+        var text = ""
+        do throws(FileFailure) {
+            text = String(
+                decoding: try PrivateFile.read(file, limit: limit, strictestMode: 0o644),
+                as: UTF8.self)
+        } catch {
+            guard case .missing = error else { throw error }
+        }
+        return try ServiceSettings(
+            AuthoritySettings.parse(
+                text, file: "authority.toml", environment: LinuxIO.Environment.value))
+    }
+
+    init(_ settings: AuthoritySettings) throws(SettingsError) {
+        stateDirectory = settings.stateDir
+        listen = (settings.http.listenHost, settings.http.listenPort)
+        advertise = settings.broker.advertise
+        logLevel = settings.logLevel
+        broker = try Self.broker(settings.broker)
+        rules = AuthorityRules(
             info: AuthorityInfo(
-                name: name, applicationID: applicationID, publicURL: publicURL,
-                topicRoot: root, version: Self.version),
-            lifetimes: lifetimes, managesBrokerAccess: managesBrokerAccess)
+                name: settings.name, applicationID: settings.http.appID,
+                publicURL: settings.http.publicURL, topicRoot: settings.topicRoot,
+                version: Self.version),
+            lifetimes: settings.lifetimes, heartbeat: settings.heartbeat,
+            offline: settings.offline, claimLifetime: settings.claimLifetime,
+            managesBrokerAccess: settings.broker.access == .dynamicSecurity)
+    }
+
+    private static func broker(
+        _ broker: AuthoritySettings.Broker
+    ) throws(SettingsError) -> Broker {
+        switch broker.mode {
+        case .embedded:
+            guard broker.access == .dynamicSecurity else {
+                throw SettingsError(
+                    file: "authority.toml",
+                    message: "broker.access: only an external broker can do without")
+            }
+            return .embedded(host: broker.listenHost, port: broker.listenPort)
+        case .external:
+            guard let uri = broker.uri else {
+                throw SettingsError(file: "authority.toml", message: "broker.uri is missing")
+            }
+            return .external(
+                uri: uri, username: broker.username, passwordFile: broker.passwordFile,
+                caFile: broker.caFile)
+        }
     }
 }

@@ -85,8 +85,12 @@ final class SystemCryptography: AuthorityCryptography {
         _ envelope: SealedEnvelope, from deviceKey: [UInt8], with key: SealKey, topic: String
     ) -> [UInt8]? {
         let sealed = HPKE.Sealed(enc: envelope.enc, ct: envelope.ct)
-        return try? correspondence(key, deviceKey).open(
-            sealed, info: SealedEnvelope.info, aad: Array(topic.utf8))
+        do throws(CryptographyError) {
+            return try correspondence(key, deviceKey).open(
+                sealed, info: SealedEnvelope.info, aad: Array(topic.utf8))
+        } catch {
+            return nil
+        }
     }
 
     private func correspondence(

@@ -106,7 +106,10 @@ struct PasswordSource {
 
     /// Its first line; asked for twice at a terminal when `confirming`.
     func read(confirming: Bool) throws -> SecretBytes {
-        if let file { return secret(try PrivateFile.read(file, limit: 4096)) }
+        if let file {
+            // Whoever made it decides who reads it; that others may change it is refused.
+            return secret(try PrivateFile.read(file, limit: 4096, strictestMode: 0o644))
+        }
         guard Terminal.isTerminal(.input) else {
             return secret(try Terminal.readStandardInput(limit: 4096) ?? [])
         }

@@ -9,7 +9,7 @@ extension SQLiteTransaction {
         try row("SELECT * FROM boards WHERE id = ?", [id.description]).map(readBoard)
     }
 
-    func boards(of owner: ObjectID?) throws(AuthorityError) -> [BoardRecord] {
+    func boards(of owner: UserID?) throws(AuthorityError) -> [BoardRecord] {
         let found = if let owner {
             try rows(
                 "SELECT * FROM boards WHERE owner = ? ORDER BY name, id", [owner.description])
@@ -46,7 +46,12 @@ extension SQLiteTransaction {
     func status(of board: InstallationID) throws(AuthorityError) -> BoardStatus? {
         try row("SELECT status FROM statuses WHERE installation_id = ?", [board.description])
             .map { row throws(AuthorityError) in
-                try row.parsed("status") { try? BoardStatus(parsing: Array($0.utf8)) }
+                let text: String = try row.value("status")
+                do throws(WireError) {
+                    return try BoardStatus(parsing: Array(text.utf8))
+                } catch {
+                    throw damaged("status")
+                }
             }
     }
 
@@ -102,7 +107,7 @@ extension SQLiteTransaction {
         BoardRecord(
             installation: try row.parsed("id", InstallationID.init),
             name: try row.value("name"), deviceKey: try row.bytes("device_key"),
-            owner: try row.parsed("owner", ObjectID.init), released: try row.value("released"),
+            owner: try row.parsed("owner", UserID.init), released: try row.value("released"),
             lastSeen: try row.optionalTime("last_seen"))
     }
 }

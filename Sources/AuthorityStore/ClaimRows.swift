@@ -90,7 +90,7 @@ extension SQLiteTransaction {
         return ClaimRecord(
             id: id, installation: try row.parsed("installation_id", InstallationID.init),
             session: try row.parsed("session_id", ObjectID.init),
-            claimant: try row.parsed("claimant", ObjectID.init),
+            claimant: try row.parsed("claimant", UserID.init),
             state: try row.parsed("state", Claim.State.init(rawValue:)),
             createdAt: try row.time("created_at"), expiresAt: try row.time("expires_at"),
             secretHash: try row.bytes("secret_hash"), boardName: try row.value("board_name"),

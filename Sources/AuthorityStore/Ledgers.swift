@@ -10,7 +10,7 @@ extension SQLiteTransaction {
             .map(readPersonLogin)
     }
 
-    func personLogins(of user: ObjectID?) throws(AuthorityError) -> [PersonLogin] {
+    func personLogins(of user: UserID?) throws(AuthorityError) -> [PersonLogin] {
         let found = if let user {
             try rows("SELECT * FROM person_logins WHERE user_id = ?", [user.description])
         } else {
@@ -38,7 +38,7 @@ extension SQLiteTransaction {
     private func readPersonLogin(_ row: Row) throws(AuthorityError) -> PersonLogin {
         let session = try row.parsed("session_id", ObjectID.init)
         return PersonLogin(
-            session: session, user: try row.parsed("user_id", ObjectID.init),
+            session: session, user: try row.parsed("user_id", UserID.init),
             password: try wrapping.unwrap(
                 try row.bytes("password"), place: place(of: session)))
     }

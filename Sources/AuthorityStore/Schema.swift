@@ -52,8 +52,8 @@ enum Schema {
             WHERE farewell_until IS NOT NULL;
         CREATE INDEX farewells ON sessions (farewell_until) WHERE farewell_until IS NOT NULL;
         CREATE INDEX sessions_of_user ON sessions (user_id, created_at);
-        CREATE INDEX session_ends ON sessions (expires_at) WHERE state <> 'ended';
-        CREATE INDEX session_limits ON sessions (absolute_limit) WHERE state <> 'ended';
+        CREATE INDEX session_ends ON sessions (expires_at) WHERE state = 'active';
+        CREATE INDEX session_limits ON sessions (absolute_limit) WHERE state = 'active';
         CREATE INDEX session_uses ON sessions (last_seen) WHERE state = 'active';
         CREATE TABLE families (
             id BLOB PRIMARY KEY,

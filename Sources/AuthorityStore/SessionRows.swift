@@ -30,20 +30,17 @@ extension SQLiteTransaction {
         ).map(readSession)
     }
 
-    func sessions(
-        of user: ObjectID?, endedSince since: Timestamp
-    ) throws(AuthorityError) -> [SessionRecord] {
-        let recent = "(state <> 'ended' OR ended_at > ?) ORDER BY created_at DESC, id LIMIT 10000"
-        if let user {
-            return try map(
-                try rows(
-                    "SELECT * FROM sessions WHERE user_id = ? AND \(recent)",
-                    [user.description, since.milliseconds]),
-                readSession)
+    func sessions(of user: UserID?) throws(AuthorityError) -> [SessionRecord] {
+        let order = "ORDER BY created_at DESC, id LIMIT 10000"
+        let current = "(state <> 'ended' OR farewell_until IS NOT NULL)"
+        let found = if let user {
+            try rows(
+                "SELECT * FROM sessions WHERE user_id = ? AND \(current) \(order)",
+                [user.description])
+        } else {
+            try rows("SELECT * FROM sessions WHERE \(current) \(order)")
         }
-        return try map(
-            try rows("SELECT * FROM sessions WHERE \(recent)", [since.milliseconds]),
-            readSession)
+        return try map(found, readSession)
     }
 
     func expiredSessions(
@@ -54,8 +51,8 @@ extension SQLiteTransaction {
             try rows(
                 """
                 SELECT * FROM sessions WHERE id IN (
-                    SELECT id FROM sessions WHERE state <> 'ended' AND expires_at <= ?1
-                    UNION SELECT id FROM sessions WHERE state <> 'ended' AND absolute_limit <= ?1
+                    SELECT id FROM sessions WHERE state = 'active' AND expires_at <= ?1
+                    UNION SELECT id FROM sessions WHERE state = 'active' AND absolute_limit <= ?1
                     UNION SELECT id FROM sessions WHERE state = 'active' AND last_seen <= ?2
                 ) LIMIT ?3
                 """, [now.milliseconds, idle, limit]),
@@ -104,15 +101,13 @@ extension SQLiteTransaction {
     private func readSession(_ row: Row) throws(AuthorityError) -> SessionRecord {
         let session = Session(
             objectID: try row.parsed("id", ObjectID.init),
-            user: try row.parsed("user_id", ObjectID.init),
+            user: try row.parsed("user_id", UserID.init),
             restricted: try row.value("restricted"),
             createdWith: CreatedWith(
                 action: try row.value("action"), authProvider: try row.value("provider")),
             installationID: try row.parsedOptional("installation_id", InstallationID.init),
             createdAt: try row.time("created_at"), expiresAt: try row.optionalTime("expires_at"),
-            custom: try row.parsedOptional("custom") { text in
-                try? JSONObject(parsing: Array(text.utf8)).members
-            } ?? [:])
+            custom: try custom(row))
         var record = SessionRecord(
             session: session,
             state: try row.parsed("state", SessionRecord.State.init(rawValue:)),
@@ -127,6 +122,15 @@ extension SQLiteTransaction {
                 payload: try row.optionalBytes("farewell_payload"), until: until)
         }
         return record
+    }
+
+    private func custom(_ row: Row) throws(AuthorityError) -> [String: JSONValue] {
+        guard let text = try row.optional("custom", as: String.self) else { return [:] }
+        do throws(WireError) {
+            return try JSONObject(parsing: Array(text.utf8)).members
+        } catch {
+            throw damaged("custom")
+        }
     }
 
     func family(_ id: RefreshFamilyID) throws(AuthorityError) -> RefreshFamily? {

@@ -3,7 +3,7 @@ import GRDB
 import Sessions
 
 extension SQLiteTransaction {
-    func user(_ id: ObjectID) throws(AuthorityError) -> UserRecord? {
+    func user(_ id: UserID) throws(AuthorityError) -> UserRecord? {
         try row("SELECT * FROM users WHERE id = ?", [id.description]).map(readUser)
     }
 
@@ -25,13 +25,13 @@ extension SQLiteTransaction {
              user.mayClaim, user.createdAt.milliseconds]) == 1
     }
 
-    func setPasswordHash(_ hash: String, of user: ObjectID) throws(AuthorityError) {
+    func setPasswordHash(_ hash: String, of user: UserID) throws(AuthorityError) {
         try run("UPDATE users SET password_hash = ? WHERE id = ?", [hash, user.description])
     }
 
     private func readUser(_ row: Row) throws(AuthorityError) -> UserRecord {
         UserRecord(
-            objectID: try row.parsed("id", ObjectID.init), username: try row.value("username"),
+            objectID: try row.parsed("id", UserID.init), username: try row.value("username"),
             passwordHash: try row.value("password_hash"),
             isAdministrator: try row.value("administrator"),
             mayClaim: try row.value("may_claim"), createdAt: try row.time("created_at"))

@@ -61,6 +61,7 @@ struct BoardFiles {
         AgentSettings(
             name: settings.name, topicRoot: settings.topicRoot, claimBase: settings.claim.base,
             claimLifetime: settings.claim.expires, offline: settings.offline,
+            routes: settings.routes,
             queueLimit: settings.outbox.maxBytes.bytes,
             queueReserve: Int64(BusLink.receiveMaximum) * 4096, version: Release.version,
             buildDate: Release.date, processID: Int64(ProcessIdentity.processID))
@@ -78,7 +79,8 @@ struct BoardFiles {
     func busLogin(for board: InstallationID, will: [UInt8]) throws(AgentFailure) -> BusLogin {
         BusLogin(
             uri: settings.bus.uri, username: settings.bus.username,
-            password: try busPassword(), installation: board, will: will)
+            password: try busPassword(), installation: board,
+            filters: BusTopic.requests + settings.routes.map(\.from.description), will: will)
     }
 
     /// The first line of the password file.

@@ -10,6 +10,8 @@ struct BusLogin: Sendable {
     var username: String?
     var password: SecretBytes?
     var installation: InstallationID
+    /// What is subscribed: the agent's own topics, and the routes'.
+    var filters: [String]
     /// What stands on the health topic once the agent is gone.
     var will: [UInt8]
 }
@@ -79,7 +81,9 @@ struct BusLink: ~Copyable {
     /// Queues a publication; without a connection it is left, as retained ones are said anew
     /// at the next connect and an answer's asker will ask again.
     mutating func publish(_ publication: BusPublication) {
-        guard isSubscribed, let count = speaker?.unacknowledged, count < 10_000 else { return }
+        // The reader is there only once the speaker has its CONNACK. A resumed session brings
+        // requests before the SUBACK: their answers must not wait for it.
+        guard reader != nil, let count = speaker?.unacknowledged, count < 10_000 else { return }
         let message = OutgoingMessage(
             topic: publication.topic, payload: publication.payload, qos: .atLeastOnce,
             retain: publication.retain,
@@ -149,11 +153,11 @@ extension BusLink {
             case .connected(let ack):
                 isResumed = ack.sessionPresent
                 _ = try reader?.subscribe(
-                    BusTopic.requests.map { Subscription($0, .atLeastOnce) },
+                    login.filters.map { Subscription($0, .atLeastOnce) },
                     sendRetained: false)
             case .subscribed(_, let codes):
                 guard codes.allSatisfy({ $0 < 0x80 }) else {
-                    throw .invalid("the local broker refused the subscription to postern/app")
+                    throw .invalid("the local broker refused a subscription")
                 }
                 isSubscribed = true
                 backoff.reset()

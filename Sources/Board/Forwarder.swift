@@ -8,10 +8,10 @@ import Sessions
 /// number: a packet id says only which of those in flight is meant.
 struct Forwarder: ~Copyable {
     /// More in flight brings no more speed, and libmosquitto's search for the next is linear.
-    private static let windowLimit = 512
+    private static let windowLimit = Connection.inFlightWindow
 
     /// Whose writes may leave; nil: none.
-    private var user: ObjectID?
+    private var user: UserID?
     /// The last sequence handed to the connection.
     private var cursor: Int64 = 0
     private var inFlight: [Int32: Int64] = [:]
@@ -20,7 +20,7 @@ struct Forwarder: ~Copyable {
     private(set) var refusals: Int64 = 0
 
     /// Opens or closes the way. Closed, what was in flight will be sent again.
-    mutating func forward(_ user: ObjectID?) {
+    mutating func forward(_ user: UserID?) {
         guard user != self.user else { return }
         self.user = user
         inFlight.removeAll()

@@ -20,8 +20,9 @@ struct PolicyCheckCommand: AgentVerb {
 
     func perform() throws(AgentFailure) -> ExitStatus {
         let policy = try BoardFiles.policy(in: place.configDir)
-        let text = policy.map { "\($0.rules.count) rules, by default "
-            + ($0.allowsByDefault ? "allow" : "deny") } ?? "no policy file: the built-in rules apply"
+        let text = policy.map { policy in
+            "\(policy.rules.count) rules, by default \(policy.allowsByDefault ? "allow" : "deny")"
+        } ?? "no policy file: the built-in rules apply"
         if place.json {
             ProcessEnd.say(
                 JSONValue.object([

@@ -73,7 +73,7 @@ extension BoardDatabase {
     func append(_ writes: [AcceptedWrite]) throws(StoreError) {
         let shared = Place.queue(generation: keys.queue.generation)
         var place: [UInt8] = []
-        var bound: (session: ObjectID, user: ObjectID)?
+        var bound: (session: ObjectID, user: UserID)?
         for write in writes {
             guard write.sequence > state.lastSequence else {
                 throw .outOfOrder(sequence: write.sequence, last: state.lastSequence)

@@ -31,7 +31,7 @@ enum QueueRow {
             let app = reader.shortText().flatMap({ AppName($0) }),
             let className = reader.shortText().flatMap({ ClassName($0) }),
             let count = reader.half(), let topic = reader.text(Int(count)),
-            let session = ObjectID(session), let user = ObjectID(user)
+            let session = ObjectID(session), let user = UserID(user)
         else { return nil }
         return AcceptedWrite(
             sequence: sequence, session: session, user: user,

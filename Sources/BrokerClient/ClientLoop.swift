@@ -13,8 +13,8 @@ struct ClientLoop: ~Copyable {
     private var closingUntil: Duration?
     private var wasConnected = false
 
-    /// How many unacknowledged messages are given to libmosquitto; more wait here.
-    private static let window = 1000
+    /// How many messages one turn reads.
+    private static let batch = 1000
     /// How long a DISCONNECT may take to leave.
     private static let farewell = Duration.seconds(1)
 
@@ -132,7 +132,7 @@ extension ClientLoop {
         }
         if connection.nextTick == .zero { try connection.tick() }
         let isReady = poller.isReadable(slot) || poller.isWritable(slot)
-        if isReady || connection.hasBufferedInput { try connection.read(atMost: Self.window) }
+        if isReady || connection.hasBufferedInput { try connection.read(atMost: Self.batch) }
     }
 
     private func timeout(_ connection: borrowing Connection) -> Duration? {
@@ -168,7 +168,8 @@ extension ClientLoop {
 
     private mutating func perform(_ connection: inout Connection) {
         guard connection.isConnected, !backlog.isEmpty else { return }
-        let count = min(backlog.count, max(0, Self.window - connection.unacknowledged))
+        let room = Connection.inFlightWindow - connection.unacknowledged
+        let count = min(backlog.count, max(0, room))
         for command in backlog.prefix(count) { perform(command, &connection) }
         backlog.removeFirst(count)
     }

@@ -13,7 +13,7 @@ struct SessionRow: Sendable {
         let origin = try json.object("createdWith")
         session = Session(
             objectID: try json.parsed("objectId", ObjectID.init),
-            user: try json.object("user").parsed("objectId", ObjectID.init),
+            user: try json.object("user").parsed("objectId", UserID.init),
             restricted: try json.required("restricted") { $0.asBool },
             createdWith: CreatedWith(
                 action: try origin.string("action"),

@@ -3,14 +3,14 @@ import Wire
 
 /// A user as the authority shows it.
 struct UserRow: Sendable {
-    let objectID: ObjectID
+    let objectID: UserID
     let username: String
     let isAdministrator: Bool
     let mayClaim: Bool
     let createdAt: Timestamp
 
     init(json: JSONObject) throws(WireError) {
-        objectID = try json.parsed("objectId", ObjectID.init)
+        objectID = try json.parsed("objectId", UserID.init)
         username = try json.string("username")
         isAdministrator = try json.required("isAdministrator") { $0.asBool }
         mayClaim = try json.required("mayClaim") { $0.asBool }

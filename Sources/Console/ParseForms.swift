@@ -12,7 +12,7 @@ extension JSONValue {
         return .object(["__type": .string("Date"), "iso": .string(ParseDate.print(time))])
     }
 
-    static func userPointer(_ user: ObjectID) -> JSONValue {
+    static func userPointer(_ user: UserID) -> JSONValue {
         .object([
             "__type": .string("Pointer"), "className": .string("_User"),
             "objectId": .string(user.description),

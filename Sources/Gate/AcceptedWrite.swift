@@ -6,7 +6,7 @@ package struct AcceptedWrite: Equatable, Sendable {
     package let sequence: Int64
     /// The session that accepted it, and that session's user.
     package let session: ObjectID
-    package let user: ObjectID
+    package let user: UserID
     package let acceptedAt: Timestamp
     package let app: AppName
     package let className: ClassName
@@ -16,7 +16,7 @@ package struct AcceptedWrite: Equatable, Sendable {
     package let payload: [UInt8]
 
     package init(
-        sequence: Int64, session: ObjectID, user: ObjectID, acceptedAt: Timestamp, app: AppName,
+        sequence: Int64, session: ObjectID, user: UserID, acceptedAt: Timestamp, app: AppName,
         className: ClassName, topic: String, payload: [UInt8]
     ) {
         self.sequence = sequence

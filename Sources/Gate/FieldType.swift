@@ -20,9 +20,9 @@ package struct FieldType: Equatable, Sendable, CustomStringConvertible {
         isOptional = text.last == "?"
         guard let value = ValueType(isOptional ? text.dropLast() : text[...]) else {
             throw GrammarError(
-                "a field is string, number, integer, boolean, null, any, enum(a|b), array or "
-                    + "object; string(1..64), number(-40..85), integer(0..), array(number, ..8) "
-                    + "have bounds; ? stands behind what may be absent")
+                "a field is one of string, number, integer, boolean, null, any, array, object "
+                    + "and enum(a|b), with bounds as in string(1..64), number(-40..85) and "
+                    + "array(number, ..8), and with ? if it may be absent")
         }
         self.value = value
     }

@@ -69,7 +69,8 @@ extension PayloadScanner {
         for name in ["__op", "_method", "ACL"] where key.equals(name, in: bytes) {
             throw FieldFault(.serverKey(name))
         }
-        guard OpenKey(key, in: bytes).isStorable || key.equals("__type", in: bytes) else { throw FieldFault(.badKey) }
+        if key.equals("__type", in: bytes) { return }
+        guard OpenKey(key, in: bytes).isStorable else { throw FieldFault(.badKey) }
     }
 
     /// The value behind a key; true if it is a null that stands for no value.

@@ -44,7 +44,7 @@ package enum ControlClient {
         var rest = bytes[...]
         while !rest.isEmpty {
             try wait(handle.raw, write: true, deadline)
-            rest = rest.dropFirst(try handle.write(rest))
+            rest = rest.dropFirst(try handle.send(rest))
         }
     }
 

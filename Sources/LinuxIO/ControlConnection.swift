@@ -74,7 +74,7 @@ package final class ControlConnection {
     /// Sends what the socket takes now. `false`: the other end is gone, drop the connection.
     package func flush() -> Bool {
         while !unsent.isEmpty {
-            guard let count = try? handle.write(unsent) else { return false }
+            guard let count = try? handle.send(unsent) else { return false }
             if count == 0 { return true }
             unsent = unsent.dropFirst(count)
         }

@@ -61,6 +61,18 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
+    /// Like `write`, for a socket: when the other end is gone it throws, and no SIGPIPE comes.
+    func send(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
+        while true {
+            let count = unsafe bytes.withUnsafeBytes { buffer in
+                unsafe Glibc.send(raw, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
+            }
+            if count >= 0 { return count }
+            if errno == EAGAIN { return 0 }
+            if errno != EINTR { throw .last("send") }
+        }
+    }
+
     /// Writes everything to a blocking descriptor.
     func writeAll(_ bytes: [UInt8]) throws(SystemError) {
         var rest = bytes[...]

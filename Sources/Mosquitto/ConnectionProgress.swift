@@ -44,6 +44,7 @@ extension Connection {
             before = inbox.events.count
         }
         if phase == .open {
+            if options.uri.scheme != .unix { SocketProbe.acknowledge(client.socket) }
             timer.hasRead(at: SystemClock.monotonic)
             if let seconds = inbox.ack?.serverKeepAlive { timer.setInterval(seconds) }
             hasUnwritten = hasUnwritten || client.wantsWrite

@@ -62,7 +62,7 @@ package struct MessageID: Hashable, Sendable, CustomStringConvertible {
     package init(random: [UInt8]) { description = uuidText(random: random) }
 }
 
-/// The `objectId` of a session or a user: 10 characters `[A-Za-z0-9]`.
+/// The `objectId` of a session: 10 characters `[A-Za-z0-9]`.
 package struct ObjectID: Hashable, Sendable, CustomStringConvertible {
     package let description: String
     private static let alphabet = Array(
@@ -101,6 +101,23 @@ package struct RecordID: Hashable, Sendable, CustomStringConvertible {
             })
         else { return nil }
         description = String(text)
+    }
+}
+
+/// The `objectId` of a user. The contract gives it no form, so any that fits a topic, a column
+/// and a log is taken: `[A-Za-z0-9_-]{1,64}`.
+package struct UserID: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init?(_ text: some StringProtocol) {
+        guard let id = RecordID(text) else { return nil }
+        description = id.description
+    }
+
+    /// The id that random bytes make, as `ObjectID` does.
+    package init?(random: [UInt8]) {
+        guard let id = ObjectID(random: random) else { return nil }
+        description = id.description
     }
 }
 

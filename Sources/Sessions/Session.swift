@@ -2,7 +2,7 @@
 package struct Session: Equatable, Sendable {
     package let objectID: ObjectID
     /// The user's `objectId`.
-    package let user: ObjectID
+    package let user: UserID
     /// True for each session that was made for a device.
     package let restricted: Bool
     package let createdWith: CreatedWith
@@ -14,7 +14,7 @@ package struct Session: Equatable, Sendable {
     package var custom: [String: JSONValue]
 
     package init(
-        objectID: ObjectID, user: ObjectID, restricted: Bool, createdWith: CreatedWith,
+        objectID: ObjectID, user: UserID, restricted: Bool, createdWith: CreatedWith,
         installationID: InstallationID?, createdAt: Timestamp, expiresAt: Timestamp?,
         custom: [String: JSONValue] = [:]
     ) {
@@ -44,12 +44,12 @@ package struct CreatedWith: Equatable, Sendable {
 
 /// A user as boards may know it: no password, no token.
 package struct UserProfile: Equatable, Sendable {
-    package let objectID: ObjectID
+    package let objectID: UserID
     package let username: String
     /// Further members, kept as they came.
     package let custom: [String: JSONValue]
 
-    package init(objectID: ObjectID, username: String, custom: [String: JSONValue] = [:]) {
+    package init(objectID: UserID, username: String, custom: [String: JSONValue] = [:]) {
         self.objectID = objectID
         self.username = username
         self.custom = custom

@@ -121,7 +121,7 @@ extension BoardSettings {
     private static func outbox(_ section: TOMLSection) throws(SettingsError) -> Outbox {
         try section.allow(only: ["max_bytes", "max_age", "when_full"])
         let outbox = Outbox(
-            maxBytes: try section.value("max_bytes", ByteCount.init(_:))
+            maxBytes: try section.size("max_bytes")
                 ?? ByteCount(bytes: 256 << 20),
             maxAge: try section.value("max_age", SettingValue.span) ?? .seconds(14 * 86_400),
             whenFull: try section.value("when_full", SettingValue.choice) ?? .refuse)
@@ -155,6 +155,9 @@ extension BoardSettings {
     }
 
     private static func check(_ route: Route, _ section: TOMLSection) throws(SettingsError) {
+        if route.operation != .create {
+            throw section.fault("op", "a route creates: no topic says which record is meant")
+        }
         if route.className.isReserved {
             throw section.fault("class", "no route leads to \(route.className), a system class")
         }

@@ -35,7 +35,7 @@ package enum PolicyFile {
             try limits.allow(only: ["rate", "max_bytes"])
             apps[name] = AppLimit(
                 rate: try limits.value("rate", Rate.init(_:)),
-                maxBytes: try limits.value("max_bytes", ByteCount.init(_:)))
+                maxBytes: try limits.size("max_bytes"))
         }
         return apps
     }
@@ -56,7 +56,7 @@ package enum PolicyFile {
             className: className,
             allow: allow,
             fields: try fields(section),
-            maxBytes: try section.value("max_bytes", ByteCount.init(_:)),
+            maxBytes: try section.size("max_bytes"),
             rate: try section.value("rate", Rate.init(_:)))
     }
 
@@ -92,10 +92,24 @@ package enum PolicyFile {
         _ section: TOMLSection
     ) throws(SettingsError) -> [String: FieldType]? {
         guard section.entries["fields"] != nil else { return nil }
-        let table = try section.section("fields")
+        return try fields(of: section.section("fields"))
+    }
+
+    /// An object's own fields are a table; `?` behind its name says that it may be absent.
+    private static func fields(
+        of table: TOMLSection
+    ) throws(SettingsError) -> [String: FieldType] {
         var fields: [String: FieldType] = [:]
-        for key in table.entries.keys.sorted() {
-            fields[key] = try table.value(key, FieldType.init(_:))
+        for (key, node) in table.entries.sorted(by: { $0.key < $1.key }) {
+            let isObject = if case .table = node { true } else { false }
+            let isOptional = isObject && key.last == "?"
+            let name = isOptional ? String(key.dropLast()) : key
+            if let fault = FieldType.nameFault(name) { throw table.fault(key, fault) }
+            guard fields[name] == nil else { throw table.fault(key, "stands here twice") }
+            fields[name] =
+                isObject
+                ? FieldType(fields: try Self.fields(of: table.section(key)), isOptional: isOptional)
+                : try table.value(key, FieldType.init(_:))
         }
         return fields
     }

@@ -1,16 +1,27 @@
 /// The lines on which a TOML document's keys and headers stand.
 ///
-/// TOMLKit gives no positions of what it parsed, so the text is read once more for them. Only
-/// documents that TOMLKit accepts come here; the scan goes forward on anything.
+/// TOMLKit gives no positions of what it parsed, so the text is read for them beforehand. The
+/// scan goes forward on anything, and notes what the parser underneath TOMLKit (toml++ 3) does
+/// not refuse but asserts on, which would end the process.
 struct SourceLines {
     /// Where the first mention of a path stands. An element of an array of tables is `#n`.
     private(set) var lines: [[String]: Int] = [:]
     /// How many headers an array of tables has.
     private(set) var headers: [[String]: Int] = [:]
 
-    private let bytes: [UInt8]
-    private var position = 0
-    private var line = 1
+    /// The first place that must not reach the parser.
+    private(set) var fault: Fault?
+
+    struct Fault: Equatable {
+        let line: Int
+        let column: Int
+        let sentence: String
+    }
+
+    let bytes: [UInt8]
+    var position = 0
+    private(set) var line = 1
+    private var lineStart = 0
 
     init(_ text: String) {
         bytes = Array(text.utf8)
@@ -42,9 +53,15 @@ struct SourceLines {
         if lines[path] == nil { lines[path] = line }
     }
 
-    private var next: UInt8? { bytes.indices.contains(position) ? bytes[position] : nil }
+    /// Notes a place that must not reach the parser; the first one counts.
+    mutating func refuse(_ sentence: String) {
+        guard fault == nil else { return }
+        fault = Fault(line: line, column: position - lineStart + 1, sentence: sentence)
+    }
 
-    private mutating func take(_ byte: UInt8) -> Bool {
+    var next: UInt8? { bytes.indices.contains(position) ? bytes[position] : nil }
+
+    mutating func take(_ byte: UInt8) -> Bool {
         guard next == byte else { return false }
         position += 1
         return true
@@ -55,7 +72,9 @@ struct SourceLines {
         while let byte = next {
             switch byte {
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): break
-            case UInt8(ascii: "\n"): line += 1
+            case UInt8(ascii: "\n"):
+                takeLineBreak()
+                continue
             case UInt8(ascii: "#"):
                 skipComment()
                 continue
@@ -66,13 +85,23 @@ struct SourceLines {
         return nil
     }
 
-    private mutating func skipComment() {
+    mutating func skipComment() {
         while let byte = next, byte != UInt8(ascii: "\n") { position += 1 }
+    }
+
+    mutating func takeLineBreak() {
+        position += 1
+        line += 1
+        lineStart = position
     }
 
     private mutating func header() -> [String] {
         _ = take(UInt8(ascii: "["))
         let isArray = take(UInt8(ascii: "["))
+        skipSpace()
+        if !(next.map { Self.isBare($0) || "\"']".utf8.contains($0) } ?? true) {
+            refuse("a header begins with a name")
+        }
         let path = key()
         while take(UInt8(ascii: "]")) {}
         guard isArray, let last = path.last else { return resolved(path, under: []) }
@@ -119,30 +148,8 @@ struct SourceLines {
         while take(UInt8(ascii: " ")) || take(UInt8(ascii: "\t")) {}
     }
 
-    /// Goes to the end of the line on which a value ends; brackets and long strings span lines.
-    private mutating func skipValue() {
-        var depth = 0
-        while let byte = next {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "'"):
-                skipString(byte)
-                continue
-            case UInt8(ascii: "#"):
-                skipComment()
-                continue
-            case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
-            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
-            case UInt8(ascii: "\n"):
-                if depth <= 0 { return }
-                line += 1
-            default: break
-            }
-            position += 1
-        }
-    }
-
     /// Goes behind a string. Source: TOML 1.0.0, String.
-    private mutating func skipString(_ quote: UInt8) {
+    mutating func skipString(_ quote: UInt8) {
         let isLong = bytes[position...].starts(with: [quote, quote, quote])
         let end = [UInt8](repeating: quote, count: isLong ? 3 : 1)
         position += end.count
@@ -155,7 +162,8 @@ struct SourceLines {
             }
             if byte == UInt8(ascii: "\n") {
                 if !isLong { return }
-                line += 1
+                takeLineBreak()
+                continue
             }
             let isEscape = quote == UInt8(ascii: "\"") && byte == UInt8(ascii: "\\")
             position += 1
@@ -163,7 +171,7 @@ struct SourceLines {
         }
     }
 
-    private static func isBare(_ byte: UInt8) -> Bool {
+    static func isBare(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):

@@ -21,6 +21,11 @@ struct TOMLDocument {
             throw SettingsError(file: file, message: "the file is larger than 1 MiB")
         }
         try Self.refuseNUL(in: text, file: file)
+        lines = SourceLines(text)
+        if let fault = lines.fault {
+            throw SettingsError(
+                file: file, line: fault.line, column: fault.column, message: fault.sentence)
+        }
         let table: TOMLTable
         do {
             table = try TOMLTable(string: text)
@@ -37,7 +42,6 @@ struct TOMLDocument {
         self.file = file
         self.environment = environment
         self.entries = entries
-        lines = SourceLines(text)
     }
 
     var root: TOMLSection { TOMLSection(document: self, path: [], entries: entries) }

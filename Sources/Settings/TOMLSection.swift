@@ -1,3 +1,5 @@
+import Gate
+
 /// One table of a document, read key by key; a variable of the environment wins over the file.
 ///
 /// A key that is absent reads as nil; one of another type than asked for is an error.
@@ -23,10 +25,20 @@ struct TOMLSection {
         }
     }
 
-    /// An integer stands for its digits: `max_bytes = 4096`.
-    func quantity(_ key: String) throws(SettingsError) -> String? {
-        if override(key) == nil, case .integer(let number) = entries[key] { return "\(number)" }
-        return try text(key)
+    /// A number of bytes; an integer stands for its digits: `max_bytes = 4096`.
+    func size(_ key: String) throws(SettingsError) -> ByteCount? {
+        let text: String?
+        if override(key) == nil, case .integer(let number) = entries[key] {
+            text = "\(number)"
+        } else {
+            text = try self.text(key)
+        }
+        guard let text else { return nil }
+        do throws(GrammarError) {
+            return try ByteCount(text)
+        } catch {
+            throw fault(key, error.sentence)
+        }
     }
 
     func flag(_ key: String) throws(SettingsError) -> Bool? {
@@ -45,7 +57,7 @@ struct TOMLSection {
     func value<Value, Fault: ValueFault>(
         _ key: String, _ parse: (String) throws(Fault) -> Value
     ) throws(SettingsError) -> Value? {
-        guard let text = try quantity(key) else { return nil }
+        guard let text = try text(key) else { return nil }
         do throws(Fault) {
             return try parse(text)
         } catch {

@@ -27,7 +27,7 @@ package struct AccessTokenClaims: Equatable, Sendable {
     package static let audience = "postern"
 
     package var issuer: String
-    package var subject: ObjectID
+    package var subject: UserID
     package var issuedAt: Timestamp
     package var notBefore: Timestamp
     package var expiresAt: Timestamp
@@ -40,7 +40,7 @@ package struct AccessTokenClaims: Equatable, Sendable {
     package var deviceKey: KeyID
 
     package init(
-        issuer: String, subject: ObjectID, issuedAt: Timestamp, expiresAt: Timestamp,
+        issuer: String, subject: UserID, issuedAt: Timestamp, expiresAt: Timestamp,
         tokenID: String, session: ObjectID, installation: InstallationID, scope: ScopeDocument?,
         deviceKey: KeyID
     ) {
@@ -62,7 +62,7 @@ package struct AccessTokenClaims: Equatable, Sendable {
         let json = try JSONObject(parsing: bytes, limit: AccessToken.limit)
         guard try json.string("aud") == Self.audience else { throw .mistyped("aud") }
         issuer = try json.string("iss")
-        subject = try json.parsed("sub", ObjectID.init)
+        subject = try json.parsed("sub", UserID.init)
         issuedAt = try json.time("iat")
         notBefore = try json.time("nbf")
         expiresAt = try json.time("exp")

@@ -79,7 +79,8 @@ package struct RecordPath: Hashable, Sendable {
     }
 
     package init?(className: Substring, operation: Substring, record: Substring?) {
-        guard let name = ClassName(className), let operation = Operation(rawValue: String(operation))
+        guard let name = ClassName(className),
+            let operation = Operation(rawValue: String(operation))
         else { return nil }
         let id = record.flatMap { RecordID($0) }
         guard (record == nil) == (id == nil) else { return nil }

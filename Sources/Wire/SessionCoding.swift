@@ -12,7 +12,7 @@ extension Session {
         let origin = try json.object("createdWith")
         self.init(
             objectID: try json.parsed("objectId", ObjectID.init),
-            user: try json.parsed("user", ObjectID.init),
+            user: try json.parsed("user", UserID.init),
             restricted: try json.required("restricted") { $0.asBool },
             createdWith: CreatedWith(
                 action: try origin.string("action"),
@@ -50,7 +50,7 @@ extension UserProfile {
     /// Reads a user as the contract writes it; a secret among the members is dropped.
     package init(json: JSONObject) throws(WireError) {
         self.init(
-            objectID: try json.parsed("objectId", ObjectID.init),
+            objectID: try json.parsed("objectId", UserID.init),
             username: try json.string("username"),
             custom: json.members.filter {
                 !Self.secret.contains($0.key) && $0.key != "objectId" && $0.key != "username"

@@ -32,7 +32,7 @@ struct BusTests {
         let first = try #require(bench.store.writes.first)
         #expect(first.payload == Array("1".utf8))
         #expect(first.session == ObjectID("Session001"))
-        #expect(first.user == ObjectID("ann0000000"))
+        #expect(first.user == UserID("ann0000000"))
         #expect(first.acceptedAt == Bench.start)
         #expect(first.topic == "postern/v1/\(bench.identity.installation)/data/Reading/create")
     }
@@ -178,6 +178,31 @@ struct BusTests {
         bench.pass(.seconds(1))
         bench.handle(.bus([.write("thermo", "create/Reading", "1")]))
         #expect(bench.store.writes.count == 4)
+    }
+
+    @Test("another program's topic is a write of the class that its route names")
+    func routes() throws {
+        var bench = try Bench()
+        bench.settings.routes = try [("Reading", 1), ("_User", 2)].map { name, line in
+            Route(
+                line: line, from: try #require(TopicFilter("zigbee\(line)/+")),
+                app: try #require(AppName("zigbee")),
+                className: try #require(ClassName(name)), operation: .create)
+        }
+        try bench.restart()
+        try bench.provision()
+        func message(_ topic: String) -> BusMessage {
+            BusMessage(
+                topic: topic, payload: [1], isRetained: false, packetID: nil,
+                responseTopic: "postern/app/zigbee/a", correlation: nil)
+        }
+        let effects = bench.handle(.bus([
+            message("zigbee1/lamp"), message("zigbee2/lamp"), message("zigbee3/lamp"),
+            message("zigbee1/lamp/x"), message("zigbee1/lamp\0"),
+        ]))
+        #expect(bench.store.writes.map(\.className) == [ClassName("Reading")])
+        #expect(try effects.codes(of: "zigbee") == [119])
+        #expect(effects.published("postern/app/zigbee/a").isEmpty)
     }
 
     @Test("reading stops when the queue is full, and resumes when there is room")

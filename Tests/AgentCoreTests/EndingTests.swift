@@ -149,7 +149,7 @@ struct EndingTests {
         let old = try #require(bench.store.load().session).session
         let session = Session(
             objectID: index == 0 ? try #require(other) : old.objectID,
-            user: index == 1 ? try #require(other) : old.user, restricted: index != 2,
+            user: index == 1 ? try #require(UserID("bob")) : old.user, restricted: index != 2,
             createdWith: old.createdWith, installationID: old.installationID,
             createdAt: old.createdAt, expiresAt: nil)
         let before = bench.store.text

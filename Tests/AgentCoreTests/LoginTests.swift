@@ -11,7 +11,7 @@ struct LoginTests {
 
     /// The login that the agent tries next, whenever it does.
     private func next(_ bench: inout Bench) -> UplinkLogin? {
-        bench.run(for: .seconds(20)).logins.first
+        bench.run(for: .seconds(61)).logins.first
     }
 
     private func derived(_ claim: SecretBytes, _ bench: Bench) throws -> String {
@@ -154,8 +154,8 @@ struct LoginTests {
             waits.append(bench.monotonic - before)
             bench.handle(.uplink(.lost("gone")))
         }
-        #expect(waits.allSatisfy { $0 >= .milliseconds(500) && $0 <= .seconds(16) })
-        #expect(waits.suffix(5).allSatisfy { $0 >= .seconds(7) })
+        #expect(waits.allSatisfy { $0 >= .milliseconds(500) && $0 <= .seconds(61) })
+        #expect(waits.suffix(5).allSatisfy { $0 >= .seconds(29) })
     }
 
     @Test("after a revocation tries an open claim's password too")

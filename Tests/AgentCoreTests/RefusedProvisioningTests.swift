@@ -42,7 +42,7 @@ extension Provision {
     }
 
     fileprivate mutating func replace(
-        user: ObjectID? = nil, restricted: Bool = true, board: InstallationID?,
+        user: UserID? = nil, restricted: Bool = true, board: InstallationID?,
         end: Timestamp? = nil
     ) {
         session = Session(
@@ -68,7 +68,7 @@ struct RefusedProvisioningTests {
         },
         Fault("of another user") { provision, authority in
             provision.replace(
-                user: ObjectID("Other00000"), board: authority.board.installation)
+                user: UserID("Other00000"), board: authority.board.installation)
         },
         Fault("of a session that is over") { provision, authority in
             provision.replace(board: authority.board.installation, end: Bench.start)
@@ -112,7 +112,7 @@ struct RefusedProvisioningTests {
             if let id = ObjectID("Other00000") { claims.session = id }
         },
         .claims("another user") { claims in
-            if let id = ObjectID("Other00000") { claims.subject = id }
+            if let id = UserID("Other00000") { claims.subject = id }
         },
         .claims("another installation") { $0.installation = stranger },
         .claims("not restricted") { $0.restricted = false },

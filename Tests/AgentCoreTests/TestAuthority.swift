@@ -31,7 +31,7 @@ struct TestAuthority {
         _ name: String = "ann", session: String = "Session001", sequence: Int64 = 100,
         at now: Timestamp = Bench.start
     ) throws -> Provision {
-        let user = try #require(ObjectID(name + String(repeating: "0", count: 10 - name.count)))
+        let user = try #require(UserID(name + String(repeating: "0", count: 10 - name.count)))
         let session = Session(
             objectID: try #require(ObjectID(session)), user: user, restricted: true,
             createdWith: CreatedWith(action: "create", authProvider: "password"),

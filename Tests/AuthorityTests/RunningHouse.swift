@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import Mosquitto
 import Sessions
+import Settings
 import Synchronization
 import Wire
 
@@ -17,16 +18,29 @@ final class RunningHouse: Sendable {
     let password = SecretBytes("correct horse battery")
     private let task: Task<Void, any Error>
 
-    init(folder: TemporaryFolder? = nil) async throws {
+    /// A new house, or the one in `folder` again; with a broker of its own unless one is given.
+    init(folder: TemporaryFolder? = nil, broker: ExternalBroker? = nil) async throws {
         let isNew = folder == nil
         self.folder = try folder ?? TemporaryFolder()
-        port = try freePort()
-        let settings = ServiceSettings(
-            name: "Home", stateDirectory: "\(self.folder.path)/state",
-            listen: ("127.0.0.1", 0), publicURL: "https://authority.example",
-            applicationID: "postern", root: .standard,
-            broker: .embedded(host: "127.0.0.1", port: port), managesBrokerAccess: true,
-            lifetimes: .consumer)
+        port = try broker?.port ?? freePort()
+        let brokerText = broker.map { broker in
+            """
+            mode = "external"
+            uri = "mqtt://127.0.0.1:\(broker.port)"
+            username = "postern-authority"
+            password_file = "\(broker.passwordFile)"
+            """
+        } ?? "listen = \"127.0.0.1:\(port)\""
+        let settings = try ServiceSettings(AuthoritySettings.parse(
+            """
+            name = "Home"
+            state_dir = "\(self.folder.path)/state"
+            [http]
+            listen = "127.0.0.1:\(try freePort())"
+            public_url = "https://authority.example"
+            [broker]
+            \(brokerText)
+            """, file: "authority.toml", environment: { _ in nil }))
         if isNew {
             try await StateFolder(path: settings.stateDirectory).found(
                 administrator: "ada", password: password, rules: settings.rules)

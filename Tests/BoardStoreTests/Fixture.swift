@@ -66,7 +66,7 @@ enum Sample {
     static func write(_ sequence: Int64, payload: String? = nil) throws -> AcceptedWrite {
         let session = try require(ObjectID("sess000001"))
         return AcceptedWrite(
-            sequence: sequence, session: session, user: try require(ObjectID("user000001")),
+            sequence: sequence, session: session, user: try require(UserID("user000001")),
             acceptedAt: Timestamp(milliseconds: 1_700_000_000_000 + sequence),
             app: try require(AppName("thermo")), className: try require(ClassName("Reading")),
             topic: "postern/v1/x/data/Reading/create",

@@ -9,7 +9,7 @@ import Wire
 
 @Suite("Board storage")
 struct BoardStorageTests {
-    private let ann = ObjectID("ann0000000")
+    private let ann = UserID("ann0000000")
 
     private func held() throws -> HeldSession {
         try HeldSession(json: JSONObject(parsing: Array("""

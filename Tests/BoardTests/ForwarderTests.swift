@@ -10,38 +10,40 @@ struct ForwarderTests {
     private func write(_ sequence: Int64, user: String = "ann0000000") throws -> AcceptedWrite {
         AcceptedWrite(
             sequence: sequence, session: try #require(ObjectID("Session001")),
-            user: try #require(ObjectID(user)),
+            user: try #require(UserID(user)),
             acceptedAt: Timestamp(milliseconds: 1_800_000_000_123),
             app: try #require(AppName("thermo")), className: try #require(ClassName("Reading")),
             topic: "postern/v1/x/data/Reading/create", payload: [1, 2, 3])
     }
 
-    private let ann = ObjectID("ann0000000")
+    private let ann = UserID("ann0000000")
 
     @Test("lets nothing leave until there is somebody whose it is")
     func closed() throws {
         var forwarder = Forwarder()
         #expect(forwarder.room(window: 100) == 0)
-        #expect(try !forwarder.mayForward(try write(1)))
+        let write = try write(1)
+        #expect(!forwarder.mayForward(write))
         forwarder.forward(ann)
         #expect(forwarder.room(window: 100) == 100)
-        #expect(try forwarder.mayForward(try write(1)))
+        #expect(forwarder.mayForward(write))
         forwarder.forward(nil)
         #expect(forwarder.room(window: 100) == 0)
-        #expect(try !forwarder.mayForward(try write(1)))
+        #expect(!forwarder.mayForward(write))
     }
 
     @Test("never lets another user's write leave")
     func foreign() throws {
         var forwarder = Forwarder()
         forwarder.forward(ann)
-        #expect(try !forwarder.mayForward(try write(1, user: "bob0000000")))
+        let (foreign, own) = (try write(1, user: "bob0000000"), try write(1))
+        #expect(!forwarder.mayForward(foreign))
         forwarder.skip(1)
         #expect(forwarder.position == 1)
         #expect(forwarder.takeAcknowledged().isEmpty)
-        forwarder.forward(ObjectID("bob0000000"))
+        forwarder.forward(UserID("bob0000000"))
         #expect(forwarder.position == 0)
-        #expect(try !forwarder.mayForward(try write(1)))
+        #expect(!forwarder.mayForward(own))
     }
 
     @Test("removes what was acknowledged, by its sequence and once")
@@ -93,7 +95,7 @@ struct ForwarderTests {
     func room() {
         var forwarder = Forwarder()
         forwarder.forward(ann)
-        #expect(forwarder.room(window: 65_535) == 512)
+        #expect(forwarder.room(window: 65_535) == Connection.inFlightWindow)
         #expect(forwarder.room(window: 0) == 0)
         for sequence in 1...20 as ClosedRange<Int64> {
             forwarder.sent(sequence, as: Int32(sequence))

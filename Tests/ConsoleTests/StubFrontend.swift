@@ -34,13 +34,18 @@ actor StubFrontend: AuthorityFrontend {
         return id
     }
 
+    private func userID(_ text: String) throws(AuthorityError) -> UserID {
+        guard let id = UserID(text) else { throw .failed(layer: "stub", text: text) }
+        return id
+    }
+
     private func time(_ offset: Int64) -> Timestamp {
         Timestamp(milliseconds: (Int64(Self.start) + offset) * 1000)
     }
 
     private func user() throws(AuthorityError) -> UserView {
         UserView(
-            objectID: try id("uSeR000001"), username: "alice", isAdministrator: true,
+            objectID: try userID("uSeR000001"), username: "alice", isAdministrator: true,
             mayClaim: true, createdAt: time(0))
     }
 
@@ -135,7 +140,7 @@ actor StubFrontend: AuthorityFrontend {
     func addUser(_ user: NewUser, by caller: Caller) async throws(AuthorityError) -> UserView {
         try note("add \(user.username) admin \(user.isAdministrator) claim \(user.mayClaim)")
         return UserView(
-            objectID: try id("uSeR000002"), username: user.username,
+            objectID: try userID("uSeR000002"), username: user.username,
             isAdministrator: user.isAdministrator, mayClaim: user.mayClaim, createdAt: time(5))
     }
 

@@ -103,10 +103,8 @@ struct FailureTests {
         }
         let uri = try BrokerURI("mqtt://127.0.0.1:\(broker.port)")
         let client = try TestClient(options(uri))
-        // A packet that is not whole keeps a client waiting: a second one ends it.
-        let deadline = SystemClock.monotonic + .milliseconds(200)
-        try client.run { $0.hasEnded || SystemClock.monotonic > deadline
-            || $0.isConnected }
+        // A packet that is not whole keeps a client waiting, and nothing else.
+        try? client.run(for: .milliseconds(200)) { $0.hasEnded || $0.isConnected }
         if client.isConnected {
             _ = try client.connection.publish(OutgoingMessage(topic: "a", payload: []))
             #expect(try client.ended() != nil)

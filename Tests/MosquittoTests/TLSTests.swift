@@ -73,6 +73,19 @@ struct TLSTests {
         try client.disconnect()
     }
 
+    @Test("leaves nothing behind in OpenSSL when a read was bounded")
+    func boundedRead() throws {
+        let broker = try broker("DNS:broker.test")
+        let client = try TestClient.connected(options(broker, "broker.test"))
+        client.readLimit = 1
+        try client.subscribe("a/#")
+        let publisher = try TestClient.connected(
+            ConnectOptions(uri: broker.socketURI, clientID: "publisher"))
+        try publisher.publish((1...100).map { "a/\($0)" })
+        try client.run { $0.messages.count == 100 }
+        #expect(client.topics == (1...100).map { "a/\($0)" })
+    }
+
     @Test("refuses a certificate for another host", arguments: [
         ("DNS:other.test", "broker.test"), ("DNS:broker.test", "127.0.0.1"),
         ("DNS:b*.example.test", "broker.example.test"), ("email:broker@broker.test", "broker.test"),

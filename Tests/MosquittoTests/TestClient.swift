@@ -10,6 +10,8 @@ final class TestClient {
     private(set) var events: [ConnectionEvent] = []
     /// How often the poll woke.
     private(set) var wakeups = 0
+    /// How many messages one read files.
+    var readLimit = 500
     private var poller = Poller()
     private var buffer: [ConnectionEvent] = []
 
@@ -125,7 +127,7 @@ final class TestClient {
             _ = try poller.wait(connection.hasBufferedInput ? .zero : timeout)
             wakeups += 1
             if connection.nextTick == .zero { try connection.tick() }
-            try connection.read(atMost: 500)
+            try connection.read(atMost: readLimit)
         }
         connection.takeEvents(into: &buffer)
         events += buffer

@@ -113,7 +113,7 @@ struct BoardSettingsTests {
         Fault(uplink + "[outbox]\nmax_bytes = \"lots\"", line: 4, "a size is written"),
         Fault(uplink + "[outbox]\nmax_bytes = \"1 KiB\"", line: 4, "is at least 1 MiB"),
         Fault(uplink + "[outbox]\nmax_bytes = -1", line: 4, "a size is written"),
-        Fault(uplink + "[outbox]\nmax_age = 14", line: 4, "a duration is"),
+        Fault(uplink + "[outbox]\nmax_age = 14", line: 4, "is a string, not an integer"),
         Fault(uplink + "[outbox]\nwhen_full = \"drop\"", line: 4,
             "none of \"refuse\", \"drop-oldest\""),
         Fault("POSTERN_UPLINK_URI", "mqtt://b.example", in: uplink, "insecure = true"),

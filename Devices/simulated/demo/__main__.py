@@ -1,0 +1,134 @@
+"""The whole way of Postern on one machine, with real programs and real brokers.
+
+    python3 Devices/simulated/demo [--hold] BINARIES
+"""
+
+import argparse
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import programs
+from authority import Authority
+from board import Board
+from progress import say, tail
+from recorder import Recorder
+from report import conclude
+from steps import Demo
+
+
+def main() -> int:
+    order = _arguments()
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, _interrupt)
+    programs.adopt_orphans()
+    begun = time.monotonic()
+    folder = Path(tempfile.mkdtemp(prefix="postern-demo-"))
+    say(f"Postern, end to end on this machine, in {folder}\n")
+    demo, status = None, 1
+    try:
+        demo = _prepare(folder, order.binaries.resolve())
+        status = _run(demo)
+        if order.hold:
+            _hold(demo, folder / "captures")
+    except KeyboardInterrupt:
+        say("\nstopped")
+        status = 130
+    finally:
+        _clean(demo, folder)
+    if status == 0:
+        say(f"\nDone in {time.monotonic() - begun:.1f} s; "
+            "all programs have ended and the folder is gone.")
+    return status
+
+
+def _prepare(folder: Path, binaries: Path) -> Demo:
+    captures = folder / "captures"
+    captures.mkdir(mode=0o700)
+    authority = Authority(folder / "authority", binaries, captures)
+    network = Recorder("the board's uplink", authority.broker.port, captures / "uplink.jsonl")
+    return Demo(authority, Board(folder / "board", binaries, network, captures))
+
+
+def _run(demo: Demo) -> int:
+    try:
+        demo.run()
+        conclude(demo)
+    except programs.StepFailed as failure:
+        say(f"\n✗  {failure}")
+        for log in failure.logs:
+            tail(log)
+        return 1
+    return 0
+
+
+def _clean(demo: Demo | None, folder: Path) -> None:
+    """Ends everything and removes the folder, whatever has happened. No signal stops it."""
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, signal.SIG_IGN)
+    if demo:
+        _stop(demo)
+    killed = programs.end_all()
+    if killed:
+        say(f"did not end by themselves and were killed: {', '.join(killed)}")
+    shutil.rmtree(folder)
+
+
+def _stop(demo: Demo) -> None:
+    """In the order in which they lean on each other."""
+    board, authority = demo.board, demo.authority
+    apps = [board.app] if board.app else []
+    for program in (*apps, board.agent, board.broker, authority.watch, authority.server):
+        program.stop()
+
+
+def _hold(demo: Demo, captures: Path) -> None:
+    """Leaves all running until ^C, and says how to look at it."""
+    board, authority = demo.board, demo.authority
+    agent = " ".join(map(str, board.agent.argv[:-1]))
+    postern = " ".join(map(str, authority.command_line()))
+    vitals = " ".join(map(str, board.vitals_command))
+    say(f"""
+Everything still runs. In another terminal:
+
+agent='{agent}'
+postern='{postern}'
+vitals='{vitals}'
+
+$agent status                          # what the board says of itself
+$agent pair --new | grep -o '[^ ]*#v=1[^ ]*' | $postern claim -    # it was revoked: claim it anew
+$vitals run --every 1                  # readings, until ^C
+$postern watch                         # the same, upstream
+$postern sessions list
+XDG_CONFIG_HOME={board.logins} mosquitto_sub -V 5 -v -t 'postern/#'
+tail -f {board.agent.log} {authority.server.log}
+ls {captures}    # every MQTT packet so far
+
+^C here ends it all and removes the folder.""")
+    try:
+        while True:
+            signal.pause()
+    except KeyboardInterrupt:
+        say()
+
+
+def _interrupt(*_) -> None:
+    raise KeyboardInterrupt
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="demo", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--hold", action="store_true", help="leave all running until ^C")
+    parser.add_argument("binaries", type=Path, help="the folder with the three built programs")
+    order = parser.parse_args()
+    for name in ("postern-agent", "postern-authority", "postern"):
+        if not (order.binaries / name).is_file():
+            parser.error(f"{order.binaries / name} is not there; `make build` makes it")
+    return order
+
+
+if __name__ == "__main__":
+    sys.exit(main())

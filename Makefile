@@ -1,0 +1,76 @@
+# Postern. `make` alone says what there is.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help deps build demo venv test clean
+.ONESHELL:
+.SILENT:
+
+PROGRAMS := postern-agent postern-authority postern
+# One set of flags for all three, so that what they share is compiled once.
+RELEASE := -c release --static-swift-stdlib -Xlinker --icf=safe -Xlinker --no-export-dynamic
+PACKAGES := mosquitto mosquitto-clients libmosquitto-dev libssl-dev libsqlite3-dev \
+	libqrencode-dev pkg-config python3 python3-venv
+VENV := .venv
+
+# A heading with the time since make began.
+ifndef BEGUN
+BEGUN := $(shell date +%s)
+endif
+export BEGUN
+heading = printf '\n== %s (%d:%02d)\n' $(1) $$(( ($$(date +%s) - BEGUN) / 60 )) \
+	$$(( ($$(date +%s) - BEGUN) % 60 ))
+
+help:
+	cat <<-'TEXT'
+	make demo         install what is missing, build, and watch a board get its session and use it
+	make demo HOLD=1  the same, and everything is left running until ^C
+	make test         everything: unit tests, the interoperability tests, the demo
+	make build        the three programs, in release mode, into .build/release
+	make deps         install the Debian packages that are missing
+	make venv         a Python environment for the interoperability tests
+	make clean        remove what was built
+	TEXT
+
+deps:
+	missing=
+	for package in $(PACKAGES); do
+		dpkg-query -W -f='$${Status}' $$package 2>/dev/null | grep -q 'ok installed' \
+			|| missing="$$missing $$package"
+	done
+	if [ -n "$$missing" ]; then
+		$(call heading,"installing$$missing")
+		command -v apt-get >/dev/null || { echo "this is not Debian: please install$$missing"; exit 1; }
+		become=; [ "$$(id -u)" = 0 ] || become=sudo
+		$$become apt-get update -q
+		$$become env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
+		case "$$missing " in *" mosquitto "*)
+			echo "Debian starts the mosquitto service when systemd runs; Postern does not need it";;
+		esac
+	fi
+	command -v swift >/dev/null || { echo "Swift 6.2 or later is needed: https://swift.org/install"; exit 1; }
+
+build: deps
+	for program in $(PROGRAMS); do
+		$(call heading,"building $$program")
+		swift build $(RELEASE) --product $$program
+	done
+
+demo: build
+	$(call heading,"the demo")
+	exec python3 Devices/simulated/demo $(if $(filter-out 0,$(HOLD)),--hold) "$$(swift build $(RELEASE) --show-bin-path)"
+
+venv: $(VENV)/made
+
+$(VENV)/made: Tests/Interop/requirements.txt | deps
+	$(call heading,"making $(VENV)")
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+test: deps
+	exec python3 Tests/run
+
+clean:
+	rm -rf .build $(VENV)

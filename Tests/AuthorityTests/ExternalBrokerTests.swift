@@ -1,0 +1,83 @@
+import AuthorityCore
+import BrokerClient
+import Cryptography
+import Foundation
+import Logging
+import Mosquitto
+import Sessions
+import Settings
+import Testing
+import Wire
+
+@testable import AuthorityService
+
+@Suite("External broker", .serialized)
+struct ExternalBrokerTests {
+    @Test("is given back what it lost, and loses what no session has")
+    func reconciled() async throws {
+        let broker = try ExternalBroker()
+        try await broker.start(accounts: [])
+        let house = try await RunningHouse(broker: broker)
+        let ada = try await house.login()
+        let board = try BoardDouble()
+        _ = try await house.authority.claim(
+            ClaimOrder(url: board.url(), duration: nil, scope: nil), by: ada)
+        let link = try await house.connect(board)
+        await broker.stop()
+        try await untilTrue { link.hasEnded }
+
+        // It comes back with none of our boards, and with one that nobody knows.
+        let stranger = try BoardDouble()
+        let role = BrokerRole(
+            board: stranger.installation, root: .standard, data: true, extraTopics: [])
+        try await broker.start(accounts: [
+            BrokerAccount(
+                username: stranger.installation.description,
+                password: try stranger.brokerPassword,
+                clientID: "postern-\(stranger.installation)", role: role),
+        ])
+        let again = try await until { try? await house.connect(board) }
+        try await again.client.subscribe([Subscription(board.inbox)])
+        _ = try await again.wait(for: board.inbox) { try? board.openProvision($0.payload) }
+        try await untilTrue { (try? await house.connect(stranger)) == nil }
+        await again.client.close()
+        await house.stop()
+        await broker.stop()
+    }
+}
+
+/// A mosquitto that is not the authority's, but has an account for it.
+final class ExternalBroker: @unchecked Sendable {
+    let folder: TemporaryFolder
+    let port: UInt16
+    let password = SecretBytes("the authority's own password")
+    // Touched by one test, one call after the other.
+    private var task: Task<Void, any Error>?
+
+    init() throws {
+        folder = try TemporaryFolder()
+        port = try freePort()
+        try Data(password.reveal()).write(to: URL(fileURLWithPath: passwordFile))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: passwordFile)
+    }
+
+    var passwordFile: String { "\(folder.path)/password" }
+
+    /// Starts it on an empty folder.
+    func start(accounts: [BrokerAccount]) async throws {
+        let path = "\(folder.path)/broker"
+        try? FileManager.default.removeItem(atPath: path)
+        var logger = Logger(label: "broker")
+        logger.logLevel = .critical
+        let broker = EmbeddedBroker(
+            folder: path, host: "127.0.0.1", port: port, root: .standard, password: password,
+            logger: logger)
+        task = Task { try await broker.run(accounts: { accounts }) }
+    }
+
+    func stop() async {
+        task?.cancel()
+        _ = try? await task?.value
+    }
+}

@@ -1,0 +1,135 @@
+import AuthorityCore
+import Cryptography
+import Sessions
+import Testing
+import Wire
+
+@testable import AuthorityService
+
+@Suite("Login")
+struct LoginTests {
+    @Test("says the same of an unknown user and a wrong password", arguments: [
+        "ada", "nobody", "ADA", "", "_User", "a/b", "ada\u{0}", "аda",
+    ])
+    func wrong(name: String) async throws {
+        let house = try await House()
+        await #expect(
+            throws: AuthorityError.refused(
+                Refusal(.notFound, "invalid username or password"))
+        ) {
+            try await house.authority.login(
+                LoginAttempt(
+                    username: name, password: SecretBytes("not the password"), origin: "x"))
+        }
+    }
+
+    @Test("is refused after ten wrong tries, there and for a while", .timeLimit(.minutes(1)))
+    func limit() async throws {
+        let house = try await House()
+        func attempt(_ password: SecretBytes, _ origin: String) async throws {
+            _ = try await house.authority.login(
+                LoginAttempt(username: "ada", password: password, origin: origin))
+        }
+        let outcomes = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<14 {
+                group.addTask {
+                    do {
+                        try await attempt(SecretBytes("wrong password"), "x")
+                        return 0
+                    } catch AuthorityError.refused(let refusal) {
+                        return refusal.code
+                    } catch {
+                        return -1
+                    }
+                }
+            }
+            return await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        }
+        #expect(outcomes == [101: 10, 155: 4])
+        await expectRefusal(.rateLimit) { try await attempt(house.password, "x") }
+        try await attempt(house.password, "y")
+        house.clock.advance(.seconds(301))
+        try await attempt(house.password, "x")
+    }
+
+    @Test("opens a session that ends by logging out, and by its limits")
+    func sessions() async throws {
+        let house = try await House()
+        let opened = try await house.authority.login(
+            LoginAttempt(username: "ada", password: house.password, origin: "x"))
+        let caller = try await house.authority.caller(opened.token)
+        #expect(!caller.session.restricted && caller.user.isAdministrator)
+        try await house.authority.logout(caller)
+        await expectRefusal(.invalidSession) { try await house.authority.caller(opened.token) }
+        let second = try await house.authority.login(
+            LoginAttempt(username: "ada", password: house.password, origin: "x"))
+        house.clock.advance(.seconds(5 * 86_400))
+        await expectRefusal(.invalidSession) { try await house.authority.caller(second.token) }
+    }
+
+    @Test("is not what a board's token is good for")
+    func boardToken() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        await expectRefusal(.invalidSession) {
+            try await house.authority.caller(live.provision.tokens.session)
+        }
+        #expect(try await live.authenticate().result != nil)
+    }
+
+    @Test("ends everywhere when the password is changed, and boards live on")
+    func passwordChange() async throws {
+        let house = try await House()
+        let opened = try await house.authority.login(
+            LoginAttempt(username: "ada", password: house.password, origin: "x"))
+        let ada = try await house.authority.caller(opened.token)
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        try await house.authority.setPassword(
+            SecretBytes("another password"), of: "ada", actor: "test")
+        await expectRefusal(.invalidSession) { try await house.authority.caller(opened.token) }
+        await expectRefusal(.notFound) { try await house.login() }
+        #expect(try await live.authenticate().result != nil)
+    }
+
+    @Test("takes users by names that cannot be mistaken", arguments: [
+        "", "-x", "a b", "a/b", "a+b", "#", "ada\n", "аda", "ADA", "ada",
+        String(repeating: "a", count: 65),
+    ])
+    func names(name: String) async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        await expectRefusal(.validation) {
+            try await house.authority.addUser(
+                NewUser(
+                    username: name, password: house.password, isAdministrator: false,
+                    mayClaim: false),
+                by: ada)
+        }
+    }
+
+    @Test("of somebody who is no administrator gives no rights to others")
+    func rights() async throws {
+        let house = try await House()
+        let bob = try await house.addUser("bob")
+        await expectRefusal(.forbidden) { try await house.authority.users(by: bob) }
+        await expectRefusal(.forbidden) {
+            try await house.authority.audit(AuditQuery(limit: 1, board: nil), by: bob)
+        }
+        await expectRefusal(.forbidden) {
+            try await house.authority.addUser(
+                NewUser(
+                    username: "mallory", password: house.password, isAdministrator: true,
+                    mayClaim: true),
+                by: bob)
+        }
+        let login = try await house.authority.brokerLogin(by: bob)
+        #expect(login.filters.isEmpty)
+        let live = try await house.provisioned(BoardDouble(), by: bob)
+        let filters = try await house.authority.brokerLogin(by: bob).filters
+        #expect(filters == [
+            "postern/v1/\(live.board.installation)/data/#",
+            "postern/v1/\(live.board.installation)/status",
+        ])
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import Sessions
+import Testing
+
+/// The built program, as a person starts it.
+@Suite("postern-authority", .serialized)
+struct ProgramTests {
+    @Test("is made once, says so the second time, and lists whom it knows")
+    func initialisation() throws {
+        let place = try Place()
+        #expect(try place.run("init", "--admin", "ada", "--password-file", place.password) == 0)
+        #expect(try place.run("init", "--admin", "eve", "--password-file", place.password) == 2)
+        #expect(try place.run("user", "list") == 0)
+        #expect(try place.run(
+            "user", "add", "bob", "--may-claim", "--password-file", place.password) == 0)
+        #expect(try place.run("user", "add", "bob", "--password-file", place.password) == 2)
+        let files = try FileManager.default.contentsOfDirectory(atPath: place.state)
+        for file in files {
+            let attributes = try FileManager.default.attributesOfItem(
+                atPath: "\(place.state)/\(file)")
+            let mode = attributes[.posixPermissions] as? Int
+            #expect(mode.map { $0 & 0o077 } == 0, "\(file)")
+        }
+    }
+
+    @Test("without having been made, with an unknown key or an open folder, names its code")
+    func refusals() throws {
+        let place = try Place()
+        #expect(try place.run("serve") == 2)
+        try place.configure("colour = \"green\"\n")
+        #expect(try place.run("serve") == 78)
+        try place.configure("")
+        try FileManager.default.createDirectory(
+            atPath: place.state, withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o755])
+        #expect(try place.run("init", "--admin", "ada", "--password-file", place.password) == 77)
+    }
+
+    @Test("ends within two seconds of SIGTERM, and leaves no broker then or after SIGKILL",
+          .timeLimit(.minutes(1)))
+    func ending() async throws {
+        let place = try Place()
+        #expect(try place.run("init", "--admin", "ada", "--password-file", place.password) == 0)
+        for signal in [SIGTERM, SIGKILL, SIGKILL, SIGTERM] {
+            let (process, log) = try place.start("serve")
+            try await untilTrue { try place.text(log).contains("ready\n") }
+            let asked = ContinuousClock.now
+            kill(process.processIdentifier, signal)
+            try await untilTrue { !process.isRunning }
+            #expect(ContinuousClock.now - asked < .seconds(2))
+            if signal == SIGTERM { #expect(process.terminationStatus == 0) }
+            try await untilTrue { try place.brokers().isEmpty }
+        }
+    }
+}
+
+/// A configuration folder and a state folder, and the program run on them.
+private final class Place {
+    let folder: TemporaryFolder
+    let password: String
+    private let ports: (http: UInt16, broker: UInt16)
+
+    init() throws {
+        folder = try TemporaryFolder()
+        password = "\(folder.path)/password"
+        ports = (try freePort(), try freePort())
+        try Data("correct horse battery\n".utf8).write(to: URL(fileURLWithPath: password))
+        try configure("")
+    }
+
+    var state: String { "\(folder.path)/state" }
+
+    func configure(_ more: String) throws {
+        let text = """
+            state_dir = "\(state)"
+            \(more)
+            [http]
+            listen = "127.0.0.1:\(ports.http)"
+            [broker]
+            listen = "127.0.0.1:\(ports.broker)"
+            """
+        try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder.path)/authority.toml"))
+    }
+
+    func run(_ arguments: String...) throws -> Int32 {
+        let (process, _) = try start(arguments)
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
+    func start(_ arguments: String...) throws -> (Process, log: String) {
+        try start(arguments)
+    }
+
+    private func start(_ arguments: [String]) throws -> (Process, log: String) {
+        let log = "\(folder.path)/\(UUID().uuidString).log"
+        _ = FileManager.default.createFile(atPath: log, contents: nil)
+        let process = Process()
+        process.executableURL = Self.program
+        process.arguments = ["--config-dir", folder.path] + arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle(forWritingAtPath: log)
+        try process.run()
+        return (process, log)
+    }
+
+    func text(_ log: String) throws -> String { try String(contentsOfFile: log, encoding: .utf8) }
+
+    /// The processes whose arguments name our state folder.
+    func brokers() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
+            guard Int32(name) != nil,
+                let line = FileManager.default.contents(atPath: "/proc/\(name)/cmdline")
+            else { return false }
+            return line.range(of: Data("\(state)/broker".utf8)) != nil
+        }
+    }
+
+    /// Beside the tests' own binary.
+    private static var program: URL {
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+            ?? CommandLine.arguments[0]
+        return URL(fileURLWithPath: own).deletingLastPathComponent()
+            .appendingPathComponent("postern-authority")
+    }
+}

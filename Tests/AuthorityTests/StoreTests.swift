@@ -1,0 +1,118 @@
+import AuthorityCore
+import AuthorityStore
+import Cryptography
+import Foundation
+import Sessions
+import Testing
+import Wire
+
+@testable import AuthorityService
+
+@Suite("Authority's store")
+struct StoreTests {
+    @Test("undoes all of a transaction that throws")
+    func rollback() async throws {
+        let house = try await House()
+        await #expect(throws: AuthorityError.failed(layer: "x", text: "y")) {
+            try await house.store.transact { transaction throws(AuthorityError) in
+                try transaction.countFailure("k", at: Timestamp(milliseconds: 1))
+                throw .failed(layer: "x", text: "y")
+            }
+        }
+        let count = try await house.store.read { transaction throws(AuthorityError) in
+            try transaction.failures("k", since: Timestamp(milliseconds: 0))
+        }
+        #expect(count == 0)
+    }
+
+    @Test("counts sequences up, by the clock where that is ahead")
+    func sequences() async throws {
+        let house = try await House()
+        let board = try BoardDouble().installation
+        let key = try #require(KeyID("k"))
+        let times: [Int64] = [1000, 1000, 500, 2000]
+        var numbers: [Int64] = []
+        for time in times {
+            numbers.append(try await house.store.transact { tx throws(AuthorityError) in
+                try tx.nextSequence(
+                    sealKey: key, board: board, at: Timestamp(milliseconds: time))
+            })
+        }
+        #expect(numbers == [1000, 1001, 1002, 2000])
+    }
+
+    @Test("holds no secret in clear")
+    func secrets() async throws {
+        let house = try await House()
+        let opened = try await house.authority.login(
+            LoginAttempt(username: "ada", password: house.password, origin: "x"))
+        let ada = try await house.authority.caller(opened.token)
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        _ = try await house.authority.brokerLogin(by: ada)
+        let next = try await live.ask(.refresh(live.provision.tokens.refresh))
+        let keys = try await StateFolder(path: "").records(of: house.store)
+        var secrets = keys.map { $0.privateKey.reveal() }
+        secrets += [
+            house.password.reveal(), opened.token.secret.reveal(),
+            live.board.secret.reveal(), try live.board.brokerPassword.reveal(),
+            live.provision.tokens.session.secret.reveal(),
+            live.provision.tokens.refresh.secret.reveal(),
+            live.provision.tokens.access.secret.reveal(),
+            try #require(next.result?.refreshToken).secret.reveal(),
+            try #require(live.provision.broker?.password).reveal(),
+        ]
+        for file in try FileManager.default.contentsOfDirectory(atPath: house.folder.path)
+        where file != "authority.key" {
+            let url = URL(fileURLWithPath: "\(house.folder.path)/\(file)")
+            let content = try Data(contentsOf: url)
+            for secret in secrets {
+                #expect(content.range(of: Data(secret)) == nil, "\(file)")
+            }
+        }
+    }
+
+    @Test("does not open what was wrapped for another place, or with a flipped bit")
+    func wrapping() async throws {
+        let house = try await House()
+        let key = try MasterKey(at: "\(house.folder.path)/authority.key")
+        var wrapped = try key.wrap(SecretBytes("secret"), place: "a")
+        #expect(try key.unwrap(wrapped, place: "a").matches(SecretBytes("secret")))
+        #expect(throws: AuthorityError.self) { try key.unwrap(wrapped, place: "b") }
+        wrapped[13] ^= 1
+        #expect(throws: AuthorityError.self) { try key.unwrap(wrapped, place: "a") }
+        #expect(throws: AuthorityError.self) { try key.unwrap([], place: "a") }
+    }
+
+    @Test("keeps sessions, keys and what is still to be told over a restart")
+    func reopened() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        try house.store.close()
+        let store = try SQLiteAuthorityStore(
+            path: "\(house.folder.path)/authority.db",
+            wrapping: MasterKey(at: "\(house.folder.path)/authority.key"))
+        let lines = try await store.read { transaction throws(AuthorityError) in
+            try transaction.linesWithChores()
+        }
+        #expect(lines == [live.board.installation.description])
+        let active = try await store.read { transaction throws(AuthorityError) in
+            try transaction.activeSession(on: live.board.installation)
+        }
+        #expect(active?.id == live.session)
+    }
+
+    @Test("is not opened if it is no database")
+    func notADatabase() async throws {
+        let folder = try TemporaryFolder()
+        try MasterKey.make(at: "\(folder.path)/authority.key")
+        let path = "\(folder.path)/authority.db"
+        try Data(repeating: 7, count: 8192).write(to: URL(fileURLWithPath: path))
+        #expect(throws: AuthorityError.self) {
+            try SQLiteAuthorityStore(
+                path: path, wrapping: MasterKey(at: "\(folder.path)/authority.key"))
+        }
+        let after = try Data(contentsOf: URL(fileURLWithPath: path))
+        #expect(after == Data(repeating: 7, count: 8192))
+    }
+}

@@ -1,0 +1,85 @@
+import Testing
+
+/// Which module may lean on which: the arrows of the house. `Swift` is open to all.
+private let arrows: [String: Set<String>] = [
+    // Domain and cores.
+    "Sessions": [],
+    "Gate": ["Sessions"],
+    "Wire": ["Sessions", "Gate", "FoundationEssentials"],
+    "AgentCore": ["Sessions", "Gate", "Wire"],
+    "AuthorityCore": ["Sessions", "Gate", "Wire"],
+    // Adapters that touch C.
+    "LinuxIO": ["CLinux", "Glibc", "Synchronization"],
+    "Cryptography": ["COpenSSL", "Sessions"],
+    "Mosquitto": ["CMosquitto", "COpenSSL", "LinuxIO", "Sessions", "Synchronization", "Wire"],
+    "QRCode": ["CQREncode"],
+    "BoardStore": ["CSQLite", "Cryptography", "Gate", "LinuxIO", "Sessions"],
+    // Adapters of packages.
+    "Settings": ["Gate", "Sessions", "TOMLKit", "Wire"],
+    "BrokerClient": ["LinuxIO", "Mosquitto", "Sessions", "Synchronization", "Wire"],
+    "AuthorityStore": [
+        "AuthorityCore", "Foundation", "FoundationEssentials", "GRDB", "Gate", "Sessions", "Wire",
+    ],
+    "Console": [
+        "AuthorityCore", "Foundation", "FoundationEssentials", "Gate", "HTTPTypes", "Hummingbird",
+        "HummingbirdCore", "Logging", "NIOCore", "ServiceLifecycle", "Sessions", "Wire",
+    ],
+    // What each program is.
+    "Board": [
+        "AgentCore", "ArgumentParser", "BoardStore", "Cryptography", "Gate", "LinuxIO", "Logging",
+        "Mosquitto", "QRCode", "Sessions", "Settings", "Synchronization", "Wire",
+    ],
+    "AuthorityService": [
+        "ArgumentParser", "AuthorityCore", "AuthorityStore", "BrokerClient", "Console",
+        "Cryptography", "Dispatch", "Foundation", "Gate", "LinuxIO", "Logging", "Mosquitto",
+        "Sessions", "Settings", "Subprocess", "Synchronization", "System", "SystemPackage",
+        "Wire",
+    ],
+    "Commands": [
+        "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Foundation", "Gate", "LinuxIO",
+        "Mosquitto", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "NIOSSL",
+        "Sessions", "Settings", "Synchronization", "Wire",
+    ],
+    "postern-agent": ["Board"],
+    "postern-authority": ["AuthorityService"],
+    "postern": ["Commands"],
+    // Module maps.
+    "CLinux": [], "CMosquitto": [], "COpenSSL": [], "CSQLite": [], "CQREncode": [],
+]
+
+@Suite("The house")
+struct ArrowTests {
+    @Test("has no room that the table does not name")
+    func rooms() {
+        #expect(Set(Repository.modules) == Set(arrows.keys))
+    }
+
+    @Test("leans only where its arrows point", arguments: arrows.keys.sorted())
+    func imports(module: String) {
+        let allowed = arrows[module] ?? []
+        for path in Repository.files(below: "Sources/\(module)", endingWith: ".swift") {
+            let imports = SwiftText(Repository.text(path) ?? "").imports
+            let wrong = imports.subtracting(allowed).subtracting(["Swift"])
+            #expect(wrong.isEmpty, "\(path) imports \(wrong.sorted())")
+        }
+    }
+
+    @Test("lets neither Foundation nor NIO onto the board")
+    func boardSide() {
+        var reached: Set<String> = []
+        var next: Set = ["postern-agent"]
+        while let module = next.popFirst() {
+            guard reached.insert(module).inserted else { continue }
+            next.formUnion(arrows[module] ?? [])
+        }
+        #expect(reached.contains("Wire"))
+        #expect(reached.filter { $0 == "Foundation" || $0.hasPrefix("NIO") }.isEmpty)
+    }
+
+    @Test("knows one module per technology")
+    func technologies() {
+        for library in ["CMosquitto", "CSQLite", "CQREncode", "Glibc", "GRDB", "Hummingbird"] {
+            #expect(arrows.count { $0.value.contains(library) } == 1, "\(library)")
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Testing
+
+@Suite("Words")
+struct WordTests {
+    /// Put together here, so that this file is no finding of its own.
+    private static let unfinished = ["TO" + "DO", "FIX" + "ME", "X" + "XX"]
+    private static let traps = ["fatalError(", "try!", "as!", "preconditionFailure("]
+    private static var nouns: Regex<Substring> {
+        /\w*(?:Utils?|Helpers?|Manager|Common)(?:[A-Z_.+]\w*)?/
+    }
+    private static var declaration: Regex<(Substring, Substring)> {
+        /\b(?:struct|class|enum|actor|protocol|typealias|extension)\s+(\w+)/
+    }
+
+    /// Where the word `unsafe` may stand: where C is touched, and where secrets are wiped.
+    private static let unsafeModules: Set = [
+        "BoardStore", "Cryptography", "LinuxIO", "Mosquitto", "QRCode",
+    ]
+    private static let unsafeFiles: Set = ["Sources/Sessions/SecretBytes.swift"]
+
+    @Test("leaves nothing for later")
+    func unfinished() {
+        for path in Repository.sourceFiles + ["Makefile", "README.md"] {
+            let text = Repository.text(path) ?? ""
+            let found = Self.unfinished.filter { text.contains($0) }
+            #expect(found.isEmpty, "\(path)")
+        }
+    }
+
+    @Test("traps on no input")
+    func traps() {
+        for path in Repository.sourceFiles {
+            let code = SwiftText(Repository.text(path) ?? "").text
+            let found = Self.traps.filter { code.contains($0) }
+            #expect(found.isEmpty, "\(path)")
+        }
+    }
+
+    @Test("names things by a noun of their own")
+    func names() {
+        for path in Repository.sourceFiles {
+            let file = String(path.split(separator: "/").last?.dropLast(6) ?? "")
+            #expect(file.wholeMatch(of: Self.nouns) == nil, "\(path)")
+            let code = SwiftText(Repository.text(path) ?? "").text
+            for match in code.matches(of: Self.declaration) {
+                #expect(match.1.wholeMatch(of: Self.nouns) == nil, "\(path): \(match.1)")
+            }
+        }
+    }
+
+    @Test("says unsafe only where C is touched")
+    func unsafe() {
+        for path in Repository.sourceFiles {
+            let module = path.split(separator: "/").dropFirst().first.map(String.init) ?? ""
+            if Self.unsafeModules.contains(module) || Self.unsafeFiles.contains(path) { continue }
+            let code = SwiftText(Repository.text(path) ?? "").text
+            let isSafe = !code.contains(/\bunsafe\b|Unsafe\w*Pointer/)
+            #expect(isSafe, "\(path)")
+        }
+    }
+}
+
+@Suite("Repository")
+struct RepositoryTests {
+    @Test("has these rooms at its top and no others")
+    func topLevel() {
+        #expect(
+            Repository.topLevel == [
+                ".ci", ".gitignore", "Devices", "LICENSE", "Makefile", "Package.swift",
+                "Provisioning", "README.md", "Sources", "Tests",
+            ])
+    }
+
+    @Test("names no place of the machine that it was written on")
+    func machinePaths() {
+        let places = ["wo" + "rk", "ro" + "ot", "ho" + "me"].map { "/\($0)/" }
+        for path in Repository.files() {
+            guard let text = Repository.text(path) else { continue }
+            let named = places.filter { text.contains($0) }
+            #expect(named.isEmpty, "\(path)")
+        }
+    }
+
+    @Test(
+        "can be run where it must",
+        arguments: [".ci/run", "Tests/run", "Devices/simulated/vitals"])
+    func executable(path: String) {
+        let file = Repository.root.appending(path: path).path
+        #expect(FileManager.default.isExecutableFile(atPath: file))
+    }
+}
