@@ -86,6 +86,7 @@ package struct Agent: Sendable {
     /// Takes one event. Returns what is to be done, in order; nothing is done yet.
     package mutating func handle(_ event: AgentEvent, at instant: Instant) -> [AgentEffect] {
         effects.removeAll(keepingCapacity: true)
+        startClaimWhenClockIsSet(at: instant)
         switch event {
         case .started: start(at: instant)
         case .deadline: break
