@@ -24,8 +24,7 @@ package struct AgentSettings: Sendable {
     package init(
         name: String, topicRoot: TopicRoot, claimBase: String, claimLifetime: Duration,
         offline: Duration?, routes: [Route], queueLimit: Int64, queueReserve: Int64,
-        version: String,
-        buildDate: Timestamp, processID: Int64
+        version: String, buildDate: Timestamp, processID: Int64
     ) {
         self.name = name
         self.topicRoot = topicRoot

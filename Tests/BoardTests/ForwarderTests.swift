@@ -23,13 +23,13 @@ struct ForwarderTests {
         var forwarder = Forwarder()
         #expect(forwarder.room(window: 100) == 0)
         let write = try write(1)
-        #expect(!forwarder.mayForward(write))
+        #expect(forwarder.mayForward(write) == false)
         forwarder.forward(ann)
         #expect(forwarder.room(window: 100) == 100)
-        #expect(forwarder.mayForward(write))
+        #expect(forwarder.mayForward(write) == true)
         forwarder.forward(nil)
         #expect(forwarder.room(window: 100) == 0)
-        #expect(!forwarder.mayForward(write))
+        #expect(forwarder.mayForward(write) == false)
     }
 
     @Test("never lets another user's write leave")
@@ -37,13 +37,13 @@ struct ForwarderTests {
         var forwarder = Forwarder()
         forwarder.forward(ann)
         let (foreign, own) = (try write(1, user: "bob0000000"), try write(1))
-        #expect(!forwarder.mayForward(foreign))
+        #expect(forwarder.mayForward(foreign) == false)
         forwarder.skip(1)
         #expect(forwarder.position == 1)
         #expect(forwarder.takeAcknowledged().isEmpty)
         forwarder.forward(UserID("bob0000000"))
         #expect(forwarder.position == 0)
-        #expect(!forwarder.mayForward(own))
+        #expect(forwarder.mayForward(own) == false)
     }
 
     @Test("removes what was acknowledged, by its sequence and once")
