@@ -23,8 +23,8 @@ package struct AgentSettings: Sendable {
 
     package init(
         name: String, topicRoot: TopicRoot, claimBase: String, claimLifetime: Duration,
-        offline: Duration?, routes: [Route], queueLimit: Int64, queueReserve: Int64, version: String,
-        buildDate: Timestamp, processID: Int64
+        offline: Duration?, routes: [Route], queueLimit: Int64, queueReserve: Int64,
+        version: String, buildDate: Timestamp, processID: Int64
     ) {
         self.name = name
         self.topicRoot = topicRoot
@@ -86,6 +86,7 @@ package struct Agent: Sendable {
     /// Takes one event. Returns what is to be done, in order; nothing is done yet.
     package mutating func handle(_ event: AgentEvent, at instant: Instant) -> [AgentEffect] {
         effects.removeAll(keepingCapacity: true)
+        startClaimWhenClockIsSet(at: instant)
         switch event {
         case .started: start(at: instant)
         case .deadline: break

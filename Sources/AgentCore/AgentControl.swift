@@ -49,14 +49,13 @@ extension Agent {
     /// The claim URL: the open one, or a new one where there is none, it has expired, or a
     /// fresh one is wanted. A board with a session gives one only if it is asked for afresh.
     package mutating func pair(fresh: Bool, at instant: Instant) -> JSONValue {
-        if records.session != nil, !fresh, records.claim == nil {
+        let now = clock.now(at: instant)
+        let isOpen = records.claim.map { $0.expiresAt > now || clock.isUnset(at: instant) } ?? false
+        if records.session != nil, !fresh, !isOpen {
             return Refusal(
                 .forbidden, "this board is claimed; `pair --new` lets it be claimed again").json
         }
-        let now = clock.now(at: instant)
-        if fresh || records.claim == nil
-            || (records.claim.map { $0.expiresAt <= now } ?? false && !clock.isUnset(at: instant))
-        {
+        if fresh || !isOpen {
             do throws(CryptographyFailure) {
                 let claim = PendingClaim(
                     secret: SecretBytes(try cryptography.random(32)),
@@ -76,5 +75,19 @@ extension Agent {
             base: settings.claimBase, installation: records.identity.installation,
             deviceKey: records.identity.deviceKey, secret: claim.secret, name: settings.name)
         return .object(["url": .string(url.reveal()), "expiresAt": .time(claim.expiresAt)])
+    }
+}
+
+extension Agent {
+    /// A claim that was shown while the clock was not set has no end that means anything: its
+    /// time begins when the clock is set.
+    mutating func startClaimWhenClockIsSet(at instant: Instant) {
+        guard let claim = records.claim, !clock.isUnset(at: instant),
+            claim.expiresAt - settings.claimLifetime < settings.buildDate
+        else { return }
+        let started = PendingClaim(
+            secret: claim.secret, expiresAt: clock.now(at: instant) + settings.claimLifetime)
+        records.claim = started
+        emit(.commit([.claim(started)]))
     }
 }

@@ -89,9 +89,8 @@ extension Agent {
         clock.raiseFloor(to: opened.message.issuedAt)
         let trust = Trust(
             authority: provision.authority,
-            broker: provision.broker ?? records.trust?.broker,
-            firstPassword: provision.broker?.password == nil
-                ? records.trust?.firstPassword : records.claim.flatMap(firstPassword),
+            broker: provision.broker?.over(records.trust?.broker) ?? records.trust?.broker,
+            firstPassword: passwordBefore(provision),
             highestSequence: provision.sequence, provision: opened.message.id,
             session: provision.session.objectID, payloadDigest: opened.digest,
             isAcknowledged: false, user: provision.user.objectID, issuer: issuer)
@@ -111,6 +110,7 @@ extension Agent {
         records.trust = trust
         records.session = held
         requests.forgetAll()
+        uplink.login = 0
         gate = Gate(policy: policy, scope: Self.scope(of: held))
         changes += [
             .session(nil), .session(held), .trust(trust), .memory(records.memory),
@@ -124,6 +124,15 @@ extension Agent {
         startRequests(at: instant)
     }
 
+    /// The password to go on with until the provisioned one has worked, or where none was
+    /// provisioned: the one that this very message came over.
+    private func passwordBefore(_ provision: Provision) -> SecretBytes? {
+        if provision.broker?.password == nil, records.trust?.broker?.password != nil {
+            return records.trust?.firstPassword
+        }
+        return uplink.password ?? records.claim.flatMap(firstPassword)
+    }
+
     /// At each connect, until any reply shows that the acceptance was heard.
     mutating func announceAcceptance(at instant: Instant) {
         guard let trust = records.trust, !trust.isAcknowledged,
@@ -134,5 +143,14 @@ extension Agent {
 
     mutating func sendAcceptance(of trust: Trust, at instant: Instant) {
         send(.provisionAccepted(re: trust.provision, session: trust.session), at: instant)
+    }
+}
+
+extension BrokerAccess {
+    /// Each member that is there stands in for what the board had.
+    fileprivate func over(_ old: BrokerAccess?) -> BrokerAccess {
+        BrokerAccess(
+            uri: uri ?? old?.uri, username: username ?? old?.username,
+            password: password ?? old?.password, ca: ca ?? old?.ca)
     }
 }

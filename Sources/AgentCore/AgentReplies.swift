@@ -3,14 +3,16 @@ import Sessions
 import Wire
 
 extension Agent {
-    /// Takes a reply to one of the board's own requests; any other is dropped.
+    /// Takes a reply to one of the board's own requests; any other is dropped. One that cannot
+    /// be taken leaves its request open: it is repeated.
     mutating func replied(_ reply: Reply, at instant: Instant) throws(InboxFault) {
-        guard let request = requests.take(reply.re), var trust = records.trust,
+        guard let request = requests.find(reply.re), var trust = records.trust,
             var held = records.session
         else { throw InboxFault("a reply to nothing that was asked") }
         if case .result(let result) = reply.outcome {
             try apply(result, of: request.kind, to: &held)
         }
+        requests.finish(request.id)
         clock.set(to: reply.now, at: instant)
         records.memory.floor = clock.floor
         trust.isAcknowledged = true

@@ -36,9 +36,8 @@ struct Requests: Sendable {
             backoff: Backoff(first: .seconds(20), limit: .seconds(300))))
     }
 
-    mutating func take(_ id: MessageID) -> Pending? {
-        pending.firstIndex { $0.id == id }.map { pending.remove(at: $0) }
-    }
+    func find(_ id: MessageID) -> Pending? { pending.first { $0.id == id } }
+    mutating func finish(_ id: MessageID) { pending.removeAll { $0.id == id } }
 
     /// The requests to repeat now; their next try is put off.
     mutating func due(at now: Duration, random: UInt8) -> [Pending] {

@@ -9,11 +9,8 @@ struct Uplink: Sendable {
     var phase = Phase.idle
     /// When to try next, while idle.
     var retryAt: Duration?
-    /// Which of the logins the next try uses.
+    /// Which of the logins the next try uses: each password at one place, then at the next.
     var login = 0
-    /// Tries since the last that succeeded: every other one goes to the broker of `agent.toml`
-    /// should the one that the provisioning names not answer.
-    var tries = 0
     /// The password of the try that is under way or succeeded.
     var password: SecretBytes?
     var backoff = Backoff(first: .seconds(1), limit: .seconds(60))
@@ -29,6 +26,7 @@ extension Agent {
         switch event {
         case .connected:
             uplink.phase = .connected
+            uplink.retryAt = nil
             let topic = ContractTopic.inbox(records.identity.installation)
             emit(.subscribeInbox(topic.text(under: settings.topicRoot)))
         case .ready:
@@ -37,15 +35,22 @@ extension Agent {
             uplink.login += 1
             uplinkLost(text, at: instant)
         case .lost(let text):
+            if !uplink.isReady { tryNextPlace() }
             uplinkLost(text, at: instant)
         }
+    }
+
+    /// A broker that cannot be reached says nothing of a password: begin with the first again.
+    private mutating func tryNextPlace() {
+        let count = max(passwords.count, 1)
+        uplink.login = (uplink.login / count + 1) * count
     }
 
     private mutating func uplinkReady(at instant: Instant) {
         uplink.phase = .ready
         uplink.text = "connected"
+        uplink.login = 0
         uplink.backoff.reset()
-        uplink.tries = 0
         emit(.log(.info, "connected to the upstream broker"))
         rememberLoginWorked()
         publishStatus(up: true, at: instant)
@@ -78,33 +83,38 @@ extension Agent {
             return
         }
         uplink.retryAt = nil
-        uplink.tries += 1
         uplink.password = login.password
         uplink.phase = .connecting
         emit(.connectUplink(login))
     }
 
-    /// The provisioned password first, the derived one until that has worked once; and the
-    /// one of a claim that is open, since the authority may know no other.
-    private func nextLogin(at instant: Instant) -> UplinkLogin? {
-        let board = records.identity.installation
-        var passwords: [SecretBytes] = []
-        if let password = records.trust?.broker?.password { passwords.append(password) }
-        if let first = records.trust?.firstPassword { passwords.append(first) }
+    /// The provisioned password first, the one before it until that has worked; and the one
+    /// of a claim that is open, since the authority may know no other.
+    private var passwords: [SecretBytes] {
+        var passwords = [records.trust?.broker?.password, records.trust?.firstPassword]
+            .compactMap(\.self)
         if let claim = records.claim, records.session == nil || passwords.isEmpty,
             let first = firstPassword(of: claim)
         {
             passwords.append(first)
         }
+        return passwords
+    }
+
+    /// Every password at the provisioned place, then every one at that of `agent.toml`.
+    private func nextLogin(at instant: Instant) -> UplinkLogin? {
+        let board = records.identity.installation
+        let passwords = passwords
         guard !passwords.isEmpty else { return nil }
+        let access = records.trust?.broker
+        let hasPlace = access?.uri != nil || access?.ca != nil
+        let isFallback = hasPlace && uplink.login / passwords.count % 2 == 1
         let status = BoardStatus(
             up: false, available: isAvailable, version: settings.version,
             since: clock.now(at: instant), gaps: records.memory.gaps)
-        let learned = uplink.tries % 2 == 0 ? records.trust?.broker : nil
         return UplinkLogin(
-            uri: learned?.uri, ca: learned?.ca,
-            clientID: "postern-\(board)",
-            username: records.trust?.broker?.username ?? board.description,
+            uri: isFallback ? nil : access?.uri, ca: isFallback ? nil : access?.ca,
+            clientID: "postern-\(board)", username: access?.username ?? board.description,
             password: passwords[uplink.login % passwords.count],
             will: (statusTopic, status.payload))
     }
@@ -116,13 +126,12 @@ extension Agent {
         return key.map { SecretBytes(Array(Base64URL.encode($0.reveal()).utf8)) }
     }
 
-    /// Once the provisioned password has worked, the derived one is forgotten.
+    /// Once the provisioned password has worked, the one before it is forgotten.
     private mutating func rememberLoginWorked() {
         guard var trust = records.trust, let password = trust.broker?.password,
             let used = uplink.password, used.matches(password), trust.firstPassword != nil
         else { return }
         trust.firstPassword = nil
-        uplink.login = 0
         records.trust = trust
         emit(.commit([.trust(trust)]))
     }

@@ -33,7 +33,7 @@ package struct Trust: Sendable {
     package var authority: PinnedAuthority
     /// What the provisioning said of the broker.
     package var broker: BrokerAccess?
-    /// The derived first password, until the provisioned one has worked once.
+    /// The password before it, at first the derived one, until the provisioned one has worked.
     package var firstPassword: SecretBytes?
     /// The highest `seq` taken from the authority's seal key.
     package var highestSequence: Int64

@@ -22,14 +22,29 @@ package enum AgentProgram {
             return explain(error)
         }
         guard let verb = command as? any AgentVerb else {
-            ProcessEnd.say(AgentCommand.helpMessage(), to: .error)
-            return .usage
+            return explain(command)
         }
         do throws(AgentFailure) {
             return try verb.perform()
         } catch {
             ProcessEnd.say("postern-agent: \(error.sentence)", to: .error)
             return error.status
+        }
+    }
+
+    /// Help that was asked for is a command of the parser's own; one of ours without a verb is
+    /// wrong usage.
+    private static func explain(_ command: any ParsableCommand) -> ExitStatus {
+        if command is AgentCommand || command is PolicyCommand {
+            ProcessEnd.say(AgentCommand.helpMessage(for: type(of: command)), to: .error)
+            return .usage
+        }
+        do {
+            var help = command
+            try help.run()
+            return .ok
+        } catch {
+            return explain(error)
         }
     }
 

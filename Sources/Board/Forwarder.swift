@@ -6,7 +6,7 @@ import Sessions
 ///
 /// A write leaves the queue only after a successful PUBACK. Booked by its own sequence
 /// number: a packet id says only which of those in flight is meant.
-struct Forwarder: ~Copyable {
+struct Forwarder {
     /// More in flight brings no more speed, and libmosquitto's search for the next is linear.
     private static let windowLimit = Connection.inFlightWindow
 

@@ -13,7 +13,7 @@ from bench import link
 from bench.broker import AccessFiles
 from bench.evidence import Evidence
 from bench.waiting import until
-from postern_contract import codes, derivation, messages, names, sealed, topics
+from postern_contract import codes, derivation, messages, sealed, topics
 from postern_contract.access_token import SignKey
 from postern_contract.base64url import encode as b64
 from postern_contract.claim_url import ClaimURL
@@ -135,8 +135,8 @@ class AuthorityPlayer:
         """Ends the session: sends the revocation, then shrinks the board's rules."""
         with self._lock:
             board.revoked = reason
-        message = self.send_revoked(board, board.login.id, reason)
-        self.door.shrink(board.iid)
+            message = self.send_revoked(board, board.login.id, reason)
+            self.door.shrink(board.iid)
         return message
 
     def send_revoked(self, board: Installation, session_id: str, reason: str) -> dict:

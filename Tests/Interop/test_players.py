@@ -11,7 +11,7 @@ from bench.waiting import until
 from board_player import BoardPlayer
 from authority_player import DROP, IGNORE
 from conftest import assert_nothing_leaked
-from postern_contract import base64url, messages, sealed, topics
+from postern_contract import base64url, sealed, topics
 from postern_contract.codes import ContractError
 from postern_contract.x25519 import KeyPair
 

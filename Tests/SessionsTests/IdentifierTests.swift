@@ -82,6 +82,7 @@ struct IdentifierTests {
     ])
     func record(text: String, isOne: Bool) {
         #expect(RecordID(text)?.description == (isOne ? text : nil))
+        #expect(UserID(text)?.description == (isOne ? text : nil))
     }
 
     @Test("a key id is short printable ASCII", arguments: [

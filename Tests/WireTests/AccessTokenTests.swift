@@ -15,7 +15,7 @@ struct AccessTokenTests {
             "cnf": .object(["kid": "AAECAwQFBgc"]),
         ],
         members: [
-            Member("iss", .text), Member("sub", .text, refuses: ["x"]),
+            Member("iss", .text), Member("sub", .text, refuses: ["", "a/b"]),
             Member("aud", .text, refuses: ["", "Postern", "other"]), Member("iat", .time),
             Member("nbf", .time), Member("exp", .time), Member("jti", .text),
             Member("sid", .text, refuses: ["x"]), Member("iid", .text, refuses: ["x"]),

@@ -48,7 +48,7 @@ extension Sample {
                 "kid": "k", "x": .string(Example.key),
             ]), count: 17)),
         ]),
-        Member("user", .object), Member("user.objectId", .text, refuses: ["x"]),
+        Member("user", .object), Member("user.objectId", .text, refuses: ["", "a/b", "+"]),
         Member("user.username", .text),
         Member("sessionToken", .text, refuses: ["", "r:", "rt:abc", "r:a b"]),
         Member("accessToken", .text, refuses: ["", "a b"]),

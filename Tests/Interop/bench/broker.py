@@ -91,6 +91,16 @@ class AccessFiles:
         self._users.pop(user, None)
         self._write()
 
+    def withhold(self, user: str) -> tuple[str, list[str]]:
+        """Keeps a user out until `readmit` is given what this returned."""
+        entry = self._users[user]
+        self.remove(user)
+        return entry
+
+    def readmit(self, user: str, entry: tuple[str, list[str]]) -> None:
+        self._users[user] = entry
+        self._write()
+
     def _write(self) -> None:
         entries = [f"{user}:{hashed}" for user, (hashed, _) in self._users.items()]
         self.passwords.write_text("\n".join(entries) + "\n")

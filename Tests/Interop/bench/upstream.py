@@ -8,6 +8,7 @@ from postern_contract import topics
 from .broker import AccessFiles, Broker
 from .evidence import Evidence
 from .link import Link, Login
+from .waiting import until
 
 _PASSWORD = "of the bench, not of the contract"
 
@@ -35,6 +36,18 @@ class Upstream:
     @property
     def port(self) -> int:
         return self.broker.port
+
+    def stop_broker(self) -> None:
+        self.broker.stop()
+
+    def resume_broker(self, iid: str) -> None:
+        """Starts it again; the board is let in once observer and authority listen again."""
+        entry = self.access.withhold(iid)
+        self.broker.start()
+        for client in ("observer", "authority"):
+            sign = f"Sending SUBACK to {client}"
+            until(lambda: sign in self.broker.program.log, f"{client} to listen again", 20)
+        self.access.readmit(iid, entry)
 
     def close(self) -> None:
         self.authority.close()

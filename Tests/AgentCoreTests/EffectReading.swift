@@ -1,0 +1,117 @@
+import AgentCore
+import Gate
+import Sessions
+import Wire
+
+extension AgentEffect {
+    /// What of it leaves the process in the clear, as text.
+    var visibleText: String {
+        switch self {
+        case .log(_, let text): text
+        case .publishBus(let publication):
+            publication.topic + " " + String(decoding: publication.payload, as: UTF8.self)
+        case .publishStatus(let topic, let status):
+            topic + " " + String(decoding: status.payload, as: UTF8.self)
+        case .answer(_, let json): json.text
+        case .send(let topic, let payload): topic + String(decoding: payload, as: UTF8.self)
+        case .connectUplink(let login):
+            "\(login)" + String(decoding: login.will.payload, as: UTF8.self)
+        case .subscribeInbox(let topic): topic
+        case .commit, .disconnectUplink, .forward, .readBus, .exit: ""
+        }
+    }
+
+    var changes: [RecordChange]? {
+        if case .commit(let changes) = self { changes } else { nil }
+    }
+}
+
+extension [AgentEffect] {
+    var commits: [[RecordChange]] { compactMap(\.changes) }
+
+    /// The states that were published on `postern/session`: `available` or the reason.
+    var states: [String] {
+        published(BusTopic.session).compactMap { payload in
+            let json = try? JSONObject(parsing: payload)
+            return json?.members["reason"]?.asString ?? json?.members["state"]?.asString
+        }
+    }
+
+    func published(_ topic: String) -> [[UInt8]] {
+        compactMap { effect in
+            guard case .publishBus(let publication) = effect, publication.topic == topic else {
+                return nil
+            }
+            return publication.payload
+        }
+    }
+
+    var logins: [UplinkLogin] {
+        compactMap { if case .connectUplink(let login) = $0 { login } else { nil } }
+    }
+
+    var reading: [Bool] {
+        compactMap { if case .readBus(let reads) = $0 { reads } else { nil } }
+    }
+
+    /// Whose records may leave, as the last word on it.
+    var forwarded: [String] {
+        compactMap { effect in
+            guard case .forward(let user) = effect else { return nil }
+            return user?.description ?? "nobody"
+        }
+    }
+
+    /// The effects' kinds in order, such as `commit`, `send`, `bus`.
+    var kinds: [String] {
+        map { effect in
+            switch effect {
+            case .commit: "commit"
+            case .publishBus: "bus"
+            case .connectUplink: "connect"
+            case .disconnectUplink: "disconnect"
+            case .subscribeInbox: "subscribe"
+            case .send: "send"
+            case .publishStatus: "status"
+            case .forward: "forward"
+            case .readBus: "read"
+            case .answer: "answer"
+            case .log: "log"
+            case .exit: "exit"
+            }
+        }
+    }
+
+    /// Those that say something to anyone.
+    var spoken: [String] { kinds.filter { !["commit", "log"].contains($0) } }
+}
+
+extension RecordChange {
+    var name: String {
+        switch self {
+        case .claim(let claim): claim == nil ? "no claim" : "claim"
+        case .trust: "trust"
+        case .session(let held): held == nil ? "no session" : "session"
+        case .memory: "memory"
+        case .append: "append"
+        case .clearWindow: "clear window"
+        case .destroyQueue: "destroy queue"
+        }
+    }
+}
+
+extension BoardMessage.Body {
+    var name: String {
+        switch self {
+        case .provisionAccepted: "accepted"
+        case .provisionRejected: "rejected"
+        case .sessionEnded: "ended"
+        case .authenticate: "authenticate"
+        case .refresh: "refresh"
+        case .revoke: "revoke"
+        case .list: "list"
+        case .user: "user"
+        case .unknown: "unknown"
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import AgentCore
+import Sessions
+import Testing
+import Wire
+
+@Suite("Login at the upstream broker")
+struct LoginTests {
+    private func text(_ login: UplinkLogin?) -> String {
+        login.map { String(decoding: $0.password.reveal(), as: UTF8.self) } ?? "none"
+    }
+
+    /// The login that the agent tries next, whenever it does.
+    private func next(_ bench: inout Bench) -> UplinkLogin? {
+        bench.run(for: .seconds(61)).logins.first
+    }
+
+    private func derived(_ claim: SecretBytes, _ bench: Bench) throws -> String {
+        let key = try TestCryptographer().derive(
+            .broker, from: claim, board: bench.identity.installation)
+        return Base64URL.encode(key.reveal())
+    }
+
+    /// Provisioned over the derived password; `change` may spoil the broker's part.
+    private func provisioned(
+        _ broker: BrokerAccess?
+    ) throws -> (bench: Bench, derived: String) {
+        var bench = try Bench()
+        bench.handle(.started)
+        let claim = try bench.pair()
+        bench.connect()
+        var provision = try bench.authority.provision()
+        provision.broker = broker
+        bench.handle(.inbox(try bench.authority.seal(.provision(provision), claim: claim)))
+        return (bench, try derived(claim, bench))
+    }
+
+    private func access(uri: String? = nil, ca: String? = nil,
+    _ password: String?) -> BrokerAccess {
+        BrokerAccess(
+            uri: uri, username: nil, password: password.map { SecretBytes(Array($0.utf8)) }, ca: ca)
+    }
+
+    @Test("has the provisioned password first, the derived one until that has worked once")
+    func order() throws {
+        var (bench, derived) = try provisioned(access("broker-password-new"))
+        bench.handle(.uplink(.lost("gone")))
+        #expect(text(next(&bench)) == "broker-password-new")
+        bench.handle(.uplink(.refused("not authorized")))
+        #expect(text(next(&bench)) == derived)
+        // The authority had not heard of the acceptance; the way it worked is not the rule.
+        bench.connect()
+        bench.handle(.uplink(.lost("gone")))
+        #expect(text(next(&bench)) == "broker-password-new")
+        let effects = bench.connect()
+        #expect(effects.commits.joined().map(\.name).contains("trust"))
+        for _ in 0..<3 {
+            bench.handle(.uplink(.refused("not authorized")))
+            #expect(text(next(&bench)) == "broker-password-new")
+        }
+        #expect(!bench.store.text.contains(derived))
+        try bench.restart()
+        #expect(text(bench.handle(.started).logins.first) == "broker-password-new")
+    }
+
+    @Test("survives a restart between provisioning and the new password's first use")
+    func restart() throws {
+        var (bench, derived) = try provisioned(access("broker-password-new"))
+        try bench.restart()
+        #expect(text(bench.handle(.started).logins.first) == "broker-password-new")
+        bench.handle(.uplink(.refused("not authorized")))
+        #expect(text(next(&bench)) == derived)
+    }
+
+    @Test("stays the derived one where the authority manages no access to its broker")
+    func unmanaged() throws {
+        var (bench, derived) = try provisioned(nil)
+        for _ in 0..<2 {
+            bench.handle(.uplink(.lost("gone")))
+            #expect(text(next(&bench)) == derived)
+            bench.connect()
+        }
+        try bench.restart()
+        #expect(text(bench.handle(.started).logins.first) == derived)
+    }
+
+    @Test("stays as it is when a claim of a living session brings none")
+    func kept() throws {
+        var (bench, _) = try provisioned(access(uri: "mqtts://b.example", "broker-password-new"))
+        bench.handle(.uplink(.lost("gone")))
+        _ = next(&bench)
+        bench.connect()
+        for (index, broker) in [nil, access(uri: "mqtts://c.example", nil)].enumerated() {
+            let claim = try bench.pair(fresh: true)
+            var provision = try bench.authority.provision(session: "Session00\(index + 2)")
+            provision.broker = broker
+            bench.handle(.inbox(try bench.authority.seal(.provision(provision), claim: claim)))
+            bench.handle(.uplink(.lost("gone")))
+            let login = next(&bench)
+            #expect(text(login) == "broker-password-new")
+            #expect(login?.uri == (index == 0 ? "mqtts://b.example" : "mqtts://c.example"))
+            bench.connect()
+        }
+    }
+
+    @Test("falls back on the password it came over when a living session gets a new one")
+    func replaced() throws {
+        var (bench, _) = try provisioned(access("broker-password-new"))
+        bench.handle(.uplink(.lost("gone")))
+        _ = next(&bench)
+        bench.connect()
+        var renewal = try bench.authority.provision(session: "Session002", sequence: 101)
+        renewal.broker = access("broker-password-newer")
+        bench.handle(.inbox(try bench.authority.seal(.provision(renewal))))
+        try bench.restart()
+        #expect(text(bench.handle(.started).logins.first) == "broker-password-newer")
+        bench.handle(.uplink(.refused("not authorized")))
+        #expect(text(next(&bench)) == "broker-password-new")
+    }
+
+    @Test("falls back on agent.toml's place when the provisioned one is not reached")
+    func place() throws {
+        var (bench, derived) = try provisioned(
+            access(uri: "mqtts://wrong.example", ca: "PEM", "broker-password-new"))
+        bench.handle(.uplink(.lost("gone")))
+        let first = next(&bench)
+        #expect(first?.uri == "mqtts://wrong.example")
+        #expect(first?.ca == "PEM")
+        bench.handle(.uplink(.lost("name lookup failed")))
+        let second = next(&bench)
+        #expect(second?.uri == nil)
+        #expect(second?.ca == nil)
+        #expect(text(second) == "broker-password-new")
+        bench.handle(.uplink(.refused("not authorized")))
+        let third = next(&bench)
+        #expect(third?.uri == nil)
+        #expect(text(third) == derived)
+        bench.handle(.uplink(.lost("tcp")))
+        #expect(next(&bench)?.uri == "mqtts://wrong.example")
+    }
+
+    @Test("is tried again with back-off, never in a storm and never given up")
+    func backoff() throws {
+        var (bench, _) = try provisioned(access("broker-password-new"))
+        bench.handle(.uplink(.lost("gone")))
+        var waits: [Duration] = []
+        for _ in 0..<20 {
+            let before = bench.monotonic
+            let due = try #require(bench.agent.nextDeadline(at: bench.instant))
+            bench.pass(max(due - before, .zero))
+            var effects = bench.handle(.deadline)
+            while effects.logins.isEmpty {
+                effects = bench.run(for: .milliseconds(100))
+            }
+            waits.append(bench.monotonic - before)
+            bench.handle(.uplink(.lost("gone")))
+        }
+        #expect(waits.allSatisfy { $0 >= .milliseconds(500) && $0 <= .seconds(61) })
+        #expect(waits.suffix(5).allSatisfy { $0 >= .seconds(29) })
+    }
+
+    @Test("after a revocation tries an open claim's password too")
+    func revoked() throws {
+        var (bench, _) = try provisioned(access("broker-password-new"))
+        bench.handle(.inbox(try bench.authority.seal(.revoked(
+            sequence: 101, session: try #require(ObjectID("Session001")), reason: "revoked"))))
+        let claim = try bench.pair()
+        bench.handle(.uplink(.refused("not authorized")))
+        var tried: Set<String> = []
+        for _ in 0..<3 {
+            tried.insert(text(next(&bench)))
+            bench.handle(.uplink(.refused("not authorized")))
+        }
+        #expect(tried.contains(try derived(claim, bench)))
+        #expect(tried.contains("broker-password-new"))
+    }
+}

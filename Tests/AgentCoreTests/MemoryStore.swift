@@ -1,0 +1,68 @@
+import AgentCore
+import Gate
+import Sessions
+import Wire
+
+/// What is on disk, in memory: each record as its JSON text, as the board's store has it.
+struct MemoryStore {
+    private var identity: [UInt8]
+    private var claim: [UInt8]?
+    private var trust: [UInt8]?
+    private var session: [UInt8]?
+    private var memory: [UInt8]?
+    private(set) var window: [DeliveredPacket] = []
+    private(set) var writes: [AcceptedWrite] = []
+    private(set) var lastSequence: Int64 = 0
+    private(set) var commits = 0
+    var isUnreadable = false
+
+    init(_ identity: BoardIdentity) { self.identity = identity.json.bytes }
+
+    mutating func commit(_ changes: [RecordChange]) {
+        commits += 1
+        for change in changes { apply(change) }
+    }
+
+    private mutating func apply(_ change: RecordChange) {
+        switch change {
+        case .claim(let record): claim = record?.json.bytes
+        case .trust(let record): trust = record.json.bytes
+        case .session(let record): session = record?.json.bytes
+        case .memory(let record): memory = record.json.bytes
+        case .append(let new, let packets):
+            writes += new
+            window += packets
+            lastSequence = new.last?.sequence ?? lastSequence
+        case .clearWindow: window.removeAll()
+        case .destroyQueue: writes.removeAll()
+        }
+    }
+
+    /// The records as an agent that starts now would find them.
+    func load() throws -> BoardRecords {
+        var records = BoardRecords(
+            identity: try BoardIdentity(json: JSONObject(parsing: identity)))
+        records.claim = try claim.map { try PendingClaim(json: JSONObject(parsing: $0)) }
+        records.trust = try trust.map { try Trust(json: JSONObject(parsing: $0)) }
+        records.session = try session.map { try HeldSession(json: JSONObject(parsing: $0)) }
+        records.memory = try memory.map { try BoardMemory(json: JSONObject(parsing: $0)) }
+            ?? BoardMemory()
+        records.isUnreadable = isUnreadable
+        records.lastSequence = lastSequence
+        if isUnreadable { records.session = nil }
+        return records
+    }
+
+    /// Everything as text, to be searched for what should be gone.
+    var text: String {
+        [identity, claim, trust, session, memory].compactMap(\.self)
+            .map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n")
+    }
+
+    var queue: QueueState {
+        QueueState(
+            messages: Int64(writes.count),
+            bytes: writes.reduce(0) { $0 + Int64($1.payload.count) + 64 },
+            oldest: writes.first?.acceptedAt)
+    }
+}

@@ -1,0 +1,132 @@
+import AgentCore
+import Gate
+import Sessions
+import Testing
+import Wire
+
+@Suite("Redelivery on the bus")
+struct RedeliveryTests {
+    private func board() throws -> Bench {
+        var bench = try Bench()
+        try bench.provision()
+        return bench
+    }
+
+    private func write(_ payload: String, _ packet: UInt16) -> BusMessage {
+        .write("thermo", "create/Reading", payload, packet: packet, response: "a")
+    }
+
+    private func sequence(_ effects: [AgentEffect]) throws -> Int64? {
+        try effects.published("postern/app/thermo/a").last.map {
+            try JSONObject(parsing: $0).integer("seq")
+        }
+    }
+
+    @Test("keeps its seq and writes nothing, after a crash")
+    func crash() throws {
+        var bench = try board()
+        bench.handle(.bus([write("1", 5), write("2", 6)]))
+        try bench.restart()
+        bench.handle(.started)
+        bench.handle(.busConnected(resumed: true))
+        let effects = bench.handle(.bus([write("1", 5)]))
+        #expect(try sequence(effects) == 1)
+        #expect(effects.commits.isEmpty)
+        #expect(try sequence(bench.handle(.bus([write("2", 6)]))) == 2)
+        #expect(try sequence(bench.handle(.bus([write("3", 7)]))) == 3)
+        #expect(bench.store.writes.map(\.sequence) == [1, 2, 3])
+    }
+
+    @Test("keeps its seq after a lost connection, over and over")
+    func lost() throws {
+        var bench = try board()
+        bench.handle(.bus([write("1", 5)]))
+        for _ in 0..<3 {
+            bench.handle(.busLost)
+            bench.handle(.busConnected(resumed: true))
+            #expect(try sequence(bench.handle(.bus([write("1", 5)]))) == 1)
+        }
+        #expect(bench.store.writes.count == 1)
+    }
+
+    @Test("is not seen in a packet id that comes round again with the same payload")
+    func reused() throws {
+        var bench = try board()
+        for round in 0..<3 {
+            #expect(try sequence(bench.handle(.bus([write("on", 5)]))) == Int64(round + 1))
+        }
+        bench.handle(.busLost)
+        bench.handle(.busConnected(resumed: true))
+        #expect(try sequence(bench.handle(.bus([write("on", 5)]))) == 3)
+        #expect(try sequence(bench.handle(.bus([write("on", 5)]))) == 4)
+        #expect(bench.store.writes.count == 4)
+    }
+
+    @Test("is not expected any more once a Receive Maximum has been delivered")
+    func late() throws {
+        var bench = try board()
+        bench.handle(.bus([write("on", 5)]))
+        try bench.restart()
+        bench.handle(.started)
+        bench.handle(.busConnected(resumed: true))
+        for packet in 6..<UInt16(262) { bench.handle(.bus([write("on", packet)])) }
+        #expect(try sequence(bench.handle(.bus([write("on", 5)]))) == 258)
+    }
+
+    @Test("is another message when topic or payload differ")
+    func different() throws {
+        var bench = try board()
+        bench.handle(.bus([write("1", 5), write("1", 6)]))
+        bench.handle(.busLost)
+        bench.handle(.busConnected(resumed: true))
+        #expect(try sequence(bench.handle(.bus([write("2", 5)]))) == 3)
+        let other = BusMessage.write(
+            "thermo", "create/Other", "1", packet: 6, response: "a")
+        #expect(try sequence(bench.handle(.bus([other]))) == 4)
+    }
+
+    @Test("cannot be where the broker has forgotten the session")
+    func forgotten() throws {
+        var bench = try board()
+        bench.handle(.bus([write("1", 5)]))
+        bench.handle(.busLost)
+        let effects = bench.handle(.busConnected(resumed: false))
+        #expect(effects.commits.joined().map(\.name) == ["clear window"])
+        #expect(bench.store.window.isEmpty)
+        #expect(try sequence(bench.handle(.bus([write("1", 5)]))) == 2)
+    }
+
+    @Test("of a durable write stays accepted, whatever has become of the session")
+    func afterTheEnd() throws {
+        var bench = try board()
+        bench.handle(.bus([write("1", 5)]))
+        bench.handle(.inbox(try bench.authority.seal(.revoked(
+            sequence: 101, session: try #require(ObjectID("Session001")), reason: "revoked"))))
+        try bench.restart()
+        bench.handle(.started)
+        bench.handle(.busConnected(resumed: true))
+        #expect(try sequence(bench.handle(.bus([write("1", 5)]))) == 1)
+        #expect(bench.store.writes.count == 1)
+    }
+
+    @Test("at QoS 0 there is none: each is a write")
+    func qos0() throws {
+        var bench = try board()
+        for _ in 0..<2 { bench.handle(.bus([.write("thermo", "create/Reading", "1")])) }
+        #expect(bench.store.writes.count == 2)
+        #expect(bench.store.window.isEmpty)
+    }
+
+    @Test("a sequence number is never given twice, restarts and all")
+    func sequences() throws {
+        var bench = try board()
+        for round in 0..<10 {
+            for index in 0..<7 { bench.handle(.bus([write("\(round)-\(index)",
+            UInt16(index + 1))])) }
+            try bench.restart()
+            bench.handle(.started)
+            bench.handle(.busConnected(resumed: true))
+        }
+        #expect(bench.store.writes.map(\.sequence) == Array(1...70))
+    }
+}

@@ -1,0 +1,110 @@
+import AgentCore
+import Cryptography
+import Sessions
+import Wire
+
+/// The real cryptography, as the board has it, for an agent under test.
+struct TestCryptographer: BoardCryptography {
+    func random(_ count: Int) throws(CryptographyFailure) -> [UInt8] {
+        try Self.asked { () throws(CryptographyError) in try RandomBytes.make(count) }
+    }
+
+    func makeDeviceKey() throws(CryptographyFailure) -> (secret: SecretBytes, key: [UInt8]) {
+        let key = try Self.asked { () throws(CryptographyError) in try X25519PrivateKey() }
+        return (key.rawRepresentation, key.publicKey.rawRepresentation)
+    }
+
+    func keyID(of key: [UInt8]) throws(CryptographyFailure) -> KeyID {
+        try Self.asked { () throws(CryptographyError) in
+            try X25519PublicKey(rawRepresentation: key).keyID
+        }
+    }
+
+    func digest(_ bytes: [UInt8]) throws(CryptographyFailure) -> [UInt8] {
+        try Self.asked { () throws(CryptographyError) in try SHA256.digest(bytes) }
+    }
+
+    func derive(
+        _ purpose: ClaimPurpose, from secret: SecretBytes, board: InstallationID
+    ) throws(CryptographyFailure) -> SecretBytes {
+        try Self.asked { () throws(CryptographyError) in
+            try HKDFSHA256.derive(
+                from: secret, salt: Array(board.description.utf8),
+                info: Array(purpose.rawValue.utf8), count: 32)
+        }
+    }
+
+    func seal(
+        _ plaintext: [UInt8], to key: [UInt8], from device: SecretBytes, topic: String
+    ) throws(CryptographyFailure) -> SealedEnvelope {
+        try Self.asked { () throws(CryptographyError) in
+            let recipient = try X25519PublicKey(rawRepresentation: key)
+            let sealed = try HPKE.sealAuth(
+                plaintext, to: recipient, from: try X25519PrivateKey(rawRepresentation: device),
+                info: SealedEnvelope.info, aad: Array(topic.utf8))
+            return SealedEnvelope(
+                mode: .auth, to: recipient.keyID, enc: sealed.enc, ct: sealed.ct)
+        }
+    }
+
+    func open(
+        _ envelope: SealedEnvelope, from sender: [UInt8], with device: SecretBytes, topic: String
+    ) throws(CryptographyFailure) -> [UInt8] {
+        try Self.asked { () throws(CryptographyError) in
+            try HPKE.openAuth(
+                HPKE.Sealed(enc: envelope.enc, ct: envelope.ct),
+                with: try X25519PrivateKey(rawRepresentation: device),
+                from: try X25519PublicKey(rawRepresentation: sender),
+                info: SealedEnvelope.info, aad: Array(topic.utf8))
+        }
+    }
+
+    func open(
+        _ envelope: SealedEnvelope, claimKey: SecretBytes, board: InstallationID,
+        with device: SecretBytes, topic: String
+    ) throws(CryptographyFailure) -> [UInt8] {
+        try Self.asked { () throws(CryptographyError) in
+            try HPKE.openPSK(
+                HPKE.Sealed(enc: envelope.enc, ct: envelope.ct),
+                with: try X25519PrivateKey(rawRepresentation: device),
+                info: SealedEnvelope.info, aad: Array(topic.utf8),
+                psk: HPKE.PreSharedKey(key: claimKey, id: Array(board.description.utf8)))
+        }
+    }
+
+    /// The key that the header names must be pinned, and the key decides the algorithm.
+    func verify(
+        _ token: AccessToken, keys: [SigningKey]
+    ) throws(CryptographyFailure) -> AccessTokenClaims {
+        let parts = try Self.asked { () throws(CryptographyError) in
+            try JWS.parse(token.reveal())
+        }
+        let header: AccessTokenHeader
+        let claims: AccessTokenClaims
+        do throws(WireError) {
+            header = try AccessTokenHeader(parsing: parts.header)
+            claims = try AccessTokenClaims(parsing: parts.payload)
+        } catch {
+            throw .notAuthentic
+        }
+        guard let key = keys.first(where: { $0.kid == header.kid }) else { throw .unknownKey }
+        let publicKey = try Self.asked { () throws(CryptographyError) in
+            try Ed25519PublicKey(rawRepresentation: key.key)
+        }
+        guard parts.isSigned(by: publicKey) else { throw .notAuthentic }
+        return claims
+    }
+
+    private static func asked<T>(
+        _ body: () throws(CryptographyError) -> T
+    ) throws(CryptographyFailure) -> T {
+        do throws(CryptographyError) {
+            return try body()
+        } catch {
+            switch error {
+            case .malformed, .notAuthentic: throw .notAuthentic
+            case .library: throw .failed
+            }
+        }
+    }
+}

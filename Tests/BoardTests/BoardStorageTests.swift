@@ -1,0 +1,119 @@
+import AgentCore
+import BoardStore
+import Gate
+import Sessions
+import Testing
+import Wire
+
+@testable import Board
+
+@Suite("Board storage")
+struct BoardStorageTests {
+    private let ann = UserID("ann0000000")
+
+    private func held() throws -> HeldSession {
+        try HeldSession(json: JSONObject(parsing: Array("""
+            {"session":{"objectId":"Session001","user":"ann0000000","restricted":true,
+             "createdWith":{"action":"create","authProvider":"password"},
+             "installationId":"9b2f8a4e-1c3d-4e5f-8a9b-0c1d2e3f4a5b","createdAt":1800000000,
+             "expiresAt":null,"room":"attic"},
+             "user":{"objectId":"ann0000000","username":"ann"},"sessionToken":"r:s",
+             "accessToken":"a.b.c","refreshToken":"rt:s","scope":{"default":"deny"},
+             "heartbeat":180,"offline":3600,"lastContact":1800000000,
+             "pendingRefresh":"0e9c1f6a-2b7d-4c3e-9f10-a1b2c3d4e5f6"}
+            """.utf8)))
+    }
+
+    private func trust() throws -> Trust {
+        let key = Base64URL.encode(Array(1...32))
+        return try Trust(json: JSONObject(parsing: Array("""
+            {"authority":{"name":"Home","sealKey":"\(key)","signKeys":[{"kid":"k","x":"\(key)"}]},
+             "broker":{"password":"p"},"firstPassword":"f","highestSequence":7,
+             "provision":"0e9c1f6a-2b7d-4c3e-9f10-a1b2c3d4e5f6","session":"Session001",
+             "payloadDigest":"\(key)","isAcknowledged":false,"user":"ann0000000","issuer":"Home"}
+            """.utf8)))
+    }
+
+    private func write(_ sequence: Int64) throws -> AcceptedWrite {
+        AcceptedWrite(
+            sequence: sequence, session: try #require(ObjectID("Session001")),
+            user: try #require(ann), acceptedAt: Timestamp(milliseconds: 1_800_000_000_000),
+            app: try #require(AppName("thermo")), className: try #require(ClassName("Reading")),
+            topic: "t", payload: [UInt8](repeating: 7, count: 100))
+    }
+
+    @Test("makes an identity once, and finds it again")
+    func identity() throws {
+        let folder = try TemporaryFolder()
+        let first = try BoardStorage(folder: folder.path, cryptography: Cryptographer()).load()
+        #expect(first.session == nil && first.claim == nil && first.trust == nil)
+        #expect(!first.isUnreadable)
+        #expect(first.lastSequence == 0)
+        let again = try BoardStorage(folder: folder.path, cryptography: Cryptographer()).load()
+        #expect(again.identity.installation == first.identity.installation)
+        #expect(again.identity.deviceKey == first.identity.deviceKey)
+        #expect(again.identity.deviceSecret.matches(first.identity.deviceSecret))
+    }
+
+    @Test("gives back what was committed, all of it, after it is opened anew")
+    func roundTrip() throws {
+        let folder = try TemporaryFolder()
+        let (held, trust) = (try held(), try trust())
+        let memory = BoardMemory(
+            floor: Timestamp(milliseconds: 1_800_000_000_000), ended: .reuse, gaps: 3)
+        let claim = PendingClaim(
+            secret: SecretBytes(Array(1...32)), expiresAt: Timestamp(milliseconds: 5000))
+        let packets = (1...3).map {
+            DeliveredPacket(packetID: UInt16($0), digest: UInt128($0) << 100, sequence: Int64($0))
+        }
+        do {
+            let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+            try storage.commit([
+                .session(nil), .session(held), .trust(trust), .memory(memory), .claim(claim),
+                .append(try (1...3).map { try write($0) }, window: packets),
+            ])
+        }
+        let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+        let records = try storage.load()
+        #expect(records.session?.json == held.json)
+        #expect(records.trust?.json == trust.json)
+        #expect(records.memory == memory)
+        #expect(records.claim?.json == claim.json)
+        #expect(records.lastSequence == 3)
+        #expect(try storage.window() == packets)
+        #expect(storage.queue.messages == 3)
+        #expect(storage.queue.bytes >= 300)
+        #expect(storage.queue.oldest == Timestamp(milliseconds: 1_800_000_000_000))
+    }
+
+    @Test("makes all changes of a commit or none")
+    func atomic() throws {
+        let folder = try TemporaryFolder()
+        let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+        try storage.commit([.append([try write(5)], window: [])])
+        // A sequence that does not rise is refused, and the session with it.
+        #expect(throws: StoreError.self) {
+            try storage.commit([.session(try held()), .append([try write(5)], window: [])])
+        }
+        #expect(try storage.load().session == nil)
+        #expect(storage.queue.messages == 1)
+    }
+
+    @Test("destroys the session, the claim, the window and the queue when it is told")
+    func destruction() throws {
+        let folder = try TemporaryFolder()
+        let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+        let packet = DeliveredPacket(packetID: 1, digest: 1, sequence: 1)
+        try storage.commit([
+            .session(try held()), .append([try write(1)], window: [packet]),
+            .claim(PendingClaim(
+                secret: SecretBytes(Array(1...32)), expiresAt: Timestamp(milliseconds: 0))),
+        ])
+        try storage.commit([.session(nil), .claim(nil), .clearWindow, .destroyQueue])
+        let records = try storage.load()
+        #expect(records.session == nil && records.claim == nil)
+        #expect(try storage.window().isEmpty)
+        #expect(storage.queue == QueueState())
+        #expect(records.lastSequence == 1)
+    }
+}

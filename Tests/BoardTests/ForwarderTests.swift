@@ -1,0 +1,119 @@
+import Gate
+import Mosquitto
+import Sessions
+import Testing
+
+@testable import Board
+
+@Suite("Forwarder")
+struct ForwarderTests {
+    private func write(_ sequence: Int64, user: String = "ann0000000") throws -> AcceptedWrite {
+        AcceptedWrite(
+            sequence: sequence, session: try #require(ObjectID("Session001")),
+            user: try #require(UserID(user)),
+            acceptedAt: Timestamp(milliseconds: 1_800_000_000_123),
+            app: try #require(AppName("thermo")), className: try #require(ClassName("Reading")),
+            topic: "postern/v1/x/data/Reading/create", payload: [1, 2, 3])
+    }
+
+    private let ann = UserID("ann0000000")
+
+    @Test("lets nothing leave until there is somebody whose it is")
+    func closed() throws {
+        var forwarder = Forwarder()
+        #expect(forwarder.room(window: 100) == 0)
+        let write = try write(1)
+        #expect(forwarder.mayForward(write) == false)
+        forwarder.forward(ann)
+        #expect(forwarder.room(window: 100) == 100)
+        #expect(forwarder.mayForward(write) == true)
+        forwarder.forward(nil)
+        #expect(forwarder.room(window: 100) == 0)
+        #expect(forwarder.mayForward(write) == false)
+    }
+
+    @Test("never lets another user's write leave")
+    func foreign() throws {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        let (foreign, own) = (try write(1, user: "bob0000000"), try write(1))
+        #expect(forwarder.mayForward(foreign) == false)
+        forwarder.skip(1)
+        #expect(forwarder.position == 1)
+        #expect(forwarder.takeAcknowledged().isEmpty)
+        forwarder.forward(UserID("bob0000000"))
+        #expect(forwarder.position == 0)
+        #expect(forwarder.mayForward(own) == false)
+    }
+
+    @Test("removes what was acknowledged, by its sequence and once")
+    func acknowledged() throws {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        for sequence in 1...3 as ClosedRange<Int64> {
+            forwarder.sent(sequence, as: Int32(sequence) + 10)
+        }
+        #expect(forwarder.position == 3)
+        try forwarder.settle([(packetID: 12, reasonCode: 0), (packetID: 11, reasonCode: 0x10)])
+        #expect(forwarder.takeAcknowledged() == [2, 1])
+        #expect(forwarder.takeAcknowledged().isEmpty)
+        try forwarder.settle([(packetID: 12, reasonCode: 0), (packetID: 99, reasonCode: 0)])
+        #expect(forwarder.takeAcknowledged().isEmpty)
+    }
+
+    @Test("keeps and counts what the broker refuses", arguments: [0x80, 0x87, 0x97, 0x99, 0xFF])
+    func refused(code: Int) throws {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        forwarder.sent(1, as: 11)
+        forwarder.sent(2, as: 12)
+        #expect(throws: MQTTError.self) {
+            try forwarder.settle([(packetID: 11, reasonCode: UInt8(code))])
+        }
+        #expect(forwarder.refusals == 1)
+        #expect(forwarder.takeAcknowledged().isEmpty)
+        // The connection is made anew, and the write is the first to be sent again.
+        forwarder.forward(nil)
+        forwarder.forward(ann)
+        #expect(forwarder.position == 0)
+    }
+
+    @Test("sends again, after the way was closed, what was not acknowledged")
+    func reopened() throws {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        forwarder.sent(1, as: 11)
+        forwarder.forward(nil)
+        forwarder.forward(ann)
+        #expect(forwarder.position == 0)
+        // A packet id of the old connection means nothing on the new one.
+        try forwarder.settle([(packetID: 11, reasonCode: 0)])
+        #expect(forwarder.takeAcknowledged().isEmpty)
+    }
+
+    @Test("has no more in flight than the broker takes, nor than its own limit")
+    func room() {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        #expect(forwarder.room(window: 65_535) == Connection.inFlightWindow)
+        #expect(forwarder.room(window: 0) == 0)
+        for sequence in 1...20 as ClosedRange<Int64> {
+            forwarder.sent(sequence, as: Int32(sequence))
+        }
+        #expect(forwarder.room(window: 20) == 0)
+        #expect(forwarder.room(window: 10) == 0)
+        #expect(forwarder.room(window: 30) == 10)
+    }
+
+    @Test("gives a message its four user properties, QoS 1, never retained")
+    func message() throws {
+        let message = try write(7).message
+        #expect(message.topic == "postern/v1/x/data/Reading/create")
+        #expect(message.payload == [1, 2, 3])
+        #expect(message.qos == .atLeastOnce)
+        #expect(!message.retain)
+        #expect(message.properties.userProperties.map { "\($0.name)=\($0.value)" } == [
+            "sid=Session001", "seq=7", "ts=1800000000123", "app=thermo",
+        ])
+    }
+}
