@@ -124,7 +124,8 @@ struct AuthorityServer: Sendable {
         for person in wanted.people {
             guard let wish = try await authority.wish(forPerson: person) else { continue }
             accounts.append(BrokerAccount(
-                username: wish.username, password: wish.password, clientID: nil,
+                username: wish.username, password: wish.password,
+                clientID: "postern-\(wish.username)",
                 role: BrokerRole(person: wish.username, filters: wish.filters)))
         }
         return accounts

@@ -116,9 +116,14 @@ final class BrokerCourier: Courier {
         try Self.check(answers, tolerated: [
             DynamicSecurity.roleExists, DynamicSecurity.clientExists,
         ])
-        let existed = answers.last?.error == DynamicSecurity.clientExists
-        guard existed, password else { return }
-        try Self.check(try await link.control([account.passwordChange]), tolerated: [])
+        guard answers.last?.error == DynamicSecurity.clientExists else { return }
+        let found = try await link.control([account.inquiry])
+        try Self.check(found, tolerated: [])
+        var repairs: [DynamicSecurity.Command] = []
+        if !account.isBound(in: found.first) { repairs.append(account.binding) }
+        if password { repairs.append(account.passwordChange) }
+        guard !repairs.isEmpty else { return }
+        try Self.check(try await link.control(repairs), tolerated: [])
     }
 
     /// The client goes first, which cuts its connection without its last will; so `down` is
@@ -152,7 +157,8 @@ final class BrokerCourier: Courier {
         }
         try await install(
             BrokerAccount(
-                username: wish.username, password: wish.password, clientID: nil,
+                username: wish.username, password: wish.password,
+                clientID: "postern-\(wish.username)",
                 role: BrokerRole(person: wish.username, filters: wish.filters)),
             password: false)
     }

@@ -123,7 +123,8 @@ struct BrokerRole: Equatable, Sendable {
 struct BrokerAccount: Sendable {
     let username: String
     let password: SecretBytes
-    /// The one client id that may use it; nil any.
+    /// The one client id that may use it; nil any, for the authority's own alone. Whoever may
+    /// use any could take a board's, and the broker would cut off the board for it.
     let clientID: String?
     let role: BrokerRole
 
@@ -146,6 +147,22 @@ struct BrokerAccount: Sendable {
     var adjustment: DynamicSecurity.Command {
         .init(
             name: "modifyRole", members: ["rolename": .string(role.name), "acls": role.json])
+    }
+
+    var inquiry: DynamicSecurity.Command {
+        .init(name: "getClient", members: ["username": .string(username)])
+    }
+
+    /// Whether the client in an answer to `inquiry` is bound to our client id.
+    func isBound(in answer: DynamicSecurity.Response?) -> Bool {
+        answer?.data?.asObject?["client"]?.asObject?["clientid"]?.asString == clientID
+    }
+
+    /// Binds a client to its client id, and cuts its connection.
+    var binding: DynamicSecurity.Command {
+        .init(
+            name: "setClientId",
+            members: ["username": .string(username), "clientid": .string(clientID ?? "")])
     }
 
     /// Cuts the client's connection, without its last will.

@@ -92,6 +92,10 @@ struct BrokerTests {
         #expect(inboxes.allSatisfy { $0 >= 0x80 })
         let board = try BoardDouble()
         #expect(try await link.publish(board.inbox, [1]) >= 0x80)
+        await #expect(throws: MQTTError.self, "it may take no board's client id") {
+            try await house.connect(
+                login.username, login.password, clientID: "postern-\(board.installation)")
+        }
         try await house.authority.logout(ada)
         try await untilTrue { link.hasEnded }
         await house.stop()
