@@ -16,6 +16,7 @@ struct AuthorityServer: Sendable {
     private let link: BrokerLink
     private let courier: BrokerCourier
     private let traffic: BoardTraffic
+    private let reconciliation: Reconciliation
     private let embedded: EmbeddedBroker?
 
     /// Opens the store and makes the parts; nothing runs and nothing listens yet.
@@ -46,6 +47,10 @@ struct AuthorityServer: Sendable {
         self.embedded = embedded
         traffic = BoardTraffic(
             authority: authority, link: link, courier: courier, logger: logger)
+        reconciliation = Reconciliation(
+            authority: authority, link: link, courier: courier,
+            access: settings.managesBrokerAccess ? (embedded == nil ? .kept : .computed) : .none,
+            logger: logger)
     }
 
     /// Runs until cancelled, or until a part of it cannot go on. `onReady` is called once,
@@ -84,12 +89,9 @@ struct AuthorityServer: Sendable {
         if settings.managesBrokerAccess {
             subscriptions.append(Subscription(DynamicSecurity.responseTopic))
         }
-        let reconciliation = Reconciliation(
-            authority: authority, link: link, courier: courier,
-            managesBrokerAccess: settings.managesBrokerAccess, logger: logger)
         await link.run(
             subscriptions: subscriptions,
-            onUp: {
+            onUp: { [reconciliation] in
                 await reconciliation.run()
                 await up()
             },
@@ -104,6 +106,7 @@ struct AuthorityServer: Sendable {
             } catch {
                 logger.error("the sweep: \(error.words)")
             }
+            await reconciliation.retry()
             await pause(.seconds(10))
         }
     }

@@ -46,6 +46,50 @@ struct ExternalBrokerTests {
     }
 }
 
+extension ExternalBrokerTests {
+    @Test("is given today's roles, passwords and client ids in place of a backup's")
+    func outdated() async throws {
+        let broker = try ExternalBroker()
+        try await broker.start(accounts: [])
+        let house = try await RunningHouse(broker: broker)
+        let ada = try await house.login()
+        let board = try BoardDouble()
+        _ = try await house.authority.claim(
+            ClaimOrder(url: board.url(), duration: nil, scope: nil), by: ada)
+        let person = try await house.authority.brokerLogin(by: ada)
+        await broker.stop()
+
+        let iid = board.installation
+        let nothing = BrokerRole(person: BrokerRole.boardName(iid), filters: [])
+        try await broker.start(accounts: [
+            BrokerAccount(
+                username: iid.description, password: SecretBytes("an old one"),
+                clientID: "postern-\(iid)", role: nothing),
+            BrokerAccount(
+                username: person.username, password: person.password, clientID: nil,
+                role: BrokerRole(person: person.username, filters: [])),
+        ])
+        let link = try await until { () async throws -> Listener? in
+            guard let link = try? await house.connect(board) else { return nil }
+            let codes = try? await link.client.subscribe([Subscription(board.inbox)])
+            return codes == [1] ? link : nil
+        }
+        _ = try await link.wait(for: board.inbox) { try? board.openProvision($0.payload) }
+        try await untilTrue {
+            await (try? house.connect(
+                person.username, person.password, clientID: "postern-\(iid)")) == nil
+        }
+        let reader = try await until {
+            try? await house.connect(
+                person.username, person.password, clientID: person.clientID)
+        }
+        let codes = try await reader.client.subscribe(person.filters.map { Subscription($0) })
+        #expect(codes.allSatisfy { $0 < 0x80 })
+        await house.stop()
+        await broker.stop()
+    }
+}
+
 /// A mosquitto that is not the authority's, but has an account for it.
 final class ExternalBroker: @unchecked Sendable {
     let folder: TemporaryFolder
