@@ -141,10 +141,11 @@ extension Authority {
         }
     }
 
-    /// Asks again for every retained message: a broker that lost its disk has none.
+    /// Asks again for every retained message: a broker that lost its disk has none, and one
+    /// with an older disk has what was cleared since.
     package func restoreRetained() async throws(AuthorityError) {
         try await store.transact { transaction throws(AuthorityError) in
-            for board in try transaction.boardsWithRetained() {
+            for board in try transaction.boardsWithInbox() {
                 try transaction.add(.inbox(board))
             }
         }
@@ -177,4 +178,9 @@ extension Authority {
 package struct BrokerPopulation: Sendable {
     package let boards: [InstallationID]
     package let people: [ObjectID]
+
+    package init(boards: [InstallationID], people: [ObjectID]) {
+        self.boards = boards
+        self.people = people
+    }
 }

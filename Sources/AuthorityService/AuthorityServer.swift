@@ -122,14 +122,16 @@ struct AuthorityServer: Sendable {
                 clientID: "postern-\(board)",
                 role: BrokerRole(
                     board: board, root: settings.root, data: login.mayPublishData,
-                    extraTopics: login.extraTopics ?? [])))
+                    extraTopics: login.extraTopics ?? []),
+                owner: BrokerAccount.mark(settings.root)))
         }
         for person in wanted.people {
             guard let wish = try await authority.wish(forPerson: person) else { continue }
             accounts.append(BrokerAccount(
                 username: wish.username, password: wish.password,
                 clientID: "postern-\(wish.username)",
-                role: BrokerRole(person: wish.username, filters: wish.filters)))
+                role: BrokerRole(person: wish.username, filters: wish.filters),
+                owner: BrokerAccount.mark(settings.root)))
         }
         return accounts
     }

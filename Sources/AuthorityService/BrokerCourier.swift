@@ -105,7 +105,8 @@ final class BrokerCourier: Courier {
         try await install(
             BrokerAccount(
                 username: board.description, password: login.password,
-                clientID: "postern-\(board)", role: role),
+                clientID: "postern-\(board)", role: role,
+                owner: BrokerAccount.mark(root)),
             password: password)
     }
 
@@ -159,7 +160,8 @@ final class BrokerCourier: Courier {
             BrokerAccount(
                 username: wish.username, password: wish.password,
                 clientID: "postern-\(wish.username)",
-                role: BrokerRole(person: wish.username, filters: wish.filters)),
+                role: BrokerRole(person: wish.username, filters: wish.filters),
+                owner: BrokerAccount.mark(root)),
             password: false)
     }
 

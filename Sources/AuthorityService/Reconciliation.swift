@@ -53,38 +53,47 @@ final class Reconciliation: Sendable {
         await run()
     }
 
+    /// Only leaves chores: what a client is to be is decided when its turn comes, so that a
+    /// claim of the same moment is not undone.
     private func alignClients() async throws(AuthorityError) {
         let answers = try await link.control([
-            .init(name: "listClients", members: ["verbose": .bool(false)])
+            .init(name: "listClients", members: ["verbose": .bool(true)])
         ])
-        guard let names = answers.first?.data?.asObject?["clients"]?.asArray else {
+        guard let clients = answers.first?.data?.asObject?["clients"]?.asArray else {
             throw .failed(layer: "broker access", text: "listClients has no answer")
         }
-        let there = Set(names.compactMap(\.asString))
+        let found = clients.compactMap(\.asObject)
+        let there = Set(found.compactMap { $0["username"]?.asString })
         let wanted = try await authority.everyLogin()
-        let boards = wanted.boards.filter { !there.contains($0.description) }
-        let people = wanted.people.filter { !there.contains("person-\($0)") }
-        if !boards.isEmpty || !people.isEmpty {
-            logger.warning("restoring \(boards.count + people.count) lost broker logins")
-        }
+        let lost = BrokerPopulation(
+            boards: wanted.boards.filter { !there.contains($0.description) },
+            people: wanted.people.filter { !there.contains("person-\($0)") })
         // That a client is there does not say that its role and password are today's.
-        let isKept = access == .kept
+        let due = access == .kept ? wanted : lost
+        let strangers = strangers(in: found, wanted)
         try await authority.restore(
-            logins: isKept ? wanted.boards : boards, people: isKept ? wanted.people : people)
-        let known = Set(wanted.boards.map(\.description) + wanted.people.map { "person-\($0)" })
-        for stranger in there.subtracting(known) {
-            guard let role = roleOfOurs(stranger) else { continue }
-            logger.warning("removing a broker login that no session has")
-            _ = try await link.control(BrokerAccount.removal(username: stranger, role: role))
-        }
+            logins: due.boards + strangers.boards, people: due.people + strangers.people)
+        let (lostCount, strangerCount) = (
+            lost.boards.count + lost.people.count,
+            strangers.boards.count + strangers.people.count)
+        guard lostCount + strangerCount > 0 else { return }
+        logger.warning(
+            "the broker's logins are brought in line",
+            metadata: ["lost": "\(lostCount)", "unknown": "\(strangerCount)"])
     }
 
-    /// The role of a client that only we make; nil for anyone else's, which is left alone.
-    private func roleOfOurs(_ username: String) -> String? {
-        if let board = InstallationID(username) { return BrokerRole.boardName(board) }
-        guard username.hasPrefix("person-"), ObjectID(String(username.dropFirst(7))) != nil else {
-            return nil
-        }
-        return username
+    /// Clients with our mark that no session has. Anyone else's are left alone.
+    private func strangers(
+        in clients: [[String: JSONValue]], _ wanted: BrokerPopulation
+    ) -> BrokerPopulation {
+        let mark = BrokerAccount.mark(authority.info.topicRoot)
+        let names = clients.filter { $0["textdescription"]?.asString == mark }
+            .compactMap { $0["username"]?.asString }
+        let people = names.filter { $0.hasPrefix("person-") }
+            .compactMap { ObjectID(String($0.dropFirst(7))) }
+        return BrokerPopulation(
+            boards: Array(Set(names.compactMap { InstallationID($0) })
+                .subtracting(wanted.boards)),
+            people: Array(Set(people).subtracting(wanted.people)))
     }
 }

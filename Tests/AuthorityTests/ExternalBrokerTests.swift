@@ -26,20 +26,19 @@ struct ExternalBrokerTests {
         await broker.stop()
         try await untilTrue { link.hasEnded }
 
-        // It comes back with none of our boards, and with one that nobody knows.
+        // It comes back with none of our boards, with one of ours that no session has, and
+        // with one of another authority.
         let stranger = try BoardDouble()
-        let role = BrokerRole(
-            board: stranger.installation, root: .standard, data: true, extraTopics: [])
+        let foreigner = try BoardDouble()
         try await broker.start(accounts: [
-            BrokerAccount(
-                username: stranger.installation.description,
-                password: try stranger.brokerPassword,
-                clientID: "postern-\(stranger.installation)", role: role),
+            try account(of: stranger, owner: "postern postern/v1"),
+            try account(of: foreigner, owner: "postern another/root"),
         ])
         let again = try await until { try? await house.connect(board) }
         try await again.client.subscribe([Subscription(board.inbox)])
         _ = try await again.wait(for: board.inbox) { try? board.openProvision($0.payload) }
         try await untilTrue { (try? await house.connect(stranger)) == nil }
+        _ = try await house.connect(foreigner)
         await again.client.close()
         await house.stop()
         await broker.stop()
@@ -47,6 +46,15 @@ struct ExternalBrokerTests {
 }
 
 extension ExternalBrokerTests {
+    private func account(of board: BoardDouble, owner: String) throws -> BrokerAccount {
+        BrokerAccount(
+            username: board.installation.description, password: try board.brokerPassword,
+            clientID: "postern-\(board.installation)",
+            role: BrokerRole(
+                board: board.installation, root: .standard, data: true, extraTopics: []),
+            owner: owner)
+    }
+
     @Test("is given today's roles, passwords and client ids in place of a backup's")
     func outdated() async throws {
         let broker = try ExternalBroker()
