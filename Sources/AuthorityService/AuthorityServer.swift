@@ -13,7 +13,7 @@ struct AuthorityServer: Sendable {
     private let settings: ServiceSettings
     private let logger: Logger
     let authority: Authority
-    private let link: BrokerLink
+    let link: BrokerLink
     private let courier: BrokerCourier
     private let traffic: BoardTraffic
     private let reconciliation: Reconciliation

@@ -128,7 +128,7 @@ final class BrokerCourier: Courier {
     }
 
     /// The client goes first, which cuts its connection without its last will; so `down` is
-    /// said here.
+    /// said here, and also where the client went in an attempt that ended before it said so.
     private func remove(
         _ board: InstallationID, _ wish: BoardWish
     ) async throws(AuthorityError) {
@@ -137,7 +137,8 @@ final class BrokerCourier: Courier {
         try Self.check(
             answers,
             tolerated: [DynamicSecurity.clientMissing] + DynamicSecurity.roleMissing)
-        guard answers.first?.error == nil else { return }
+        let isGone = answers.first?.error != nil
+        if isGone, let status = wish.status, !status.up { return }
         let down = BoardStatus(
             up: false, available: false, version: wish.status?.version ?? "",
             since: systemClock(), gaps: wish.status?.gaps ?? 0)
