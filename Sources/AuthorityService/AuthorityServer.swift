@@ -1,6 +1,7 @@
 import AuthorityCore
 import AuthorityStore
 import Console
+import Cryptography
 import Foundation
 import LinuxIO
 import Logging
@@ -164,9 +165,16 @@ extension AuthorityServer {
                 SecretBytes(Self.firstLine(try PrivateFile.read(file, limit: 4096)))
             }
             return BrokerLink.BrokerLogins(
-                uri: uri, clientID: EmbeddedBroker.username, username: username,
+                uri: uri, clientID: try externalClientID(), username: username,
                 password: password, caFile: caFile, isAlone: false)
         }
+    }
+
+    /// Another each time: under one that is known, replicas would cut each other off, and so
+    /// could anyone whom that broker lets choose.
+    private static func externalClientID() throws -> String {
+        let random = try RandomBytes.make(8)
+        return "\(EmbeddedBroker.username)-\(Base64URL.encode(random))"
     }
 
     private static func consumerAccess(_ settings: ServiceSettings) throws -> ConsumerAccess? {
