@@ -90,8 +90,8 @@ package protocol ClaimTable {
     func update(_ claim: ClaimRecord) throws(AuthorityError)
     /// Whether a claim with this secret was accepted.
     func isUsed(secretHash: [UInt8]) throws(AuthorityError) -> Bool
-    /// Every board whose inbox should hold a retained message.
-    func boardsWithRetained() throws(AuthorityError) -> [InstallationID]
+    /// Every board whose inbox may hold a retained message of ours, wanted or not.
+    func boardsWithInbox() throws(AuthorityError) -> [InstallationID]
     /// Open claims that expired before `time`; at most `limit`.
     func openClaims(
         expiredBefore time: Timestamp, limit: Int

@@ -126,20 +126,26 @@ extension Authority {
         }
     }
 
-    /// Asks again for all that the broker should hold of these: it was found without.
+    /// Asks again for the login of these: the broker was found without, or may hold what a
+    /// backup of it held. A board that is up has the right password, and setting one would cut
+    /// its connection.
     package func restore(
         logins boards: [InstallationID], people: [ObjectID]
     ) async throws(AuthorityError) {
         try await store.transact { transaction throws(AuthorityError) in
-            for board in boards { try transaction.add(.login(board, password: true)) }
+            for board in boards {
+                let isUp = try transaction.status(of: board)?.up == true
+                try transaction.add(.login(board, password: !isUp))
+            }
             for person in people { try transaction.add(.person(person)) }
         }
     }
 
-    /// Asks again for every retained message: a broker that lost its disk has none.
+    /// Asks again for every retained message: a broker that lost its disk has none, and one
+    /// with an older disk has what was cleared since.
     package func restoreRetained() async throws(AuthorityError) {
         try await store.transact { transaction throws(AuthorityError) in
-            for board in try transaction.boardsWithRetained() {
+            for board in try transaction.boardsWithInbox() {
                 try transaction.add(.inbox(board))
             }
         }
@@ -172,4 +178,9 @@ extension Authority {
 package struct BrokerPopulation: Sendable {
     package let boards: [InstallationID]
     package let people: [ObjectID]
+
+    package init(boards: [InstallationID], people: [ObjectID]) {
+        self.boards = boards
+        self.people = people
+    }
 }

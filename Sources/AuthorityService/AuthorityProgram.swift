@@ -93,6 +93,7 @@ struct ServeCommand: AsyncParsableCommand {
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
         let logger = Self.logger(settings.logLevel)
         try await AuthorityService.run {
+            let lock = try StateFolder(path: settings.stateDirectory).lock()
             let server = try await AuthorityServer(settings: settings, logger: logger)
             let notifier = Notifier()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -108,6 +109,7 @@ struct ServeCommand: AsyncParsableCommand {
                 try await group.next()
                 notifier.stopping()
             }
+            _ = consume lock
         }
     }
 

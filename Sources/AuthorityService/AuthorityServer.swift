@@ -1,6 +1,7 @@
 import AuthorityCore
 import AuthorityStore
 import Console
+import Cryptography
 import Foundation
 import LinuxIO
 import Logging
@@ -13,9 +14,10 @@ struct AuthorityServer: Sendable {
     private let settings: ServiceSettings
     private let logger: Logger
     let authority: Authority
-    private let link: BrokerLink
+    let link: BrokerLink
     private let courier: BrokerCourier
     private let traffic: BoardTraffic
+    private let reconciliation: Reconciliation
     private let embedded: EmbeddedBroker?
 
     /// Opens the store and makes the parts; nothing runs and nothing listens yet.
@@ -46,6 +48,10 @@ struct AuthorityServer: Sendable {
         self.embedded = embedded
         traffic = BoardTraffic(
             authority: authority, link: link, courier: courier, logger: logger)
+        reconciliation = Reconciliation(
+            authority: authority, link: link, courier: courier,
+            access: settings.managesBrokerAccess ? (embedded == nil ? .kept : .computed) : .none,
+            logger: logger)
     }
 
     /// Runs until cancelled, or until a part of it cannot go on. `onReady` is called once,
@@ -84,12 +90,9 @@ struct AuthorityServer: Sendable {
         if settings.managesBrokerAccess {
             subscriptions.append(Subscription(DynamicSecurity.responseTopic))
         }
-        let reconciliation = Reconciliation(
-            authority: authority, link: link, courier: courier,
-            managesBrokerAccess: settings.managesBrokerAccess, logger: logger)
         await link.run(
             subscriptions: subscriptions,
-            onUp: {
+            onUp: { [reconciliation] in
                 await reconciliation.run()
                 await up()
             },
@@ -104,6 +107,7 @@ struct AuthorityServer: Sendable {
             } catch {
                 logger.error("the sweep: \(error.words)")
             }
+            await reconciliation.retry()
             await pause(.seconds(10))
         }
     }
@@ -119,13 +123,16 @@ struct AuthorityServer: Sendable {
                 clientID: "postern-\(board)",
                 role: BrokerRole(
                     board: board, root: settings.root, data: login.mayPublishData,
-                    extraTopics: login.extraTopics ?? [])))
+                    extraTopics: login.extraTopics ?? []),
+                owner: BrokerAccount.mark(settings.root)))
         }
         for person in wanted.people {
             guard let wish = try await authority.wish(forPerson: person) else { continue }
             accounts.append(BrokerAccount(
-                username: wish.username, password: wish.password, clientID: nil,
-                role: BrokerRole(person: wish.username, filters: wish.filters)))
+                username: wish.username, password: wish.password,
+                clientID: "postern-\(wish.username)",
+                role: BrokerRole(person: wish.username, filters: wish.filters),
+                owner: BrokerAccount.mark(settings.root)))
         }
         return accounts
     }
@@ -158,9 +165,16 @@ extension AuthorityServer {
                 SecretBytes(Self.firstLine(try PrivateFile.read(file, limit: 4096)))
             }
             return BrokerLink.BrokerLogins(
-                uri: uri, clientID: EmbeddedBroker.username, username: username,
+                uri: uri, clientID: try externalClientID(), username: username,
                 password: password, caFile: caFile, isAlone: false)
         }
+    }
+
+    /// Another each time: under one that is known, replicas would cut each other off, and so
+    /// could anyone whom that broker lets choose.
+    private static func externalClientID() throws -> String {
+        let random = try RandomBytes.make(8)
+        return "\(EmbeddedBroker.username)-\(Base64URL.encode(random))"
     }
 
     private static func consumerAccess(_ settings: ServiceSettings) throws -> ConsumerAccess? {

@@ -105,7 +105,8 @@ final class BrokerCourier: Courier {
         try await install(
             BrokerAccount(
                 username: board.description, password: login.password,
-                clientID: "postern-\(board)", role: role),
+                clientID: "postern-\(board)", role: role,
+                owner: BrokerAccount.mark(root)),
             password: password)
     }
 
@@ -116,13 +117,18 @@ final class BrokerCourier: Courier {
         try Self.check(answers, tolerated: [
             DynamicSecurity.roleExists, DynamicSecurity.clientExists,
         ])
-        let existed = answers.last?.error == DynamicSecurity.clientExists
-        guard existed, password else { return }
-        try Self.check(try await link.control([account.passwordChange]), tolerated: [])
+        guard answers.last?.error == DynamicSecurity.clientExists else { return }
+        let found = try await link.control([account.inquiry])
+        try Self.check(found, tolerated: [])
+        var repairs: [DynamicSecurity.Command] = []
+        if !account.isBound(in: found.first) { repairs.append(account.binding) }
+        if password { repairs.append(account.passwordChange) }
+        guard !repairs.isEmpty else { return }
+        try Self.check(try await link.control(repairs), tolerated: [])
     }
 
     /// The client goes first, which cuts its connection without its last will; so `down` is
-    /// said here.
+    /// said here, and also where the client went in an attempt that ended before it said so.
     private func remove(
         _ board: InstallationID, _ wish: BoardWish
     ) async throws(AuthorityError) {
@@ -131,7 +137,8 @@ final class BrokerCourier: Courier {
         try Self.check(
             answers,
             tolerated: [DynamicSecurity.clientMissing] + DynamicSecurity.roleMissing)
-        guard answers.first?.error == nil else { return }
+        let isGone = answers.first?.error != nil
+        if isGone, let status = wish.status, !status.up { return }
         let down = BoardStatus(
             up: false, available: false, version: wish.status?.version ?? "",
             since: systemClock(), gaps: wish.status?.gaps ?? 0)
@@ -152,8 +159,10 @@ final class BrokerCourier: Courier {
         }
         try await install(
             BrokerAccount(
-                username: wish.username, password: wish.password, clientID: nil,
-                role: BrokerRole(person: wish.username, filters: wish.filters)),
+                username: wish.username, password: wish.password,
+                clientID: "postern-\(wish.username)",
+                role: BrokerRole(person: wish.username, filters: wish.filters),
+                owner: BrokerAccount.mark(root)),
             password: false)
     }
 

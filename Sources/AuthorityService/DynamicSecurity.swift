@@ -123,9 +123,16 @@ struct BrokerRole: Equatable, Sendable {
 struct BrokerAccount: Sendable {
     let username: String
     let password: SecretBytes
-    /// The one client id that may use it; nil any.
+    /// The one client id that may use it; nil any, for the authority's own alone. Whoever may
+    /// use any could take a board's, and the broker would cut off the board for it.
     let clientID: String?
     let role: BrokerRole
+    /// Whose client it is, see `mark`; nil for the authority's own, which nobody removes.
+    var owner: String?
+
+    /// What marks a client as made by an authority of this topic root. Several may share a
+    /// broker, and each leaves alone what is not its own.
+    static func mark(_ root: TopicRoot) -> String { "postern \(root)" }
 
     /// Makes role and client, or brings the role in line where they are there. Run all; only
     /// the errors that `tolerated` lists mean that something was there already.
@@ -135,6 +142,7 @@ struct BrokerAccount: Sendable {
             "roles": .array([.object(["rolename": .string(role.name)])]),
         ]
         client["clientid"] = clientID.map(JSONValue.string)
+        client["textdescription"] = owner.map(JSONValue.string)
         return [
             .init(name: "createRole", members: ["rolename": .string(role.name)]),
             adjustment,
@@ -146,6 +154,27 @@ struct BrokerAccount: Sendable {
     var adjustment: DynamicSecurity.Command {
         .init(
             name: "modifyRole", members: ["rolename": .string(role.name), "acls": role.json])
+    }
+
+    var inquiry: DynamicSecurity.Command {
+        .init(name: "getClient", members: ["username": .string(username)])
+    }
+
+    /// Whether the client in an answer to `inquiry` has our client id and our mark.
+    func isBound(in answer: DynamicSecurity.Response?) -> Bool {
+        let client = answer?.data?.asObject?["client"]?.asObject
+        return client?["clientid"]?.asString == clientID
+            && client?["textdescription"]?.asString == owner
+    }
+
+    /// Gives a client its client id and mark, and cuts its connection.
+    var binding: DynamicSecurity.Command {
+        .init(
+            name: "modifyClient",
+            members: [
+                "username": .string(username), "clientid": .string(clientID ?? ""),
+                "textdescription": .string(owner ?? ""),
+            ])
     }
 
     /// Cuts the client's connection, without its last will.

@@ -154,6 +154,7 @@ struct AccessFile {
                 "roles": .array([.object(["rolename": .string(account.role.name)])]),
             ]
             members["clientid"] = account.clientID.map(JSONValue.string)
+            members["textdescription"] = account.owner.map(JSONValue.string)
             return JSONValue.object(members)
         }
         let roles = accounts.map { account in

@@ -17,7 +17,7 @@ enum Exit {
         case let error as StateFolderError:
             switch error {
             case .initialised, .notInitialised: usage
-            case .keyMissing: failed
+            case .keyMissing, .served: failed
             }
         case let error as FileFailure:
             switch error {

@@ -1,56 +1,99 @@
 import AuthorityCore
 import Logging
 import Sessions
+import Synchronization
 import Wire
 
 /// Brings a broker in line with the store after each connect: what a crash of either left
-/// undone, what a lost file made the broker forget, what it holds and should not.
-struct Reconciliation: Sendable {
-    let authority: Authority
-    let link: BrokerLink
-    let courier: BrokerCourier
-    let managesBrokerAccess: Bool
-    let logger: Logger
+/// undone, what a lost or an older file made the broker forget, what it holds and should not.
+final class Reconciliation: Sendable {
+    private let authority: Authority
+    private let link: BrokerLink
+    private let courier: BrokerCourier
+    private let access: Access
+    private let logger: Logger
+    private let isDue = Mutex(false)
 
+    enum Access: Sendable {
+        /// Somebody else lets boards in.
+        case none
+        /// The broker's file was computed from the store at its start.
+        case computed
+        /// The broker's file is its own, and may be any backup of it.
+        case kept
+    }
+
+    init(
+        authority: Authority, link: BrokerLink, courier: BrokerCourier, access: Access,
+        logger: Logger
+    ) {
+        self.authority = authority
+        self.link = link
+        self.courier = courier
+        self.access = access
+        self.logger = logger
+    }
+
+    /// To be called after each connect. What fails is due until `retry` has done it.
     func run() async {
+        isDue.withLock { $0 = true }
         do throws(AuthorityError) {
-            if managesBrokerAccess { try await alignClients() }
+            if access != .none { try await alignClients() }
             try await authority.restoreRetained()
             for line in try await authority.linesWithChores() { courier.nudge(line) }
+            isDue.withLock { $0 = false }
         } catch {
             logger.error("the broker is not yet in line with the store: \(error.words)")
         }
     }
 
-    private func alignClients() async throws(AuthorityError) {
-        let answers = try await link.control([
-            .init(name: "listClients", members: ["verbose": .bool(false)])
-        ])
-        guard let names = answers.first?.data?.asObject?["clients"]?.asArray else {
-            throw .failed(layer: "broker access", text: "listClients has no answer")
-        }
-        let there = Set(names.compactMap(\.asString))
-        let wanted = try await authority.everyLogin()
-        let boards = wanted.boards.filter { !there.contains($0.description) }
-        let people = wanted.people.filter { !there.contains("person-\($0)") }
-        if !boards.isEmpty || !people.isEmpty {
-            logger.warning("restoring \(boards.count + people.count) lost broker logins")
-            try await authority.restore(logins: boards, people: people)
-        }
-        let known = Set(wanted.boards.map(\.description) + wanted.people.map { "person-\($0)" })
-        for stranger in there.subtracting(known) {
-            guard let role = roleOfOurs(stranger) else { continue }
-            logger.warning("removing a broker login that no session has")
-            _ = try await link.control(BrokerAccount.removal(username: stranger, role: role))
-        }
+    /// Does what `run` could not, once there is a broker.
+    func retry() async {
+        guard isDue.withLock({ $0 }), await link.isUp else { return }
+        await run()
     }
 
-    /// The role of a client that only we make; nil for anyone else's, which is left alone.
-    private func roleOfOurs(_ username: String) -> String? {
-        if let board = InstallationID(username) { return BrokerRole.boardName(board) }
-        guard username.hasPrefix("person-"), ObjectID(String(username.dropFirst(7))) != nil else {
-            return nil
+    /// Only leaves chores: what a client is to be is decided when its turn comes, so that a
+    /// claim of the same moment is not undone.
+    private func alignClients() async throws(AuthorityError) {
+        let answers = try await link.control([
+            .init(name: "listClients", members: ["verbose": .bool(true)])
+        ])
+        guard let clients = answers.first?.data?.asObject?["clients"]?.asArray else {
+            throw .failed(layer: "broker access", text: "listClients has no answer")
         }
-        return username
+        let found = clients.compactMap(\.asObject)
+        let there = Set(found.compactMap { $0["username"]?.asString })
+        let wanted = try await authority.everyLogin()
+        let lost = BrokerPopulation(
+            boards: wanted.boards.filter { !there.contains($0.description) },
+            people: wanted.people.filter { !there.contains("person-\($0)") })
+        // That a client is there does not say that its role and password are today's.
+        let due = access == .kept ? wanted : lost
+        let strangers = strangers(in: found, wanted)
+        try await authority.restore(
+            logins: due.boards + strangers.boards, people: due.people + strangers.people)
+        let (lostCount, strangerCount) = (
+            lost.boards.count + lost.people.count,
+            strangers.boards.count + strangers.people.count)
+        guard lostCount + strangerCount > 0 else { return }
+        logger.warning(
+            "the broker's logins are brought in line",
+            metadata: ["lost": "\(lostCount)", "unknown": "\(strangerCount)"])
+    }
+
+    /// Clients with our mark that no session has. Anyone else's are left alone.
+    private func strangers(
+        in clients: [[String: JSONValue]], _ wanted: BrokerPopulation
+    ) -> BrokerPopulation {
+        let mark = BrokerAccount.mark(authority.info.topicRoot)
+        let names = clients.filter { $0["textdescription"]?.asString == mark }
+            .compactMap { $0["username"]?.asString }
+        let people = names.filter { $0.hasPrefix("person-") }
+            .compactMap { ObjectID(String($0.dropFirst(7))) }
+        return BrokerPopulation(
+            boards: Array(Set(names.compactMap { InstallationID($0) })
+                .subtracting(wanted.boards)),
+            people: Array(Set(people).subtracting(wanted.people)))
     }
 }

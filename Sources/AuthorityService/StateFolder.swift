@@ -56,6 +56,19 @@ struct StateFolder: Sendable {
             path: database, wrapping: try MasterKey(at: masterKey))
     }
 
+    /// Makes this process the one that serves from the folder, for as long as the lock lives.
+    /// Other commands do without: all they touch is the database.
+    func lock() throws -> FolderLock {
+        guard try exists(database) else { throw StateFolderError.notInitialised(path) }
+        try PrivateFolder.prepare(path)
+        do throws(FileFailure) {
+            return try FolderLock(path)
+        } catch {
+            guard case .inUse = error else { throw error }
+            throw StateFolderError.served(path)
+        }
+    }
+
     func keys(of store: SQLiteAuthorityStore) async throws(AuthorityError) -> AuthorityKeys {
         try KeyRing.read(try await records(of: store))
     }
@@ -83,6 +96,8 @@ struct StateFolder: Sendable {
 enum StateFolderError: Error, Equatable, CustomStringConvertible {
     case initialised(String)
     case notInitialised(String)
+    /// Two would each start a broker and do the same chores side by side.
+    case served(String)
     /// A database without its key: none of its secrets could ever be read.
     case keyMissing(String)
 
@@ -91,6 +106,7 @@ enum StateFolderError: Error, Equatable, CustomStringConvertible {
         case .initialised(let path): "\(path) holds an authority already; nothing was changed"
         case .notInitialised(let path):
             "\(path) holds no authority; `postern-authority init --admin NAME` makes one"
+        case .served(let path): "another postern-authority serves from \(path) already"
         case .keyMissing(let path): "\(path) is missing; restore it from a backup"
         }
     }

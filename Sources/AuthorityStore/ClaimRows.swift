@@ -59,13 +59,11 @@ extension SQLiteTransaction {
             readClaim)
     }
 
-    func boardsWithRetained() throws(AuthorityError) -> [InstallationID] {
+    func boardsWithInbox() throws(AuthorityError) -> [InstallationID] {
         let found = try rows(
             """
-            SELECT installation_id FROM claims WHERE state = 'sent'
-            UNION SELECT installation_id FROM sessions
-                WHERE farewell_until IS NOT NULL AND farewell_payload IS NOT NULL
-                    AND installation_id IS NOT NULL
+            SELECT installation_id FROM claims
+            UNION SELECT installation_id FROM sessions WHERE installation_id IS NOT NULL
             """)
         return try map(found) { row throws(AuthorityError) in
             try row.parsed("installation_id", InstallationID.init)

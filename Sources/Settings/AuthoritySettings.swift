@@ -125,11 +125,13 @@ extension AuthoritySettings {
             passwordFile: try section.value("password_file", SettingValue.absolutePath),
             caFile: try section.value("ca_file", SettingValue.absolutePath),
             advertise: try section.value("advertise", BrokerURI.init(_:))?.description)
-        try check(broker, section)
+        try check(broker, section, insecure: insecure)
         return broker
     }
 
-    private static func check(_ broker: Broker, _ section: TOMLSection) throws(SettingsError) {
+    private static func check(
+        _ broker: Broker, _ section: TOMLSection, insecure: Bool
+    ) throws(SettingsError) {
         switch broker.mode {
         case .external:
             guard broker.uri != nil else {
@@ -139,6 +141,14 @@ extension AuthoritySettings {
                 throw section.fault("listen", "only an embedded broker listens for us")
             }
         case .embedded:
+            // Its CONNECTs carry passwords, and it has no TLS.
+            guard insecure || ListenAddress(
+                host: broker.listenHost, port: broker.listenPort
+            ).isLoopback else {
+                throw section.fault(
+                    "listen",
+                    "an embedded broker speaks in clear; off loopback only with insecure = true")
+            }
             for key in ["uri", "username", "password_file", "ca_file"]
             where try section.text(key) != nil {
                 throw section.fault(key, "only an external broker has it: mode = \"external\"")

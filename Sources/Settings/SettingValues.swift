@@ -141,6 +141,15 @@ struct ListenAddress: Equatable {
         guard text.hasSuffix(":\(port)") else { throw SettingFault(sentence) }
     }
 
+    /// Whether nothing leaves this machine; see `BrokerURI.isLoopback`.
+    var isLoopback: Bool {
+        do throws(BrokerURI.ParseError) {
+            return try BrokerURI("mqtt://\(authority)").isLoopback
+        } catch {
+            return false
+        }
+    }
+
     /// As it stands in an address, IPv6 in brackets.
     var authority: String {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"

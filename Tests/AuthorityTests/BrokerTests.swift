@@ -56,6 +56,38 @@ struct BrokerTests {
         await house.stop()
     }
 
+    @Test("says that a board is down, though its client went before that could be said")
+    func downAfterCrash() async throws {
+        let house = try await RunningHouse()
+        let ada = try await house.login()
+        let board = try BoardDouble()
+        let claim = try await house.authority.claim(
+            ClaimOrder(url: board.url(), duration: nil, scope: nil), by: ada)
+        let link = try await house.connect(board)
+        let up = BoardStatus(up: true, available: true, version: "1", since: systemClock())
+        let topic = ContractTopic.status(board.installation).text(under: .standard)
+        #expect(try await link.client.publish(
+            OutgoingMessage(topic: topic, payload: up.payload, retain: true)) < 0x80)
+        try await untilTrue {
+            try await house.authority.wish(for: board.installation).status?.up == true
+        }
+        // As an attempt leaves it that did only the first half.
+        _ = try await house.server.link.control(BrokerAccount.removal(
+            username: board.installation.description,
+            role: BrokerRole.boardName(board.installation)))
+        try await house.authority.revoke(claim.session, by: ada)
+        let login = try await house.authority.brokerLogin(by: ada)
+        let reader = try await house.connect(
+            login.username, login.password, clientID: login.clientID)
+        try await reader.client.subscribe([Subscription(topic)])
+        let status = try await reader.wait(for: topic) { message -> BoardStatus? in
+            let status = try? BoardStatus(parsing: message.payload)
+            return status?.up == false ? status : nil
+        }
+        #expect(status.version == "1")
+        await house.stop()
+    }
+
     /// Own inbox only, own data only, nobody else's anything.
     private func expectConfined(_ link: Listener, _ board: BoardDouble) async throws {
         let other = try BoardDouble()
@@ -92,6 +124,10 @@ struct BrokerTests {
         #expect(inboxes.allSatisfy { $0 >= 0x80 })
         let board = try BoardDouble()
         #expect(try await link.publish(board.inbox, [1]) >= 0x80)
+        await #expect(throws: MQTTError.self, "it may take no board's client id") {
+            try await house.connect(
+                login.username, login.password, clientID: "postern-\(board.installation)")
+        }
         try await house.authority.logout(ada)
         try await untilTrue { link.hasEnded }
         await house.stop()

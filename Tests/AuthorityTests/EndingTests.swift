@@ -130,4 +130,21 @@ struct EndingTests {
         let ada = try await house.login()
         return (house, ada, try await house.provisioned(BoardDouble(), by: ada))
     }
+
+    @Test("has its inbox cleared again at a broker that an older backup came back to")
+    func staleInbox() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let board = try BoardDouble()
+        let line = board.installation.description
+        let claim = try await house.claim(board, by: ada)
+        try await house.authority.revoke(claim.session, by: ada)
+        for chore in try await house.authority.chores(in: line) {
+            try await house.authority.done(chore)
+        }
+        try await house.authority.restoreRetained()
+        let chores = try await house.authority.chores(in: line).map(\.chore)
+        #expect(chores == [.inbox(board.installation)])
+        #expect(try await house.retained(board) == nil)
+    }
 }

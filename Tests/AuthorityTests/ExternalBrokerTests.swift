@@ -26,21 +26,73 @@ struct ExternalBrokerTests {
         await broker.stop()
         try await untilTrue { link.hasEnded }
 
-        // It comes back with none of our boards, and with one that nobody knows.
+        // It comes back with none of our boards, with one of ours that no session has, and
+        // with one of another authority.
         let stranger = try BoardDouble()
-        let role = BrokerRole(
-            board: stranger.installation, root: .standard, data: true, extraTopics: [])
+        let foreigner = try BoardDouble()
         try await broker.start(accounts: [
-            BrokerAccount(
-                username: stranger.installation.description,
-                password: try stranger.brokerPassword,
-                clientID: "postern-\(stranger.installation)", role: role),
+            try account(of: stranger, owner: "postern postern/v1"),
+            try account(of: foreigner, owner: "postern another/root"),
         ])
         let again = try await until { try? await house.connect(board) }
         try await again.client.subscribe([Subscription(board.inbox)])
         _ = try await again.wait(for: board.inbox) { try? board.openProvision($0.payload) }
         try await untilTrue { (try? await house.connect(stranger)) == nil }
+        _ = try await house.connect(foreigner)
         await again.client.close()
+        await house.stop()
+        await broker.stop()
+    }
+}
+
+extension ExternalBrokerTests {
+    private func account(of board: BoardDouble, owner: String) throws -> BrokerAccount {
+        BrokerAccount(
+            username: board.installation.description, password: try board.brokerPassword,
+            clientID: "postern-\(board.installation)",
+            role: BrokerRole(
+                board: board.installation, root: .standard, data: true, extraTopics: []),
+            owner: owner)
+    }
+
+    @Test("is given today's roles, passwords and client ids in place of a backup's")
+    func outdated() async throws {
+        let broker = try ExternalBroker()
+        try await broker.start(accounts: [])
+        let house = try await RunningHouse(broker: broker)
+        let ada = try await house.login()
+        let board = try BoardDouble()
+        _ = try await house.authority.claim(
+            ClaimOrder(url: board.url(), duration: nil, scope: nil), by: ada)
+        let person = try await house.authority.brokerLogin(by: ada)
+        await broker.stop()
+
+        let iid = board.installation
+        let nothing = BrokerRole(person: BrokerRole.boardName(iid), filters: [])
+        try await broker.start(accounts: [
+            BrokerAccount(
+                username: iid.description, password: SecretBytes("an old one"),
+                clientID: "postern-\(iid)", role: nothing),
+            BrokerAccount(
+                username: person.username, password: person.password, clientID: nil,
+                role: BrokerRole(person: person.username, filters: [])),
+        ])
+        let link = try await until { () async throws -> Listener? in
+            guard let link = try? await house.connect(board) else { return nil }
+            let codes = try? await link.client.subscribe([Subscription(board.inbox)])
+            return codes == [1] ? link : nil
+        }
+        _ = try await link.wait(for: board.inbox) { try? board.openProvision($0.payload) }
+        try await untilTrue {
+            await (try? house.connect(
+                person.username, person.password, clientID: "postern-\(iid)")) == nil
+        }
+        let reader = try await until {
+            try? await house.connect(
+                person.username, person.password, clientID: person.clientID)
+        }
+        let codes = try await reader.client.subscribe(person.filters.map { Subscription($0) })
+        #expect(codes.allSatisfy { $0 < 0x80 })
         await house.stop()
         await broker.stop()
     }

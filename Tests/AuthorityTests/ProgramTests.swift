@@ -36,6 +36,22 @@ struct ProgramTests {
         #expect(try place.run("init", "--admin", "ada", "--password-file", place.password) == 77)
     }
 
+    @Test("serves once from a folder, with other commands beside it", .timeLimit(.minutes(1)))
+    func second() async throws {
+        let place = try Place()
+        #expect(try place.run("init", "--admin", "ada", "--password-file", place.password) == 0)
+        let (first, log) = try place.start("serve")
+        try await untilTrue { try place.text(log).contains("ready\n") }
+        let (second, said) = try place.start("serve")
+        try await untilTrue { !second.isRunning }
+        #expect(second.terminationStatus == 1)
+        #expect(try place.text(said).contains("another postern-authority serves from"))
+        #expect(try place.run("user", "list") == 0)
+        #expect(first.isRunning)
+        kill(first.processIdentifier, SIGTERM)
+        try await untilTrue { try !first.isRunning && place.brokers().isEmpty }
+    }
+
     @Test("ends within two seconds of SIGTERM, and leaves no broker then or after SIGKILL",
           .timeLimit(.minutes(1)))
     func ending() async throws {

@@ -77,6 +77,14 @@ struct AuthoritySettingsTests {
         #expect(broker.advertise == "mqtts://public.example:8884")
     }
 
+    @Test("let an embedded broker speak in clear at home, elsewhere when told so", arguments: [
+        "listen = \"127.0.0.2:1\"", "listen = \"[::1]:1\"", "listen = \"localhost:1\"",
+        "listen = \"0.0.0.0:1\"\ninsecure = true",
+    ])
+    func listening(text: String) throws {
+        #expect(try parse("[broker]\n" + text).broker.listenPort == 1)
+    }
+
     @Test("are overridden by the environment")
     func environment() throws {
         let settings = try parse(Samples.authority, [
@@ -107,6 +115,9 @@ struct AuthoritySettingsTests {
         Fault("[broker]\nmode = \"internal\"", line: 2, "none of \"embedded\", \"external\""),
         Fault("[broker]\naccess = \"acl\"", line: 2, "none of \"dynamic-security\", \"none\""),
         Fault("[broker]\nmode = \"external\"", line: 1, "needs a broker"),
+        Fault("[broker]\nlisten = \"0.0.0.0:1883\"", line: 2, "insecure = true"),
+        Fault("[broker]\nlisten = \"[::]:1883\"", line: 2, "insecure = true"),
+        Fault("[broker]\nlisten = \"127.0.0.1.example:1883\"", line: 2, "insecure = true"),
         Fault("[broker]\nuri = \"mqtts://b\"", line: 2, "only an external broker"),
         Fault("[broker]\nusername = \"b\"", line: 2, "only an external broker"),
         Fault("[broker]\nmode = \"external\"\nuri = \"mqtt://b\"", line: 3, "insecure = true"),
