@@ -101,15 +101,28 @@ struct AuthorityServer: Sendable {
 
     /// Sweeps what is over, and tries again what the broker could not be told.
     private func housekeep() async {
+        var watch = ClockWatch(wall: systemClock(), monotonic: SystemClock.monotonic)
         while !Task.isCancelled {
+            let step = watch.step(wall: systemClock(), monotonic: SystemClock.monotonic)
             do throws(AuthorityError) {
-                while try await authority.sweep() {}
+                if let step {
+                    try await sayStepped(step)
+                } else {
+                    while try await authority.sweep() {}
+                }
             } catch {
                 logger.error("the sweep: \(error.words)")
             }
             await reconciliation.retry()
             await pause(.seconds(10))
         }
+    }
+
+    /// A session that is swept away does not come back when the clock does.
+    private func sayStepped(_ step: Duration) async throws(AuthorityError) {
+        let text = "the wall clock was set by \(step.components.seconds) s; nothing is swept now"
+        logger.critical("\(text)")
+        try await authority.alarm("clock", text)
     }
 
     /// Every account that the store wants at the broker.

@@ -1,4 +1,5 @@
 import AuthorityCore
+import LinuxIO
 import Logging
 import Mosquitto
 import Sessions
@@ -14,6 +15,7 @@ final class BoardTraffic: Sendable {
     private let lanes: [Lane]
     /// What could not be opened, by reason, since the start.
     private let dropped = Mutex<[DropReason: Int]>([:])
+    private let meter = Mutex(TrafficMeter())
     private static let laneCount = 16
     private static let laneLimit = 1024
 
@@ -49,10 +51,32 @@ final class BoardTraffic: Sendable {
             count(.notSealed, topic.board)
             return
         }
+        guard admits(topic) else { return }
         let lane = lanes[Int(topic.board.description.utf8.reduce(UInt(5381)) {
             ($0 &* 33) ^ UInt($1)
         } % UInt(Self.laneCount))]
         lane.input.yield(Item(topic: topic, payload: message.payload))
+    }
+
+    /// Whether its board has not sent too much; says so at the first drop and at each power
+    /// of two.
+    private func admits(_ topic: ContractTopic) -> Bool {
+        let kind: TrafficMeter.Kind
+        switch topic {
+        case .outbox: kind = .outbox
+        case .status: kind = .status
+        case .inbox, .data: return false
+        }
+        let admission = meter.withLock {
+            $0.admit(kind, of: topic.board, now: SystemClock.monotonic)
+        }
+        guard case .dropped(let count) = admission else { return true }
+        if count & (count - 1) == 0 {
+            logger.warning(
+                "a board sends too much; some is dropped",
+                metadata: ["board": "\(topic.board)", "count": "\(count)", "last": "\(kind)"])
+        }
+        return false
     }
 
     /// Works until its task is cancelled.

@@ -15,7 +15,7 @@ actor BrokerLink {
     private var expected: [String: [String]] = [:]
     private var arrived: [String: [DynamicSecurity.Response]] = [:]
     private var lastCorrelation = 0
-    private static let answerLimit = Duration.seconds(10)
+    private let answerLimit: Duration
 
     /// How this authority logs in; `clientID` is its own, for each replica another.
     struct BrokerLogins: Sendable {
@@ -29,8 +29,10 @@ actor BrokerLink {
         let isAlone: Bool
     }
 
-    init(login: BrokerLogins, logger: Logger) {
+    /// `answerLimit` is how long the broker may take over anything that it is to confirm.
+    init(login: BrokerLogins, logger: Logger, answerLimit: Duration = .seconds(10)) {
         self.login = login
+        self.answerLimit = answerLimit
         self.logger = logger
     }
 
@@ -65,6 +67,8 @@ actor BrokerLink {
             maximumPacketSize: 64 << 20, username: login.username, password: login.password,
             tls: TLSOptions(caFile: login.caFile))
         let client = try await BrokerClient.connect(options, timeout: .seconds(5))
+        let limit = limit(client)
+        defer { limit.cancel() }
         let codes: [UInt8]
         do throws(MQTTError) {
             codes = try await client.subscribe(subscriptions)
@@ -110,9 +114,13 @@ actor BrokerLink {
 
     var isUp: Bool { client != nil }
 
-    /// Publishes and waits for the broker's word; a refusal is a failure too.
+    /// Publishes and waits for the broker's word, `answerLimit` at most; a refusal is a failure
+    /// too. A broker that answers pings and confirms nothing would hold up a line, and all that
+    /// waits behind it, for good: its connection is ended, and made anew.
     func publish(_ message: OutgoingMessage) async throws(AuthorityError) {
         guard let client else { throw Self.down }
+        let limit = limit(client)
+        defer { limit.cancel() }
         let code: UInt8
         do throws(MQTTError) {
             code = try await client.publish(message)
@@ -121,6 +129,14 @@ actor BrokerLink {
         }
         guard code < 0x80 else {
             throw .failed(layer: "MQTT", text: "the broker refused a message (\(code))")
+        }
+    }
+
+    /// Closes the client when its time is up, which fails all that waits for its answers.
+    private func limit(_ client: BrokerClient) -> Task<Void, Never> {
+        Task { [answerLimit] in
+            await pause(answerLimit)
+            if !Task.isCancelled { await client.close() }
         }
     }
 
@@ -158,7 +174,7 @@ actor BrokerLink {
     /// Waits until the answers are there, the connection ends or the time is up.
     private func arrival(of correlation: String) async {
         let limit = Task {
-            await pause(Self.answerLimit)
+            await pause(answerLimit)
             wake(correlation)
         }
         await withCheckedContinuation { waiting[correlation] = $0 }

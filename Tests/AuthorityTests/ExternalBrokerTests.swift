@@ -55,6 +55,39 @@ extension ExternalBrokerTests {
             owner: owner)
     }
 
+    @Test("that confirms nothing is left, and connected to anew")
+    func silent() async throws {
+        let broker = try ExternalBroker()
+        try await broker.start(accounts: [])
+        let link = BrokerLink(
+            login: BrokerLink.BrokerLogins(
+                uri: try BrokerURI("mqtt://127.0.0.1:\(broker.port)"), clientID: "silent",
+                username: EmbeddedBroker.username, password: broker.password, caFile: nil,
+                isAlone: false),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            answerLimit: .milliseconds(300))
+        let task = Task {
+            await link.run(
+                subscriptions: [Subscription("postern/v1/+/status")], onUp: {},
+                onMessage: { _ in })
+        }
+        try await untilTrue { await link.isUp }
+        let topic = try BoardDouble().inbox
+        let pid = try #require(broker.pid)
+        kill(pid, SIGSTOP)
+        let error = await #expect(throws: AuthorityError.self) {
+            try await link.publish(OutgoingMessage(topic: topic, payload: [1]))
+        }
+        guard case .failed(layer: "MQTT", _) = error else { throw TimedOut() }
+        kill(pid, SIGCONT)
+        try await untilTrue {
+            (try? await link.publish(OutgoingMessage(topic: topic, payload: [1]))) != nil
+        }
+        task.cancel()
+        await task.value
+        await broker.stop()
+    }
+
     @Test("is given today's roles, passwords and client ids in place of a backup's")
     func outdated() async throws {
         let broker = try ExternalBroker()
@@ -126,6 +159,16 @@ final class ExternalBroker: @unchecked Sendable {
             folder: path, host: "127.0.0.1", port: port, root: .standard, password: password,
             logger: logger)
         task = Task { try await broker.run(accounts: { accounts }) }
+    }
+
+    /// The broker's process, not the shell that stands before it.
+    var pid: Int32? {
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return all.compactMap { Int32($0) }.first { pid in
+            let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") ?? Data()
+            return line.range(of: Data(folder.path.utf8)) != nil
+                && line.range(of: Data("postern-broker".utf8)) == nil
+        }
     }
 
     func stop() async {

@@ -1,0 +1,69 @@
+import Sessions
+
+/// So many at once, and so many a second after that.
+struct TokenBucket: Sendable {
+    private let rate: Double
+    private let burst: Double
+    private var level: Double
+    private var last: Duration
+
+    /// A full one. `rate` is for each second; `now` as for `take`.
+    init(rate: Int, burst: Int, now: Duration) {
+        self.rate = Double(rate)
+        self.burst = Double(burst)
+        level = Double(burst)
+        last = now
+    }
+
+    /// Whether one more may pass. `now` is of a clock that never goes back.
+    mutating func take(now: Duration) -> Bool {
+        level = min(burst, level + rate * max(0, (now - last) / .seconds(1)))
+        last = now
+        guard level >= 1 else { return false }
+        level -= 1
+        return true
+    }
+}
+
+/// Keeps one board's flood from taking the time of all: each message costs a decryption and a
+/// transaction.
+struct TrafficMeter: Sendable {
+    enum Kind: String, Sendable {
+        case outbox
+        case status
+    }
+
+    private struct Board {
+        var outbox: TokenBucket
+        var status: TokenBucket
+        var dropped = 0
+    }
+
+    /// When as many boards are known they are forgotten, which lets each have its burst again.
+    private let limit: Int
+    private var boards: [InstallationID: Board] = [:]
+
+    init(limit: Int = 65_536) { self.limit = limit }
+
+    /// Whether a board's message may pass; otherwise how many of its own did not by now.
+    mutating func admit(
+        _ kind: Kind, of board: InstallationID, now: Duration
+    ) -> Admission {
+        if boards.count >= limit, boards[board] == nil { boards = [:] }
+        var record = boards[board] ?? Board(
+            outbox: TokenBucket(rate: 20, burst: 50, now: now),
+            status: TokenBucket(rate: 5, burst: 10, now: now))
+        let passes = switch kind {
+        case .outbox: record.outbox.take(now: now)
+        case .status: record.status.take(now: now)
+        }
+        if !passes { record.dropped += 1 }
+        boards[board] = record
+        return passes ? .passes : .dropped(record.dropped)
+    }
+
+    enum Admission: Equatable, Sendable {
+        case passes
+        case dropped(Int)
+    }
+}
