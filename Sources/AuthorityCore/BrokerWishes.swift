@@ -9,15 +9,15 @@ extension Authority {
         _ board: InstallationID, newPassword: Bool = false,
         _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
-        // Revocation is heard before the role shrinks; a login exists before it is used.
-        let tellFirst = try transaction.departing(on: board) != nil
+        // Revocation is heard before the role shrinks, and a message is cleared before its
+        // reader goes; a login exists before it is used.
+        let isLeaving = try transaction.departing(on: board) != nil
+        let isGone = try access(of: board, transaction, at: now) == nil
         let login = Chore.login(board, password: newPassword)
-        for chore in tellFirst ? [.inbox(board), login] : [login, .inbox(board)] {
+        for chore in isLeaving || isGone ? [.inbox(board), login] : [login, .inbox(board)] {
             try transaction.add(chore)
         }
-        if try access(of: board, transaction, at: now) == nil {
-            try transaction.setBrokerPassword(nil, of: board)
-        }
+        if isGone { try transaction.setBrokerPassword(nil, of: board) }
     }
 
     func settlePeople(
@@ -42,10 +42,8 @@ extension Authority {
             return .data(extraTopics: try topics(of: active))
         }
         if try transaction.departing(on: board) != nil { return .farewell }
-        guard let claim = try transaction.openClaim(on: board),
-            let pending = try transaction.session(claim.session)
-        else { return nil }
-        return .data(extraTopics: try topics(of: pending))
+        // Data passes once the board has accepted: who claims knows the first password, too.
+        return try transaction.openClaim(on: board) == nil ? nil : .farewell
     }
 
     private func topics(of record: SessionRecord) throws(AuthorityError) -> [String] {

@@ -8,6 +8,8 @@ enum LoginLimit {
     static let each = 10
     /// For all names from one address.
     static let address = 100
+    /// Live logins of one person.
+    static let logins = 32
 }
 
 /// People's sessions.
@@ -66,11 +68,26 @@ extension Authority {
                 throw .refuse(.notFound, "invalid username or password")
             }
             try transaction.clearFailures(keys.each)
-            try transaction.clearFailures(keys.address)
             try transaction.save(record, at: now)
+            try endSurplusLogins(of: user, transaction, at: now)
             try audit("login", user.username, nil, session.objectID, origin, transaction, at: now)
         }
         return LoggedIn(token: token, session: session, user: user.view)
+    }
+
+    /// A person has at most so many logins; the oldest end. So a password change finds them
+    /// all, and none is buried under others.
+    private func endSurplusLogins(
+        of user: UserRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) {
+        let logins = try transaction.sessions(of: user.objectID).filter {
+            $0.state == .active && !$0.session.restricted
+        }
+        for record in logins.dropFirst(LoginLimit.logins) {
+            try end(
+                record, reason: "too many logins", actor: user.username, farewell: nil,
+                transaction, at: now)
+        }
     }
 
     package func caller(_ token: SessionToken) async throws(AuthorityError) -> Caller {

@@ -9,7 +9,8 @@ import Wire
 struct ScopeJudgement {
     let root: TopicRoot
     let mayGrantTopics: Bool
-    private static let limit = 32 * 1024
+    /// An access token repeats the scope and must stay below `AccessToken.limit`.
+    private static let limit = 8 * 1024
 
     /// The text to store, or why not.
     func accept(_ scope: ScopeDocument) throws(Refusal) -> ScopeText {
@@ -57,8 +58,8 @@ struct TopicGrant {
     let filter: TopicFilter
 
     init?(_ text: String, outside root: TopicRoot) {
-        guard text.utf8.count <= 200, !text.hasPrefix("$"), let filter = TopicFilter(text),
-            let contract = TopicFilter("\(root)/#"), !filter.overlaps(contract)
+        guard text.utf8.count <= 200, text.utf8.first != UInt8(ascii: "$"),
+            let filter = TopicFilter(text), let contract = TopicFilter("\(root)/#"), !filter.overlaps(contract)
         else { return nil }
         self.filter = filter
     }
