@@ -65,10 +65,7 @@ extension Agent {
             } catch {
                 return Refusal(.quota, "no randomness is to be had").json
             }
-            if uplink.phase == .idle {
-                uplink.backoff.reset()
-                uplink.retryAt = instant.monotonic
-            }
+            beginAnew(at: instant)
         }
         guard let claim = records.claim else { return .null }
         let url = ClaimURL(

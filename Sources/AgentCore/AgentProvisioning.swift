@@ -87,10 +87,12 @@ extension Agent {
         _ provision: Provision, issuer: String, by opened: OpenedMessage, at instant: Instant
     ) {
         clock.raiseFloor(to: opened.message.issuedAt)
+        let old = oldAccess(of: provision, mode: opened.mode)
+        let before = credentialBefore(provision, old)
         let trust = Trust(
             authority: provision.authority,
-            broker: provision.broker?.over(records.trust?.broker) ?? records.trust?.broker,
-            firstPassword: passwordBefore(provision),
+            broker: provision.broker?.over(old) ?? old,
+            firstPassword: before?.password, firstUsername: before?.username,
             highestSequence: provision.sequence, provision: opened.message.id,
             session: provision.session.objectID, payloadDigest: opened.digest,
             isAcknowledged: false, user: provision.user.objectID, issuer: issuer)
@@ -124,13 +126,26 @@ extension Agent {
         startRequests(at: instant)
     }
 
-    /// The password to go on with until the provisioned one has worked, or where none was
-    /// provisioned: the one that this very message came over.
-    private func passwordBefore(_ provision: Provision) -> SecretBytes? {
-        if provision.broker?.password == nil, records.trust?.broker?.password != nil {
-            return records.trust?.firstPassword
+    /// What the board knows of this authority's broker. Another authority's place, CA and user
+    /// name say nothing of it, and would leave the board in the other's hands.
+    private func oldAccess(
+        of provision: Provision, mode: SealedEnvelope.Mode
+    ) -> BrokerAccess? {
+        guard let trust = records.trust,
+            mode == .auth || trust.authority.sealKey == provision.authority.sealKey
+        else { return nil }
+        return trust.broker
+    }
+
+    /// What to log in by until the provisioned password has worked, or where none was
+    /// provisioned: what this very message came over.
+    private func credentialBefore(
+        _ provision: Provision, _ old: BrokerAccess?
+    ) -> BrokerCredential? {
+        if provision.broker?.password == nil, old?.password != nil {
+            return records.trust?.firstCredential
         }
-        return uplink.password ?? records.claim.flatMap(firstPassword)
+        return uplink.credential ?? records.claim.flatMap(firstCredential)
     }
 
     /// At each connect, until any reply shows that the acceptance was heard.

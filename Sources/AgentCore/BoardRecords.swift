@@ -35,6 +35,8 @@ package struct Trust: Sendable {
     package var broker: BrokerAccess?
     /// The password before it, at first the derived one, until the provisioned one has worked.
     package var firstPassword: SecretBytes?
+    /// The user name that goes with it; nil: the installation id.
+    package var firstUsername: String?
     /// The highest `seq` taken from the authority's seal key.
     package var highestSequence: Int64
     /// The provisioning that was accepted: its id, its session, the SHA-256 of its payload.

@@ -45,6 +45,7 @@ extension Trust {
             firstPassword: try json.optional("firstPassword") { value in
                 value.asString.map { SecretBytes(Array($0.utf8)) }
             },
+            firstUsername: try json.optional("firstUsername") { $0.asString },
             highestSequence: try json.integer("highestSequence"),
             provision: try json.parsed("provision", MessageID.init),
             session: try json.parsed("session", ObjectID.init),
@@ -67,6 +68,7 @@ extension Trust {
         members["firstPassword"] = firstPassword.map {
             .string(String(decoding: $0.reveal(), as: UTF8.self))
         }
+        members["firstUsername"] = firstUsername.map(JSONValue.string)
         return .object(members)
     }
 }
