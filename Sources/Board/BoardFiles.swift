@@ -110,8 +110,14 @@ extension AgentFailure {
         case .unsafePermissions, .keyMissing, .keyWrong, .newerSchema:
             self.init(.badConfiguration, "\(failure)")
         case .unavailable: self.init(.failed, "\(failure)", mayPass: true)
-        case .corrupt, .unreadable, .outOfOrder, .cryptography:
-            self.init(.failed, "\(failure)")
+        case .corrupt, .unreadable:
+            // Not replaced unasked: with the database goes the board's identity.
+            self.init(.failed, """
+                \(failure). Bring the state folder back from a copy. Without one, move it away \
+                and start again: the board then has a new identity, so remove it at the \
+                authority and run `postern-agent pair`.
+                """)
+        case .outOfOrder, .cryptography: self.init(.failed, "\(failure)")
         }
     }
 }

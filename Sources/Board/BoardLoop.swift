@@ -23,6 +23,8 @@ struct BoardLoop: ~Copyable {
     private var events: [AgentEvent] = [.started]
     private var ending: Ending?
     private var hasSaidReady = false
+    /// How many refusals the log hears of next.
+    private var nextRefusalSaid: Int64 = 1
     private let notifier: Notifier
     private let log: Logger
 
@@ -77,7 +79,11 @@ struct BoardLoop: ~Copyable {
     private mutating func handle(_ event: AgentEvent, _ control: inout ControlServer) {
         if case .busConnected = event { sayReady() }
         for effect in agent.handle(event, at: .current) {
-            perform(effect, &control)
+            if case .control(.status, _) = event, case .answer(let connection, let json) = effect {
+                control.answer(connection, completed(json))
+            } else {
+                perform(effect, &control)
+            }
             if ending != nil { return }
         }
     }
@@ -118,6 +124,13 @@ struct BoardLoop: ~Copyable {
         attempt { uplink throws(MQTTError) in _ = try uplink.publish(message) }
     }
 
+    /// What only the loop knows of the board's state.
+    private func completed(_ status: JSONValue) -> JSONValue {
+        guard case .object(var members) = status else { return status }
+        members["refusedUpstream"] = .integer(forwarder.refusals)
+        return .object(members)
+    }
+
     /// A connection that will not take what it must is given up, and made anew.
     private mutating func attempt(
         _ body: (inout UplinkLink) throws(MQTTError) -> Void
@@ -143,7 +156,7 @@ extension BoardLoop {
         let now = Instant.current
         let deadline = [
             agent.nextDeadline(at: now), bus.nextDeadline,
-            uplink.nextDeadline(at: now.monotonic),
+            uplink.nextDeadline(at: now.monotonic), forwarder.nextDeadline,
         ].compactMap(\.self).min()
         _ = try poller.wait(deadline.map { max($0 - now.monotonic, .zero) })
         while poller.isReadable(signalSlot), let signal = signals.next() {
@@ -163,11 +176,9 @@ extension BoardLoop {
 
     /// Removes what has arrived upstream, and sends what the window has room for.
     private mutating func forward() {
-        do throws(MQTTError) {
-            try forwarder.settle(uplink.takeOutcomes())
-        } catch {
-            events.append(.uplink(.lost("\(error)")))
-        }
+        let now = SystemClock.monotonic
+        forwarder.wake(at: now)
+        forwarder.settle(uplink.takeOutcomes(), at: now)
         do throws(StoreError) {
             let done = forwarder.takeAcknowledged()
             if !done.isEmpty {
@@ -175,24 +186,42 @@ extension BoardLoop {
                 events.append(.queue(storage.queue))
             }
             let room = forwarder.room(window: uplink.window)
-            guard room > 0, storage.queue.messages > 0 else { return }
-            let writes = try storage.queueReader.next(after: forwarder.position, limit: room)
-            for write in writes { send(write) }
+            if room > 0, storage.queue.messages > 0 {
+                send(try storage.queueReader.next(after: forwarder.position, limit: room), at: now)
+            }
         } catch {
             ending = .storeFailed(error)
         }
+        sayRefusals()
     }
 
-    private mutating func send(_ write: AcceptedWrite) {
-        guard forwarder.mayForward(write) else {
-            forwarder.skip(write.sequence)
-            return
+    /// Stops at the first write that the connection, not the write, is at fault for.
+    private mutating func send(_ writes: [AcceptedWrite], at now: Duration) {
+        for write in writes {
+            guard forwarder.mayForward(write) else {
+                forwarder.skip(write.sequence)
+                continue
+            }
+            do throws(MQTTError) {
+                forwarder.sent(write.sequence, as: try uplink.publish(write.message))
+            } catch {
+                switch error {
+                case .tooLarge, .invalid: forwarder.refuse(write.sequence, "\(error)", at: now)
+                case .tooManyInFlight: return
+                default: return events.append(.uplink(.lost("\(error)")))
+                }
+            }
         }
-        do throws(MQTTError) {
-            forwarder.sent(write.sequence, as: try uplink.publish(write.message))
-        } catch {
-            events.append(.uplink(.lost("\(error)")))
-        }
+    }
+
+    /// At the first, the second, the fourth …: a broker that refuses all fills no journal.
+    private mutating func sayRefusals() {
+        guard forwarder.refusals >= nextRefusalSaid else { return }
+        while nextRefusalSaid <= forwarder.refusals { nextRefusalSaid *= 2 }
+        log.warning("""
+            not taken upstream, kept and tried again in 10 minutes: \(forwarder.lastRefusal); \
+            \(forwarder.refusals) so far
+            """)
     }
 
     private mutating func sayReady() {

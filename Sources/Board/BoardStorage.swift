@@ -30,24 +30,49 @@ struct BoardStorage {
         try database.transact([.put(.identity, SecretBytes(identity.json.bytes))])
     }
 
-    /// Everything that is there. An unreadable session is said to be so; an unreadable
-    /// identity cannot be lived without and throws.
-    func load() throws(StoreError) -> BoardRecords {
+    /// Everything that is there; what cannot be read is said to `report`, a sentence each.
+    ///
+    /// A board without its claim, trust or session can be paired again, so it lives on. An
+    /// unreadable identity cannot be lived without and throws.
+    func load(_ report: (String) -> Void = { _ in }) throws(StoreError) -> BoardRecords {
         guard let identity = try record(.identity, BoardIdentity.init(json:)) else {
             throw .corrupt(VaultRecord.identity.rawValue)
         }
+        for record in database.takeDamaged() { report("\(record.name) cannot be read") }
         var records = BoardRecords(identity: identity)
-        records.claim = try record(.claim, PendingClaim.init(json:))
-        records.trust = try record(.trust, Trust.init(json:))
-        records.memory = try record(.memory, BoardMemory.init(json:)) ?? BoardMemory()
-        do throws(StoreError) {
-            records.session = try record(.session, HeldSession.init(json:))
-        } catch {
-            guard case .corrupt = error else { throw error }
-            records.isUnreadable = true
+        records.claim = try whole(.claim, PendingClaim.init(json:)) { text in
+            report(text + ": it no longer counts, `postern-agent pair` makes another")
         }
+        records.memory = try whole(.memory, BoardMemory.init(json:)) { text in
+            records.memory.floor = Release.date
+            report(text + ": what it told of the time and of gaps is lost")
+        } ?? records.memory
+        records.trust = try whole(.trust, Trust.init(json:)) { text in
+            records.isUnreadable = true
+            report(text + ": pair this board again")
+        }
+        records.session = try whole(.session, HeldSession.init(json:)) { text in
+            records.isUnreadable = true
+            report(text + ": pair this board again")
+        }
+        // Nothing could renew or revoke a session whose authority is not known.
+        if records.isUnreadable, records.trust == nil { records.session = nil }
         records.lastSequence = database.lastSequence
         return records
+    }
+
+    /// A record, or nil where there is none; nil too, and a report, where it is damaged.
+    private func whole<T>(
+        _ name: VaultRecord, _ parse: (JSONObject) throws(WireError) -> T,
+        isDamaged report: (String) -> Void
+    ) throws(StoreError) -> T? {
+        do throws(StoreError) {
+            return try record(name, parse)
+        } catch {
+            guard case .corrupt(let what) = error else { throw error }
+            report("the record `\(name.rawValue)` cannot be read (\(what))")
+            return nil
+        }
     }
 
     private func record<T>(

@@ -5,10 +5,18 @@ import Sessions
 /// Carries queued writes upstream, in order, with a bounded number unacknowledged.
 ///
 /// A write leaves the queue only after a successful PUBACK. Booked by its own sequence
-/// number: a packet id says only which of those in flight is meant.
+/// number: a packet id says only which of those in flight is meant. One that the broker will
+/// not take holds up no other: it stays in the queue, and is tried again minutes later.
 struct Forwarder {
     /// More in flight brings no more speed, and libmosquitto's search for the next is linear.
     private static let windowLimit = Connection.inFlightWindow
+    /// When what was refused is tried again, unless a new connection comes first.
+    private static let retryAfter = Duration.seconds(600)
+    /// How long nothing is sent to a broker that has had enough.
+    private static let pause = Duration.seconds(60)
+    /// So many refused in a row are a broker that has had enough, whatever it says: the queue
+    /// is not carried over the network again and again for nothing.
+    private static let rowLimit = 100
 
     /// Whose writes may leave; nil: none.
     private var user: UserID?
@@ -16,8 +24,15 @@ struct Forwarder {
     private var cursor: Int64 = 0
     private var inFlight: [Int32: Int64] = [:]
     private var acknowledged: [Int64] = []
-    /// How often the broker has refused a write; it is kept and tried again.
+    /// The first write that was refused since the cursor last stood before it.
+    private var firstRefused: Int64?
+    private var retryAt: Duration?
+    private var pausedUntil: Duration?
+    private var refusedInRow = 0
+    /// How often a write was refused; it is kept and tried again.
     private(set) var refusals: Int64 = 0
+    /// Why the last of them was.
+    private(set) var lastRefusal = ""
 
     /// Opens or closes the way. Closed, what was in flight will be sent again.
     mutating func forward(_ user: UserID?) {
@@ -25,19 +40,54 @@ struct Forwarder {
         self.user = user
         inFlight.removeAll()
         cursor = 0
+        firstRefused = nil
+        retryAt = nil
+        pausedUntil = nil
+        refusedInRow = 0
     }
 
-    /// Books outcomes. Throws when the broker refused a write: it stays in the queue.
-    mutating func settle(_ outcomes: [(packetID: Int32, reasonCode: UInt8)]) throws(MQTTError) {
+    /// Books outcomes. What the broker refused stays in the queue.
+    mutating func settle(_ outcomes: [(packetID: Int32, reasonCode: UInt8)], at now: Duration) {
         for (packetID, reasonCode) in outcomes {
             guard let sequence = inFlight.removeValue(forKey: packetID) else { continue }
             guard reasonCode < 0x80 else {
-                refusals += 1
-                throw .mqtt("the broker refused a write", reasonCode: reasonCode)
+                let text = ReasonCode.text(reasonCode)
+                book(sequence, "the broker refused it: \(text)", at: now)
+                if reasonCode == ReasonCode.quotaExceeded { pausedUntil = now + Self.pause }
+                continue
             }
+            refusedInRow = 0
             acknowledged.append(sequence)
         }
     }
+
+    /// Books a write that the connection cannot carry: it is passed over.
+    mutating func refuse(_ sequence: Int64, _ text: String, at now: Duration) {
+        cursor = sequence
+        book(sequence, text, at: now)
+    }
+
+    private mutating func book(_ sequence: Int64, _ text: String, at now: Duration) {
+        firstRefused = min(firstRefused ?? sequence, sequence)
+        if retryAt == nil { retryAt = now + Self.retryAfter }
+        refusals += 1
+        lastRefusal = "write \(sequence): \(text)"
+        refusedInRow += 1
+        if refusedInRow.isMultiple(of: Self.rowLimit) { pausedUntil = now + Self.pause }
+    }
+
+    /// Ends a pause, and goes back to what was refused, when it is time.
+    mutating func wake(at now: Duration) {
+        if let until = pausedUntil, until <= now { pausedUntil = nil }
+        if let due = retryAt, due <= now {
+            retryAt = nil
+            if let first = firstRefused { cursor = min(cursor, first - 1) }
+            firstRefused = nil
+        }
+    }
+
+    /// When `wake` has something to do.
+    var nextDeadline: Duration? { [retryAt, pausedUntil].compactMap(\.self).min() }
 
     /// What can be removed from the queue now.
     mutating func takeAcknowledged() -> [Int64] {
@@ -47,14 +97,17 @@ struct Forwarder {
 
     /// How many more writes the connection takes.
     func room(window: Int) -> Int {
-        user == nil ? 0 : max(0, min(window, Self.windowLimit) - inFlight.count)
+        guard user != nil, pausedUntil == nil else { return 0 }
+        return max(0, min(window, Self.windowLimit) - inFlight.count)
     }
 
     /// The writes to send next are those after this sequence.
     var position: Int64 { cursor }
 
-    /// Whether this write may leave: another user's never does.
-    func mayForward(_ write: AcceptedWrite) -> Bool { write.user == user }
+    /// Whether this write may leave: another user's never does, and none twice at a time.
+    func mayForward(_ write: AcceptedWrite) -> Bool {
+        write.user == user && !inFlight.values.contains(write.sequence)
+    }
 
     mutating func sent(_ sequence: Int64, as packetID: Int32) {
         cursor = sequence

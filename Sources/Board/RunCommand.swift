@@ -56,7 +56,7 @@ struct RunCommand: AgentVerb {
         _ control: inout ControlServer, _ log: Logger
     ) throws(AgentFailure) {
         let board = try StandingBoard(files)
-        let (agent, identity) = try board.makeAgent()
+        let (agent, identity) = try board.makeAgent { log.error("\($0)") }
         let will = HealthNotice(
             up: false, pid: Int64(ProcessIdentity.processID), time: Instant.current.wall,
             uplink: "unknown")

@@ -41,9 +41,12 @@ struct StandingBoard: ~Copyable {
         }
     }
 
-    func makeAgent() throws(AgentFailure) -> (Agent, BoardIdentity) {
+    /// What of the board's records cannot be read is said to `report`, a sentence each.
+    func makeAgent(
+        _ report: (String) -> Void = { _ in }
+    ) throws(AgentFailure) -> (Agent, BoardIdentity) {
         do throws(StoreError) {
-            let records = try storage.load()
+            let records = try storage.load(report)
             let agent = Agent(
                 settings: files.agentSettings, cryptography: Cryptographer(), records: records,
                 policy: files.policy, window: try storage.window(), queue: storage.queue,

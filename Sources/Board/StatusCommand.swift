@@ -35,6 +35,7 @@ struct StatusCommand: AgentVerb {
             ("uplink", answer.shown("uplink")),
             ("queue", queue.shown("messages") + " messages, " + queue.shown("bytes") + " bytes"),
             ("refused", answer.shown("refused")),
+            ("upstream", answer.shown("refusedUpstream") + " refused by the broker"),
             ("clock", answer.shown("clock")),
         ].map { name, text in name + String(repeating: " ", count: 11 - name.count) + text }
     }

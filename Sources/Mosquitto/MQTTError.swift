@@ -76,7 +76,12 @@ package enum ReasonCode {
     package static let serverUnavailable: UInt8 = 0x88
     package static let badAuthenticationMethod: UInt8 = 0x8C
     package static let sessionTakenOver: UInt8 = 0x8E
+    package static let quotaExceeded: UInt8 = 0x97
     package static let administrativeAction: UInt8 = 0x98
+
+    /// libmosquitto's words for a reason code. The corresponding C function is
+    /// `mosquitto_reason_string`.
+    package static func text(_ code: UInt8) -> String { Library.reason(code) }
 
     /// Whether new credentials may help: the broker refused these, or this client.
     package static func isLogin(_ code: UInt8) -> Bool {

@@ -116,4 +116,35 @@ struct BoardStorageTests {
         #expect(storage.queue == QueueState())
         #expect(records.lastSequence == 1)
     }
+
+    @Test("lives on without a record that cannot be read, and says which", arguments: [
+        VaultRecord.claim, .trust, .memory, .session,
+    ])
+    func damagedRecord(record: VaultRecord) throws {
+        let folder = try TemporaryFolder()
+        let identity: BoardIdentity
+        do {
+            let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+            try storage.commit([
+                .session(try held()), .trust(try trust()), .memory(BoardMemory(gaps: 3)),
+                .claim(PendingClaim(
+                    secret: SecretBytes(Array(1...32)), expiresAt: Timestamp(milliseconds: 0))),
+            ])
+            identity = try storage.load().identity
+            let damage = SecretBytes(Array("{}".utf8))
+            try storage.queueReader.transact([.put(record, damage)])
+        }
+        let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+        var said: [String] = []
+        let records = try storage.load { said.append($0) }
+        #expect(said.count == 1)
+        #expect(said.first?.contains("`\(record.rawValue)`") == true)
+        #expect(records.identity.installation == identity.installation)
+        #expect((records.claim == nil) == (record == .claim))
+        #expect((records.trust == nil) == (record == .trust))
+        #expect((records.session == nil) == (record == .session || record == .trust))
+        #expect(records.isUnreadable == (record == .session || record == .trust))
+        #expect(records.memory.floor == (record == .memory
+            ? Release.date : Timestamp(milliseconds: 0)))
+    }
 }

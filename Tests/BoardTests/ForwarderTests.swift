@@ -54,10 +54,12 @@ struct ForwarderTests {
             forwarder.sent(sequence, as: Int32(sequence) + 10)
         }
         #expect(forwarder.position == 3)
-        try forwarder.settle([(packetID: 12, reasonCode: 0), (packetID: 11, reasonCode: 0x10)])
+        forwarder.settle(
+            [(packetID: 12, reasonCode: 0), (packetID: 11, reasonCode: 0x10)], at: .zero)
         #expect(forwarder.takeAcknowledged() == [2, 1])
         #expect(forwarder.takeAcknowledged().isEmpty)
-        try forwarder.settle([(packetID: 12, reasonCode: 0), (packetID: 99, reasonCode: 0)])
+        forwarder.settle(
+            [(packetID: 12, reasonCode: 0), (packetID: 99, reasonCode: 0)], at: .zero)
         #expect(forwarder.takeAcknowledged().isEmpty)
     }
 
@@ -67,15 +69,51 @@ struct ForwarderTests {
         forwarder.forward(ann)
         forwarder.sent(1, as: 11)
         forwarder.sent(2, as: 12)
-        #expect(throws: MQTTError.self) {
-            try forwarder.settle([(packetID: 11, reasonCode: UInt8(code))])
-        }
+        forwarder.settle([(packetID: 11, reasonCode: UInt8(code))], at: .zero)
         #expect(forwarder.refusals == 1)
         #expect(forwarder.takeAcknowledged().isEmpty)
-        // The connection is made anew, and the write is the first to be sent again.
+        // What follows goes on, or waits a minute where the broker has no room.
+        forwarder.wake(at: .seconds(59))
+        #expect(forwarder.room(window: 100) == (code == 0x97 ? 0 : 99))
+        forwarder.wake(at: .seconds(60))
+        #expect(forwarder.room(window: 100) == 99)
+        #expect(forwarder.position == 2)
+        // Minutes later it is tried again, and what is still on its way is not.
+        forwarder.wake(at: .seconds(599))
+        #expect(forwarder.position == 2)
+        #expect(forwarder.nextDeadline == .seconds(600))
+        forwarder.wake(at: .seconds(600))
+        #expect(forwarder.position == 0)
+        #expect(forwarder.nextDeadline == nil)
+        #expect(forwarder.mayForward(try write(1)) == true)
+        #expect(forwarder.mayForward(try write(2)) == false)
+    }
+
+    @Test("passes over a write that the connection cannot carry, until the next one")
+    func unsendable() throws {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        forwarder.refuse(1, "larger than the 100 bytes that are taken", at: .zero)
+        #expect(forwarder.position == 1)
+        #expect(forwarder.refusals == 1)
+        #expect(forwarder.lastRefusal.contains("100 bytes"))
         forwarder.forward(nil)
+        #expect(forwarder.nextDeadline == nil)
         forwarder.forward(ann)
         #expect(forwarder.position == 0)
+    }
+
+    @Test("rests when everything is refused")
+    func everything() {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        for sequence in 1...100 as ClosedRange<Int64> {
+            forwarder.sent(sequence, as: Int32(sequence))
+            forwarder.settle([(packetID: Int32(sequence), reasonCode: 0x87)], at: .zero)
+        }
+        #expect(forwarder.room(window: 100) == 0)
+        forwarder.wake(at: .seconds(60))
+        #expect(forwarder.room(window: 100) == 100)
     }
 
     @Test("sends again, after the way was closed, what was not acknowledged")
@@ -87,7 +125,7 @@ struct ForwarderTests {
         forwarder.forward(ann)
         #expect(forwarder.position == 0)
         // A packet id of the old connection means nothing on the new one.
-        try forwarder.settle([(packetID: 11, reasonCode: 0)])
+        forwarder.settle([(packetID: 11, reasonCode: 0)], at: .zero)
         #expect(forwarder.takeAcknowledged().isEmpty)
     }
 
