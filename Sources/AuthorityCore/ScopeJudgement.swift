@@ -59,7 +59,8 @@ struct TopicGrant {
 
     init?(_ text: String, outside root: TopicRoot) {
         guard text.utf8.count <= 200, text.utf8.first != UInt8(ascii: "$"),
-            let filter = TopicFilter(text), let contract = TopicFilter("\(root)/#"), !filter.overlaps(contract)
+            let filter = TopicFilter(text), let contract = TopicFilter("\(root)/#"),
+            !filter.overlaps(contract)
         else { return nil }
         self.filter = filter
     }
