@@ -168,8 +168,14 @@ package struct Agent: Sendable {
         (try? cryptography.random(1))?.first ?? 0
     }
 
+    /// Nil where there is none. One that cannot be read, by an older program or after damage,
+    /// allows nothing: it was written to forbid something.
     static func scope(of held: HeldSession?) -> Scope? {
         guard let document = held?.scope else { return nil }
-        return try? Scope(document)
+        do throws(WireError) {
+            return try Scope(document)
+        } catch {
+            return Scope(allowsByDefault: false, rules: [], topics: [])
+        }
     }
 }

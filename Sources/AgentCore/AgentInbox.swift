@@ -119,22 +119,25 @@ extension Agent {
         guard var held = records.session, held.mayBecome(session) else {
             throw InboxFault("an update of a session that this board does not hold")
         }
+        // What cannot be read uses up no number: mended, it may come again under the same.
+        let read = try scope.map { document throws(InboxFault) in try readScope(document) }
         let taken = try takeSequence(sequence, told: message.issuedAt)
-        if let scope { try adopt(scope, into: &held) }
+        if let scope, let read { adopt(read, scope, into: &held) }
         held.session = session
         records.session = held
         emit(.commit(taken + [.session(held)]))
         publishSessionIfChanged(at: instant)
     }
 
-    /// Puts a new scope in force; one that cannot be read changes nothing.
+    func readScope(_ document: ScopeDocument) throws(InboxFault) -> Scope {
+        try readable { () throws(WireError) in try Scope(document) }
+    }
+
+    /// Puts a new scope in force.
     mutating func adopt(
-        _ document: ScopeDocument, into held: inout HeldSession
-    ) throws(InboxFault) {
+        _ scope: Scope, _ document: ScopeDocument, into held: inout HeldSession
+    ) {
         guard document != held.scope else { return }
-        guard let scope = try? Scope(document) else {
-            throw InboxFault("a scope that cannot be read")
-        }
         held.scope = document
         gate = Gate(policy: policy, scope: scope)
     }

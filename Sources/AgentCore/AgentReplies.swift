@@ -42,7 +42,7 @@ extension Agent {
             else { throw InboxFault("an answer about another session") }
             held.session = session
             held.user = user
-            if let scope = result.scope { try adopt(scope, into: &held) }
+            if let scope = result.scope { adopt(try readScope(scope), scope, into: &held) }
         case .refresh:
             guard let session = result.session, let access = result.accessToken,
                 let refresh = result.refreshToken, held.mayBecome(session)
