@@ -55,7 +55,11 @@ extension Agent {
         if let uri = provision.broker?.uri, (try? BrokerURI(uri)) == nil {
             throw refusal("its broker's URI cannot be read")
         }
-        return try examineAccessToken(of: provision, at: instant).issuer
+        let issuer = try examineAccessToken(of: provision, at: instant).issuer
+        if mode == .auth, records.trust?.issuer != issuer {
+            throw refusal("its access token is another issuer's")
+        }
+        return issuer
     }
 
     private func examineAccessToken(
