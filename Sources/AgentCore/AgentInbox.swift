@@ -28,7 +28,8 @@ extension Agent {
         }
     }
 
-    /// Nil for the redelivery of the provisioning that was accepted: it is answered again.
+    /// Nil for the redelivery of the provisioning that was accepted: it is answered again
+    /// until a reply has shown that the answer was heard.
     private mutating func open(
         _ payload: [UInt8], at instant: Instant
     ) throws(InboxFault) -> OpenedMessage? {
@@ -36,9 +37,7 @@ extension Agent {
             try cryptography.digest(payload)
         }
         if let trust = records.trust, trust.payloadDigest == digest {
-            if records.session?.session.objectID == trust.session {
-                sendAcceptance(of: trust, at: instant)
-            }
+            announceAcceptance(at: instant)
             return nil
         }
         let envelope = try readable { () throws(WireError) in
@@ -109,7 +108,11 @@ extension Agent {
         } else if let trust = records.trust, sequence > trust.highestSequence {
             emit(.commit(try takeSequence(sequence, told: message.issuedAt)))
         }
-        send(.sessionEnded(re: message.id, session: session), at: instant)
+        if uplink.isReady {
+            send(.sessionEnded(re: message.id, session: session), at: instant)
+        } else {
+            uplink.farewell = (message.id, session)
+        }
     }
 
     private mutating func updated(
