@@ -94,7 +94,10 @@ struct BoardLoop: ~Copyable {
     private mutating func perform(_ effect: AgentEffect, _ control: inout ControlServer) {
         switch effect {
         case .commit(let changes): commit(changes)
-        case .publishBus(let publication): bus.publish(publication)
+        case .publishBus(let publication):
+            if let text = bus.publish(publication, at: SystemClock.monotonic, into: &events) {
+                log.warning("\(text)")
+            }
         case .connectUplink(let login):
             if let event = uplink.connect(login, at: SystemClock.monotonic) { events.append(event) }
         case .disconnectUplink: uplink.disconnect()
