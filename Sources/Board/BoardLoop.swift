@@ -162,7 +162,7 @@ extension BoardLoop {
         control.register(in: &poller)
         let now = Instant.current
         let deadline = [
-            agent.nextDeadline(at: now), bus.nextDeadline,
+            agent.nextDeadline(at: now), bus.nextDeadline(at: now.monotonic),
             uplink.nextDeadline(at: now.monotonic), forwarder.nextDeadline, storeRetryAt,
         ].compactMap(\.self).min()
         _ = try poller.wait(deadline.map { max($0 - now.monotonic, .zero) })

@@ -59,7 +59,15 @@ struct BusLink: ~Copyable {
     /// Whether requests are subscribed and answers can be given.
     var isUp: Bool { isSubscribed }
 
-    var nextDeadline: Duration? { [retryAt, connectDeadline].compactMap(\.self).min() }
+    mutating func nextDeadline(at now: Duration) -> Duration? {
+        let isWaiting = speaker?.hasBufferedInput == true || readerHasBufferedInput
+        return isWaiting ? now : [retryAt, connectDeadline].compactMap(\.self).min()
+    }
+
+    /// What OpenSSL has read already, no poll tells of.
+    private var readerHasBufferedInput: Bool {
+        mutating get { (isReading || !isSubscribed) && reader?.hasBufferedInput == true }
+    }
 
     mutating func read(_ isWanted: Bool) { isReading = isWanted }
 
@@ -84,16 +92,21 @@ struct BusLink: ~Copyable {
         do throws(MQTTError) {
             if let due = connectDeadline, due <= now { throw .tcp("no subscription within 10 s") }
             try connectIfDue(at: now)
-            if let speakerSlot, isReady(poller, speakerSlot) { try listenToSpeaker() }
-            if let readerSlot, isReady(poller, readerSlot) { try listen(into: &events) }
+            if isReady(poller, speakerSlot) || speaker?.hasBufferedInput == true {
+                try listenToSpeaker()
+            }
+            if isReady(poller, readerSlot) || readerHasBufferedInput {
+                try listen(into: &events)
+            }
             return nil
         } catch {
             return lost(error, at: now, into: &events)
         }
     }
 
-    private func isReady(_ poller: borrowing Poller, _ slot: Int) -> Bool {
-        poller.isReadable(slot) || poller.isWritable(slot)
+    private func isReady(_ poller: borrowing Poller, _ slot: Int?) -> Bool {
+        guard let slot else { return false }
+        return poller.isReadable(slot) || poller.isWritable(slot)
     }
 
     /// Queues a publication; without a connection it is left, as retained ones are said anew
