@@ -1,30 +1,33 @@
-import AgentCore
+package import AgentCore
 import Cryptography
-import Sessions
-import Wire
+package import Sessions
+package import Wire
 
 /// The agent's cryptography over OpenSSL.
-struct Cryptographer: BoardCryptography {
-    func random(_ count: Int) throws(CryptographyFailure) -> [UInt8] {
+package struct Cryptographer: BoardCryptography {
+    package init() {}
+
+    package func random(_ count: Int) throws(CryptographyFailure) -> [UInt8] {
         try Self.asked { () throws(CryptographyError) in try RandomBytes.make(count) }
     }
 
-    func makeDeviceKey() throws(CryptographyFailure) -> (secret: SecretBytes, key: [UInt8]) {
+    package func makeDeviceKey(
+    ) throws(CryptographyFailure) -> (secret: SecretBytes, key: [UInt8]) {
         let key = try Self.asked { () throws(CryptographyError) in try X25519PrivateKey() }
         return (key.rawRepresentation, key.publicKey.rawRepresentation)
     }
 
-    func keyID(of key: [UInt8]) throws(CryptographyFailure) -> KeyID {
+    package func keyID(of key: [UInt8]) throws(CryptographyFailure) -> KeyID {
         try Self.asked { () throws(CryptographyError) in
             try X25519PublicKey(rawRepresentation: key).keyID
         }
     }
 
-    func digest(_ bytes: [UInt8]) throws(CryptographyFailure) -> [UInt8] {
+    package func digest(_ bytes: [UInt8]) throws(CryptographyFailure) -> [UInt8] {
         try Self.asked { () throws(CryptographyError) in try SHA256.digest(bytes) }
     }
 
-    func derive(
+    package func derive(
         _ purpose: ClaimPurpose, from secret: SecretBytes, board: InstallationID
     ) throws(CryptographyFailure) -> SecretBytes {
         try Self.asked { () throws(CryptographyError) in
@@ -34,7 +37,7 @@ struct Cryptographer: BoardCryptography {
         }
     }
 
-    func seal(
+    package func seal(
         _ plaintext: [UInt8], to key: [UInt8], from device: SecretBytes, topic: String
     ) throws(CryptographyFailure) -> SealedEnvelope {
         try Self.asked { () throws(CryptographyError) in
@@ -47,7 +50,7 @@ struct Cryptographer: BoardCryptography {
         }
     }
 
-    func open(
+    package func open(
         _ envelope: SealedEnvelope, from sender: [UInt8], with device: SecretBytes, topic: String
     ) throws(CryptographyFailure) -> [UInt8] {
         try Self.asked { () throws(CryptographyError) in
@@ -59,7 +62,7 @@ struct Cryptographer: BoardCryptography {
         }
     }
 
-    func open(
+    package func open(
         _ envelope: SealedEnvelope, claimKey: SecretBytes, board: InstallationID,
         with device: SecretBytes, topic: String
     ) throws(CryptographyFailure) -> [UInt8] {
@@ -73,7 +76,7 @@ struct Cryptographer: BoardCryptography {
     }
 
     /// The key that the header names must be pinned, and the key decides the algorithm.
-    func verify(
+    package func verify(
         _ token: AccessToken, keys: [SigningKey]
     ) throws(CryptographyFailure) -> AccessTokenClaims {
         let parts = try Self.asked { () throws(CryptographyError) in

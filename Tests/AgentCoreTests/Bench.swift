@@ -1,3 +1,4 @@
+import Board
 import AgentCore
 import Gate
 import Sessions
@@ -27,7 +28,7 @@ struct Bench {
     var secrets: [String]
 
     init() throws {
-        let cryptographer = TestCryptographer()
+        let cryptographer = Cryptographer()
         let (secret, key) = try cryptographer.makeDeviceKey()
         identity = BoardIdentity(
             installation: InstallationID(random: try cryptographer.random(16)),
@@ -48,7 +49,7 @@ struct Bench {
         _ store: MemoryStore, _ instant: Instant
     ) -> Agent {
         Agent(
-            settings: settings, cryptography: TestCryptographer(), records: records,
+            settings: settings, cryptography: Cryptographer(), records: records,
             policy: policy, window: store.window, queue: store.queue, at: instant)
     }
 
@@ -114,7 +115,7 @@ extension Bench {
         let secret = try ClaimURL(try #require(url)).secret
         secrets.append(Base64URL.encode(secret.reveal()))
         for purpose in [ClaimPurpose.broker, .claim] {
-            let key = try TestCryptographer().derive(
+            let key = try Cryptographer().derive(
                 purpose, from: secret, board: identity.installation)
             secrets.append(Base64URL.encode(key.reveal()))
         }

@@ -1,3 +1,4 @@
+import Board
 import AgentCore
 import Sessions
 import Testing
@@ -15,7 +16,7 @@ struct LoginTests {
     }
 
     private func derived(_ claim: SecretBytes, _ bench: Bench) throws -> String {
-        let key = try TestCryptographer().derive(
+        let key = try Cryptographer().derive(
             .broker, from: claim, board: bench.identity.installation)
         return Base64URL.encode(key.reveal())
     }

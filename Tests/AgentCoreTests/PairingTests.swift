@@ -1,3 +1,4 @@
+import Board
 import AgentCore
 import Sessions
 import Testing
@@ -52,7 +53,7 @@ struct PairingTests {
         bench.handle(.started)
         let (url, effects) = try pair(&bench)
         let login = try #require(effects.logins.first)
-        let key = try TestCryptographer().derive(
+        let key = try Cryptographer().derive(
             .broker, from: try #require(url).secret, board: bench.identity.installation)
         #expect(login.username == bench.identity.installation.description)
         #expect(login.clientID == "postern-\(bench.identity.installation)")

@@ -1,3 +1,4 @@
+import Board
 import AgentCore
 import Cryptography
 import Gate
@@ -66,7 +67,7 @@ struct TestAuthority {
             issuer: "Home", subject: session.user, issuedAt: now, expiresAt: now + life,
             tokenID: "t\(generation)", session: session.objectID,
             installation: board.installation, scope: nil,
-            deviceKey: try TestCryptographer().keyID(of: board.deviceKey))
+            deviceKey: try Cryptographer().keyID(of: board.deviceKey))
     }
 
     func accessToken(_ claims: AccessTokenClaims, header: [UInt8]? = nil) throws -> String {
@@ -80,7 +81,7 @@ struct TestAuthority {
         _ body: AuthorityMessage.Body, claim: SecretBytes, id: MessageID = .fresh(),
         at now: Timestamp = Bench.start, topic: String? = nil
     ) throws -> [UInt8] {
-        let key = try TestCryptographer().derive(.claim, from: claim, board: board.installation)
+        let key = try Cryptographer().derive(.claim, from: claim, board: board.installation)
         let recipient = try X25519PublicKey(rawRepresentation: board.deviceKey)
         let message = AuthorityMessage(id: id, issuedAt: now, body: body)
         let sealed = try HPKE.sealPSK(
@@ -97,7 +98,7 @@ struct TestAuthority {
         topic: String? = nil
     ) throws -> [UInt8] {
         let message = AuthorityMessage(id: id, issuedAt: now, body: body)
-        return try TestCryptographer().seal(
+        return try Cryptographer().seal(
             message.plaintext, to: board.deviceKey, from: sealKey.rawRepresentation,
             topic: topic ?? inbox
         ).payload
@@ -106,7 +107,7 @@ struct TestAuthority {
     /// What the board has sent; throws unless it was sealed to this authority by this board.
     func open(_ payload: [UInt8], topic: String) throws -> BoardMessage {
         let envelope = try SealedEnvelope(parsing: payload)
-        let plaintext = try TestCryptographer().open(
+        let plaintext = try Cryptographer().open(
             envelope, from: board.deviceKey, with: sealKey.rawRepresentation, topic: topic)
         return try BoardMessage(parsing: plaintext)
     }
@@ -117,7 +118,7 @@ struct TestAuthority {
 extension MessageID {
     /// A random id; all zero should the library fail.
     static func fresh() -> MessageID {
-        let bytes = try? TestCryptographer().random(16)
+        let bytes = try? Cryptographer().random(16)
         return MessageID(random: bytes ?? [UInt8](repeating: 0, count: 16))
     }
 }
