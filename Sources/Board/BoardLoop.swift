@@ -164,6 +164,7 @@ extension BoardLoop {
         let deadline = [
             agent.nextDeadline(at: now), bus.nextDeadline(at: now.monotonic),
             uplink.nextDeadline(at: now.monotonic), forwarder.nextDeadline, storeRetryAt,
+            control.nextDeadline,
         ].compactMap(\.self).min()
         _ = try poller.wait(deadline.map { max($0 - now.monotonic, .zero) })
         while poller.isReadable(signalSlot), let signal = signals.next() {
@@ -176,7 +177,7 @@ extension BoardLoop {
         let woken = SystemClock.monotonic
         uplink.collect(poller, at: woken, into: &events)
         if let text = bus.collect(poller, at: woken, into: &events) { log.warning("\(text)") }
-        control.collect(poller, into: &events)
+        control.collect(poller, at: woken, into: &events)
         events.append(.deadline)
         notifier.watchdog()
     }
