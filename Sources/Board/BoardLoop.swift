@@ -12,7 +12,7 @@ import Wire
 /// It decides nothing but the order of a turn: read, judge and make durable, speak, and only
 /// then acknowledge.
 struct BoardLoop: ~Copyable {
-    enum Ending { case stopped, storeFailed(StoreError) }
+    enum Ending { case stopped, storeFailed(StoreError), failed(SystemError) }
 
     private var agent: Agent
     private let storage: BoardStorage
@@ -58,8 +58,7 @@ struct BoardLoop: ~Copyable {
             do throws(SystemError) {
                 try wait(signals, &control, reload: reload)
             } catch {
-                log.error("waiting failed: \(error)")
-                return .stopped
+                return .failed(error)
             }
         }
     }

@@ -65,8 +65,10 @@ struct RunCommand: AgentVerb {
             agent: agent, storage: board.storage, bus: BusLink(bus),
             uplink: UplinkLink(files.uplinkDefaults), notifier: Notifier(), log: log)
         let ending = loop.run(signals, &control) { Self.reload(place.configDir, log) }
-        if case .storeFailed(let error) = ending {
-            throw AgentFailure(.failed, "\(error)", mayPass: true)
+        switch ending {
+        case .stopped: return
+        case .storeFailed(let error): throw AgentFailure(.failed, "\(error)", mayPass: true)
+        case .failed(let error): throw AgentFailure(.failed, "waiting failed: \(error)")
         }
     }
 
