@@ -133,6 +133,10 @@ struct BoardLoop: ~Copyable {
     private func completed(_ status: JSONValue) -> JSONValue {
         guard case .object(var members) = status else { return status }
         members["refusedUpstream"] = .integer(forwarder.refusals)
+        members["degraded"] = .bool(uplink.isDegraded || forwarder.fault != nil)
+        if uplink.isDegraded, members["uplink"] == .string("connected") {
+            members["uplinkNote"] = .string("degraded: MQTT 3.1.1, without user properties")
+        }
         members["queueFault"] = forwarder.fault.map { .string($0) } ?? .null
         return .object(members)
     }

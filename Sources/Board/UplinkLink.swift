@@ -95,6 +95,7 @@ struct UplinkLink: ~Copyable {
         connection = nil
         lookup = nil
         deadline = nil
+        isDegraded = false
         outcomes.removeAll()
     }
 
@@ -198,6 +199,8 @@ extension UplinkLink {
             switch event {
             case .connected(let ack):
                 isDegraded = ack.version == .v311
+                // The broker may be a newer one the next time.
+                version = .v5
                 events.append(.uplink(.connected))
             case .subscribed(_, let codes):
                 guard codes.allSatisfy({ $0 < 0x80 }) else {
