@@ -16,7 +16,9 @@ struct RunCommand: AgentVerb {
 
     func perform() throws(AgentFailure) -> ExitStatus {
         let files = try BoardFiles(place)
-        let log = Logger(label: "postern-agent") { _ in LineLog() }
+        var log = Logger(label: "postern-agent") { _ in LineLog() }
+        log.logLevel = Logger.Level(rawValue: files.settings.logLevel.rawValue) ?? .info
+        log.warning("\(files.notInForce)")
         let signals: SignalDescriptor
         do throws(SystemError) {
             signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
