@@ -69,6 +69,13 @@ struct BoardFiles {
             buildDate: Release.date, processID: Int64(ProcessIdentity.processID))
     }
 
+    /// A sentence on the settings that are read and not acted on yet.
+    var notInForce: String {
+        var names = ["outbox.max_age"]
+        if settings.outbox.whenFull == .dropOldest { names.append("when_full = \"drop-oldest\"") }
+        return "not in force yet: \(names.joined(separator: ", ")); a full outbox refuses"
+    }
+
     var controlPath: String { "\(settings.runDir)/agent.sock" }
 
     var uplinkDefaults: UplinkDefaults {

@@ -12,7 +12,7 @@ import Wire
 /// It decides nothing but the order of a turn: read, judge and make durable, speak, and only
 /// then acknowledge.
 struct BoardLoop: ~Copyable {
-    enum Ending { case stopped, storeFailed(StoreError) }
+    enum Ending { case stopped, storeFailed(StoreError), failed(SystemError) }
 
     private var agent: Agent
     private let storage: BoardStorage
@@ -58,8 +58,7 @@ struct BoardLoop: ~Copyable {
             do throws(SystemError) {
                 try wait(signals, &control, reload: reload)
             } catch {
-                log.error("waiting failed: \(error)")
-                return .stopped
+                return .failed(error)
             }
         }
     }
@@ -135,6 +134,10 @@ struct BoardLoop: ~Copyable {
     private func completed(_ status: JSONValue) -> JSONValue {
         guard case .object(var members) = status else { return status }
         members["refusedUpstream"] = .integer(forwarder.refusals)
+        members["degraded"] = .bool(uplink.isDegraded || forwarder.fault != nil)
+        if uplink.isDegraded, members["uplink"] == .string("connected") {
+            members["uplinkNote"] = .string("degraded: MQTT 3.1.1, without user properties")
+        }
         members["queueFault"] = forwarder.fault.map { .string($0) } ?? .null
         return .object(members)
     }
@@ -165,6 +168,7 @@ extension BoardLoop {
         let deadline = [
             agent.nextDeadline(at: now), bus.nextDeadline(at: now.monotonic),
             uplink.nextDeadline(at: now.monotonic), forwarder.nextDeadline, storeRetryAt,
+            control.nextDeadline,
         ].compactMap(\.self).min()
         _ = try poller.wait(deadline.map { max($0 - now.monotonic, .zero) })
         while poller.isReadable(signalSlot), let signal = signals.next() {
@@ -177,7 +181,7 @@ extension BoardLoop {
         let woken = SystemClock.monotonic
         uplink.collect(poller, at: woken, into: &events)
         if let text = bus.collect(poller, at: woken, into: &events) { log.warning("\(text)") }
-        control.collect(poller, into: &events)
+        control.collect(poller, at: woken, into: &events)
         events.append(.deadline)
         notifier.watchdog()
     }

@@ -8,19 +8,27 @@ import Wire
 /// Who may speak is the socket's mode (0660, the agent's group): `pair` answers with a secret.
 struct ControlServer: ~Copyable {
     private static let connectionLimit = 16
+    /// How long a tool may say nothing.
+    private static let patience = Duration.seconds(10)
 
     private let socket: ControlSocket
     private var connections: [Int: ControlConnection] = [:]
+    private var lastHeard: [Int: Duration] = [:]
     private var next = 0
-    private var socketSlot = 0
+    private var socketSlot: Int?
     private var slots: [(connection: Int, slot: Int)] = []
 
     init(path: String) throws(FileFailure) {
         socket = try ControlSocket(path: path)
     }
 
+    /// When the first of those that say nothing is dropped.
+    var nextDeadline: Duration? { lastHeard.values.min().map { $0 + Self.patience } }
+
     mutating func register(in poller: inout Poller) {
-        socketSlot = poller.add(socket.descriptor, read: true, write: false)
+        // Who calls while there is no room waits in the kernel, without waking anybody.
+        socketSlot = connections.count < Self.connectionLimit
+            ? poller.add(socket.descriptor, read: true, write: false) : nil
         slots.removeAll(keepingCapacity: true)
         for (id, connection) in connections {
             let slot = poller.add(
@@ -29,23 +37,35 @@ struct ControlServer: ~Copyable {
         }
     }
 
-    mutating func collect(_ poller: borrowing Poller, into events: inout [AgentEvent]) {
+    mutating func collect(
+        _ poller: borrowing Poller, at now: Duration, into events: inout [AgentEvent]
+    ) {
         for (id, slot) in slots {
-            if poller.isWritable(slot), connections[id]?.flush() == false { connections[id] = nil }
-            if poller.isReadable(slot) { read(id, into: &events) }
+            if poller.isWritable(slot), connections[id]?.flush() == false { drop(id) }
+            if poller.isReadable(slot) {
+                if connections[id] != nil { lastHeard[id] = now }
+                read(id, into: &events)
+            }
         }
-        guard poller.isReadable(socketSlot), connections.count < Self.connectionLimit,
+        for (id, heard) in lastHeard where heard + Self.patience <= now { drop(id) }
+        guard let socketSlot, poller.isReadable(socketSlot),
             let connection = try? socket.accept()
         else { return }
         connections[next] = connection
+        lastHeard[next] = now
         next += 1
+    }
+
+    private mutating func drop(_ id: Int) {
+        connections[id] = nil
+        lastHeard[id] = nil
     }
 
     private mutating func read(_ id: Int, into events: inout [AgentEvent]) {
         guard let connection = connections[id] else { return }
         switch connection.read() {
         case .incomplete: break
-        case .closed, .tooLong: connections[id] = nil
+        case .closed, .tooLong: drop(id)
         case .line(let line):
             if let request = Self.request(line) {
                 events.append(.control(request, connection: id))
@@ -62,6 +82,6 @@ struct ControlServer: ~Copyable {
 
     mutating func answer(_ id: Int, _ json: JSONValue) {
         guard let connection = connections[id] else { return }
-        if !connection.send(json.bytes + [UInt8(ascii: "\n")]) { connections[id] = nil }
+        if !connection.send(json.bytes + [UInt8(ascii: "\n")]) { drop(id) }
     }
 }

@@ -16,7 +16,9 @@ struct RunCommand: AgentVerb {
 
     func perform() throws(AgentFailure) -> ExitStatus {
         let files = try BoardFiles(place)
-        let log = Logger(label: "postern-agent") { _ in LineLog() }
+        var log = Logger(label: "postern-agent") { _ in LineLog() }
+        log.logLevel = Logger.Level(rawValue: files.settings.logLevel.rawValue) ?? .info
+        log.warning("\(files.notInForce)")
         let signals: SignalDescriptor
         do throws(SystemError) {
             signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
@@ -65,8 +67,10 @@ struct RunCommand: AgentVerb {
             agent: agent, storage: board.storage, bus: BusLink(bus),
             uplink: UplinkLink(files.uplinkDefaults), notifier: Notifier(), log: log)
         let ending = loop.run(signals, &control) { Self.reload(place.configDir, log) }
-        if case .storeFailed(let error) = ending {
-            throw AgentFailure(.failed, "\(error)", mayPass: true)
+        switch ending {
+        case .stopped: return
+        case .storeFailed(let error): throw AgentFailure(.failed, "\(error)", mayPass: true)
+        case .failed(let error): throw AgentFailure(.failed, "waiting failed: \(error)")
         }
     }
 

@@ -22,19 +22,21 @@ struct StatusCommand: AgentVerb {
             for line in Self.lines(answer, isRunning) { ProcessEnd.say(line, to: .output) }
         }
         guard isAvailable else { return .notProvisioned }
-        return isRunning && answer.members["uplink"] == .string("connected") ? .ok : .offline
+        guard isRunning, answer.members["uplink"] == .string("connected") else { return .offline }
+        return answer.members["degraded"] == .bool(true) ? .degraded : .ok
     }
 
     private static func lines(_ answer: JSONObject, _ isRunning: Bool) -> [String] {
         let queue = (try? answer.object("queue")) ?? JSONObject([:])
         let size = "\(queue.shown("messages")) messages, \(queue.shown("bytes")) bytes"
         let fault = answer.text("queueFault").map { "; NOT FORWARDED: \($0)" } ?? ""
+        let note = answer.text("uplinkNote").map { ", \($0)" } ?? ""
         let rows: [(String, String)] = [
             ("board", answer.shown("name") + "  " + answer.shown("installationId")),
             ("agent", isRunning ? "running, version " + answer.shown("version") : "not running"),
             ("session", SessionCommand.sentence(answer)),
             ("authority", answer.shown("authority")),
-            ("uplink", answer.shown("uplink")),
+            ("uplink", answer.shown("uplink") + note),
             ("queue", size + fault),
             ("refused", answer.shown("refused")),
             ("upstream", answer.shown("refusedUpstream") + " refused by the broker"),

@@ -12,6 +12,17 @@ struct UplinkDefaults: Sendable {
     /// Where the CA certificates of a provisioning are put for libmosquitto to read.
     var learnedCAFile: String
     var allowsPlainText: Bool
+
+    /// Where a login goes, and the CA certificates of the provisioning for that place.
+    ///
+    /// What it learned of CAs is said of the place it learned of: where that cannot be used,
+    /// `agent.toml` has both.
+    func place(of login: UplinkLogin) -> (uri: BrokerURI, ca: String?) {
+        guard let text = login.uri, let learned = try? BrokerURI(text),
+            learned.scheme != .mqtt || learned.isLoopback || allowsPlainText
+        else { return (uri, nil) }
+        return (learned, login.ca)
+    }
 }
 
 /// The connection to the upstream broker, and the name lookup before it.
@@ -29,6 +40,8 @@ struct UplinkLink: ~Copyable {
     private(set) var outcomes: [(packetID: Int32, reasonCode: UInt8)] = []
     private(set) var isDegraded = false
     private var version = ProtocolVersion.v5
+    /// How many attempts were made: each tries the next of a name's addresses.
+    private var attempts = 0
 
     init(_ defaults: UplinkDefaults) { self.defaults = defaults }
 
@@ -53,19 +66,24 @@ struct UplinkLink: ~Copyable {
         disconnect()
         self.login = login
         deadline = now + .seconds(30)
+        attempts += 1
+        let uri = defaults.place(of: login).uri
+        guard uri.scheme == .unix else { return lookUp(uri.host) }
+        do throws(MQTTError) {
+            connection = try dial(login, address: nil)
+            return nil
+        } catch {
+            return failed("\(error)")
+        }
+    }
+
+    private mutating func lookUp(_ host: String) -> AgentEvent? {
         do throws(SystemError) {
-            lookup = try HostLookup(uri(of: login).host)
+            lookup = try HostLookup(host)
             return nil
         } catch {
             return failed("name lookup: \(error.text)")
         }
-    }
-
-    private func uri(of login: UplinkLogin) -> BrokerURI {
-        guard let text = login.uri, let uri = try? BrokerURI(text),
-            uri.scheme != .mqtt || uri.isLoopback || defaults.allowsPlainText
-        else { return defaults.uri }
-        return uri
     }
 
     mutating func disconnect() {
@@ -82,6 +100,7 @@ struct UplinkLink: ~Copyable {
         connection = nil
         lookup = nil
         deadline = nil
+        isDegraded = false
         outcomes.removeAll()
     }
 
@@ -147,18 +166,20 @@ extension UplinkLink {
             throw .nameLookup(text)
         case .found(let addresses):
             lookup = nil
-            connection = try dial(login, address: addresses.first)
+            let next = addresses.isEmpty ? nil : addresses[attempts % addresses.count]
+            connection = try dial(login, address: next)
         }
     }
 
     private func dial(
         _ login: UplinkLogin, address: String?
     ) throws(MQTTError) -> Connection {
+        let place = defaults.place(of: login)
         var options = ConnectOptions(
-            uri: uri(of: login), address: address, clientID: login.clientID, version: version,
+            uri: place.uri, address: address, clientID: login.clientID, version: version,
             keepAlive: Self.keepAlive, receiveMaximum: Self.receiveMaximum,
             maximumPacketSize: 256 * 1024, username: login.username, password: login.password)
-        options.tls.caFile = try caFile(of: login)
+        options.tls.caFile = try caFile(place.ca)
         options.will = OutgoingMessage(
             topic: login.will.topic, payload: login.will.payload, qos: .atLeastOnce,
             retain: true)
@@ -167,8 +188,8 @@ extension UplinkLink {
         return connection
     }
 
-    private func caFile(of login: UplinkLogin) throws(MQTTError) -> String? {
-        guard let pem = login.ca else { return defaults.caFile }
+    private func caFile(_ learned: String?) throws(MQTTError) -> String? {
+        guard let pem = learned else { return defaults.caFile }
         do throws(FileFailure) {
             try PrivateFile.write(defaults.learnedCAFile, Array(pem.utf8))
             return defaults.learnedCAFile
@@ -183,6 +204,8 @@ extension UplinkLink {
             switch event {
             case .connected(let ack):
                 isDegraded = ack.version == .v311
+                // The broker may be a newer one the next time.
+                version = .v5
                 events.append(.uplink(.connected))
             case .subscribed(_, let codes):
                 guard codes.allSatisfy({ $0 < 0x80 }) else {
