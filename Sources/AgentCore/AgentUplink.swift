@@ -9,30 +9,59 @@ struct Uplink: Sendable {
     var phase = Phase.idle
     /// When to try next, while idle.
     var retryAt: Duration?
-    /// Which of the logins the next try uses: each password at one place, then at the next.
+    /// Which of the logins the next try uses: each at one place, then each at the next.
     var login = 0
-    /// The password of the try that is under way or succeeded.
-    var password: SecretBytes?
+    /// What the try that is under way or succeeded logs in by.
+    var credential: BrokerCredential?
+    /// Whether that try goes where a provisioning said, not where `agent.toml` does.
+    var isAtLearnedPlace = false
     var backoff = Backoff(first: .seconds(1), limit: .seconds(60))
+    var readyAt: Duration?
+    /// SHA-256 of the refused provisionings that were answered over this connection.
+    var answered: [[UInt8]] = []
+    /// A revocation whose answer waits for the next connection.
+    var farewell: (re: MessageID, session: ObjectID)?
     /// For people: `connected`, or the layer that failed and how.
     var text = "not connected yet"
 
     var isReady: Bool { phase == .ready }
 }
 
+/// A user name and the password that belongs to it; neither is of use with another's.
+struct BrokerCredential: Sendable {
+    /// Nil: the installation id.
+    let username: String?
+    let password: SecretBytes
+}
+
+extension Trust {
+    var provisionedCredential: BrokerCredential? {
+        broker?.password.map { BrokerCredential(username: broker?.username, password: $0) }
+    }
+
+    var firstCredential: BrokerCredential? {
+        firstPassword.map { BrokerCredential(username: firstUsername, password: $0) }
+    }
+}
+
 extension Agent {
     mutating func handle(_ event: UplinkEvent, at instant: Instant) {
         bus.healthIsStale = true
         switch event {
+        // One loss may be told more than once: every write to a dead connection fails.
+        case .refused where uplink.phase == .idle, .lost where uplink.phase == .idle:
+            break
         case .connected:
             uplink.phase = .connected
             uplink.retryAt = nil
             let topic = ContractTopic.inbox(records.identity.installation)
             emit(.subscribeInbox(topic.text(under: settings.topicRoot)))
-        case .ready:
+        case .ready where uplink.phase == .connected:
             uplinkReady(at: instant)
+        case .ready:
+            break
         case .refused(let text):
-            uplink.login += 1
+            if !uplink.isReady { uplink.login += 1 }
             uplinkLost(text, at: instant)
         case .lost(let text):
             if !uplink.isReady { tryNextPlace() }
@@ -40,9 +69,10 @@ extension Agent {
         }
     }
 
-    /// A broker that cannot be reached says nothing of a password: begin with the first again.
+    /// A broker that cannot be reached says nothing of a password, so the next place is tried;
+    /// one that ends the connection on a wrong password looks the same, so by another login.
     private mutating func tryNextPlace() {
-        let count = max(passwords.count, 1)
+        let count = max(credentials.count, 1)
         uplink.login = (uplink.login / count + 1) * count
     }
 
@@ -50,26 +80,66 @@ extension Agent {
         uplink.phase = .ready
         uplink.text = "connected"
         uplink.login = 0
-        uplink.backoff.reset()
+        uplink.readyAt = instant.monotonic
         emit(.log(.info, "connected to the upstream broker"))
         rememberLoginWorked()
         publishStatus(up: true, at: instant)
+        if let farewell = uplink.farewell {
+            uplink.farewell = nil
+            send(.sessionEnded(re: farewell.re, session: farewell.session), at: instant)
+        }
         announceAcceptance(at: instant)
         startRequests(at: instant)
         steerForwarding(at: instant)
     }
 
+    /// Ends the connection with what is queued on it: records of a session that is over, or of
+    /// the user before. The next one is made at once.
+    mutating func abandonUplink(at instant: Instant) {
+        guard uplink.phase != .idle else { return }
+        uplinkIdle()
+        uplink.retryAt = instant.monotonic
+        emit(.abandonUplink)
+        emit(.forward(user: nil))
+    }
+
+    private mutating func uplinkIdle() {
+        uplink.phase = .idle
+        uplink.readyAt = nil
+        uplink.answered.removeAll()
+        requests.pause()
+    }
+
     private mutating func uplinkLost(_ text: String, at instant: Instant) {
+        // One that ends again and again is not called up: a minute shows that it stands.
+        if let since = uplink.readyAt, instant.monotonic - since >= .seconds(60) {
+            uplink.backoff.reset()
+        }
         var wait = uplink.backoff.next(random: randomByte())
         // While somebody may be claiming the board, a minute is long to wait at its side.
         if records.session == nil, records.claim != nil { wait = min(wait, .seconds(10)) }
         if uplink.text != text { emit(.log(.warning, "upstream: \(text)")) }
-        uplink.phase = .idle
+        uplinkIdle()
         uplink.text = text
         uplink.retryAt = instant.monotonic + wait
-        requests.pause()
         emit(.disconnectUplink)
         emit(.forward(user: nil))
+    }
+
+    /// Looks for a new claim's authority at once. A board without a session gives up the place
+    /// that the last authority named for it, and any try by a login that is not the claim's.
+    mutating func beginAnew(at instant: Instant) {
+        if records.session == nil, uplink.phase != .idle,
+            uplink.isAtLearnedPlace || !uplink.isReady
+        {
+            uplinkIdle()
+            emit(.disconnectUplink)
+            emit(.forward(user: nil))
+        }
+        guard uplink.phase == .idle else { return }
+        uplink.login = 0
+        uplink.backoff.reset()
+        uplink.retryAt = instant.monotonic
     }
 
     /// Every try has fresh credentials: what worked yesterday may have been replaced.
@@ -83,55 +153,67 @@ extension Agent {
             return
         }
         uplink.retryAt = nil
-        uplink.password = login.password
         uplink.phase = .connecting
         emit(.connectUplink(login))
     }
 
-    /// The provisioned password first, the one before it until that has worked; and the one
-    /// of a claim that is open, since the authority may know no other.
-    private var passwords: [SecretBytes] {
-        var passwords = [records.trust?.broker?.password, records.trust?.firstPassword]
+    /// The provisioned login first, the one before it until that has worked; and that of a
+    /// claim that is open, since the authority may know no other. Without a session the claim
+    /// is all that can help, so it comes first.
+    private var credentials: [BrokerCredential] {
+        let known = [records.trust?.provisionedCredential, records.trust?.firstCredential]
             .compactMap(\.self)
-        if let claim = records.claim, records.session == nil || passwords.isEmpty,
-            let first = firstPassword(of: claim)
-        {
-            passwords.append(first)
-        }
-        return passwords
+        guard records.session == nil || known.isEmpty, let claim = records.claim,
+            let first = firstCredential(of: claim)
+        else { return known }
+        return [first] + known
     }
 
-    /// Every password at the provisioned place, then every one at that of `agent.toml`.
-    private func nextLogin(at instant: Instant) -> UplinkLogin? {
+    /// Whether somebody is to claim this board, and may do so at another broker than before.
+    private var awaitsClaim: Bool { records.session == nil && records.claim != nil }
+
+    /// Every login at one place, then every one at the other, each round beginning with the
+    /// next login. The provisioned place comes first, unless the board waits for a claim.
+    private mutating func nextLogin(at instant: Instant) -> UplinkLogin? {
         let board = records.identity.installation
-        let passwords = passwords
-        guard !passwords.isEmpty else { return nil }
+        let credentials = credentials
+        let count = credentials.count
+        guard count > 0 else { return nil }
         let access = records.trust?.broker
         let hasPlace = access?.uri != nil || access?.ca != nil
-        let isFallback = hasPlace && uplink.login / passwords.count % 2 == 1
+        let isFirstPlace = uplink.login / count % 2 == 0
+        let isLearned = hasPlace && isFirstPlace != awaitsClaim
+        let round = uplink.login / (hasPlace ? 2 * count : count)
+        let credential = credentials[(uplink.login + round) % count]
+        uplink.credential = credential
+        uplink.isAtLearnedPlace = isLearned
         let status = BoardStatus(
             up: false, available: isAvailable, version: settings.version,
             since: clock.now(at: instant), gaps: records.memory.gaps)
         return UplinkLogin(
-            uri: isFallback ? nil : access?.uri, ca: isFallback ? nil : access?.ca,
-            clientID: "postern-\(board)", username: access?.username ?? board.description,
-            password: passwords[uplink.login % passwords.count],
-            will: (statusTopic, status.payload))
+            uri: isLearned ? access?.uri : nil, ca: isLearned ? access?.ca : nil,
+            clientID: "postern-\(board)", username: credential.username ?? board.description,
+            password: credential.password, will: (statusTopic, status.payload))
     }
 
-    /// The board's first broker password, as the authority derives it too.
-    func firstPassword(of claim: PendingClaim) -> SecretBytes? {
+    /// The board's first login at a broker, as the authority derives it too.
+    func firstCredential(of claim: PendingClaim) -> BrokerCredential? {
         let key = try? cryptography.derive(
             .broker, from: claim.secret, board: records.identity.installation)
-        return key.map { SecretBytes(Array(Base64URL.encode($0.reveal()).utf8)) }
+        return key.map {
+            let password = SecretBytes(Array(Base64URL.encode($0.reveal()).utf8))
+            return BrokerCredential(username: nil, password: password)
+        }
     }
 
     /// Once the provisioned password has worked, the one before it is forgotten.
     private mutating func rememberLoginWorked() {
         guard var trust = records.trust, let password = trust.broker?.password,
-            let used = uplink.password, used.matches(password), trust.firstPassword != nil
+            let used = uplink.credential?.password, used.matches(password),
+            trust.firstPassword != nil
         else { return }
         trust.firstPassword = nil
+        trust.firstUsername = nil
         records.trust = trust
         emit(.commit([.trust(trust)]))
     }

@@ -20,10 +20,13 @@ package struct BoardIdentity: Sendable {
 package struct PendingClaim: Sendable {
     package let secret: SecretBytes
     package let expiresAt: Timestamp
+    /// It was made while the clock was unset: its time begins when the clock is set.
+    package let awaitsClock: Bool
 
-    package init(secret: SecretBytes, expiresAt: Timestamp) {
+    package init(secret: SecretBytes, expiresAt: Timestamp, awaitsClock: Bool = false) {
         self.secret = secret
         self.expiresAt = expiresAt
+        self.awaitsClock = awaitsClock
     }
 }
 
@@ -35,6 +38,8 @@ package struct Trust: Sendable {
     package var broker: BrokerAccess?
     /// The password before it, at first the derived one, until the provisioned one has worked.
     package var firstPassword: SecretBytes?
+    /// The user name that goes with it; nil: the installation id.
+    package var firstUsername: String?
     /// The highest `seq` taken from the authority's seal key.
     package var highestSequence: Int64
     /// The provisioning that was accepted: its id, its session, the SHA-256 of its payload.

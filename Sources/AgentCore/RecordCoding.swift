@@ -24,12 +24,14 @@ extension PendingClaim {
     package init(json: JSONObject) throws(WireError) {
         self.init(
             secret: SecretBytes(try json.bytes("secret", count: 32)),
-            expiresAt: try json.time("expiresAt"))
+            expiresAt: try json.time("expiresAt"),
+            awaitsClock: try json.optional("awaitsClock") { $0.asBool } ?? false)
     }
 
     package var json: JSONValue {
         .object([
             "secret": .string(Base64URL.encode(secret.reveal())), "expiresAt": .time(expiresAt),
+            "awaitsClock": .bool(awaitsClock),
         ])
     }
 }
@@ -45,6 +47,7 @@ extension Trust {
             firstPassword: try json.optional("firstPassword") { value in
                 value.asString.map { SecretBytes(Array($0.utf8)) }
             },
+            firstUsername: try json.optional("firstUsername") { $0.asString },
             highestSequence: try json.integer("highestSequence"),
             provision: try json.parsed("provision", MessageID.init),
             session: try json.parsed("session", ObjectID.init),
@@ -67,6 +70,7 @@ extension Trust {
         members["firstPassword"] = firstPassword.map {
             .string(String(decoding: $0.reveal(), as: UTF8.self))
         }
+        members["firstUsername"] = firstUsername.map(JSONValue.string)
         return .object(members)
     }
 }

@@ -100,6 +100,7 @@ struct BoardLoop: ~Copyable {
         case .connectUplink(let login):
             if let event = uplink.connect(login, at: SystemClock.monotonic) { events.append(event) }
         case .disconnectUplink: uplink.disconnect()
+        case .abandonUplink: uplink.abandon()
         case .subscribeInbox(let topic):
             attempt { uplink throws(MQTTError) in try uplink.subscribe(topic) }
         case .send(let topic, let payload):

@@ -223,6 +223,9 @@ extension BusLink {
                 connectDeadline = nil
                 backoff.reset()
                 failure = ""
+                // What was read before the SUBACK may be a redelivery; what follows is not.
+                if !batch.isEmpty { events.append(.bus(batch)) }
+                batch.removeAll()
                 events.append(.busConnected(resumed: isResumed))
             case .message(let message):
                 batch.append(BusMessage(message))
@@ -240,12 +243,13 @@ extension BusLink {
     private mutating func lost(
         _ error: MQTTError, at now: Duration, into events: inout [AgentEvent]
     ) -> String? {
+        // Redeliveries that came before a SUBACK come once more.
+        if reader != nil { events.append(.busLost) }
         speaker = nil
         reader = nil
         connectDeadline = nil
         answers.removeAll()
         answerBytes = 0
-        if isSubscribed { events.append(.busLost) }
         isSubscribed = false
         retryAt = now + backoff.next(random: 0)
         let text = "the local broker (\(login.uri)): \(error)"

@@ -92,6 +92,11 @@ struct UplinkLink: ~Copyable {
             try? connection?.disconnect()
             try? connection?.write()
         }
+        abandon()
+    }
+
+    /// Ends the connection as it stands: what is queued on it is never written.
+    mutating func abandon() {
         connection = nil
         lookup = nil
         deadline = nil

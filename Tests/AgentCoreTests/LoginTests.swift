@@ -138,6 +138,93 @@ struct LoginTests {
         #expect(next(&bench)?.uri == "mqtts://wrong.example")
     }
 
+    @Test("at a broker that just closes is tried by the other password too")
+    func closed() throws {
+        var (bench, derived) = try provisioned(access("broker-password-new"))
+        bench.handle(.uplink(.lost("gone")))
+        #expect(text(next(&bench)) == "broker-password-new")
+        bench.handle(.uplink(.lost("closed")))
+        #expect(text(next(&bench)) == derived)
+        bench.handle(.uplink(.lost("closed")))
+        #expect(text(next(&bench)) == "broker-password-new")
+    }
+
+    @Test("that is lost is one loss, however often it is told")
+    func told() throws {
+        var (bench, _) = try provisioned(access("broker-password-new"))
+        #expect(bench.handle(.uplink(.lost("gone"))).kinds.contains("disconnect"))
+        let due = bench.agent.nextDeadline(at: bench.instant)
+        for event in [UplinkEvent.lost("again"), .refused("again")] {
+            #expect(!bench.handle(.uplink(event)).kinds.contains("disconnect"))
+        }
+        #expect(bench.agent.nextDeadline(at: bench.instant) == due)
+        #expect(text(next(&bench)) == "broker-password-new")
+    }
+
+    @Test("that never holds for a minute is waited for longer and longer")
+    func flapping() throws {
+        var (bench, _) = try provisioned(nil)
+        bench.handle(.uplink(.lost("gone")))
+        func wait(_ bench: inout Bench, holding: Duration) -> Duration {
+            _ = next(&bench)
+            bench.connect()
+            bench.run(for: holding)
+            bench.handle(.uplink(.lost("gone")))
+            return (bench.agent.nextDeadline(at: bench.instant) ?? .zero) - bench.monotonic
+        }
+        for _ in 0..<8 { _ = wait(&bench, holding: .seconds(1)) }
+        #expect(wait(&bench, holding: .seconds(59)) >= .seconds(5))
+        #expect(wait(&bench, holding: .seconds(60)) <= .seconds(1))
+    }
+
+    @Test("takes nothing from another authority that had the board before")
+    func newAuthority() throws {
+        var (bench, _) = try provisioned(BrokerAccess(
+            uri: "mqtts://old.example", username: "old-name",
+            password: SecretBytes(Array("broker-password-old".utf8)), ca: "OLD"))
+        bench.handle(.inbox(try bench.authority.seal(.revoked(
+            sequence: 101, session: try #require(ObjectID("Session001")), reason: "revoked"))))
+        bench.authority = try TestAuthority(board: bench.identity)
+        var logins = bench.handle(.control(.pair, connection: 1)).logins
+        let claim = try #require(try bench.store.load().claim).secret
+        for _ in 0..<6 {
+            bench.handle(.uplink(.refused("not authorized")))
+            logins += bench.run(for: .seconds(61)).logins.prefix(1)
+        }
+        let own = try derived(claim, bench)
+        let iid = bench.identity.installation.description
+        for login in logins {
+            #expect(login.username == (text(login) == "broker-password-old" ? "old-name" : iid))
+        }
+        #expect(logins.contains { $0.uri == nil && text($0) == own })
+        bench.connect()
+        let provision = try bench.authority.provision("bob", session: "Session002")
+        let effects = bench.handle(
+            .inbox(try bench.authority.seal(.provision(provision), claim: claim)))
+        let login = try #require(effects.logins.first)
+        #expect(login.uri == nil)
+        #expect(login.ca == nil)
+        #expect(login.username == iid)
+        #expect(text(login) == "broker-password-bob")
+    }
+
+    @Test("of a claim is first tried at agent.toml's place, by the derived password")
+    func claimFirst() throws {
+        var (bench, _) = try provisioned(
+            access(uri: "mqtts://old.example", "broker-password-new"))
+        bench.handle(.uplink(.lost("gone")))
+        #expect(next(&bench)?.uri == "mqtts://old.example")
+        bench.connect()
+        bench.handle(.inbox(try bench.authority.seal(.revoked(
+            sequence: 101, session: try #require(ObjectID("Session001")), reason: "revoked"))))
+        bench.connect()
+        let effects = bench.handle(.control(.pair, connection: 1))
+        let login = try #require(effects.logins.first)
+        #expect(login.uri == nil)
+        let claim = try #require(try bench.store.load().claim)
+        #expect(text(login) == (try derived(claim.secret, bench)))
+    }
+
     @Test("is tried again with back-off, never in a storm and never given up")
     func backoff() throws {
         var (bench, _) = try provisioned(access("broker-password-new"))
@@ -163,14 +250,13 @@ struct LoginTests {
         var (bench, _) = try provisioned(access("broker-password-new"))
         bench.handle(.inbox(try bench.authority.seal(.revoked(
             sequence: 101, session: try #require(ObjectID("Session001")), reason: "revoked"))))
-        let claim = try bench.pair()
-        bench.handle(.uplink(.refused("not authorized")))
-        var tried: Set<String> = []
-        for _ in 0..<3 {
-            tried.insert(text(next(&bench)))
+        var tried = Set(bench.handle(.control(.pair, connection: 1)).logins.map(text))
+        let claim = try #require(try bench.store.load().claim)
+        for _ in 0..<2 {
             bench.handle(.uplink(.refused("not authorized")))
+            tried.insert(text(next(&bench)))
         }
-        #expect(tried.contains(try derived(claim, bench)))
+        #expect(tried.contains(try derived(claim.secret, bench)))
         #expect(tried.contains("broker-password-new"))
     }
 }
