@@ -216,7 +216,13 @@ extension BoardLoop {
         }
         let room = forwarder.room(window: uplink.window)
         guard room > 0, storage.queue.messages > 0 else { return }
-        send(try storage.queueReader.next(after: forwarder.position, limit: room), at: now)
+        let writes = try storage.queueReader.next(after: forwarder.position, limit: room)
+        let lost = storage.queueReader.takeDamaged().count { $0.sequence != nil }
+        if lost > 0 {
+            // They stand in a table of their own now, and the authority sees a gap.
+            events += [.gap(Int64(lost)), .queue(storage.queue)]
+        }
+        send(writes, at: now)
     }
 
     /// The queue's trouble is not the session's: what can wait is tried again, and behind a
