@@ -94,7 +94,9 @@ struct BoardLoop: ~Copyable {
         case .publishBus(let publication): bus.publish(publication)
         case .connectUplink(let login):
             if let event = uplink.connect(login, at: SystemClock.monotonic) { events.append(event) }
-        case .disconnectUplink: uplink.disconnect()
+        case .disconnectUplink:
+            settle()
+            uplink.disconnect()
         case .subscribeInbox(let topic):
             attempt { uplink throws(MQTTError) in try uplink.subscribe(topic) }
         case .send(let topic, let payload):
@@ -103,7 +105,9 @@ struct BoardLoop: ~Copyable {
         case .publishStatus(let topic, let status):
             publish(OutgoingMessage(
                 topic: topic, payload: status.payload, qos: .atLeastOnce, retain: true))
-        case .forward(let user): forwarder.forward(user)
+        case .forward(let user):
+            settle()
+            forwarder.forward(user)
         case .readBus(let isWanted): bus.read(isWanted)
         case .answer(let connection, let json): control.answer(connection, json)
         case .log(let level, let text): log.log(level: Logger.Level(level), "\(text)")
@@ -174,11 +178,17 @@ extension BoardLoop {
         notifier.watchdog()
     }
 
+    /// Books what the broker has acknowledged, before anything makes it forgotten: a PUBACK may
+    /// come in one read with the end of the session.
+    private mutating func settle() {
+        forwarder.settle(uplink.takeOutcomes(), at: SystemClock.monotonic)
+    }
+
     /// Removes what has arrived upstream, and sends what the window has room for.
     private mutating func forward() {
         let now = SystemClock.monotonic
         forwarder.wake(at: now)
-        forwarder.settle(uplink.takeOutcomes(), at: now)
+        settle()
         do throws(StoreError) {
             let done = forwarder.takeAcknowledged()
             if !done.isEmpty {
