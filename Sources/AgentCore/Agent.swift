@@ -61,6 +61,7 @@ package struct Agent: Sendable {
     /// Messages on the inbox that could not be opened or were not for now.
     var dropped: Int64 = 0
     var refused: Int64 = 0
+    var refusedProvisionings: Int64 = 0
     let startedAt: Timestamp
     /// Filled by one call of `handle`, and returned by it.
     var effects: [AgentEffect] = []
@@ -96,6 +97,7 @@ package struct Agent: Sendable {
         case .uplink(let event): handle(event, at: instant)
         case .inbox(let payload): receive(payload, at: instant)
         case .queue(let state): queueChanged(state)
+        case .gap(let count): gapped(by: count, at: instant)
         case .control(let request, let connection):
             emit(.answer(connection: connection, answer(request, at: instant)))
         case .rules(let policy): adopt(policy)
@@ -151,6 +153,17 @@ package struct Agent: Sendable {
         bus.healthIsStale = true
     }
 
+    /// Records were lost: said in the health topic and in the status, for ever after.
+    private mutating func gapped(by count: Int64, at instant: Instant) {
+        guard count > 0 else { return }
+        let (sum, isTooMuch) = records.memory.gaps.addingReportingOverflow(count)
+        records.memory.gaps = isTooMuch ? .max : sum
+        bus.healthIsStale = true
+        emit(.commit([.memory(records.memory)]))
+        emit(.log(.error, "\(count) records were lost: a gap"))
+        if uplink.isReady { publishStatus(up: true, at: instant) }
+    }
+
     mutating func emit(_ effect: AgentEffect) { effects.append(effect) }
 
     /// 16 fresh random bytes as an id; nil when the library has no randomness, which is said.
@@ -168,8 +181,14 @@ package struct Agent: Sendable {
         (try? cryptography.random(1))?.first ?? 0
     }
 
+    /// Nil where there is none. One that cannot be read, by an older program or after damage,
+    /// allows nothing: it was written to forbid something.
     static func scope(of held: HeldSession?) -> Scope? {
         guard let document = held?.scope else { return nil }
-        return try? Scope(document)
+        do throws(WireError) {
+            return try Scope(document)
+        } catch {
+            return Scope(allowsByDefault: false, rules: [], topics: [])
+        }
     }
 }

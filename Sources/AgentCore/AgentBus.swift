@@ -18,6 +18,9 @@ struct Bus: Sendable {
         window.restart()
     }
 
+    mutating func count() { window.count() }
+    mutating func endRedeliveries() { window.endRedeliveries() }
+
     mutating func isRedelivery(_ packetID: UInt16, _ digest: UInt128) -> DeliveredPacket? {
         window.take(packetID, digest)
     }
@@ -40,6 +43,7 @@ extension Agent {
         bus.healthAt = nil
         // A retained message of an earlier life may stand there: say what is so, once more.
         published = nil
+        bus.endRedeliveries()
         guard !resumed, !bus.window.isEmpty else { return }
         // The broker has forgotten what it delivered: its packet ids begin anew.
         bus.forgetWindow()
@@ -51,8 +55,9 @@ extension Agent {
     mutating func judge(_ messages: [BusMessage], at instant: Instant) {
         var batch = Batch()
         let state = sessionState(at: instant)
-        for message in messages where !message.isRetained {
-            judge(message, state, into: &batch, at: instant)
+        for message in messages {
+            if message.packetID != nil { bus.count() }
+            if !message.isRetained { judge(message, state, into: &batch, at: instant) }
         }
         if !batch.writes.isEmpty {
             emit(.commit([.append(batch.writes, window: batch.window)]))

@@ -59,7 +59,8 @@ extension Agent {
             do throws(CryptographyFailure) {
                 let claim = PendingClaim(
                     secret: SecretBytes(try cryptography.random(32)),
-                    expiresAt: now + settings.claimLifetime)
+                    expiresAt: now + settings.claimLifetime,
+                    awaitsClock: clock.isUnset(at: instant))
                 records.claim = claim
                 emit(.commit([.claim(claim)]))
             } catch {
@@ -79,9 +80,9 @@ extension Agent {
     /// A claim that was shown while the clock was not set has no end that means anything: its
     /// time begins when the clock is set.
     mutating func startClaimWhenClockIsSet(at instant: Instant) {
-        guard let claim = records.claim, !clock.isUnset(at: instant),
-            claim.expiresAt - settings.claimLifetime < settings.buildDate
-        else { return }
+        guard let claim = records.claim, claim.awaitsClock, !clock.isUnset(at: instant) else {
+            return
+        }
         let started = PendingClaim(
             secret: claim.secret, expiresAt: clock.now(at: instant) + settings.claimLifetime)
         records.claim = started

@@ -10,6 +10,8 @@ package enum AgentEffect: Sendable {
     case publishBus(BusPublication)
     case connectUplink(UplinkLogin)
     case disconnectUplink
+    /// Ends the connection without writing what is queued for it.
+    case abandonUplink
     case subscribeInbox(String)
     /// A sealed message to the authority.
     case send(topic: String, payload: [UInt8])

@@ -16,6 +16,8 @@ package enum AgentEvent: Sendable {
     case inbox([UInt8])
     /// The outbox after a commit or a removal.
     case queue(QueueState)
+    /// So many accepted records can never be sent.
+    case gap(Int64)
     case control(ControlRequest, connection: Int)
     case rules(Policy?)
     case stop

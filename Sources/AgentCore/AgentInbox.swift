@@ -28,7 +28,8 @@ extension Agent {
         }
     }
 
-    /// Nil for the redelivery of the provisioning that was accepted: it is answered again.
+    /// Nil for the redelivery of the provisioning that was accepted: it is answered again
+    /// until a reply has shown that the answer was heard.
     private mutating func open(
         _ payload: [UInt8], at instant: Instant
     ) throws(InboxFault) -> OpenedMessage? {
@@ -36,9 +37,7 @@ extension Agent {
             try cryptography.digest(payload)
         }
         if let trust = records.trust, trust.payloadDigest == digest {
-            if records.session?.session.objectID == trust.session {
-                sendAcceptance(of: trust, at: instant)
-            }
+            announceAcceptance(at: instant)
             return nil
         }
         let envelope = try readable { () throws(WireError) in
@@ -109,7 +108,11 @@ extension Agent {
         } else if let trust = records.trust, sequence > trust.highestSequence {
             emit(.commit(try takeSequence(sequence, told: message.issuedAt)))
         }
-        send(.sessionEnded(re: message.id, session: session), at: instant)
+        if uplink.isReady {
+            send(.sessionEnded(re: message.id, session: session), at: instant)
+        } else {
+            uplink.farewell = (message.id, session)
+        }
     }
 
     private mutating func updated(
@@ -119,22 +122,25 @@ extension Agent {
         guard var held = records.session, held.mayBecome(session) else {
             throw InboxFault("an update of a session that this board does not hold")
         }
+        // What cannot be read uses up no number: mended, it may come again under the same.
+        let read = try scope.map { document throws(InboxFault) in try readScope(document) }
         let taken = try takeSequence(sequence, told: message.issuedAt)
-        if let scope { try adopt(scope, into: &held) }
+        if let scope, let read { adopt(read, scope, into: &held) }
         held.session = session
         records.session = held
         emit(.commit(taken + [.session(held)]))
         publishSessionIfChanged(at: instant)
     }
 
-    /// Puts a new scope in force; one that cannot be read changes nothing.
+    func readScope(_ document: ScopeDocument) throws(InboxFault) -> Scope {
+        try readable { () throws(WireError) in try Scope(document) }
+    }
+
+    /// Puts a new scope in force.
     mutating func adopt(
-        _ document: ScopeDocument, into held: inout HeldSession
-    ) throws(InboxFault) {
+        _ scope: Scope, _ document: ScopeDocument, into held: inout HeldSession
+    ) {
         guard document != held.scope else { return }
-        guard let scope = try? Scope(document) else {
-            throw InboxFault("a scope that cannot be read")
-        }
         held.scope = document
         gate = Gate(policy: policy, scope: scope)
     }

@@ -17,12 +17,27 @@ extension Agent {
         do throws(Refusal) {
             issuer = try examine(provision, mode: opened.mode, at: instant)
         } catch {
-            emit(.log(.warning, "refused a provisioning: \(error.text)"))
-            send(.provisionRejected(re: opened.message.id, error: error),
-                 to: provision.authority.sealKey, at: instant)
+            refuse(provision, by: opened, error, at: instant)
             return
         }
         install(provision, issuer: issuer, by: opened, at: instant)
+    }
+
+    /// Answers a payload once a connection, and says 1, 2, 4, 8, … of them: who can publish
+    /// here can publish without end.
+    private mutating func refuse(
+        _ provision: Provision, by opened: OpenedMessage, _ error: Refusal, at instant: Instant
+    ) {
+        refusedProvisionings += 1
+        if refusedProvisionings & (refusedProvisionings - 1) == 0 {
+            emit(.log(.warning, "refused \(refusedProvisionings) provisionings; "
+                + "the last: \(error.text)"))
+        }
+        guard !uplink.answered.contains(opened.digest) else { return }
+        uplink.answered.append(opened.digest)
+        if uplink.answered.count > 64 { uplink.answered.removeFirst() }
+        send(.provisionRejected(re: opened.message.id, error: error),
+             to: provision.authority.sealKey, at: instant)
     }
 
     /// Returns the issuer of its access token if everything in it is as it must be.
@@ -55,7 +70,11 @@ extension Agent {
         if let uri = provision.broker?.uri, (try? BrokerURI(uri)) == nil {
             throw refusal("its broker's URI cannot be read")
         }
-        return try examineAccessToken(of: provision, at: instant).issuer
+        let issuer = try examineAccessToken(of: provision, at: instant).issuer
+        if mode == .auth, records.trust?.issuer != issuer {
+            throw refusal("its access token is another issuer's")
+        }
+        return issuer
     }
 
     private func examineAccessToken(
@@ -101,7 +120,8 @@ extension Agent {
             scope: provision.scope, heartbeat: provision.heartbeat, offline: provision.offline,
             lastContact: max(opened.message.issuedAt, clock.floor), pendingRefresh: nil)
         var changes: [RecordChange] = []
-        if let old = records.trust, old.user != trust.user {
+        let isAnothers = records.trust.map { $0.user != trust.user } ?? false
+        if isAnothers {
             changes.append(.destroyQueue)
             emit(.log(.warning, "claimed by another user: what the old one's queue held is gone"))
         }
@@ -113,6 +133,8 @@ extension Agent {
         records.session = held
         requests.forgetAll()
         uplink.login = 0
+        // The authority may end this connection to set the new password: no reason to wait.
+        uplink.backoff.reset()
         gate = Gate(policy: policy, scope: Self.scope(of: held))
         changes += [
             .session(nil), .session(held), .trust(trust), .memory(records.memory),
@@ -121,8 +143,9 @@ extension Agent {
         emit(.commit(changes))
         emit(.log(.info, "provisioned by \(trust.authority.name) for \(held.user.username): "
             + "session \(held.session.objectID)"))
+        if isAnothers { abandonUplink(at: instant) }
         publishSessionIfChanged(at: instant)
-        sendAcceptance(of: trust, at: instant)
+        announceAcceptance(at: instant)
         startRequests(at: instant)
     }
 
@@ -150,13 +173,9 @@ extension Agent {
 
     /// At each connect, until any reply shows that the acceptance was heard.
     mutating func announceAcceptance(at instant: Instant) {
-        guard let trust = records.trust, !trust.isAcknowledged,
+        guard uplink.isReady, let trust = records.trust, !trust.isAcknowledged,
             records.session?.session.objectID == trust.session
         else { return }
-        sendAcceptance(of: trust, at: instant)
-    }
-
-    mutating func sendAcceptance(of trust: Trust, at instant: Instant) {
         send(.provisionAccepted(re: trust.provision, session: trust.session), at: instant)
     }
 }

@@ -60,6 +60,7 @@ extension Agent {
         emit(.commit(changes + [.session(nil), .memory(records.memory)]))
         emit(.log(.warning, "the session is over (\(reason.rawValue)): "
             + "run `postern-agent pair` and claim this board again"))
+        abandonUplink(at: instant)
         publishSessionIfChanged(at: instant)
     }
 

@@ -16,6 +16,11 @@ struct Uplink: Sendable {
     /// Whether that try goes where a provisioning said, not where `agent.toml` does.
     var isAtLearnedPlace = false
     var backoff = Backoff(first: .seconds(1), limit: .seconds(60))
+    var readyAt: Duration?
+    /// SHA-256 of the refused provisionings that were answered over this connection.
+    var answered: [[UInt8]] = []
+    /// A revocation whose answer waits for the next connection.
+    var farewell: (re: MessageID, session: ObjectID)?
     /// For people: `connected`, or the layer that failed and how.
     var text = "not connected yet"
 
@@ -51,8 +56,10 @@ extension Agent {
             uplink.retryAt = nil
             let topic = ContractTopic.inbox(records.identity.installation)
             emit(.subscribeInbox(topic.text(under: settings.topicRoot)))
-        case .ready:
+        case .ready where uplink.phase == .connected:
             uplinkReady(at: instant)
+        case .ready:
+            break
         case .refused(let text):
             if !uplink.isReady { uplink.login += 1 }
             uplinkLost(text, at: instant)
@@ -73,34 +80,59 @@ extension Agent {
         uplink.phase = .ready
         uplink.text = "connected"
         uplink.login = 0
-        uplink.backoff.reset()
+        uplink.readyAt = instant.monotonic
         emit(.log(.info, "connected to the upstream broker"))
         rememberLoginWorked()
         publishStatus(up: true, at: instant)
+        if let farewell = uplink.farewell {
+            uplink.farewell = nil
+            send(.sessionEnded(re: farewell.re, session: farewell.session), at: instant)
+        }
         announceAcceptance(at: instant)
         startRequests(at: instant)
         steerForwarding(at: instant)
     }
 
+    /// Ends the connection with what is queued on it: records of a session that is over, or of
+    /// the user before. The next one is made at once.
+    mutating func abandonUplink(at instant: Instant) {
+        guard uplink.phase != .idle else { return }
+        uplinkIdle()
+        uplink.retryAt = instant.monotonic
+        emit(.abandonUplink)
+        emit(.forward(user: nil))
+    }
+
+    private mutating func uplinkIdle() {
+        uplink.phase = .idle
+        uplink.readyAt = nil
+        uplink.answered.removeAll()
+        requests.pause()
+    }
+
     private mutating func uplinkLost(_ text: String, at instant: Instant) {
+        // One that ends again and again is not called up: a minute shows that it stands.
+        if let since = uplink.readyAt, instant.monotonic - since >= .seconds(60) {
+            uplink.backoff.reset()
+        }
         var wait = uplink.backoff.next(random: randomByte())
         // While somebody may be claiming the board, a minute is long to wait at its side.
         if records.session == nil, records.claim != nil { wait = min(wait, .seconds(10)) }
         if uplink.text != text { emit(.log(.warning, "upstream: \(text)")) }
-        uplink.phase = .idle
+        uplinkIdle()
         uplink.text = text
         uplink.retryAt = instant.monotonic + wait
-        requests.pause()
         emit(.disconnectUplink)
         emit(.forward(user: nil))
     }
 
     /// Looks for a new claim's authority at once. A board without a session gives up the place
-    /// that the last authority named for it.
+    /// that the last authority named for it, and any try by a login that is not the claim's.
     mutating func beginAnew(at instant: Instant) {
-        if records.session == nil, uplink.phase != .idle, uplink.isAtLearnedPlace {
-            uplink.phase = .idle
-            requests.pause()
+        if records.session == nil, uplink.phase != .idle,
+            uplink.isAtLearnedPlace || !uplink.isReady
+        {
+            uplinkIdle()
             emit(.disconnectUplink)
             emit(.forward(user: nil))
         }

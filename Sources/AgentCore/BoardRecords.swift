@@ -20,10 +20,13 @@ package struct BoardIdentity: Sendable {
 package struct PendingClaim: Sendable {
     package let secret: SecretBytes
     package let expiresAt: Timestamp
+    /// It was made while the clock was unset: its time begins when the clock is set.
+    package let awaitsClock: Bool
 
-    package init(secret: SecretBytes, expiresAt: Timestamp) {
+    package init(secret: SecretBytes, expiresAt: Timestamp, awaitsClock: Bool = false) {
         self.secret = secret
         self.expiresAt = expiresAt
+        self.awaitsClock = awaitsClock
     }
 }
 

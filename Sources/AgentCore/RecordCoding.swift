@@ -24,12 +24,14 @@ extension PendingClaim {
     package init(json: JSONObject) throws(WireError) {
         self.init(
             secret: SecretBytes(try json.bytes("secret", count: 32)),
-            expiresAt: try json.time("expiresAt"))
+            expiresAt: try json.time("expiresAt"),
+            awaitsClock: try json.optional("awaitsClock") { $0.asBool } ?? false)
     }
 
     package var json: JSONValue {
         .object([
             "secret": .string(Base64URL.encode(secret.reveal())), "expiresAt": .time(expiresAt),
+            "awaitsClock": .bool(awaitsClock),
         ])
     }
 }

@@ -2,8 +2,8 @@
 ///
 /// A packet id comes back for another message sooner or later, and libmosquitto does not say
 /// whether a message is a duplicate. So only what was accepted before this connection counts,
-/// only once, and only among the first packets of the connection: a broker repeats what is
-/// unacknowledged before it delivers anything new. Source: MQTT 5.0 §4.4 and §4.6.
+/// only once, and only before the connection's SUBACK: a broker repeats what is unacknowledged
+/// before it answers or delivers anything new. Source: MQTT 5.0 §4.4 and §4.6.
 struct RedeliveryWindow: Sendable {
     /// The most that is on its way unacknowledged: the reading connection's Receive Maximum.
     static let limit = 256
@@ -27,11 +27,17 @@ struct RedeliveryWindow: Sendable {
         delivered = 0
     }
 
-    /// Counts a packet, and returns what it was accepted as if it comes again.
-    mutating func take(_ packetID: UInt16, _ digest: UInt128) -> DeliveredPacket? {
-        guard !expected.isEmpty else { return nil }
+    /// Counts a packet of QoS 1, whatever it is: no more than a Receive Maximum is repeated.
+    mutating func count() {
         delivered += 1
-        defer { if delivered >= Self.limit { expected.removeAll() } }
+        if delivered > Self.limit { expected.removeAll() }
+    }
+
+    /// What comes from now on is new.
+    mutating func endRedeliveries() { expected.removeAll() }
+
+    /// What a packet was accepted as, if it comes again.
+    mutating func take(_ packetID: UInt16, _ digest: UInt128) -> DeliveredPacket? {
         guard let known = expected[packetID] else { return nil }
         expected[packetID] = nil
         return known.digest == digest ? known : nil

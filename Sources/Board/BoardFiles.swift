@@ -63,7 +63,9 @@ struct BoardFiles {
             claimLifetime: settings.claim.expires, offline: settings.offline,
             routes: settings.routes,
             queueLimit: settings.outbox.maxBytes.bytes,
-            queueReserve: Int64(BusLink.receiveMaximum) * 4096, version: Release.version,
+            // A small outbox still has room to be read into.
+            queueReserve: min(BusLink.batchReserve, settings.outbox.maxBytes.bytes / 2),
+            version: Release.version,
             buildDate: Release.date, processID: Int64(ProcessIdentity.processID))
     }
 

@@ -25,6 +25,9 @@ struct BoardLoop: ~Copyable {
     private var hasSaidReady = false
     /// How many refusals the log hears of next.
     private var nextRefusalSaid: Int64 = 1
+    /// When the store is asked again that had no time, and whether that was said.
+    private var storeRetryAt: Duration?
+    private var isStoreSaidBusy = false
     private let notifier: Notifier
     private let log: Logger
 
@@ -91,12 +94,16 @@ struct BoardLoop: ~Copyable {
     private mutating func perform(_ effect: AgentEffect, _ control: inout ControlServer) {
         switch effect {
         case .commit(let changes): commit(changes)
-        case .publishBus(let publication): bus.publish(publication)
+        case .publishBus(let publication):
+            if let text = bus.publish(publication, at: SystemClock.monotonic, into: &events) {
+                log.warning("\(text)")
+            }
         case .connectUplink(let login):
             if let event = uplink.connect(login, at: SystemClock.monotonic) { events.append(event) }
         case .disconnectUplink:
             settle()
             uplink.disconnect()
+        case .abandonUplink: uplink.abandon()
         case .subscribeInbox(let topic):
             attempt { uplink throws(MQTTError) in try uplink.subscribe(topic) }
         case .send(let topic, let payload):
@@ -132,6 +139,7 @@ struct BoardLoop: ~Copyable {
     private func completed(_ status: JSONValue) -> JSONValue {
         guard case .object(var members) = status else { return status }
         members["refusedUpstream"] = .integer(forwarder.refusals)
+        members["queueFault"] = forwarder.fault.map { .string($0) } ?? .null
         return .object(members)
     }
 
@@ -159,8 +167,8 @@ extension BoardLoop {
         control.register(in: &poller)
         let now = Instant.current
         let deadline = [
-            agent.nextDeadline(at: now), bus.nextDeadline,
-            uplink.nextDeadline(at: now.monotonic), forwarder.nextDeadline,
+            agent.nextDeadline(at: now), bus.nextDeadline(at: now.monotonic),
+            uplink.nextDeadline(at: now.monotonic), forwarder.nextDeadline, storeRetryAt,
         ].compactMap(\.self).min()
         _ = try poller.wait(deadline.map { max($0 - now.monotonic, .zero) })
         while poller.isReadable(signalSlot), let signal = signals.next() {
@@ -178,31 +186,62 @@ extension BoardLoop {
         notifier.watchdog()
     }
 
+    /// Removes what has arrived upstream, and sends what the window has room for.
+    private mutating func forward() {
+        let now = SystemClock.monotonic
+        forwarder.wake(at: now)
+        settle()
+        if forwarder.isStalled(at: now) {
+            forwarder.forward(nil)
+            let seconds = Forwarder.patience.components.seconds
+            return events.append(.uplink(.lost("MQTT: no PUBACK for \(seconds) s")))
+        }
+        if storeRetryAt.map({ $0 <= now }) ?? true {
+            do throws(StoreError) {
+                try advanceQueue(at: now)
+            } catch {
+                queueFailed(error, at: now)
+            }
+        }
+        sayRefusals()
+    }
+
     /// Books what the broker has acknowledged, before anything makes it forgotten: a PUBACK may
     /// come in one read with the end of the session.
     private mutating func settle() {
         forwarder.settle(uplink.takeOutcomes(), at: SystemClock.monotonic)
     }
 
-    /// Removes what has arrived upstream, and sends what the window has room for.
-    private mutating func forward() {
-        let now = SystemClock.monotonic
-        forwarder.wake(at: now)
-        settle()
-        do throws(StoreError) {
-            let done = forwarder.takeAcknowledged()
-            if !done.isEmpty {
-                try storage.queueReader.transact([.remove(done)])
-                events.append(.queue(storage.queue))
-            }
-            let room = forwarder.room(window: uplink.window)
-            if room > 0, storage.queue.messages > 0 {
-                send(try storage.queueReader.next(after: forwarder.position, limit: room), at: now)
-            }
-        } catch {
+    private mutating func advanceQueue(at now: Duration) throws(StoreError) {
+        storeRetryAt = nil
+        if forwarder.fault == nil, !forwarder.acknowledged.isEmpty {
+            try storage.queueReader.transact([.remove(forwarder.acknowledged)])
+            forwarder.removed()
+            isStoreSaidBusy = false
+            events.append(.queue(storage.queue))
+        }
+        let room = forwarder.room(window: uplink.window)
+        guard room > 0, storage.queue.messages > 0 else { return }
+        send(try storage.queueReader.next(after: forwarder.position, limit: room), at: now)
+    }
+
+    /// The queue's trouble is not the session's: what can wait is tried again, and behind a
+    /// damaged page nothing is sent, but the board stays within reach.
+    private mutating func queueFailed(_ error: StoreError, at now: Duration) {
+        switch error {
+        case .unavailable:
+            storeRetryAt = now + .seconds(1)
+            if !isStoreSaidBusy { log.warning("the queue waits: \(error)") }
+            isStoreSaidBusy = true
+        case .corrupt:
+            forwarder.close("\(error)")
+            log.critical("""
+                \(error): the queue cannot be read, NOTHING IS FORWARDED until the agent is \
+                started anew; session and uplink stay. Look at the disk.
+                """)
+        default:
             ending = .storeFailed(error)
         }
-        sayRefusals()
     }
 
     /// Stops at the first write that the connection, not the write, is at fault for.
@@ -213,7 +252,10 @@ extension BoardLoop {
                 continue
             }
             do throws(MQTTError) {
-                forwarder.sent(write.sequence, as: try uplink.publish(write.message))
+                let packetID = try uplink.publish(write.message)
+                guard forwarder.sent(write.sequence, as: packetID, at: now) else {
+                    return events.append(.uplink(.lost("MQTT: all packet ids are taken")))
+                }
             } catch {
                 switch error {
                 case .tooLarge, .invalid: forwarder.refuse(write.sequence, "\(error)", at: now)

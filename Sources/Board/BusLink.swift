@@ -24,6 +24,18 @@ struct BusLogin: Sendable {
 struct BusLink: ~Copyable {
     /// One Receive Maximum: what may be on its way when reading stops.
     static let receiveMaximum: UInt16 = 256
+    /// The longest packet that is taken; the broker is told.
+    private static let packetLimit: UInt32 = 1 << 20
+    /// Payloads of a batch, after which only the packet that passed it is added.
+    private static let batchBytes = 256 * 1024
+    /// The most that one batch can add to the outbox, with what a row takes beside its payload.
+    static let batchReserve = Int64(packetLimit) + Int64(batchBytes) + Int64(receiveMaximum) * 512
+    /// Bytes of answers that wait for a broker which does not take them.
+    private static let answerLimit = 1 << 20
+    /// The longest correlation data that is carried back.
+    private static let correlationLimit = 1024
+    /// How long the way to the SUBACK may take.
+    private static let patience = Duration.seconds(10)
 
     private let login: BusLogin
     private var speaker: Connection?
@@ -31,6 +43,11 @@ struct BusLink: ~Copyable {
     private var speakerSlot: Int?
     private var readerSlot: Int?
     private var retryAt: Duration? = .zero
+    /// When a connection without a SUBACK is given up.
+    private var connectDeadline: Duration?
+    /// The bytes of each answer that has no PUBACK yet, and of all.
+    private var answers: [Int32: Int] = [:]
+    private var answerBytes = 0
     private var backoff = Backoff(first: .milliseconds(200), limit: .seconds(10))
     private var isResumed = false
     private var isSubscribed = false
@@ -42,7 +59,15 @@ struct BusLink: ~Copyable {
     /// Whether requests are subscribed and answers can be given.
     var isUp: Bool { isSubscribed }
 
-    var nextDeadline: Duration? { retryAt }
+    mutating func nextDeadline(at now: Duration) -> Duration? {
+        let isWaiting = speaker?.hasBufferedInput == true || readerHasBufferedInput
+        return isWaiting ? now : [retryAt, connectDeadline].compactMap(\.self).min()
+    }
+
+    /// What OpenSSL has read already, no poll tells of.
+    private var readerHasBufferedInput: Bool {
+        mutating get { (isReading || !isSubscribed) && reader?.hasBufferedInput == true }
+    }
 
     mutating func read(_ isWanted: Bool) { isReading = isWanted }
 
@@ -65,30 +90,61 @@ struct BusLink: ~Copyable {
         _ poller: borrowing Poller, at now: Duration, into events: inout [AgentEvent]
     ) -> String? {
         do throws(MQTTError) {
+            if let due = connectDeadline, due <= now { throw .tcp("no subscription within 10 s") }
             try connectIfDue(at: now)
-            if let speakerSlot, isReady(poller, speakerSlot) { try listenToSpeaker() }
-            if let readerSlot, isReady(poller, readerSlot) { try listen(into: &events) }
+            if isReady(poller, speakerSlot) || speaker?.hasBufferedInput == true {
+                try listenToSpeaker()
+            }
+            if isReady(poller, readerSlot) || readerHasBufferedInput {
+                try listen(into: &events)
+            }
             return nil
         } catch {
             return lost(error, at: now, into: &events)
         }
     }
 
-    private func isReady(_ poller: borrowing Poller, _ slot: Int) -> Bool {
-        poller.isReadable(slot) || poller.isWritable(slot)
+    private func isReady(_ poller: borrowing Poller, _ slot: Int?) -> Bool {
+        guard let slot else { return false }
+        return poller.isReadable(slot) || poller.isWritable(slot)
     }
 
     /// Queues a publication; without a connection it is left, as retained ones are said anew
     /// at the next connect and an answer's asker will ask again.
-    mutating func publish(_ publication: BusPublication) {
+    ///
+    /// An answer that there is no room for is left, too. A retained publication is what the
+    /// board's state is read from: if that cannot be said, the link ends and begins anew.
+    mutating func publish(
+        _ publication: BusPublication, at now: Duration, into events: inout [AgentEvent]
+    ) -> String? {
         // The reader is there only once the speaker has its CONNACK. A resumed session brings
         // requests before the SUBACK: their answers must not wait for it.
-        guard reader != nil, let count = speaker?.unacknowledged, count < 10_000 else { return }
+        guard reader != nil, let count = speaker?.unacknowledged else { return nil }
+        let size = publication.topic.utf8.count + publication.payload.count
+            + (publication.correlation?.count ?? 0)
+        if !publication.retain {
+            guard count < 10_000, answerBytes + size <= Self.answerLimit,
+                publication.correlation.map({ $0.count <= Self.correlationLimit }) ?? true
+            else { return nil }
+        }
+        do throws(MQTTError) {
+            try send(publication, size)
+            return nil
+        } catch {
+            return publication.retain ? lost(error, at: now, into: &events) : nil
+        }
+    }
+
+    private mutating func send(
+        _ publication: BusPublication, _ size: Int
+    ) throws(MQTTError) {
         let message = OutgoingMessage(
             topic: publication.topic, payload: publication.payload, qos: .atLeastOnce,
             retain: publication.retain,
             properties: MessageProperties(correlationData: publication.correlation))
-        _ = try? speaker?.publish(message)
+        guard let packetID = try speaker?.publish(message) else { return }
+        answers[packetID] = size
+        answerBytes += size
     }
 
     /// Sends the answers, and then the acknowledgements of what is durable by now.
@@ -117,6 +173,7 @@ extension BusLink {
     private mutating func connectIfDue(at now: Duration) throws(MQTTError) {
         guard speaker == nil, let due = retryAt, due <= now else { return }
         retryAt = nil
+        connectDeadline = now + Self.patience
         var options = ConnectOptions(
             uri: login.uri, clientID: "postern-\(login.installation)-answers", keepAlive: 0,
             username: login.username, password: login.password)
@@ -131,8 +188,8 @@ extension BusLink {
         var connection = try Connection(ConnectOptions(
             uri: login.uri, clientID: "postern-\(login.installation)-requests",
             cleanStart: false, sessionExpiry: .max, keepAlive: 0,
-            receiveMaximum: Self.receiveMaximum, username: login.username,
-            password: login.password))
+            receiveMaximum: Self.receiveMaximum, maximumPacketSize: Self.packetLimit,
+            username: login.username, password: login.password))
         try connection.connect()
         reader = consume connection
     }
@@ -141,12 +198,15 @@ extension BusLink {
         try speaker?.read(atMost: 64)
         for event in speaker?.takeEvents() ?? [] {
             if case .connected = event { try connectReader() }
+            if case .published(let packetID, _) = event {
+                answerBytes -= answers.removeValue(forKey: packetID) ?? 0
+            }
             if let failure = event.failure { throw failure }
         }
     }
 
     private mutating func listen(into events: inout [AgentEvent]) throws(MQTTError) {
-        try reader?.read(atMost: Int(Self.receiveMaximum))
+        try reader?.read(atMost: Int(Self.receiveMaximum), bytes: Self.batchBytes)
         var batch: [BusMessage] = []
         for event in reader?.takeEvents() ?? [] {
             switch event {
@@ -160,8 +220,12 @@ extension BusLink {
                     throw .invalid("the local broker refused a subscription")
                 }
                 isSubscribed = true
+                connectDeadline = nil
                 backoff.reset()
                 failure = ""
+                // What was read before the SUBACK may be a redelivery; what follows is not.
+                if !batch.isEmpty { events.append(.bus(batch)) }
+                batch.removeAll()
                 events.append(.busConnected(resumed: isResumed))
             case .message(let message):
                 batch.append(BusMessage(message))
@@ -179,9 +243,13 @@ extension BusLink {
     private mutating func lost(
         _ error: MQTTError, at now: Duration, into events: inout [AgentEvent]
     ) -> String? {
+        // Redeliveries that came before a SUBACK come once more.
+        if reader != nil { events.append(.busLost) }
         speaker = nil
         reader = nil
-        if isSubscribed { events.append(.busLost) }
+        connectDeadline = nil
+        answers.removeAll()
+        answerBytes = 0
         isSubscribed = false
         retryAt = now + backoff.next(random: 0)
         let text = "the local broker (\(login.uri)): \(error)"

@@ -14,6 +14,8 @@ struct Forwarder {
     private static let retryAfter = Duration.seconds(600)
     /// How long nothing is sent to a broker that has had enough.
     private static let pause = Duration.seconds(60)
+    /// How long a broker may acknowledge nothing of what is in flight.
+    static let patience = Duration.seconds(60)
     /// So many refused in a row are a broker that has had enough, whatever it says: the queue
     /// is not carried over the network again and again for nothing.
     private static let rowLimit = 100
@@ -23,7 +25,13 @@ struct Forwarder {
     /// The last sequence handed to the connection.
     private var cursor: Int64 = 0
     private var inFlight: [Int32: Int64] = [:]
-    private var acknowledged: [Int64] = []
+    /// When something in flight was last acknowledged, or the first of it sent.
+    private var lastSign = Duration.zero
+    /// What can be removed from the queue now. Until it is, nothing is sent: it would be read
+    /// and sent again.
+    private(set) var acknowledged: [Int64] = []
+    /// Why nothing can leave until the agent starts anew.
+    private(set) var fault: String?
     /// The first write that was refused since the cursor last stood before it.
     private var firstRefused: Int64?
     private var retryAt: Duration?
@@ -50,6 +58,7 @@ struct Forwarder {
     mutating func settle(_ outcomes: [(packetID: Int32, reasonCode: UInt8)], at now: Duration) {
         for (packetID, reasonCode) in outcomes {
             guard let sequence = inFlight.removeValue(forKey: packetID) else { continue }
+            lastSign = now
             guard reasonCode < 0x80 else {
                 let text = ReasonCode.text(reasonCode)
                 book(sequence, "the broker refused it: \(text)", at: now)
@@ -86,18 +95,25 @@ struct Forwarder {
         }
     }
 
-    /// When `wake` has something to do.
-    var nextDeadline: Duration? { [retryAt, pausedUntil].compactMap(\.self).min() }
+    /// Whether the connection is to be given up: it stands, but nothing comes back.
+    func isStalled(at now: Duration) -> Bool { stallsAt.map { $0 <= now } ?? false }
 
-    /// What can be removed from the queue now.
-    mutating func takeAcknowledged() -> [Int64] {
-        defer { acknowledged.removeAll(keepingCapacity: true) }
-        return acknowledged
-    }
+    private var stallsAt: Duration? { inFlight.isEmpty ? nil : lastSign + Self.patience }
+
+    /// When `wake` has something to do, or the connection is to be given up.
+    var nextDeadline: Duration? { [retryAt, pausedUntil, stallsAt].compactMap(\.self).min() }
+
+    /// Those that arrived have left the queue.
+    mutating func removed() { acknowledged.removeAll(keepingCapacity: true) }
+
+    /// Nothing leaves any more: the queue cannot be read.
+    mutating func close(_ text: String) { fault = text }
 
     /// How many more writes the connection takes.
     func room(window: Int) -> Int {
-        guard user != nil, pausedUntil == nil else { return 0 }
+        guard user != nil, pausedUntil == nil, fault == nil, acknowledged.isEmpty else {
+            return 0
+        }
         return max(0, min(window, Self.windowLimit) - inFlight.count)
     }
 
@@ -109,9 +125,15 @@ struct Forwarder {
         write.user == user && !inFlight.values.contains(write.sequence)
     }
 
-    mutating func sent(_ sequence: Int64, as packetID: Int32) {
+    /// Books what was sent. False when its packet id is another's that is still in flight:
+    /// no PUBACK could be told apart, so the connection is to be given up.
+    @discardableResult
+    mutating func sent(_ sequence: Int64, as packetID: Int32, at now: Duration) -> Bool {
+        guard inFlight[packetID] == nil else { return false }
+        if inFlight.isEmpty { lastSign = now }
         cursor = sequence
         inFlight[packetID] = sequence
+        return true
     }
 
     mutating func skip(_ sequence: Int64) { cursor = sequence }

@@ -27,17 +27,22 @@ struct StatusCommand: AgentVerb {
 
     private static func lines(_ answer: JSONObject, _ isRunning: Bool) -> [String] {
         let queue = (try? answer.object("queue")) ?? JSONObject([:])
-        return [
+        let size = "\(queue.shown("messages")) messages, \(queue.shown("bytes")) bytes"
+        let fault = answer.text("queueFault").map { "; NOT FORWARDED: \($0)" } ?? ""
+        let rows: [(String, String)] = [
             ("board", answer.shown("name") + "  " + answer.shown("installationId")),
             ("agent", isRunning ? "running, version " + answer.shown("version") : "not running"),
             ("session", SessionCommand.sentence(answer)),
             ("authority", answer.shown("authority")),
             ("uplink", answer.shown("uplink")),
-            ("queue", queue.shown("messages") + " messages, " + queue.shown("bytes") + " bytes"),
+            ("queue", size + fault),
             ("refused", answer.shown("refused")),
             ("upstream", answer.shown("refusedUpstream") + " refused by the broker"),
             ("clock", answer.shown("clock")),
-        ].map { name, text in name + String(repeating: " ", count: 11 - name.count) + text }
+        ]
+        return rows.map { name, text in
+            name + String(repeating: " ", count: 11 - name.count) + text
+        }
     }
 }
 
@@ -78,6 +83,12 @@ struct SessionShowCommand: AgentVerb {
 }
 
 extension JSONObject {
+    /// A member's text, where it is one.
+    func text(_ name: String) -> String? {
+        guard case .string(let text) = members[name] else { return nil }
+        return text
+    }
+
     /// A member as a person may see it: text bare, other values as JSON, nothing as a dash.
     func shown(_ name: String) -> String {
         switch members[name] {

@@ -38,7 +38,9 @@ struct UplinkLink: ~Copyable {
     }
 
     mutating func nextDeadline(at now: Duration) -> Duration? {
-        [deadline, connection?.nextTick.map { now + $0 }].compactMap(\.self).min()
+        // What OpenSSL has read already, no poll tells of.
+        if connection?.hasBufferedInput == true { return now }
+        return [deadline, connection?.nextTick.map { now + $0 }].compactMap(\.self).min()
     }
 
     mutating func takeOutcomes() -> [(packetID: Int32, reasonCode: UInt8)] {
@@ -72,6 +74,11 @@ struct UplinkLink: ~Copyable {
             try? connection?.disconnect()
             try? connection?.write()
         }
+        abandon()
+    }
+
+    /// Ends the connection as it stands: what is queued on it is never written.
+    mutating func abandon() {
         connection = nil
         lookup = nil
         deadline = nil
@@ -94,6 +101,8 @@ struct UplinkLink: ~Copyable {
             if let deadline, deadline <= now { throw .tcp("no answer within 30 s") }
             if let slot, poller.isReadable(slot) || poller.isWritable(slot) {
                 if lookup != nil { try finishLookup() } else { try listen(into: &events) }
+            } else if connection?.hasBufferedInput == true {
+                try listen(into: &events)
             }
             if connection?.nextTick == .zero { try connection?.tick() }
         } catch {

@@ -58,6 +58,7 @@ extension Inbox {
         let length = unsafe max(0, Int(message.payloadlen))
         let payload = unsafe UnsafeRawBufferPointer(
             start: message.payload, count: unsafe message.payload == nil ? 0 : length)
+        filedBytes += length
         unsafe events.append(.message(IncomingMessage(
             topic: topic, payload: Array(payload),
             qos: message.qos == 0 ? .atMostOnce : .atLeastOnce, retain: message.retain,

@@ -25,17 +25,21 @@ extension Connection {
         phase = options.uri.scheme == .unix ? .open : .connecting
     }
 
-    /// Reads until the socket is dry, or until `limit` messages are filed.
+    /// Reads until the socket is dry, or until `limit` messages are filed, or payloads of more
+    /// than `bytes` bytes.
     ///
     /// Everything else that arrives on the way is filed too; with TLS the last record may
     /// bring a few messages more. What they are answered with stays queued for `write`.
     /// Throws `notConnected` when there is nothing to read from.
-    package mutating func read(atMost limit: Int) throws(MQTTError) {
+    package mutating func read(
+        atMost limit: Int, bytes: Int = 1 << 20
+    ) throws(MQTTError) {
         try advance()
         guard phase == .open else { return }
         let start = inbox.events.count
         var before = start
-        while inbox.events.count - start < limit {
+        inbox.filedBytes = 0
+        while inbox.events.count - start < limit, inbox.filedBytes <= bytes {
             let code = unsafe mosquitto_loop_read(client.raw, 1)
             guard settle(code) else { break }
             // errno does not say whether the socket is dry: the socket pair, once full,

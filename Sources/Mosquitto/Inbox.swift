@@ -8,6 +8,8 @@ import LinuxIO
 /// (mosquitto#2778).
 final class Inbox {
     var events: [ConnectionEvent] = []
+    /// Bytes of payload that the read under way has filed.
+    var filedBytes = 0
     /// The broker's answer, once it has let us in.
     var ack: ConnectAck?
     /// Whether the last event has been filed: nothing comes after it.

@@ -52,23 +52,75 @@ struct ClockTests {
         #expect(try bench.store.load().session != nil)
     }
 
-    @Test("a refresh that found the clock off gets a fresh id, durable before it is sent")
-    func refreshCorrection() throws {
+    /// Settled, and at the instant its refresh is sent.
+    private func refreshing() throws -> (Bench, BoardMessage) {
         var bench = try settled()
-        var refresh: BoardMessage?
-        for _ in 0..<100 where refresh == nil {
-            for message in try bench.sent(bench.run(for: .seconds(30))) {
-                if message.body.name == "refresh" { refresh = message } else {
-                    try bench.answer(message)
-                }
+        for _ in 0..<1000 {
+            for message in try bench.sent(bench.run(for: .seconds(5))) {
+                if message.body.name == "refresh" { return (bench, message) }
+                try bench.answer(message)
             }
         }
-        let first = try #require(refresh)
-        let effects = try bench.reply(first, .error(Refusal(.validation, "clock")))
+        throw Missing()
+    }
+
+    private struct Missing: Error {}
+
+    @Test("a refresh whose time the reply proves off gets a fresh id, durable before it is sent")
+    func refreshCorrection() throws {
+        var (bench, first) = try refreshing()
+        let effects = try bench.reply(
+            first, .error(Refusal(.validation, "clock")), now: bench.wall + .seconds(1000))
         let again = try #require(try bench.sent(effects).first { $0.body.name == "refresh" })
         #expect(again.id != first.id)
         #expect(try bench.store.load().session?.pendingRefresh == again.id)
         #expect(effects.kinds.lastIndex(of: "commit").map { $0 < effects.count - 1 } == true)
+    }
+
+    @Test("a refresh that may have counted keeps its id, whatever an old 142 says",
+          arguments: [0, 1, 2])
+    func refreshKept(index: Int) throws {
+        var (bench, first) = try refreshing()
+        var now = bench.wall
+        if index == 1 {
+            // Withheld for long: its `now` proves nothing of the times sent since.
+            now = bench.wall - .seconds(1000)
+            bench.run(for: .seconds(70))
+        } else if index == 2 {
+            try bench.restart()
+            bench.handle(.started)
+            bench.connect()
+            now = bench.wall + .seconds(1000)
+        }
+        let effects = try bench.reply(
+            first, .error(Refusal(.validation, "clock")), now: now)
+        let later = try bench.sent(effects + bench.run(for: .seconds(300)))
+            .filter { $0.body.name == "refresh" }
+        #expect(!later.isEmpty)
+        #expect(later.allSatisfy { $0.id == first.id })
+        #expect(try bench.store.load().session?.pendingRefresh == first.id)
+    }
+
+    @Test("is not turned back by a reply that was kept or withheld", arguments: [true, false])
+    func withheld(restarts: Bool) throws {
+        var (bench, first) = try refreshing()
+        let before = try #require(try bench.store.load().session).lastContact
+        if restarts {
+            try bench.restart()
+            bench.handle(.started)
+            bench.connect()
+        } else {
+            bench.run(for: .seconds(61))
+        }
+        let floor = try bench.store.load().memory.floor
+        try bench.grant(first, generation: 2, now: Bench.start - .seconds(9000))
+        #expect(bench.store.text.contains("rt:secret-Session001-2"))
+        #expect(try bench.store.load().memory.floor == floor)
+        #expect(try bench.store.load().session?.lastContact == before)
+        let status = bench.agent.status(at: bench.instant).asObject
+        #expect(status?["time"]?.asInteger.flatMap(Timestamp.init(seconds:))
+            .map { $0 >= Bench.start } == true)
+        #expect(status?["clock"] == .string("set"))
     }
 
     @Test("that is not set judges no end", arguments: [0, 1_000_000, 1_699_999_999] as [Int64])

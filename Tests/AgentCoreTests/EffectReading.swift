@@ -17,7 +17,7 @@ extension AgentEffect {
         case .connectUplink(let login):
             "\(login)" + String(decoding: login.will.payload, as: UTF8.self)
         case .subscribeInbox(let topic): topic
-        case .commit, .disconnectUplink, .forward, .readBus, .exit: ""
+        case .commit, .disconnectUplink, .abandonUplink, .forward, .readBus, .exit: ""
         }
     }
 
@@ -70,6 +70,7 @@ extension [AgentEffect] {
             case .publishBus: "bus"
             case .connectUplink: "connect"
             case .disconnectUplink: "disconnect"
+            case .abandonUplink: "abandon"
             case .subscribeInbox: "subscribe"
             case .send: "send"
             case .publishStatus: "status"

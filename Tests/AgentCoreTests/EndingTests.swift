@@ -58,7 +58,12 @@ struct EndingTests {
         #expect(effects.states == [state])
         #expect(effects.kinds.first == "commit")
         #expect(effects.commits.count == 1)
-        let sent = try bench.sent(effects)
+        // What is queued on the connection is abandoned, and the answer goes over the next.
+        #expect(try bench.sent(effects).isEmpty)
+        #expect(effects.kinds.suffix(3).contains("connect"))
+        #expect(try #require(effects.kinds.firstIndex(of: "abandon"))
+            < #require(effects.kinds.firstIndex(of: "connect")))
+        let sent = try bench.sent(bench.connect())
         #expect(sent.map(\.body.name) == ["ended"])
         guard case .sessionEnded(_, let session) = sent.first?.body else { return }
         #expect(session == held)
@@ -84,6 +89,7 @@ struct EndingTests {
         try bench.provision()
         let payload = try revoked(bench, held, sequence: 101)
         bench.handle(.inbox(payload))
+        bench.connect()
         for _ in 0..<3 {
             let effects = bench.handle(.inbox(payload))
             #expect(try bench.sent(effects).map(\.body.name) == ["ended"])
@@ -159,11 +165,39 @@ struct EndingTests {
         #expect(bench.store.text == before)
     }
 
+    @Test("a stale word of the abandoned connection is not taken for the next one's")
+    func stale() throws {
+        var bench = try Bench()
+        try bench.provision()
+        let ended = bench.handle(.inbox(try revoked(bench, held, sequence: 101)))
+        #expect(ended.logins.count == 1)
+        let effects = bench.handle(.uplink(.ready))
+        #expect(try bench.sent(effects).isEmpty)
+        #expect(!effects.kinds.contains("status"))
+    }
+
+    @Test("a gap is durable, and told on both brokers", arguments: [1, 7, Int64.max])
+    func gap(count: Int64) throws {
+        var bench = try Bench()
+        try bench.provision()
+        for round in 1...2 {
+            let effects = bench.handle(.gap(count))
+            #expect(effects.kinds.first == "commit")
+            #expect(effects.kinds.contains("status"))
+            let sum = count == .max ? count : count * Int64(round)
+            #expect(try bench.store.load().memory.gaps == sum)
+            let status = bench.agent.status(at: bench.instant).asObject
+            #expect(status?["gaps"] == .integer(sum))
+        }
+        #expect(bench.handle(.gap(0)).commits.isEmpty)
+    }
+
     @Test("nothing is asked and nothing forwarded once it is over")
     func silence() throws {
         var bench = try Bench()
         try bench.provision()
         bench.handle(.inbox(try revoked(bench, held, sequence: 101)))
+        #expect(try bench.sent(bench.connect()).map(\.body.name) == ["ended"])
         #expect(try bench.sent(bench.run(for: .seconds(86_400))).isEmpty)
         let effects = bench.connect()
         #expect(try bench.sent(effects).isEmpty)

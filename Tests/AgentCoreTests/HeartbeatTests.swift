@@ -157,7 +157,8 @@ extension Bench {
     /// Answers a refresh with the tokens of the next generation.
     @discardableResult
     mutating func grant(
-        _ message: BoardMessage, generation: Int, life: Duration = .seconds(3600)
+        _ message: BoardMessage, generation: Int, life: Duration = .seconds(3600),
+        now: Timestamp? = nil, change: (inout Reply.Result) throws -> Void = { _ in }
     ) throws -> [AgentEffect] {
         let session = try #require(try store.load().session).session
         let tokens = try authority.tokens(
@@ -166,6 +167,7 @@ extension Bench {
         result.session = session
         result.accessToken = tokens.access
         result.refreshToken = tokens.refresh
-        return try reply(message, .result(result))
+        try change(&result)
+        return try reply(message, .result(result), now: now)
     }
 }

@@ -93,6 +93,23 @@ struct PairingTests {
         #expect(effects.states == ["available"])
     }
 
+    @Test("below the floor of an earlier authority begins to count when the clock is set, too")
+    func belowFloor() throws {
+        var bench = try Bench()
+        bench.store.commit([.memory(BoardMemory(floor: Bench.start))])
+        bench.wall = Bench.start - .seconds(200_000)
+        try bench.restart()
+        bench.handle(.started)
+        _ = try bench.pair()
+        try bench.restart()
+        bench.wall = Bench.start
+        bench.handle(.deadline)
+        #expect(try bench.store.load().claim?.expiresAt == Bench.start + .seconds(86_400))
+        bench.pass(.seconds(60))
+        bench.handle(.deadline)
+        #expect(try bench.store.load().claim?.expiresAt == Bench.start + .seconds(86_400))
+    }
+
     @Test("and expires a lifetime after the clock was set")
     func clocklessEnd() throws {
         var bench = try Bench()

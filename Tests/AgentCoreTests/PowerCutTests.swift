@@ -45,6 +45,7 @@ private struct Life {
             }
             done += 1
             bench.perform(effect)
+            if case .abandonUplink = effect { isAbandoned = true }
             if case .send(let topic, let payload) = effect {
                 try answer(try bench.authority.open(payload, topic: topic))
             }
@@ -53,6 +54,8 @@ private struct Life {
 
     /// Answers are taken when the effects before them are done.
     private var inbox: [[UInt8]] = []
+    /// The agent has ended its connection, and makes another at once.
+    private var isAbandoned = false
 
     private mutating func answer(_ message: BoardMessage) throws {
         switch message.body {
@@ -101,7 +104,13 @@ private struct Life {
     }
 
     mutating func deliver() throws {
-        while !inbox.isEmpty, !isCut { try handle(.inbox(inbox.removeFirst())) }
+        repeat {
+            while !inbox.isEmpty, !isCut { try handle(.inbox(inbox.removeFirst())) }
+            guard isAbandoned else { return }
+            isAbandoned = false
+            try handle(.uplink(.connected))
+            try handle(.uplink(.ready))
+        } while !isCut
     }
 
     mutating func wait(_ span: Duration) throws {
@@ -132,6 +141,7 @@ private struct Life {
     /// Power comes back: the agent starts on what is durable, the brokers repeat what they hold.
     mutating func recover() throws {
         inbox.removeAll()
+        isAbandoned = false
         isCut = false
         left = nil
         try bench.restart()

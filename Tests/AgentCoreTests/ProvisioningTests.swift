@@ -59,6 +59,37 @@ struct ProvisioningTests {
         }
     }
 
+    @Test("that comes again is not answered once any reply was heard")
+    func acknowledged() throws {
+        var bench = try Bench()
+        bench.handle(.started)
+        let claim = try bench.pair()
+        bench.connect()
+        let payload = try bench.authority.seal(
+            .provision(try bench.authority.provision()), claim: claim)
+        let sent = try bench.sent(bench.handle(.inbox(payload)))
+        try bench.answer(try #require(sent.last))
+        #expect(try bench.sent(bench.handle(.inbox(payload))).isEmpty)
+    }
+
+    @Test("that is refused is answered once a connection, and the log stays short")
+    func refusedAgain() throws {
+        var bench = try Bench()
+        bench.handle(.started)
+        let claim = try bench.pair()
+        bench.connect()
+        var provision = try bench.authority.provision()
+        provision.expiresAt = Bench.start
+        let payload = try bench.authority.seal(.provision(provision), claim: claim)
+        var effects: [AgentEffect] = []
+        for _ in 0..<100 { effects += bench.handle(.inbox(payload)) }
+        #expect(try bench.sent(effects).map(\.body.name) == ["rejected"])
+        #expect(effects.kinds.filter { $0 == "log" }.count == 7)
+        bench.handle(.uplink(.lost("gone")))
+        bench.connect()
+        #expect(try bench.sent(bench.handle(.inbox(payload))).map(\.body.name) == ["rejected"])
+    }
+
     @Test("is accepted again at each connect, until any reply is heard")
     func repeatedAcceptance() throws {
         var bench = try Bench()
@@ -123,7 +154,13 @@ struct ProvisioningTests {
         #expect(effects.kinds.first { $0 != "log" } == "commit")
         #expect(bench.store.writes.isEmpty)
         #expect(!bench.store.text.contains("secret-Session001"))
-        #expect(effects.forwarded.last == "bob0000000")
+        // Nothing of the old user's is written any more: the acceptance takes the next connection.
+        #expect(effects.kinds.contains("abandon"))
+        #expect(effects.forwarded.last == "nobody")
+        #expect(try bench.sent(effects).isEmpty)
+        let next = bench.connect()
+        #expect(next.forwarded.last == "bob0000000")
+        #expect(try bench.sent(next).map(\.body.name) == ["accepted", "authenticate"])
     }
 
     @Test("of the same user keeps what is queued")

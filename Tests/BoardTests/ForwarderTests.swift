@@ -40,7 +40,7 @@ struct ForwarderTests {
         #expect(forwarder.mayForward(foreign) == false)
         forwarder.skip(1)
         #expect(forwarder.position == 1)
-        #expect(forwarder.takeAcknowledged().isEmpty)
+        #expect(forwarder.acknowledged.isEmpty)
         forwarder.forward(UserID("bob0000000"))
         #expect(forwarder.position == 0)
         #expect(forwarder.mayForward(own) == false)
@@ -51,27 +51,31 @@ struct ForwarderTests {
         var forwarder = Forwarder()
         forwarder.forward(ann)
         for sequence in 1...3 as ClosedRange<Int64> {
-            forwarder.sent(sequence, as: Int32(sequence) + 10)
+            forwarder.sent(sequence, as: Int32(sequence) + 10, at: .zero)
         }
         #expect(forwarder.position == 3)
         forwarder.settle(
             [(packetID: 12, reasonCode: 0), (packetID: 11, reasonCode: 0x10)], at: .zero)
-        #expect(forwarder.takeAcknowledged() == [2, 1])
-        #expect(forwarder.takeAcknowledged().isEmpty)
+        #expect(forwarder.acknowledged == [2, 1])
+        // While they stand in the queue they would be read, and sent, again.
+        #expect(forwarder.room(window: 100) == 0)
+        forwarder.removed()
+        #expect(forwarder.acknowledged.isEmpty)
+        #expect(forwarder.room(window: 100) == 99)
         forwarder.settle(
             [(packetID: 12, reasonCode: 0), (packetID: 99, reasonCode: 0)], at: .zero)
-        #expect(forwarder.takeAcknowledged().isEmpty)
+        #expect(forwarder.acknowledged.isEmpty)
     }
 
     @Test("keeps and counts what the broker refuses", arguments: [0x80, 0x87, 0x97, 0x99, 0xFF])
     func refused(code: Int) throws {
         var forwarder = Forwarder()
         forwarder.forward(ann)
-        forwarder.sent(1, as: 11)
-        forwarder.sent(2, as: 12)
+        forwarder.sent(1, as: 11, at: .zero)
+        forwarder.sent(2, as: 12, at: .zero)
         forwarder.settle([(packetID: 11, reasonCode: UInt8(code))], at: .zero)
         #expect(forwarder.refusals == 1)
-        #expect(forwarder.takeAcknowledged().isEmpty)
+        #expect(forwarder.acknowledged.isEmpty)
         // What follows goes on, or waits a minute where the broker has no room.
         forwarder.wake(at: .seconds(59))
         #expect(forwarder.room(window: 100) == (code == 0x97 ? 0 : 99))
@@ -81,10 +85,8 @@ struct ForwarderTests {
         // Minutes later it is tried again, and what is still on its way is not.
         forwarder.wake(at: .seconds(599))
         #expect(forwarder.position == 2)
-        #expect(forwarder.nextDeadline == .seconds(600))
         forwarder.wake(at: .seconds(600))
         #expect(forwarder.position == 0)
-        #expect(forwarder.nextDeadline == nil)
         #expect(forwarder.mayForward(try write(1)) == true)
         #expect(forwarder.mayForward(try write(2)) == false)
     }
@@ -108,7 +110,7 @@ struct ForwarderTests {
         var forwarder = Forwarder()
         forwarder.forward(ann)
         for sequence in 1...100 as ClosedRange<Int64> {
-            forwarder.sent(sequence, as: Int32(sequence))
+            forwarder.sent(sequence, as: Int32(sequence), at: .zero)
             forwarder.settle([(packetID: Int32(sequence), reasonCode: 0x87)], at: .zero)
         }
         #expect(forwarder.room(window: 100) == 0)
@@ -120,13 +122,48 @@ struct ForwarderTests {
     func reopened() throws {
         var forwarder = Forwarder()
         forwarder.forward(ann)
-        forwarder.sent(1, as: 11)
+        forwarder.sent(1, as: 11, at: .zero)
         forwarder.forward(nil)
         forwarder.forward(ann)
         #expect(forwarder.position == 0)
         // A packet id of the old connection means nothing on the new one.
         forwarder.settle([(packetID: 11, reasonCode: 0)], at: .zero)
-        #expect(forwarder.takeAcknowledged().isEmpty)
+        #expect(forwarder.acknowledged.isEmpty)
+    }
+
+    @Test("lets nothing leave a queue that cannot be read, whoever connects")
+    func damaged() {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        forwarder.close("store: damaged")
+        #expect(forwarder.room(window: 100) == 0)
+        forwarder.forward(nil)
+        forwarder.forward(ann)
+        #expect(forwarder.room(window: 100) == 0)
+        #expect(forwarder.fault == "store: damaged")
+    }
+
+    @Test("gives a connection up that acknowledges nothing for a minute")
+    func stalled() {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        #expect(!forwarder.isStalled(at: .seconds(1000)))
+        forwarder.sent(1, as: 11, at: .seconds(1000))
+        forwarder.sent(2, as: 12, at: .seconds(1030))
+        #expect(forwarder.nextDeadline == .seconds(1060))
+        forwarder.settle([(packetID: 11, reasonCode: 0)], at: .seconds(1050))
+        #expect(!forwarder.isStalled(at: .seconds(1109)))
+        #expect(forwarder.isStalled(at: .seconds(1110)))
+    }
+
+    @Test("does not take a packet id for two writes")
+    func packetIDs() {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        forwarder.sent(1, as: 11, at: .zero)
+        let isTold = forwarder.sent(2, as: 11, at: .zero)
+        #expect(!isTold)
+        #expect(forwarder.position == 1)
     }
 
     @Test("has no more in flight than the broker takes, nor than its own limit")
@@ -136,7 +173,7 @@ struct ForwarderTests {
         #expect(forwarder.room(window: 65_535) == Connection.inFlightWindow)
         #expect(forwarder.room(window: 0) == 0)
         for sequence in 1...20 as ClosedRange<Int64> {
-            forwarder.sent(sequence, as: Int32(sequence))
+            forwarder.sent(sequence, as: Int32(sequence), at: .zero)
         }
         #expect(forwarder.room(window: 20) == 0)
         #expect(forwarder.room(window: 10) == 0)

@@ -54,8 +54,11 @@ struct AcknowledgementTests {
         #expect(agent.topics == (1...30).map { "app/\($0)" })
     }
 
-    @Test("files no more than asked for, and the rest the next time")
-    func bounded() throws {
+    @Test("files no more than asked for, and the rest the next time", arguments: [
+        // The message that passes the bytes is the last.
+        (limit: 3, bytes: 1 << 20), (limit: 100, bytes: 250),
+    ])
+    func bounded(limit: Int, bytes: Int) throws {
         let broker = try TestBroker()
         var connection = try Connection(options(broker.uri, "agent"))
         try connection.connect()
@@ -65,15 +68,17 @@ struct AcknowledgementTests {
         try connection.write()
         try publisher.publish(["other"])
         _ = connection.takeEvents()
-        try publisher.publish((1...20).map { "app/\($0)" })
+        let payload = [UInt8](repeating: 0x61, count: 100)
+        try publisher.publish((1...20).map { "app/\($0)" }, payload)
         var counts: [Int] = []
         var messages = 0
         let deadline = SystemClock.monotonic + .seconds(20)
         while messages < 20, SystemClock.monotonic < deadline {
-            try connection.read(atMost: 3)
+            try connection.read(atMost: limit, bytes: bytes)
             let events = connection.takeEvents()
-            counts.append(events.count)
+            let before = messages
             for case .message in events { messages += 1 }
+            counts.append(messages - before)
         }
         #expect(messages == 20)
         #expect(counts.allSatisfy { $0 <= 3 })
