@@ -99,7 +99,9 @@ struct BoardLoop: ~Copyable {
             }
         case .connectUplink(let login):
             if let event = uplink.connect(login, at: SystemClock.monotonic) { events.append(event) }
-        case .disconnectUplink: uplink.disconnect()
+        case .disconnectUplink:
+            settle()
+            uplink.disconnect()
         case .abandonUplink: uplink.abandon()
         case .subscribeInbox(let topic):
             attempt { uplink throws(MQTTError) in try uplink.subscribe(topic) }
@@ -109,7 +111,9 @@ struct BoardLoop: ~Copyable {
         case .publishStatus(let topic, let status):
             publish(OutgoingMessage(
                 topic: topic, payload: status.payload, qos: .atLeastOnce, retain: true))
-        case .forward(let user): forwarder.forward(user)
+        case .forward(let user):
+            settle()
+            forwarder.forward(user)
         case .readBus(let isWanted): bus.read(isWanted)
         case .answer(let connection, let json): control.answer(connection, json)
         case .log(let level, let text): log.log(level: Logger.Level(level), "\(text)")
@@ -190,7 +194,7 @@ extension BoardLoop {
     private mutating func forward() {
         let now = SystemClock.monotonic
         forwarder.wake(at: now)
-        forwarder.settle(uplink.takeOutcomes(), at: now)
+        settle()
         if forwarder.isStalled(at: now) {
             forwarder.forward(nil)
             let seconds = Forwarder.patience.components.seconds
@@ -204,6 +208,12 @@ extension BoardLoop {
             }
         }
         sayRefusals()
+    }
+
+    /// Books what the broker has acknowledged, before anything makes it forgotten: a PUBACK may
+    /// come in one read with the end of the session.
+    private mutating func settle() {
+        forwarder.settle(uplink.takeOutcomes(), at: SystemClock.monotonic)
     }
 
     private mutating func advanceQueue(at now: Duration) throws(StoreError) {

@@ -30,6 +30,7 @@ def _lost(demo: Demo) -> int:
 
 def _show(demo: Demo, places: list[Place], found: list[str]) -> None:
     tally, consumer = demo.ledger.tally, demo.authority.consumer
+    both = max(0, demo.held - len(demo.missing))
     detail("")
     table(["writes of the board's program", ""], [
         ["sent", tally.sent],
@@ -37,9 +38,10 @@ def _show(demo: Demo, places: list[Place], found: list[str]) -> None:
         ["refused, each with its code", tally.refused],
         ["unanswered", tally.unanswered],
         ["forwarded, seen by the consumer", tally.accepted - len(demo.missing)],
-        ["held on the board for the same user's next session", demo.held],
+        ["held on the board for the same user's next session", len(demo.missing) - _lost(demo)],
         ["lost", _lost(demo)],
         ["seen twice by the consumer", consumer.duplicates],
+        *([["forwarded and yet held: its PUBACK crossed the revocation", both]] if both else []),
     ])
     detail("")
     packets = len(demo.authority.broker.heard) + len(demo.board.bus.heard)
