@@ -102,7 +102,9 @@ struct BoardLoop: ~Copyable {
         case .disconnectUplink:
             settle()
             uplink.disconnect()
-        case .abandonUplink: uplink.abandon()
+        case .abandonUplink:
+            settle()
+            uplink.abandon()
         case .subscribeInbox(let topic):
             attempt { uplink throws(MQTTError) in try uplink.subscribe(topic) }
         case .send(let topic, let payload):
