@@ -8,6 +8,10 @@ package import Sessions
 ///
 /// Source: the wire contract, The clock.
 package struct BoardClock: Sendable {
+    /// The contract's times are whole seconds: a clock set by one is up to a second behind a
+    /// message of the next instant, and is not unset for that.
+    private static let resolution = Duration.seconds(2)
+
     private let buildDate: Timestamp
     package private(set) var floor: Timestamp
     private var anchor: Instant?
@@ -24,7 +28,7 @@ package struct BoardClock: Sendable {
 
     package func isUnset(at instant: Instant) -> Bool {
         let now = now(at: instant)
-        return now < buildDate || now < floor
+        return now < buildDate || now + Self.resolution < floor
     }
 
     /// Takes the time from a reply to a request of one's own; it may lower the floor.
