@@ -11,7 +11,7 @@ PROGRAMS := postern-agent postern-authority postern
 # One set of flags for all three, so that what they share is compiled once.
 RELEASE := -c release --static-swift-stdlib -Xlinker --icf=safe -Xlinker --no-export-dynamic
 PACKAGES := mosquitto mosquitto-clients libmosquitto-dev libssl-dev libsqlite3-dev \
-	libqrencode-dev pkg-config python3 python3-venv
+	libqrencode-dev pkg-config python3 python3-venv faketime
 VENV := .venv
 
 # A heading with the time since make began.

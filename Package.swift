@@ -116,6 +116,8 @@ let package = Package(
         .tests("ConsoleTests", ["Console", "Commands", "AuthorityCore", "BrokerClient", "LinuxIO",
                                 "Mosquitto", "Sessions", "Wire", httpClient, logging]),
         .tests("CommandsTests", ["Commands", "Gate", "LinuxIO", "Wire", "Sessions"]),
+        .tests("LifeTests", ["AgentCore", "AuthorityCore", "AuthorityService", "Board",
+                             "Cryptography", "Gate", "Sessions", "Wire"]),
         .tests("RepositoryTests", []),
     ]
 )

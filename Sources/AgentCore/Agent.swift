@@ -52,10 +52,17 @@ package struct Agent: Sendable {
     var gate: Gate
     var policy: Policy?
     var limiter = RateLimiter()
+    /// Where the session's life stands, as of the last instant it was looked at.
+    var life: SessionLife
     /// What `postern/session` says now; nil before the first publication.
     var published: SessionNotice.State?
     var uplink: Uplink
     var requests: Requests
+    var waits = CommandWaits()
+    var readers = SessionReaders()
+    var signOutTries = SignOutTries()
+    /// False while it was only opened to be asked: then nothing comes of waiting.
+    private(set) var hasStarted = false
     var bus: Bus
     var queue = QueueState()
     /// Messages on the inbox that could not be opened or were not for now.
@@ -78,6 +85,7 @@ package struct Agent: Sendable {
         self.queue = queue
         clock = BoardClock(buildDate: settings.buildDate, floor: records.memory.floor)
         gate = Gate(policy: policy, scope: Self.scope(of: records.session))
+        life = Self.life(of: records)
         uplink = Uplink()
         requests = Requests()
         bus = Bus(window: window)
@@ -99,7 +107,7 @@ package struct Agent: Sendable {
         case .queue(let state): queueChanged(state)
         case .gap(let count): gapped(by: count, at: instant)
         case .control(let request, let connection):
-            emit(.answer(connection: connection, answer(request, at: instant)))
+            answer(request, connection, at: instant)
         case .rules(let policy): adopt(policy)
         case .stop: stop(at: instant)
         }
@@ -112,7 +120,7 @@ package struct Agent: Sendable {
     package func nextDeadline(at instant: Instant) -> Duration? {
         [
             uplink.retryAt, requests.nextDeadline, sessionDeadline(at: instant),
-            healthDeadline,
+            healthDeadline, waits.nextDeadline, signOutDeadline, readers.nextDeadline,
         ].compactMap(\.self).min()
     }
 
@@ -121,13 +129,20 @@ package struct Agent: Sendable {
         publishSessionIfChanged(at: instant)
         connectIfDue(at: instant)
         sendDueRequests(at: instant)
+        sendSignOutIfDue(at: instant)
+        answerLateCommands(at: instant)
+        answerLateReaders(at: instant)
         steerReading()
         publishHealthIfDue(at: instant)
     }
 
     private mutating func start(at instant: Instant) {
+        hasStarted = true
         publishSessionIfChanged(at: instant)
-        if records.session == nil {
+        if records.isUnreadable {
+            emit(.log(.error, "the session cannot be read: end it with `postern sessions revoke`, "
+                + "then run `postern-agent pair` and claim this board again"))
+        } else if records.session == nil {
             emit(.log(.info, "not provisioned: run `postern-agent pair` and claim this board"))
         }
         uplink.retryAt = instant.monotonic

@@ -73,6 +73,9 @@ extension Agent {
         case .write(let app, let path):
             judge(message, app, path, state, into: &batch, at: instant)
         case .read(let app, let query):
+            if query == .sessions, case .available = state,
+                waitsForSessions(message, app, at: instant)
+            { return }
             answer(query, to: message, from: app, state, into: &batch)
         case .malformed(let app, let refusal):
             refused += 1
@@ -219,7 +222,7 @@ extension Agent {
         let result: JSONValue = switch query {
         case .session: held.session.json
         case .user: held.user.json
-        case .sessions: .array([held.session.json])
+        case .sessions: .array(held.knownSessions.map(\.json))
         }
         answer(message, app, result.bytes, into: &batch)
     }

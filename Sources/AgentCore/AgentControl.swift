@@ -3,14 +3,22 @@ package import Sessions
 import Wire
 
 extension Agent {
-    /// Answers one request of the control socket. Only `pair` has a secret in its answer.
-    mutating func answer(_ request: ControlRequest, at instant: Instant) -> JSONValue {
+    /// Answers one request of the control socket, at once or when its outcome is known. Only
+    /// `pair` has a secret in its answer.
+    mutating func answer(
+        _ request: ControlRequest, _ connection: Int, at instant: Instant
+    ) {
+        let answer: JSONValue
         switch request {
-        case .status: return status(at: instant)
-        case .session: return sessionReport(at: instant)
-        case .pair: return pair(fresh: false, at: instant)
-        case .pairNew: return pair(fresh: true, at: instant)
+        case .status: answer = status(at: instant)
+        case .session: answer = sessionReport(at: instant)
+        case .pair: answer = pair(fresh: false, at: instant)
+        case .pairNew: answer = pair(fresh: true, at: instant)
+        case .refresh(let minutes):
+            return renew(minutes: minutes, for: connection, at: instant)
+        case .logout: return logOut(for: connection, at: instant)
         }
+        emit(.answer(connection: connection, answer))
     }
 
     package func sessionReport(at instant: Instant) -> JSONValue {
@@ -27,9 +35,23 @@ extension Agent {
             members["user"] = held.user.json
             members["validatedAt"] = .time(held.lastContact)
             members["scope"] = held.scope?.json ?? .null
+            members["offlineUntil"] = .time(held.graceEnds(own: settings.offline))
+            members["accessToken"] = accessTokenReport(of: held)
+            members["refreshAt"] = requests.refreshAt.map { due in
+                .time(clock.now(at: instant) + (due - instant.monotonic))
+            } ?? .null
         }
         members["authority"] = records.trust.map { .string($0.authority.name) } ?? .null
         return .object(members)
+    }
+
+    /// When the access token ends; nil where its key is pinned no longer. Not the token.
+    private func accessTokenReport(of held: HeldSession) -> JSONValue {
+        let keys = records.trust?.authority.signKeys ?? []
+        guard let claims = try? cryptography.verify(held.tokens.access, keys: keys) else {
+            return .null
+        }
+        return .object(["expiresAt": .time(claims.expiresAt)])
     }
 
     package func status(at instant: Instant) -> JSONValue {
@@ -87,5 +109,29 @@ extension Agent {
             secret: claim.secret, expiresAt: clock.now(at: instant) + settings.claimLifetime)
         records.claim = started
         emit(.commit([.claim(started)]))
+    }
+}
+
+extension Agent {
+    /// A board that no authority has told the time may be years ahead, and find every
+    /// provisioning expired. One under its own claim secret was sealed after the claim was
+    /// made; if the claim is younger than the provisioning is valid for, by the same clock,
+    /// the provisioning cannot have expired, and the clock is what is wrong.
+    ///
+    /// An expired one that a hostile broker kept is refused as ever: its claim is older.
+    mutating func doubtClock(
+        against provision: Provision, by opened: OpenedMessage, at instant: Instant
+    ) {
+        guard opened.mode == .psk, !clock.isSet, !clock.isUnset(at: instant),
+            let claim = records.claim, opened.message.issuedAt >= clock.floor
+        else { return }
+        let now = clock.now(at: instant)
+        let ends = [provision.expiresAt, provision.session.expiresAt].compactMap(\.self)
+        guard let end = ends.min(), end <= now, claim.expiresAt > now else { return }
+        let age = now - (claim.expiresAt - settings.claimLifetime)
+        guard age >= .zero, age < end - opened.message.issuedAt else { return }
+        clock.doubt()
+        emit(.log(.warning, "this board's clock is ahead of its authority's: "
+            + "it counts for nothing until the authority has told the time"))
     }
 }

@@ -68,12 +68,3 @@ package struct QueueState: Equatable, Sendable {
         self.oldest = oldest
     }
 }
-
-/// What a person or a program asks over the control socket.
-package enum ControlRequest: String, Sendable {
-    case status
-    case session
-    case pair
-    /// A fresh claim secret although the board is claimed.
-    case pairNew = "pair-new"
-}

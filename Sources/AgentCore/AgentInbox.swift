@@ -100,19 +100,28 @@ extension Agent {
         _ session: ObjectID, _ sequence: Int64, _ reason: String,
         by message: AuthorityMessage, at instant: Instant
     ) throws(InboxFault) {
-        if records.session?.session.objectID == session {
+        let isUnreadable = records.isUnreadable && records.trust?.session == session
+        if records.session?.session.objectID == session || isUnreadable {
             let taken = try takeSequence(sequence, told: message.issuedAt)
-            let known = UnavailableReason(rawValue: reason)
-            let isTold = [.reuse, .signedOut, .expired].contains(known)
-            endSession(isTold ? known ?? .revoked : .revoked, with: taken, at: instant)
+            endSession(SessionEnd(rawValue: reason) ?? .revoked, with: taken, at: instant)
         } else if let trust = records.trust, sequence > trust.highestSequence {
+            if trust.session == session { learnWhyItEnded(reason) }
             emit(.commit(try takeSequence(sequence, told: message.issuedAt)))
+            publishSessionIfChanged(at: instant)
         }
+        signOutIsKnown(of: session, at: instant)
         if uplink.isReady {
             send(.sessionEnded(re: message.id, session: session), at: instant)
         } else {
             uplink.farewell = (message.id, session)
         }
+    }
+
+    /// A 209 says that the session is over, and not why; the authority's own word may follow.
+    private mutating func learnWhyItEnded(_ reason: String) {
+        guard let end = SessionEnd(rawValue: reason) else { return }
+        life = life.after(.ended(end))
+        if case .over(let end) = life { records.memory.ended = end.reason }
     }
 
     private mutating func updated(

@@ -13,6 +13,7 @@ extension Agent {
                 throw InboxFault("a provisioning that is not newer than the last message taken")
             }
         }
+        doubtClock(against: provision, by: opened, at: instant)
         let issuer: String
         do throws(Refusal) {
             issuer = try examine(provision, mode: opened.mode, at: instant)
@@ -107,7 +108,7 @@ extension Agent {
     ) {
         clock.raiseFloor(to: opened.message.issuedAt)
         let old = oldAccess(of: provision, mode: opened.mode)
-        let before = credentialBefore(provision, old)
+        let before = credentialBefore(provision, old, mode: opened.mode)
         let trust = Trust(
             authority: provision.authority,
             broker: provision.broker?.over(old) ?? old,
@@ -120,14 +121,12 @@ extension Agent {
             scope: provision.scope, heartbeat: provision.heartbeat, offline: provision.offline,
             lastContact: max(opened.message.issuedAt, clock.floor), pendingRefresh: nil)
         var changes: [RecordChange] = []
-        let isAnothers = records.trust.map { $0.user != trust.user } ?? false
-        if isAnothers {
-            changes.append(.destroyQueue)
-            emit(.log(.warning, "claimed by another user: what the old one's queue held is gone"))
-        }
+        let isAnothers = destroyOthersQueue(than: trust.user, into: &changes)
         records.memory.ended = nil
+        records.memory.signOut = nil
         records.memory.floor = clock.floor
         records.isUnreadable = false
+        life = life.after(.provisioned)
         if opened.mode == .psk { records.claim = nil }
         records.trust = trust
         records.session = held
@@ -145,8 +144,29 @@ extension Agent {
             + "session \(held.session.objectID)"))
         if isAnothers { abandonUplink(at: instant) }
         publishSessionIfChanged(at: instant)
+        // Whoever asked, asked of the session before.
+        failed([.heartbeat, .refresh, .signOut], .over, at: instant)
+        readersGetWhatThereIs(at: instant)
         announceAcceptance(at: instant)
-        startRequests(at: instant)
+        startRequests(after: .provisioned, at: instant)
+    }
+
+    /// Whether the board was another user's: then what that one's queue held goes first, with
+    /// its key, and is counted as a gap. Where the trust cannot be read, the rows tell.
+    private mutating func destroyOthersQueue(
+        than user: UserID, into changes: inout [RecordChange]
+    ) -> Bool {
+        let isAnothers = records.trust.map { $0.user != user }
+            ?? records.queueUsers.contains { $0 != user.description }
+        records.queueUsers = []
+        guard isAnothers else { return false }
+        changes.append(.destroyQueue)
+        let (sum, isTooMuch) = records.memory.gaps.addingReportingOverflow(queue.messages)
+        records.memory.gaps = isTooMuch ? .max : sum
+        bus.healthIsStale = true
+        emit(.log(.warning, "claimed by another user: the old one's session and "
+            + "\(queue.messages) messages that waited are destroyed"))
+        return true
     }
 
     /// What the board knows of this authority's broker. Another authority's place, CA and user
@@ -161,14 +181,17 @@ extension Agent {
     }
 
     /// What to log in by until the provisioned password has worked, or where none was
-    /// provisioned: what this very message came over.
+    /// provisioned. A claim's password takes the place of the one that its secret gives, which
+    /// need not be what this very message came over: the authority may be about to set it.
     private func credentialBefore(
-        _ provision: Provision, _ old: BrokerAccess?
+        _ provision: Provision, _ old: BrokerAccess?, mode: SealedEnvelope.Mode
     ) -> BrokerCredential? {
         if provision.broker?.password == nil, old?.password != nil {
             return records.trust?.firstCredential
         }
-        return uplink.credential ?? records.claim.flatMap(firstCredential)
+        let derived = records.claim.flatMap(firstCredential)
+        if mode == .psk, provision.broker?.password != nil, let derived { return derived }
+        return uplink.credential ?? derived
     }
 
     /// At each connect, until any reply shows that the acceptance was heard.

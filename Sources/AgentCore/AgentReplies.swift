@@ -9,12 +9,13 @@ extension Agent {
     /// Only the reply to a request of the last minute says what time it is: one that was kept
     /// for a repeated request, or held back on its way, would turn the clock back.
     mutating func replied(_ reply: Reply, at instant: Instant) throws(InboxFault) {
+        if takeSignOutReply(reply, at: instant) { return }
         guard let request = requests.find(reply.re), var trust = records.trust,
             var held = records.session
         else { throw InboxFault("a reply to nothing that was asked") }
         if let keys = reply.signKeys { trust.authority.signKeys = keys }
         if case .result(let result) = reply.outcome {
-            try apply(result, of: request.kind, to: &held, under: trust, at: instant)
+            try apply(result, of: request, in: reply, to: &held, under: trust, at: instant)
         }
         let isKept = isKept(request, after: reply, at: instant)
         if !isKept { requests.finish(request.id) }
@@ -30,14 +31,23 @@ extension Agent {
         records.trust = trust
         records.session = held
         emit(.commit([.trust(trust), .session(held), .memory(records.memory)]))
+        heardFromAuthority(at: instant)
         switch reply.outcome {
         case .result:
             requests.clockCorrections = 0
-            if request.kind == .authenticate { planHeartbeat(at: instant) }
+            if request.kind == .authenticate {
+                requests.minutes = nil
+                planHeartbeat(at: instant)
+            }
             planRefresh(at: instant)
             publishSessionIfChanged(at: instant)
+            if request.kind == .list {
+                requests.listedAt = instant.monotonic
+                readersGetWhatThereIs(at: instant)
+            }
+            if let awaited = request.kind.awaited { heard(awaited, at: instant) }
         case .error(let refusal):
-            if !isKept { refused(request.kind, refusal, at: instant) }
+            if !isKept { refused(request, refusal, by: reply.now, at: instant) }
         }
     }
 
@@ -54,10 +64,13 @@ extension Agent {
     }
 
     private mutating func apply(
-        _ result: Reply.Result, of kind: Requests.Kind, to held: inout HeldSession,
-        under trust: Trust, at instant: Instant
+        _ result: Reply.Result, of request: Requests.Pending, in reply: Reply,
+        to held: inout HeldSession, under trust: Trust, at instant: Instant
     ) throws(InboxFault) {
-        switch kind {
+        let isRecent = request.isRecent(at: instant.monotonic)
+        let clockNow = clock.isUnset(at: instant) ? nil : clock.now(at: instant)
+        let now = isRecent ? reply.now : clockNow
+        switch request.kind {
         case .authenticate:
             guard let session = result.session, let user = result.user, held.mayBecome(session),
                 user.objectID == held.user.objectID
@@ -65,6 +78,7 @@ extension Agent {
             held.session = session
             held.user = user
             if let scope = result.scope { adopt(try readScope(scope), scope, into: &held) }
+            verifyAgain(&held, under: trust, now: now, at: instant)
         case .refresh:
             guard let session = result.session, let access = result.accessToken,
                 let refresh = result.refreshToken, held.mayBecome(session)
@@ -72,55 +86,47 @@ extension Agent {
             held.session = session
             held.tokens.refresh = refresh
             held.pendingRefresh = nil
-            if isGood(access, of: session, under: trust) {
-                held.tokens.access = access
-                requests.hasAskedForKeys = false
-                requests.refreshNotBefore = instant.monotonic + .seconds(5)
-            } else {
-                refreshedBadly(at: instant)
+            take(access, into: &held, under: trust, now: now, at: instant)
+        case .list:
+            guard let sessions = result.sessions else {
+                throw InboxFault("an answer without the sessions asked for")
             }
+            held.keep(sessions)
         }
-    }
-
-    private func isGood(
-        _ token: AccessToken, of session: Session, under trust: Trust
-    ) -> Bool {
-        guard let claims = try? cryptography.verify(token, keys: trust.authority.signKeys)
-        else { return false }
-        return fits(claims, session) && claims.issuer == trust.issuer
-    }
-
-    /// The old refresh token is spent, so the new one is kept; the access token is not. The
-    /// authority is asked once for its keys. Source: the wire contract, The access token.
-    private mutating func refreshedBadly(at instant: Instant) {
-        emit(.log(.warning, "the access token that a refresh brought does not verify"))
-        requests.refreshNotBefore = instant.monotonic + .seconds(60)
-        guard !requests.hasAskedForKeys else { return }
-        requests.hasAskedForKeys = true
-        requests.heartbeatAt = instant.monotonic
     }
 
     /// An error that the authority answered with. 209 alone ends the session.
     private mutating func refused(
-        _ kind: Requests.Kind, _ refusal: Refusal, at instant: Instant
+        _ request: Requests.Pending, _ refusal: Refusal, by now: Timestamp, at instant: Instant
     ) {
+        let kind = request.kind
         if refusal.is(.invalidSession) {
             let expiry = records.session?.session.expiresAt
             let isExpired = expiry.map { $0 <= clock.now(at: instant) } ?? false
             endSession(isExpired ? .expired : .revoked, at: instant)
             return
         }
-        if refusal.is(.validation), requests.clockCorrections < 3 {
+        // An extension past its limit is 142 too, and says nothing of the clock.
+        if refusal.is(.validation), request.wasOff(by: now), requests.clockCorrections < 3 {
             // The clock was off and is set now: no token was looked at, so ask again.
             requests.clockCorrections += 1
             askAgain(kind, at: instant)
             return
         }
+        if kind == .list {
+            // Not at each reader's pace: the next may ask after a heartbeat.
+            requests.listedAt = instant.monotonic
+            readersGetWhatThereIs(at: instant)
+        }
         emit(.log(.warning, "the authority refused a \(kind): \(refusal.code) \(refusal.text)"))
         switch kind {
-        case .authenticate: planHeartbeat(at: instant)
+        case .authenticate:
+            requests.minutes = nil
+            planHeartbeat(at: instant)
         case .refresh: requests.refreshAt = instant.monotonic + .seconds(300)
+        case .list: break
         }
+        if let awaited = kind.awaited { failed([awaited], .refused(refusal), at: instant) }
     }
 
     private mutating func askAgain(_ kind: Requests.Kind, at instant: Instant) {
@@ -130,6 +136,8 @@ extension Agent {
         case .refresh:
             records.session?.pendingRefresh = nil
             requests.refreshAt = instant.monotonic
+        case .list:
+            if !readers.isEmpty { listSessions(at: instant) }
         }
     }
 }

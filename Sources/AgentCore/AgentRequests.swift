@@ -3,7 +3,7 @@ import Wire
 
 /// The board's requests that wait for an answer, and when the next ones are due.
 struct Requests: Sendable {
-    enum Kind: Sendable { case authenticate, refresh }
+    enum Kind: Sendable { case authenticate, refresh, list }
 
     struct Pending: Sendable {
         let id: MessageID
@@ -24,10 +24,15 @@ struct Requests: Sendable {
         /// clock is off: such an answer may be old and withheld.
         func mayHaveCounted(now time: Timestamp, at now: Duration) -> Bool {
             guard firstSent != nil else { return true }
-            guard let sent = sentUnder else { return false }
-            let isOff = sent.upperBound < time - Self.tolerance
+            guard sentUnder != nil else { return false }
+            return !(wasOff(by: time) && isRecent(at: now))
+        }
+
+        /// Whether the time it was sent under explains that the authority found it off.
+        func wasOff(by time: Timestamp) -> Bool {
+            guard let sent = sentUnder else { return true }
+            return sent.upperBound < time - Self.tolerance
                 || sent.lowerBound > time + Self.tolerance
-            return !(isOff && isRecent(at: now))
         }
 
         /// How far off a request's time may be. Source: the wire contract, The clock.
@@ -43,6 +48,15 @@ struct Requests: Sendable {
     var clockCorrections = 0
     /// A refresh's token could not be verified, and the authority was asked for its keys.
     var hasAskedForKeys = false
+    /// That token, where it names a key that is not pinned: it is looked at again with the
+    /// keys that come, so that no second rotation is needed for it.
+    var unverified: AccessToken?
+    /// How many refreshes in a row have brought a token that is not good.
+    var badRefreshes = 0
+    /// When the user's sessions were last heard of.
+    var listedAt: Duration?
+    /// How many minutes from now the next heartbeat asks the session to last.
+    var minutes: Int64?
     /// Nothing is refreshed before; nil: no refresh was answered yet.
     var refreshNotBefore: Duration?
 
@@ -73,6 +87,12 @@ struct Requests: Sendable {
         }
     }
 
+    /// The next heartbeat is a new one, that asks the session to last so long from now.
+    mutating func extendNext(by minutes: Int64) {
+        self.minutes = minutes
+        pending.removeAll { $0.kind == .authenticate }
+    }
+
     func find(_ id: MessageID) -> Pending? { pending.first { $0.id == id } }
     mutating func finish(_ id: MessageID) { pending.removeAll { $0.id == id } }
 
@@ -88,7 +108,7 @@ struct Requests: Sendable {
 
     mutating func resume() {
         isActive = true
-        pending.removeAll { $0.kind == .authenticate }
+        pending.removeAll { $0.kind != .refresh }
     }
 
     mutating func pause() { isActive = false }
@@ -98,23 +118,34 @@ struct Requests: Sendable {
         heartbeatAt = nil
         refreshAt = nil
         clockCorrections = 0
+        minutes = nil
         hasAskedForKeys = false
+        unverified = nil
+        badRefreshes = 0
+        listedAt = nil
         refreshNotBefore = nil
     }
 }
 
 extension Agent {
     /// After each connect and provisioning: validates the session, and finishes a refresh
-    /// that was begun, under the id it was begun with.
-    mutating func startRequests(at instant: Instant) {
+    /// that was begun, under the id it was begun with. A fleet that comes back together is
+    /// spread: nothing is asked at once that can wait a moment.
+    mutating func startRequests(after arrival: Arrival, at instant: Instant) {
         guard uplink.isReady, let held = records.session else { return }
         requests.resume()
-        authenticate(at: instant)
+        if arrival == .again, heartbeatMayWait(held, at: instant) {
+            let span = min(held.heartbeat, .seconds(30))
+            requests.heartbeatAt = instant.monotonic + span * randomShare()
+        } else {
+            authenticate(at: instant)
+        }
         if let id = held.pendingRefresh {
             requests.add(id, .refresh, isNew: false, at: instant.monotonic)
             transmit(id, .refresh, at: instant)
         }
-        planRefresh(at: instant)
+        planRefresh(after: arrival, at: instant)
+        renewIfAwaited(at: instant)
     }
 
     mutating func sendDueRequests(at instant: Instant) {
@@ -126,6 +157,21 @@ extension Agent {
         for request in requests.due(at: instant.monotonic, random: randomByte()) {
             transmit(request.id, request.kind, at: instant)
         }
+    }
+
+    /// Whether the authority was heard so lately that nothing hangs on hearing it at once.
+    private func heartbeatMayWait(_ held: HeldSession, at instant: Instant) -> Bool {
+        guard records.trust?.isAcknowledged == true, held.pendingRefresh == nil,
+            case .available = sessionState(at: instant), !clock.isUnset(at: instant),
+            !waits.areAwaiting(.heartbeat)
+        else { return false }
+        return clock.now(at: instant) - held.lastContact < held.heartbeat
+    }
+
+    mutating func listSessions(at instant: Instant) {
+        guard !requests.isPending(.list), let id = freshID() else { return }
+        requests.add(id, .list, isNew: true, at: instant.monotonic)
+        transmit(id, .list, at: instant)
     }
 
     private mutating func authenticate(at instant: Instant) {
@@ -161,59 +207,36 @@ extension Agent {
         if !clock.isUnset(at: instant) { requests.sent(id, under: clock.now(at: instant)) }
         switch kind {
         case .authenticate:
-            send(.authenticate(held.tokens.session, durationMinutes: nil), id: id, at: instant)
+            let token = held.tokens.session
+            send(.authenticate(token, durationMinutes: requests.minutes), id: id, at: instant)
         case .refresh:
             send(.refresh(held.tokens.refresh), id: id, at: instant)
+        case .list:
+            send(.list(held.tokens.session), id: id, at: instant)
         }
+    }
+
+    var outboxTopic: String {
+        ContractTopic.outbox(records.identity.installation).text(under: settings.topicRoot)
     }
 
     /// Seals to the pinned authority, or to `key`, and sends.
     mutating func send(
         _ body: BoardMessage.Body, id: MessageID? = nil, to key: [UInt8]? = nil,
-        at instant: Instant
+        isClockUnset: Bool = false, at instant: Instant
     ) {
-        guard let key = key ?? records.trust?.authority.sealKey, let id = id ?? freshID() else {
-            return
-        }
+        guard let key = key ?? records.trust?.authority.sealKey, let id = id ?? freshID()
+        else { return }
         let message = BoardMessage(
-            id: id, issuedAt: clock.now(at: instant), clockUnset: clock.isUnset(at: instant),
-            body: body)
-        let topic = ContractTopic.outbox(records.identity.installation)
-            .text(under: settings.topicRoot)
+            id: id, issuedAt: clock.now(at: instant),
+            clockUnset: isClockUnset || clock.isUnset(at: instant), body: body)
         do throws(CryptographyFailure) {
             let envelope = try cryptography.seal(
-                message.plaintext, to: key, from: records.identity.deviceSecret, topic: topic)
-            emit(.send(topic: topic, payload: envelope.payload))
+                message.plaintext, to: key, from: records.identity.deviceSecret,
+                topic: outboxTopic)
+            emit(.send(topic: outboxTopic, payload: envelope.payload))
         } catch {
             emit(.log(.error, "a message to the authority could not be sealed"))
         }
-    }
-
-    /// A refresh is due when a third of the access token's life is left, and within a minute
-    /// where its key is pinned no longer; never at once after the last.
-    mutating func planRefresh(at instant: Instant) {
-        // What was begun is repeated, or waits for its turn after a refusal.
-        guard let held = records.session, held.pendingRefresh == nil else { return }
-        let planned = requests.refreshAt
-        requests.refreshAt = nil
-        guard let trust = records.trust, !clock.isUnset(at: instant) else { return }
-        let earliest = requests.refreshNotBefore ?? .zero
-        do throws(CryptographyFailure) {
-            let claims = try cryptography.verify(
-                held.tokens.access, keys: trust.authority.signKeys)
-            let life = claims.expiresAt - claims.issuedAt
-            let due = claims.expiresAt - life / 3
-            let wait = max(due - clock.now(at: instant), .zero)
-            requests.refreshAt = max(instant.monotonic + min(wait, .seconds(86_400)), earliest)
-        } catch {
-            let soon = instant.monotonic + .seconds(60)
-            requests.refreshAt = max(min(planned ?? soon, soon), earliest)
-        }
-    }
-
-    mutating func planHeartbeat(at instant: Instant) {
-        guard let held = records.session else { return }
-        let spread = 0.9 + 0.2 * Double(randomByte()) / 255
-        requests.heartbeatAt = instant.monotonic + held.heartbeat * spread
     }
 }

@@ -5,14 +5,31 @@ import Wire
 extension Agent {
     /// What there is of a session at this instant. Judges no time while the clock is unset.
     package func sessionState(at instant: Instant) -> SessionState {
-        if records.isUnreadable { return .unavailable(.unreadable) }
-        guard let held = records.session else {
-            return .unavailable(records.memory.ended ?? .unclaimed)
-        }
-        if clock.isUnset(at: instant) { return .available }
+        life(at: instant).state
+    }
+
+    /// As the vault has it, before anything has happened.
+    static func life(of records: BoardRecords) -> SessionLife {
+        if records.isUnreadable { return SessionLife.unclaimed.after(.unreadable) }
+        if records.session != nil { return SessionLife.unclaimed.after(.restored) }
+        let end = records.memory.ended.flatMap { SessionEnd(rawValue: $0.rawValue) }
+        return end.map { SessionLife.unclaimed.after(.ended($0)) } ?? .unclaimed
+    }
+
+    /// Where the session's life stands once the time has had its say.
+    private func life(at instant: Instant) -> SessionLife {
+        guard let held = records.session else { return life }
+        let judges = !clock.isUnset(at: instant)
         let now = clock.now(at: instant)
-        if let expiry = held.session.expiresAt, expiry <= now { return .unavailable(.expired) }
-        return held.graceEnds(own: settings.offline) <= now ? .unavailable(.offline) : .available
+        let isExpired = judges && held.session.expiresAt.map { $0 <= now } ?? false
+        let isGraceOver = judges && held.graceEnds(own: settings.offline) <= now
+        return life.after(isExpired ? .expiryReached : .expiryUnreached)
+            .after(isGraceOver ? .graceEnded : .graceRegained)
+    }
+
+    /// The authority has answered. The time is looked at first: it may have been corrected.
+    mutating func heardFromAuthority(at instant: Instant) {
+        life = life(at: instant).after(.contact)
     }
 
     /// The monotonic time at which the session's state may change by itself.
@@ -27,7 +44,8 @@ extension Agent {
 
     /// Publishes `postern/session` and the board's status if they say something else now.
     mutating func publishSessionIfChanged(at instant: Instant) {
-        let state = sessionState(at: instant)
+        life = life(at: instant)
+        let state = life.state
         let notice: SessionNotice.State
         if case .available = state, let held = records.session {
             notice = .available(held.session, validatedAt: held.lastContact)
@@ -50,18 +68,22 @@ extension Agent {
     /// The one handler of a session that is over: tokens destroyed, queue kept and held.
     /// `changes` become durable with it.
     mutating func endSession(
-        _ reason: UnavailableReason, with changes: [RecordChange] = [], at instant: Instant
+        _ end: SessionEnd, with changes: [RecordChange] = [], at instant: Instant
     ) {
-        guard records.session != nil else { return }
+        guard records.session != nil || records.isUnreadable else { return }
         records.session = nil
-        records.memory.ended = reason
+        records.isUnreadable = false
+        records.memory.ended = end.reason
+        life = life.after(.ended(end))
+        readersGetWhatThereIs(at: instant)
         requests.forgetAll()
         gate = Gate(policy: policy, scope: nil)
         emit(.commit(changes + [.session(nil), .memory(records.memory)]))
-        emit(.log(.warning, "the session is over (\(reason.rawValue)): "
+        emit(.log(.warning, "the session is over (\(end.rawValue)): "
             + "run `postern-agent pair` and claim this board again"))
         abandonUplink(at: instant)
         publishSessionIfChanged(at: instant)
+        failed([.heartbeat, .refresh], .over, at: instant)
     }
 
     /// Queued records leave while there is a session; the store sends none of another user's.

@@ -17,6 +17,8 @@ struct Uplink: Sendable {
     var isAtLearnedPlace = false
     var backoff = Backoff(first: .seconds(1), limit: .seconds(60))
     var readyAt: Duration?
+    /// Whether this process has been connected before.
+    var hasBeenReady = false
     /// SHA-256 of the refused provisionings that were answered over this connection.
     var answered: [[UInt8]] = []
     /// A revocation whose answer waits for the next connection.
@@ -89,7 +91,9 @@ extension Agent {
             send(.sessionEnded(re: farewell.re, session: farewell.session), at: instant)
         }
         announceAcceptance(at: instant)
-        startRequests(at: instant)
+        resumeSignOut(at: instant)
+        startRequests(after: uplink.hasBeenReady ? .again : .first, at: instant)
+        uplink.hasBeenReady = true
         steerForwarding(at: instant)
     }
 
@@ -107,6 +111,7 @@ extension Agent {
         uplink.phase = .idle
         uplink.readyAt = nil
         uplink.answered.removeAll()
+        life = life.after(.uplinkLost)
         requests.pause()
     }
 
@@ -120,6 +125,7 @@ extension Agent {
         if records.session == nil, records.claim != nil { wait = min(wait, .seconds(10)) }
         if uplink.text != text { emit(.log(.warning, "upstream: \(text)")) }
         uplinkIdle()
+        readersGetWhatThereIs(at: instant)
         uplink.text = text
         uplink.retryAt = instant.monotonic + wait
         emit(.disconnectUplink)
@@ -158,15 +164,15 @@ extension Agent {
     }
 
     /// The provisioned login first, the one before it until that has worked; and that of a
-    /// claim that is open, since the authority may know no other. Without a session the claim
-    /// is all that can help, so it comes first.
+    /// claim that is open, since the authority may know no other: it may have revoked a session
+    /// that the board still holds. Without one the claim is all that can help, so it comes first.
     private var credentials: [BrokerCredential] {
         let known = [records.trust?.provisionedCredential, records.trust?.firstCredential]
             .compactMap(\.self)
-        guard records.session == nil || known.isEmpty, let claim = records.claim,
-            let first = firstCredential(of: claim)
-        else { return known }
-        return [first] + known
+        guard let claim = records.claim, let first = firstCredential(of: claim) else {
+            return known
+        }
+        return records.session == nil ? [first] + known : known + [first]
     }
 
     /// Whether somebody is to claim this board, and may do so at another broker than before.

@@ -15,6 +15,10 @@ package struct BoardClock: Sendable {
     private let buildDate: Timestamp
     package private(set) var floor: Timestamp
     private var anchor: Instant?
+    /// A message that cannot be as old as this clock makes it has shown that it is wrong.
+    private var isDoubted = false
+    /// Whether the authority has told the time to this process.
+    package var isSet: Bool { anchor != nil }
 
     package init(buildDate: Timestamp, floor: Timestamp) {
         self.buildDate = buildDate
@@ -27,14 +31,21 @@ package struct BoardClock: Sendable {
     }
 
     package func isUnset(at instant: Instant) -> Bool {
+        if isDoubted { return true }
         let now = now(at: instant)
         return now < buildDate || now + Self.resolution < floor
     }
 
     /// Takes the time from a reply to a request of one's own; it may lower the floor.
     package mutating func set(to time: Timestamp, at instant: Instant) {
+        isDoubted = false
         anchor = Instant(wall: time, monotonic: instant.monotonic)
         floor = time
+    }
+
+    /// Judges nothing by this clock until the authority has told the time.
+    package mutating func doubt() {
+        if anchor == nil { isDoubted = true }
     }
 
     /// Takes a time that the authority has told unasked: it can only raise the floor.

@@ -66,6 +66,8 @@ package struct HeldSession: Sendable {
     package var lastContact: Timestamp
     /// The `id` of a refresh that was begun and not answered: it is repeated until it is.
     package var pendingRefresh: MessageID?
+    /// The user's restricted sessions as last heard of; nil before the first answer.
+    package var sessions: [Session]?
 }
 
 /// What the board remembers whatever happens to its session.
@@ -75,14 +77,17 @@ package struct BoardMemory: Equatable, Sendable {
     /// Why the last session ended, if one has.
     package var ended: UnavailableReason?
     package var gaps: Int64
+    /// A sign-out on this board that the authority has not confirmed.
+    package var signOut: SignOut?
 
     package init(
         floor: Timestamp = Timestamp(milliseconds: 0), ended: UnavailableReason? = nil,
-        gaps: Int64 = 0
+        gaps: Int64 = 0, signOut: SignOut? = nil
     ) {
         self.floor = floor
         self.ended = ended
         self.gaps = gaps
+        self.signOut = signOut
     }
 }
 
@@ -96,6 +101,8 @@ package struct BoardRecords: Sendable {
     /// The session's record is there and cannot be opened.
     package var isUnreadable: Bool
     package var lastSequence: Int64
+    /// Whose data the queue holds, looked up where the trust does not tell it.
+    package var queueUsers: [String] = []
 
     package init(
         identity: BoardIdentity, claim: PendingClaim? = nil, trust: Trust? = nil,

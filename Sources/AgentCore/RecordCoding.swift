@@ -87,11 +87,18 @@ extension HeldSession {
             lastContact: try json.time("lastContact"),
             pendingRefresh: try json.optional("pendingRefresh") { value in
                 value.asString.flatMap(MessageID.init)
+            },
+            sessions: try json.optional("sessions") { value in
+                // A cache: what of it cannot be read is not worth the session.
+                value.asArray?.compactMap { entry in
+                    entry.asObject.flatMap { try? Session(json: JSONObject($0)) }
+                }
             })
     }
 
     package var json: JSONValue {
         var members = tokens.members
+        members["sessions"] = sessions.map { .array($0.map(\.json)) }
         members["session"] = session.json
         members["user"] = user.json
         members["scope"] = scope?.json
@@ -110,12 +117,14 @@ extension BoardMemory {
             ended: try json.optional("ended") { value in
                 value.asString.flatMap(UnavailableReason.init)
             },
-            gaps: try json.integer("gaps"))
+            gaps: try json.integer("gaps"),
+            signOut: SignOut(kept: json.members["signOut"]))
     }
 
     package var json: JSONValue {
         var members: [String: JSONValue] = ["floor": .time(floor), "gaps": .integer(gaps)]
         members["ended"] = ended.map { .string($0.rawValue) }
+        members["signOut"] = signOut?.json
         return .object(members)
     }
 }

@@ -27,17 +27,25 @@ extension BoardRequest {
             claim, as: .rejected, detail: "\(error.code)", actor: "board", transaction, at: now)
     }
 
-    /// The board has taken leave of a session that was revoked.
+    /// The board has taken leave of a session that was revoked. After reuse, that is one of the
+    /// two machines that hold its tokens: the login stays until the other may have heard, too.
     func sessionEnded(_ session: ObjectID) throws(AuthorityError) {
         guard var record = try transaction.session(session), owns(record),
-            record.state == .ended, record.farewell != nil
+            record.state == .ended, let farewell = record.farewell
         else { return }
-        record.farewell = nil
+        let isShared = record.endReason == UnavailableReason.reuse.rawValue
+        if isShared {
+            let until = now + AuthorityRules.replyLifetime
+            guard until < farewell.until else { return }
+            record.farewell?.until = until
+        } else {
+            record.farewell = nil
+        }
         try transaction.save(record, at: now)
         try authority.audit(
             "session.farewell", "board", sender.board, session, "the board took leave",
             transaction, at: now)
-        try authority.settleBroker(sender.board, transaction, at: now)
+        if !isShared { try authority.settleBroker(sender.board, transaction, at: now) }
     }
 }
 
@@ -56,6 +64,9 @@ extension Authority {
             try end(
                 old, reason: "replaced", actor: "board", farewell: nil, transaction, at: now)
         }
+        try endEarlier(
+            on: sender.board, of: claim.claimant, but: pending.id, actor: "board", transaction,
+            at: now)
         try forgetFarewells(on: sender.board, transaction, at: now)
         let password = claim.brokerPassword
         claim.state = .accepted
@@ -110,8 +121,12 @@ extension Authority {
         if var record = try transaction.session(claim.session), record.state == .pending {
             record.state = .ended
             record.endReason = "claim \(state.rawValue)"
+            if claim.tokenOrigin == .foreign {
+                // The token is its maker's again, and may be brought once more.
+                record.tokenHash = try cryptography.random(32)
+            }
             try transaction.save(record, at: now)
-            try invalidateFamily(of: record, transaction)
+            try invalidateFamily(of: record, transaction, at: now)
         }
         try audit(
             "claim.\(state.rawValue)", actor, claim.installation, claim.session, detail,

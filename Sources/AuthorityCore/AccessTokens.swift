@@ -9,9 +9,8 @@ extension Authority {
         guard let board = record.session.installationID, let key = record.deviceKey else {
             throw .failed(layer: "store", text: "a board's session without board or key")
         }
-        let end = min(
-            now + min(rules.lifetimes.access, .seconds(3600)),
-            record.session.expiresAt ?? record.absoluteLimit)
+        let longest = now + min(rules.lifetimes.access, .seconds(3600))
+        let end = min(longest, record.certainEnd(under: rules.lifetimes) ?? longest)
         let claims = AccessTokenClaims(
             issuer: info.publicURL, subject: record.session.user, issuedAt: now, expiresAt: end,
             tokenID: "\(try newMessageID())", session: record.id, installation: board,

@@ -2,7 +2,8 @@ package import Sessions
 import Wire
 
 /// Decides what boards and people may do, and records it; what follows at the broker is left
-/// as chores for a courier. It has no clock, no randomness and no state of its own.
+/// as chores for a courier. It has no clock, no randomness and no state of its own but a copy
+/// of the signing keys.
 package struct Authority: Sendable {
     let store: any AuthorityStore
     let cryptography: any AuthorityCryptography
@@ -61,12 +62,15 @@ package struct AuthorityRules: Sendable {
     package let claimLifetime: Duration
     /// Whether boards get logins from us.
     package let managesBrokerAccess: Bool
+    /// Whether people may make themselves users.
+    package let letsPeopleSignUp: Bool
 
     package init(
         info: AuthorityInfo, lifetimes: LifetimePolicy, heartbeat: Duration = .seconds(180),
         offline: Duration = .seconds(7 * 86_400), claimLifetime: Duration = .seconds(86_400),
-        managesBrokerAccess: Bool
+        managesBrokerAccess: Bool, letsPeopleSignUp: Bool = false
     ) {
+        self.letsPeopleSignUp = letsPeopleSignUp
         self.info = info
         self.lifetimes = lifetimes
         self.heartbeat = heartbeat
@@ -83,6 +87,12 @@ package struct AuthorityRules: Sendable {
     static let claimGrace = Duration.seconds(600)
     /// The longest that a login outlives its session for the farewell's sake.
     static let longestFarewell = Duration.seconds(30 * 86_400)
+    /// How long what is over for good is kept for those who ask what became of it.
+    static let memory = Duration.seconds(30 * 86_400)
+    /// How long the audit log remembers.
+    static let auditMemory = Duration.seconds(365 * 86_400)
+    /// How many replies are kept for one board; the oldest give way.
+    static let repliesOfBoard = 256
 }
 
 extension Authority {

@@ -30,6 +30,12 @@ package protocol AuthorityCryptography: Sendable {
         _ claims: AccessTokenClaims, with key: TokenSigningKey
     ) throws(AuthorityError) -> AccessToken
 
+    /// The claims of a token, as bytes and not yet judged, if one of `keys` signed it: the
+    /// one that its header names. Source: RFC 9068 §4.
+    func claims(
+        of token: AccessToken, signedBy keys: [SigningKey]
+    ) throws(AccessTokenFault) -> [UInt8]
+
     /// Slow on purpose; runs apart from the threads that answer boards.
     func hashPassword(_ password: SecretBytes) async throws(AuthorityError) -> String
     /// As slow with `hash` nil, which is never a match.
@@ -89,23 +95,25 @@ package struct TokenSigningKey: Sendable {
 /// The keys of one authority, shared by its replicas through the store.
 package struct AuthorityKeys: Sendable {
     package let seal: SealKey
-    /// Signs; the first of `published`.
-    package let signing: TokenSigningKey
-    /// All that boards should pin: the one that signs, and those whose tokens still live.
-    package let published: [SigningKey]
+    /// Those that may change while the authority runs.
+    package let signingKeys: any SigningKeySource
     /// For session tokens and claim secrets.
     package let tokenHash: SecretBytes
     /// For refresh tokens.
     package let refresh: SecretBytes
 
     package init(
-        seal: SealKey, signing: TokenSigningKey, published: [SigningKey],
-        tokenHash: SecretBytes, refresh: SecretBytes
+        seal: SealKey, signingKeys: any SigningKeySource, tokenHash: SecretBytes,
+        refresh: SecretBytes
     ) {
         self.seal = seal
-        self.signing = signing
-        self.published = published
+        self.signingKeys = signingKeys
         self.tokenHash = tokenHash
         self.refresh = refresh
     }
+
+    /// Signs; the first of `published`.
+    package var signing: TokenSigningKey { signingKeys.current.signing }
+    /// All that boards should pin: the one that signs, and those whose tokens still live.
+    package var published: [SigningKey] { signingKeys.current.published }
 }

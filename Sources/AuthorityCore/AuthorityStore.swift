@@ -25,10 +25,12 @@ package protocol UserTable {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord?
     /// Upper and lower case are one name.
     func user(named name: String) throws(AuthorityError) -> UserRecord?
+    func user(anonymousHash: [UInt8]) throws(AuthorityError) -> UserRecord?
     func users() throws(AuthorityError) -> [UserRecord]
     /// False if the name is taken.
     func insert(_ user: UserRecord) throws(AuthorityError) -> Bool
     func setPasswordHash(_ hash: String, of user: UserID) throws(AuthorityError)
+    func setEnabled(_ isEnabled: Bool, of user: UserID) throws(AuthorityError)
 }
 
 package protocol SessionTable {
@@ -36,19 +38,31 @@ package protocol SessionTable {
     func session(tokenHash: [UInt8]) throws(AuthorityError) -> SessionRecord?
     /// The session that lives on a board.
     func activeSession(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
+    /// A person's live session that names an installation, on a board or not; several where
+    /// one lives on the board and another does not.
+    func activeSessions(
+        of user: UserID, on installation: InstallationID
+    ) throws(AuthorityError) -> [SessionRecord]
     /// The newest session of a board that is over and not yet taken leave of.
     func departing(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
     /// Pending and active ones, and those that ended and have not been taken leave of; the
     /// newest first.
     func sessions(of user: UserID?) throws(AuthorityError) -> [SessionRecord]
+    /// Every pending and active session of a user, the oldest first: whoever ends them must
+    /// find them all.
+    func ownSessions(of user: UserID) throws(AuthorityError) -> [SessionRecord]
     /// Active sessions of which a limit has passed; at most `limit`.
     func expiredSessions(
-        at now: Timestamp, idleSince: Timestamp?, limit: Int
+        at now: Timestamp, madeBefore: Timestamp?, idleSince: Timestamp?, limit: Int
     ) throws(AuthorityError) -> [SessionRecord]
     /// Ended sessions whose farewell is over; at most `limit`.
     func overdueFarewells(
         at now: Timestamp, limit: Int
     ) throws(AuthorityError) -> [SessionRecord]
+    /// Deletes sessions that ended before `time` and have been taken leave of, with their
+    /// families and claims; at most `limit`, and says how many. A claim secret that has served
+    /// is known for ever.
+    func deleteSessions(endedBefore time: Timestamp, limit: Int) throws(AuthorityError) -> Int
     /// Inserts or replaces.
     func save(_ session: SessionRecord, at now: Timestamp) throws(AuthorityError)
 
@@ -88,7 +102,7 @@ package protocol ClaimTable {
     /// False if another is open on that board: of two at once one wins.
     func insert(_ claim: ClaimRecord) throws(AuthorityError) -> Bool
     func update(_ claim: ClaimRecord) throws(AuthorityError)
-    /// Whether a claim with this secret was accepted.
+    /// Whether a claim with this secret was ever accepted.
     func isUsed(secretHash: [UInt8]) throws(AuthorityError) -> Bool
     /// Every board whose inbox may hold a retained message of ours, wanted or not.
     func boardsWithInbox() throws(AuthorityError) -> [InstallationID]
@@ -108,6 +122,10 @@ package protocol ReplyTable {
         to request: MessageID, of board: InstallationID, at time: Timestamp
     ) throws(AuthorityError)
     func deleteReplies(expiredBefore time: Timestamp) throws(AuthorityError)
+    /// Leaves a board its newest replies.
+    func trimReplies(
+        of board: InstallationID, toNewest count: Int
+    ) throws(AuthorityError)
 }
 
 package protocol ChoreTable {
@@ -115,6 +133,10 @@ package protocol ChoreTable {
     func chores(in line: String) throws(AuthorityError) -> [NumberedChore]
     func removeChore(_ number: Int64) throws(AuthorityError)
     func linesWithChores() throws(AuthorityError) -> [String]
+    /// The number of the newest chore, or 0.
+    func newestChore() throws(AuthorityError) -> Int64
+    /// The lines of chores that were added after that one.
+    func lines(ofChoresAfter number: Int64) throws(AuthorityError) -> [String]
 }
 
 package protocol PersonLoginTable {
@@ -128,6 +150,8 @@ package protocol AuditTable {
     func append(_ entry: AuditEntry) throws(AuthorityError)
     /// The newest first.
     func entries(_ query: AuditQuery) throws(AuthorityError) -> [AuditEntry]
+    /// At most `limit`; says how many.
+    func deleteEntries(before time: Timestamp, limit: Int) throws(AuthorityError) -> Int
 }
 
 package protocol AttemptTable {
@@ -153,23 +177,30 @@ package struct KeyRecord: Sendable {
     package let name: String
     /// Empty for a secret without a public half.
     package let publicKey: [UInt8]
+    /// Empty once the key is retired: nothing is signed with it again.
     package let privateKey: SecretBytes
     package let createdAt: Timestamp
+    /// Since when another of its kind is in use; nil for the one in use.
+    package let retiredAt: Timestamp?
 
     package init(
         kind: Kind, name: String, publicKey: [UInt8], privateKey: SecretBytes,
-        createdAt: Timestamp
+        createdAt: Timestamp, retiredAt: Timestamp? = nil
     ) {
         self.kind = kind
         self.name = name
         self.publicKey = publicKey
         self.privateKey = privateKey
         self.createdAt = createdAt
+        self.retiredAt = retiredAt
     }
 }
 
 package protocol KeyTable {
-    /// The newest of each kind first.
+    /// The one in use of each kind first, then the retired ones, the last retired first.
     func keys() throws(AuthorityError) -> [KeyRecord]
     func insert(_ key: KeyRecord) throws(AuthorityError)
+    /// Destroys the private half of the signing key in use; none is until one is inserted. Of
+    /// the retired ones the last `count` stay.
+    func retireSigningKey(at time: Timestamp, keeping count: Int) throws(AuthorityError)
 }

@@ -43,13 +43,16 @@ package struct ClaimRecord: Sendable {
     /// Takes the place of the derived broker password on acceptance.
     package var brokerPassword: SecretBytes?
     package var reason: Refusal?
+    package let tokenOrigin: TokenOrigin
 
     package init(
         id: MessageID, installation: InstallationID, session: ObjectID, claimant: UserID,
         state: Claim.State, createdAt: Timestamp, expiresAt: Timestamp, secretHash: [UInt8],
         boardName: String, deviceKey: [UInt8], payload: [UInt8]?,
-        brokerPassword: SecretBytes?, reason: Refusal? = nil
+        brokerPassword: SecretBytes?, reason: Refusal? = nil,
+        tokenOrigin: TokenOrigin = .made
     ) {
+        self.tokenOrigin = tokenOrigin
         self.id = id
         self.installation = installation
         self.session = session
@@ -70,7 +73,27 @@ package struct ClaimRecord: Sendable {
         Claim(
             id: id, board: installation, session: session,
             state: state == .sent && expiresAt <= now ? .expired : state,
-            expiresAt: expiresAt, reason: reason)
+            expiresAt: expiresAt, reason: reason, notes: tokenOrigin.notes)
+    }
+}
+
+/// Where the session token of a provisioning came from.
+package enum TokenOrigin: String, Sendable, CaseIterable {
+    /// Made for this claim.
+    case made
+    /// The claimant brought it, and it stood for a session of his here.
+    case known
+    /// The claimant brought it, and nobody here knows it.
+    case foreign
+
+    /// What the claimant should know of it.
+    package var notes: [String] {
+        switch self {
+        case .made, .known: []
+        case .foreign:
+            ["this authority did not make the session token and cannot validate it with "
+                + "whoever did; from now on it stands for this session here"]
+        }
     }
 }
 
@@ -79,13 +102,15 @@ package struct ReplyRecord: Sendable {
     package let installation: InstallationID
     package let request: MessageID
     package let payload: [UInt8]
+    package let createdAt: Timestamp
     /// Nil: until the successor that it carries is used.
     package let expiresAt: Timestamp?
 
     package init(
         installation: InstallationID, request: MessageID, payload: [UInt8],
-        expiresAt: Timestamp?
+        createdAt: Timestamp, expiresAt: Timestamp?
     ) {
+        self.createdAt = createdAt
         self.installation = installation
         self.request = request
         self.payload = payload

@@ -108,6 +108,7 @@ struct BoardRequest {
                 return try reply(.error(error))
             }
             try transaction.save(record, at: now)
+            try authority.auditExtension(of: record, actor: "board", transaction, at: now)
         }
         guard let user = try transaction.user(record.session.user) else {
             return try replyOver()
@@ -157,23 +158,5 @@ extension ScopeText {
         } catch {
             throw .failed(layer: "store", text: "a stored scope is damaged")
         }
-    }
-}
-
-extension Authority {
-    /// A new end, that many minutes from now. Source: the wire contract, Heartbeat.
-    func extended(
-        _ record: SessionRecord, minutes: Int64, at now: Timestamp
-    ) throws(Refusal) -> Timestamp {
-        let shortest = LifetimePolicy.shortest.components.seconds / 60
-        let longest = LifetimePolicy.longest.components.seconds / 60
-        guard (shortest...longest).contains(minutes) else {
-            throw Refusal(.validation, "a session lasts from 5 minutes to 1 year")
-        }
-        let end = now + .seconds(minutes * 60)
-        guard end <= record.absoluteLimit else {
-            throw Refusal(.validation, "that is past the session's absolute limit")
-        }
-        return end
     }
 }

@@ -64,11 +64,13 @@ extension Authority {
             message = try BoardMessage(parsing: plaintext)
         } catch {
             guard let id = error.id else { return .dropped(.unreadable) }
-            let refusal = UnreadableRequest(plaintext, error.reason).refusal(at: clock())
-            return try await refuse(id, refusal, from: sender)
+            let request = UnreadableRequest(plaintext, error.reason)
+            return try await refuse(id, request, from: sender)
         }
         let now = clock()
-        return try await store.transact { transaction throws(AuthorityError) in
+        // The board's own line comes after the reply.
+        return try await transactAndTell(except: sender.board.description) {
+            transaction throws(AuthorityError) in
             if let known = try transaction.reply(to: message.id, of: sender.board) {
                 return .reply(known)
             }
@@ -80,12 +82,18 @@ extension Authority {
     }
 
     private func refuse(
-        _ id: MessageID, _ refusal: Refusal, from sender: Sender
+        _ id: MessageID, _ request: UnreadableRequest, from sender: Sender
     ) async throws(AuthorityError) -> BoardAnswer {
         let now = clock()
         return try await store.transact { transaction throws(AuthorityError) in
             if let known = try transaction.reply(to: id, of: sender.board) {
                 return .reply(known)
+            }
+            let refusal = request.refusal(at: now)
+            if request.isForgedRefresh, refusal.is(.invalidSession) {
+                try audit(
+                    "refresh.forged", "board", sender.board, nil,
+                    "a refresh token of no known form", transaction, at: now)
             }
             let reply = Reply(re: id, now: now, outcome: .error(refusal))
             return .reply(try seal(reply, to: sender, keptFor: .fixed, transaction))
@@ -110,7 +118,9 @@ extension Authority {
             from: keys.seal, topic: inbox(of: sender.board))
         try transaction.save(ReplyRecord(
             installation: sender.board, request: reply.re, payload: payload,
+            createdAt: reply.now,
             expiresAt: lifetime == .fixed ? reply.now + AuthorityRules.replyLifetime : nil))
+        try transaction.trimReplies(of: sender.board, toNewest: AuthorityRules.repliesOfBoard)
         return payload
     }
 }
@@ -136,19 +146,27 @@ struct UnreadableRequest {
     }
 
     /// A token is a token whatever its text, so one of no known form is judged like any other
-    /// that names no session: after the clock, and 209. All else is what the reader found.
+    /// that names no session: after the clock, and 209. What else is wrong with a request that
+    /// bears a token is told after the clock, too. All else is what the reader found.
     func refusal(at now: Timestamp) -> Refusal {
-        guard case .mistyped(let member) = reason,
-            member == "sessionToken" || member == "refreshToken",
-            members.members[member]?.asString != nil
-        else { return reason.refusal }
+        guard Self.tokens.contains(where: bears) else { return reason.refusal }
         let time = members.members["iat"]?.asInteger.flatMap(Timestamp.init(seconds:))
         let isUnset = members.members["clock"] == .string("unset")
         if RequestClock.isOff(time ?? now, isUnset: isUnset, at: now) {
             return RequestClock.refusal
         }
+        guard case .mistyped(let member) = reason, Self.tokens.contains(member),
+            bears(member)
+        else { return reason.refusal }
         return Refusal(.invalidSession, "this session is over")
     }
+
+    /// Whether what could not be read is the refresh token itself.
+    var isForgedRefresh: Bool { reason == .mistyped("refreshToken") && bears("refreshToken") }
+
+    private static let tokens = ["sessionToken", "refreshToken"]
+
+    private func bears(_ member: String) -> Bool { members.members[member]?.asString != nil }
 }
 
 /// A board's clock as its request shows it. Source: the wire contract, The clock.

@@ -10,8 +10,12 @@ extension Authority {
         _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         // Revocation is heard before the role shrinks, and a message is cleared before its
-        // reader goes; a login exists before it is used.
-        let isLeaving = try transaction.departing(on: board) != nil
+        // reader goes; a login exists before it is used. An open claim's provisioning waits for
+        // its login, too: a board that took it over the old one would be cut off before its
+        // acceptance is out, and come back with passwords that are all of the past.
+        let isClaimed = try transaction.openClaim(on: board) != nil
+        let isDeparting = try transaction.departing(on: board) != nil
+        let isLeaving = isDeparting && !isClaimed
         let isGone = try access(of: board, transaction, at: now) == nil
         let login = Chore.login(board, password: newPassword)
         for chore in isLeaving || isGone ? [.inbox(board), login] : [login, .inbox(board)] {

@@ -6,17 +6,19 @@ extension Authority {
     package func claim(
         _ order: ClaimOrder, by caller: Caller
     ) async throws(AuthorityError) -> Claim {
-        let now = clock()
-        try requireUnrestricted(caller)
         try ClaimBase(order.url.base).require(of: info)
         let duration = try lifetime(order.duration)
-        let claim = try await store.transact { transaction throws(AuthorityError) in
-            let claimant = try claimant(caller, transaction)
-            let scope = try accepted(order.scope, by: claimant)
-            try clearTheWay(order.url, transaction, at: now)
+        let claim = try await act(.claim, by: caller) { act throws(AuthorityError) in
+            let scope = try accepted(order.scope, by: act.user)
+            try clearTheWay(order.url, act.transaction, at: act.now)
             let provisioning = Provisioning(
-                authority: self, transaction: transaction, url: order.url, claimant: claimant,
-                scope: scope, duration: duration, now: now)
+                authority: self, transaction: act.transaction, url: order.url,
+                claimant: act.user, scope: scope, duration: duration,
+                custom: try CustomFields(order.custom),
+                brought: try order.imported.map { tokens throws(AuthorityError) in
+                    try TokenImport(act: act, url: order.url).judge(tokens)
+                },
+                now: act.now)
             return try provisioning.open()
         }
         do throws(AuthorityError) {
@@ -25,47 +27,30 @@ extension Authority {
             try await cancel(claim, because: error)
             throw error
         }
-        return claim.view(at: now)
+        return claim.view(at: claim.createdAt)
     }
 
     package func claim(
         _ id: MessageID, by caller: Caller
     ) async throws(AuthorityError) -> Claim {
-        let now = clock()
-        return try await store.read { transaction throws(AuthorityError) in
-            guard let claim = try transaction.claim(id),
-                claim.claimant == caller.user.objectID || caller.user.isAdministrator
+        try await look(.claimState, by: caller) { act throws(AuthorityError) in
+            guard let claim = try act.transaction.claim(id),
+                claim.claimant == act.user.objectID || act.user.isAdministrator
             else { throw .refuse(.notFound, "no such claim") }
-            return claim.view(at: now)
+            return claim.view(at: act.now)
         }
     }
 
-    func requireUnrestricted(_ caller: Caller) throws(AuthorityError) {
-        guard !caller.session.restricted else {
-            throw .refuse(.forbidden, "a restricted session may not do this")
-        }
-    }
-
-    private func claimant(
-        _ caller: Caller, _ transaction: any AuthorityTransaction
-    ) throws(AuthorityError) -> UserRecord {
-        guard let user = try transaction.user(caller.user.objectID) else {
-            throw .sessionOver
-        }
-        guard user.mayClaim || user.isAdministrator else {
-            throw .refuse(.forbidden, "an administrator has not allowed you to claim boards")
-        }
-        return user
-    }
-
-    private func lifetime(_ wished: Duration?) throws(AuthorityError) -> Duration {
-        guard let wished else { return rules.lifetimes.absolute }
+    /// What was wished, if it is within the limits.
+    private func lifetime(_ wished: Duration?) throws(AuthorityError) -> Duration? {
+        guard let wished else { return nil }
         guard (LifetimePolicy.shortest...LifetimePolicy.longest).contains(wished) else {
             throw .refuse(.validation, "a session lasts from 5 minutes to 1 year")
         }
-        guard wished <= rules.lifetimes.absolute else {
-            let days = rules.lifetimes.absolute.components.seconds / 86_400
-            throw .refuse(.validation, "this authority's sessions last at most \(days) days")
+        if let limit = rules.lifetimes.absolute, wished > limit {
+            let hours = limit.components.seconds / 3600
+            let text = hours < 48 ? "\(hours) hours" : "\(hours / 24) days"
+            throw .refuse(.validation, "this authority's sessions last at most \(text)")
         }
         return wished
     }

@@ -13,11 +13,9 @@ extension Authority {
         record.endReason = reason
         record.farewell = farewell
         try transaction.save(record, at: now)
-        try invalidateFamily(of: record, transaction)
-        try audit(
-            "session.ended", actor, record.session.installationID, record.id, reason,
-            transaction, at: now)
-        if let board = record.session.installationID {
+        try invalidateFamily(of: record, transaction, at: now)
+        try audit("session.ended", actor, record.board, record.id, reason, transaction, at: now)
+        if let board = record.board {
             if var known = try transaction.board(board) {
                 known.lastSeen = max(record.lastSeen, known.lastSeen ?? record.lastSeen)
                 try transaction.save(known)
@@ -34,7 +32,7 @@ extension Authority {
         _ record: SessionRecord, reason: String, actor: String,
         _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
-        guard let board = record.session.installationID, let key = record.deviceKey else {
+        guard let board = record.board, let key = record.deviceKey else {
             return try end(
                 record, reason: reason, actor: actor, farewell: nil, transaction, at: now)
         }
@@ -46,9 +44,8 @@ extension Authority {
         let payload = try cryptography.seal(
             message.plaintext, to: RecipientKey(board: board, key: key), from: keys.seal,
             topic: inbox(of: board))
-        let until = min(
-            record.session.expiresAt ?? record.absoluteLimit,
-            now + AuthorityRules.longestFarewell)
+        let longest = now + AuthorityRules.longestFarewell
+        let until = min(record.session.expiresAt ?? longest, longest)
         if try transaction.openClaim(on: board) != nil {
             // The inbox retains a provisioning, so this is said at once and not retained.
             try transaction.add(.say(board, payload: payload, until: until))
@@ -59,9 +56,14 @@ extension Authority {
     }
 
     func invalidateFamily(
-        of record: SessionRecord, _ transaction: any AuthorityTransaction
+        of record: SessionRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         guard let id = record.family, var family = try transaction.family(id) else { return }
+        if let last = family.lastRequest, let board = record.board {
+            // Its successor will never be used.
+            try transaction.expireReply(
+                to: last, of: board, at: now + AuthorityRules.replyLifetime)
+        }
         family.invalidated = true
         try transaction.save(family)
     }
@@ -75,39 +77,36 @@ extension Authority {
             detail: String(detail.prefix(500))))
     }
 
-    /// Ends, for good, whatever a limit has passed of. Bounded: call it again while it
-    /// returns true. The clock of the authority alone decides.
-    package func sweep() async throws(AuthorityError) -> Bool {
-        let now = clock()
-        let limit = 200
-        let (lines, more) = try await store.transact { transaction throws(AuthorityError) in
-            let claims = try transaction.openClaims(
-                expiredBefore: now - AuthorityRules.claimGrace, limit: limit)
-            for claim in claims {
-                try close(
-                    claim, as: .expired, detail: "", actor: "authority", transaction, at: now)
-            }
-            let sessions = try transaction.expiredSessions(
-                at: now, idleSince: rules.lifetimes.idle.map { now - $0 }, limit: limit)
-            for record in sessions {
-                try end(
-                    record, reason: UnavailableReason.expired.rawValue, actor: "authority",
-                    farewell: nil, transaction, at: now)
-            }
-            let farewells = try transaction.overdueFarewells(at: now, limit: limit)
-            for var record in farewells {
-                record.farewell = nil
-                try transaction.save(record, at: now)
-                if let board = record.session.installationID {
-                    try settleBroker(board, transaction, at: now)
-                }
-            }
-            try transaction.deleteReplies(expiredBefore: now)
-            try transaction.deleteFailures(before: now - LoginLimit.window)
-            return (try transaction.linesWithChores(),
-                    max(claims.count, sessions.count, farewells.count) == limit)
+    /// Ends a session that waits for its board, and its claim with it.
+    func cancelClaim(
+        of record: SessionRecord, actor: String, _ transaction: any AuthorityTransaction,
+        at now: Timestamp
+    ) throws(AuthorityError) {
+        guard let board = record.board, let claim = try transaction.openClaim(on: board),
+            claim.session == record.id
+        else { return }
+        try close(claim, as: .cancelled, detail: "", actor: actor, transaction, at: now)
+    }
+
+    /// Ends every session of a user but `kept`, and tells the boards; those on boards are left
+    /// alone if `keepsBoards`, those that wait for one too. Returns how many ended.
+    @discardableResult
+    func endAll(
+        of user: UserID, but kept: ObjectID?, keepsBoards: Bool = false, reason: String,
+        actor: String, _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) -> Int {
+        let records = try transaction.ownSessions(of: user).filter {
+            $0.id != kept && !(keepsBoards && $0.board != nil)
         }
-        for line in lines { courier.nudge(line) }
-        return more
+        for record in records {
+            switch record.state {
+            case .active:
+                try endAndTell(record, reason: reason, actor: actor, transaction, at: now)
+            case .pending:
+                try cancelClaim(of: record, actor: actor, transaction, at: now)
+            case .ended: break
+            }
+        }
+        return records.count
     }
 }

@@ -6,10 +6,11 @@ extension Authority {
     package func boards(
         by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [Board] {
-        let owner = try scope(of: caller, everyone: everyone)
-        let now = clock()
-        return try await store.read { transaction throws(AuthorityError) in
+        let deed: Deed = everyone ? .everyBoard : .ownBoards
+        return try await look(deed, by: caller, nothing: []) { act throws(AuthorityError) in
+            let transaction = act.transaction
             var views: [Board] = []
+            let owner = everyone ? nil : act.user.objectID
             for board in try transaction.boards(of: owner) where !board.released {
                 guard let user = try transaction.user(board.owner) else { continue }
                 let active = try transaction.activeSession(on: board.installation)
@@ -17,7 +18,7 @@ extension Authority {
                     installation: board.installation, name: board.name, owner: user.view,
                     deviceKey: try keyID(of: board.deviceKey),
                     session: try active.map { record throws(AuthorityError) in
-                        try view(of: record, transaction, at: now)
+                        try view(of: record, transaction, at: act.now)
                     },
                     lastSeen: active?.lastSeen ?? board.lastSeen,
                     status: try transaction.status(of: board.installation)))
@@ -29,23 +30,21 @@ extension Authority {
     package func release(
         _ board: InstallationID, by caller: Caller
     ) async throws(AuthorityError) {
-        try requireUnrestricted(caller)
-        let now = clock()
-        try await store.transact { transaction throws(AuthorityError) in
-            guard var record = try transaction.board(board), !record.released,
-                record.owner == caller.user.objectID || caller.user.isAdministrator
+        try await act(.release, by: caller) { act throws(AuthorityError) in
+            guard var record = try act.transaction.board(board), !record.released,
+                record.owner == act.user.objectID || act.user.isAdministrator
             else { throw .refuse(.notFound, "no such board") }
             record.released = true
-            try transaction.save(record)
-            if let active = try transaction.activeSession(on: board) {
+            try act.transaction.save(record)
+            if let active = try act.transaction.activeSession(on: board) {
                 try endAndTell(
                     active, reason: UnavailableReason.revoked.rawValue,
-                    actor: caller.user.username, transaction, at: now)
+                    actor: act.user.username, act.transaction, at: act.now)
             }
-            try settlePeople(of: record.owner, transaction)
+            try settlePeople(of: record.owner, act.transaction)
             try audit(
-                "board.released", caller.user.username, board, nil, record.name, transaction,
-                at: now)
+                "board.released", act.user.username, board, nil, record.name, act.transaction,
+                at: act.now)
         }
         await settleAll(of: board)
     }
@@ -53,13 +52,13 @@ extension Authority {
     package func sessions(
         by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [SessionView] {
-        let owner = try scope(of: caller, everyone: everyone)
-        let now = clock()
-        return try await store.read { transaction throws(AuthorityError) in
-            let records = try transaction.sessions(of: owner)
+        let deed: Deed = everyone ? .everySession : .ownSessions
+        return try await look(deed, by: caller) { act throws(AuthorityError) in
+            let owner = everyone ? nil : act.user.objectID
             var views: [SessionView] = []
-            for record in records {
-                views.append(try view(of: record, transaction, at: now))
+            for record in try act.transaction.sessions(of: owner)
+            where act.rights.maySee(record.session, of: act.user.objectID) {
+                views.append(try view(of: record, act.transaction, at: act.now))
             }
             return views
         }
@@ -68,42 +67,28 @@ extension Authority {
     package func session(
         _ id: ObjectID, by caller: Caller
     ) async throws(AuthorityError) -> SessionView {
-        let now = clock()
-        return try await store.read { transaction throws(AuthorityError) in
-            try view(of: try own(id, caller, transaction), transaction, at: now)
+        try await look(.session, by: caller) { act throws(AuthorityError) in
+            try view(of: try act.visible(id), act.transaction, at: act.now)
         }
     }
 
     package func revoke(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) {
-        try requireUnrestricted(caller)
-        let now = clock()
-        let board = try await store.transact { transaction throws(AuthorityError) in
-            let record = try own(id, caller, transaction)
+        let board = try await act(.revoke, by: caller) { act throws(AuthorityError) in
+            let record = try act.visible(id)
             switch record.state {
             case .ended:
                 break
             case .active:
                 try endAndTell(
                     record, reason: UnavailableReason.revoked.rawValue,
-                    actor: caller.user.username, transaction, at: now)
+                    actor: act.user.username, act.transaction, at: act.now)
             case .pending:
-                try cancelClaim(of: record, caller, transaction, at: now)
+                try cancelClaim(
+                    of: record, actor: act.user.username, act.transaction, at: act.now)
             }
-            return record.session.installationID
+            return record.board
         }
-        if let board { await settleAll(of: board) } else { courier.nudge(id.description) }
-    }
-
-    private func cancelClaim(
-        of record: SessionRecord, _ caller: Caller, _ transaction: any AuthorityTransaction,
-        at now: Timestamp
-    ) throws(AuthorityError) {
-        guard let board = record.session.installationID,
-            let claim = try transaction.openClaim(on: board), claim.session == record.id
-        else { return }
-        try close(
-            claim, as: .cancelled, detail: "", actor: caller.user.username, transaction,
-            at: now)
+        if let board { await settleAll(of: board) }
     }
 
     /// Tells the broker at once if it can be told. What was decided stands either way: the
@@ -116,35 +101,20 @@ extension Authority {
         }
     }
 
-    /// The owner to ask for; nil is everyone's.
-    private func scope(
-        of caller: Caller, everyone: Bool
-    ) throws(AuthorityError) -> UserID? {
-        try requireUnrestricted(caller)
-        guard everyone else { return caller.user.objectID }
-        try requireAdministrator(caller)
-        return nil
-    }
-
-    private func own(
-        _ id: ObjectID, _ caller: Caller, _ transaction: any AuthorityTransaction
-    ) throws(AuthorityError) -> SessionRecord {
-        guard let record = try transaction.session(id),
-            record.session.user == caller.user.objectID || caller.user.isAdministrator
-        else { throw .refuse(.notFound, "no such session") }
-        return record
-    }
-
-    private func view(
+    /// A session as its owner sees it: no token is in it.
+    func view(
         of record: SessionRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> SessionView {
         let user = try transaction.user(record.session.user)
-        let board = try record.session.installationID.flatMap { id throws(AuthorityError) in
+        let board = try record.board.flatMap { id throws(AuthorityError) in
             try transaction.board(id)?.name
+        }
+        let family = try record.family.flatMap { id throws(AuthorityError) in
+            try transaction.family(id)
         }
         return SessionView(
             session: record.session, username: user?.username ?? "", state: state(record, now),
-            lastSeen: record.lastSeen, boardName: board)
+            lastSeen: record.lastSeen, boardName: board, generation: family?.generation)
     }
 
     private func state(_ record: SessionRecord, _ now: Timestamp) -> SessionView.State {

@@ -1,65 +1,73 @@
-package import Sessions
+import Sessions
 import Wire
 
 /// Users, as administrators see and make them.
 extension Authority {
     package func users(by caller: Caller) async throws(AuthorityError) -> [UserView] {
-        try requireAdministrator(caller)
-        return try await store.read { transaction throws(AuthorityError) in
-            try transaction.users().map(\.view)
+        try await look(.users, by: caller) { act throws(AuthorityError) in
+            try act.transaction.users().map(\.view)
         }
     }
 
     package func addUser(
         _ user: NewUser, by caller: Caller
     ) async throws(AuthorityError) -> UserView {
-        try requireAdministrator(caller)
-        return try await addUser(user, actor: caller.user.username)
+        // Judged before the slow part, and again with what it makes.
+        try await look(.addUser, by: caller) { _ throws(AuthorityError) in }
+        let record = try await newUser(user)
+        return try await act(.addUser, by: caller) { act throws(AuthorityError) in
+            try add(record, actor: act.user.username, act.transaction)
+        }
     }
 
     /// The same from the authority's own command line, where `actor` says who.
     package func addUser(
         _ user: NewUser, actor: String
     ) async throws(AuthorityError) -> UserView {
-        guard let name = Username(user.username) else {
-            throw .refuse(.validation, "a username has 1 to 64 of [A-Za-z0-9._@-]")
+        let record = try await newUser(user)
+        return try await store.transact { transaction throws(AuthorityError) in
+            try add(record, actor: actor, transaction)
         }
+    }
+
+    private func newUser(_ user: NewUser) async throws(AuthorityError) -> UserRecord {
+        let name = try Self.newName(user.username)
         try Self.requireUsable(user.password)
-        let record = UserRecord(
+        return UserRecord(
             objectID: try newUserID(), username: name.description,
             passwordHash: try await cryptography.hashPassword(user.password),
             isAdministrator: user.isAdministrator,
             mayClaim: user.mayClaim || user.isAdministrator, createdAt: clock())
-        try await store.transact { transaction throws(AuthorityError) in
-            guard try transaction.insert(record) else {
-                throw .refuse(.validation, "there is a user of this name")
-            }
-            try audit(
-                "user.added", actor, nil, nil, record.username, transaction,
-                at: record.createdAt)
-        }
+    }
+
+    private func add(
+        _ record: UserRecord, actor: String, _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) -> UserView {
+        guard try transaction.insert(record) else { throw Self.nameTaken }
+        try audit(
+            "user.added", actor, nil, nil, record.username, transaction, at: record.createdAt)
         return record.view
     }
 
-    /// Sets a password; the user's own sessions end, those on boards stay.
-    package func setPassword(
-        _ password: SecretBytes, of username: String, actor: String
-    ) async throws(AuthorityError) {
-        try Self.requireUsable(password)
-        let hash = try await cryptography.hashPassword(password)
-        let now = clock()
-        try await store.transact { transaction throws(AuthorityError) in
-            guard let user = try transaction.user(named: username) else {
-                throw .refuse(.notFound, "no such user")
+    package func setEnabled(
+        _ isEnabled: Bool, user: String, by caller: Caller
+    ) async throws(AuthorityError) -> UserView {
+        try await act(.setEnabled, by: caller) { act throws(AuthorityError) in
+            var subject = try act.subject(named: user)
+            guard isEnabled || subject.objectID != act.user.objectID else {
+                throw .refuse(.forbidden, "an administrator cannot disable himself")
             }
-            try transaction.setPasswordHash(hash, of: user.objectID)
-            try audit("user.password", actor, nil, nil, user.username, transaction, at: now)
-            let own = try transaction.sessions(of: user.objectID)
-            for record in own where record.state == .active && !record.session.restricted {
-                try end(
-                    record, reason: "password changed", actor: actor, farewell: nil,
-                    transaction, at: now)
+            guard subject.isEnabled != isEnabled else { return subject.view }
+            subject.isEnabled = isEnabled
+            try act.transaction.setEnabled(isEnabled, of: subject.objectID)
+            try act.audit(isEnabled ? "user.enabled" : "user.disabled", subject.username)
+            if !isEnabled {
+                try endAll(
+                    of: subject.objectID, but: nil,
+                    reason: UnavailableReason.revoked.rawValue, actor: act.user.username,
+                    act.transaction, at: act.now)
             }
+            return subject.view
         }
     }
 
@@ -72,21 +80,17 @@ extension Authority {
     package func audit(
         _ query: AuditQuery, by caller: Caller
     ) async throws(AuthorityError) -> [AuditEntry] {
-        try requireAdministrator(caller)
-        return try await store.read { transaction throws(AuthorityError) in
-            try transaction.entries(query)
+        try await look(.audit, by: caller) { act throws(AuthorityError) in
+            try act.transaction.entries(query)
         }
     }
 
-    func requireAdministrator(_ caller: Caller) throws(AuthorityError) {
-        guard caller.user.isAdministrator, !caller.session.restricted else {
-            throw .refuse(.forbidden, "only an administrator may do this")
+    static func newName(_ text: String) throws(AuthorityError) -> Username {
+        guard let name = Username(text) else {
+            throw .refuse(.validation, "a username has 1 to 64 of [A-Za-z0-9._@-]")
         }
+        return name
     }
 
-    private static func requireUsable(_ password: SecretBytes) throws(AuthorityError) {
-        guard (8...1024).contains(password.count) else {
-            throw .refuse(.validation, "a password has 8 to 1024 bytes")
-        }
-    }
+    static let nameTaken = AuthorityError.refuse(.validation, "there is a user of this name")
 }

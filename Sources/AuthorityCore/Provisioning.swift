@@ -8,39 +8,47 @@ struct Provisioning {
     let url: ClaimURL
     let claimant: UserRecord
     let scope: ScopeText?
-    let duration: Duration
+    /// Nil: as long as the authority's own limit, or as a session that was brought lasts.
+    let duration: Duration?
+    let custom: CustomFields
+    let brought: BroughtTokens?
     let now: Timestamp
 
     /// Records the pending session, its family and the open claim with the sealed message,
     /// and what the broker is to be told.
     func open() throws(AuthorityError) -> ClaimRecord {
-        let token = try authority.newSessionToken()
+        let token = if let brought { brought.session } else { try authority.newSessionToken() }
         let family = try newFamily()
-        let record = try newSession(token, family)
+        let record = try session(token, family)
         let claimKeys = try authority.cryptography.claimKeys(
             secret: url.secret, board: url.installation)
         let password = try login(claimKeys)
         let sealed = try seal(record, token, family, claimKeys, password)
         let claim = ClaimRecord(
             id: sealed.id, installation: url.installation, session: record.id,
-            claimant: claimant.objectID, state: .sent, createdAt: now, expiresAt: expiresAt,
-            secretHash: try authority.hash(of: url.secret), boardName: url.name,
-            deviceKey: url.deviceKey, payload: sealed.payload, brokerPassword: password)
+            claimant: claimant.objectID, state: .sent, createdAt: now,
+            expiresAt: expiry(of: record), secretHash: try authority.hash(of: url.secret),
+            boardName: url.name, deviceKey: url.deviceKey, payload: sealed.payload,
+            brokerPassword: password, tokenOrigin: brought?.origin ?? .made)
         try transaction.save(record, at: now)
         try transaction.save(RefreshFamily(id: family, session: record.id, generation: 1))
         guard try transaction.insert(claim) else {
             throw .refuse(.forbidden, "another claim of this board is open")
         }
         try authority.audit(
-            "claim", claimant.username, url.installation, record.id, url.name, transaction,
-            at: now)
+            "claim", claimant.username, url.installation, record.id,
+            claim.tokenOrigin == .made
+                ? url.name : "\(url.name), with a \(claim.tokenOrigin.rawValue) session token",
+            transaction, at: now)
         try authority.settleBroker(
             url.installation, newPassword: password != nil, transaction, at: now)
         return claim
     }
 
-    private var expiresAt: Timestamp {
-        now + min(authority.rules.claimLifetime, duration)
+    /// A provisioning is void with the session that it carries.
+    private func expiry(of record: SessionRecord) -> Timestamp {
+        let waits = now + authority.rules.claimLifetime
+        return min(waits, record.certainEnd(under: authority.rules.lifetimes) ?? waits)
     }
 
     private func newFamily() throws(AuthorityError) -> RefreshFamilyID {
@@ -50,19 +58,46 @@ struct Provisioning {
         return family
     }
 
-    private func newSession(
+    /// The session that is to live on the board: one that was brought, or a new one.
+    private func session(
         _ token: SessionToken, _ family: RefreshFamilyID
     ) throws(AuthorityError) -> SessionRecord {
+        var record = if let known = brought?.known { known } else { try newSession(token) }
+        record.state = .pending
+        record.family = family
+        record.deviceKey = url.deviceKey
+        record.scope = scope
+        record.session.installationID = url.installation
+        record.session.custom = try CustomFields(
+            custom.members, over: record.session.custom).members
+        guard let duration else { return record }
+        let end = wholeSeconds(began + duration)
+        if let limit = record.latestEnd(under: authority.rules.lifetimes), end > limit {
+            throw .refuse(.validation, "that is past the session's absolute limit")
+        }
+        record.session.expiresAt = end
+        return record
+    }
+
+    private func newSession(_ token: SessionToken) throws(AuthorityError) -> SessionRecord {
+        let limit = authority.rules.lifetimes.absolute.map { began + $0 }
+        let id = if let named = brought?.access?.session {
+            named
+        } else {
+            try authority.newObjectID()
+        }
         let session = Session(
-            objectID: try authority.newObjectID(), user: claimant.objectID, restricted: true,
-            createdWith: CreatedWith(action: "create", authProvider: "password"),
-            installationID: url.installation, createdAt: wholeSeconds(now),
-            expiresAt: wholeSeconds(now + duration))
+            objectID: id, user: claimant.objectID, restricted: true,
+            createdWith: CreatedWith(.create, by: claimant.provider),
+            installationID: url.installation, createdAt: began,
+            expiresAt: limit.map(wholeSeconds))
         return SessionRecord(
             session: session, state: .pending, tokenHash: try authority.hash(of: token.secret),
-            family: family, deviceKey: url.deviceKey, scope: scope,
-            absoluteLimit: now + authority.rules.lifetimes.absolute, lastSeen: now)
+            family: nil, deviceKey: url.deviceKey, scope: nil, absoluteLimit: limit,
+            lastSeen: now)
     }
+
+    private var began: Timestamp { wholeSeconds(now) }
 
     /// Times cross the wire as whole seconds; what is stored is what was said.
     private func wholeSeconds(_ time: Timestamp) -> Timestamp {
@@ -86,8 +121,13 @@ struct Provisioning {
     ) throws(AuthorityError) -> (id: MessageID, payload: [UInt8]) {
         let format = RefreshTokenFormat(
             cryptography: authority.cryptography, key: authority.keys.refresh)
+        let access = if let brought = brought?.access {
+            brought.token
+        } else {
+            try authority.accessToken(for: record, at: now)
+        }
         let tokens = SessionTokens(
-            session: token, access: try authority.accessToken(for: record, at: now),
+            session: token, access: access,
             refresh: try format.token(family: family, generation: 1))
         let message = AuthorityMessage(
             id: try authority.newMessageID(), issuedAt: now,
@@ -100,8 +140,11 @@ struct Provisioning {
     }
 
     /// A board that was away for longer than the idle limit has lost its session anyway.
-    private var offline: Duration {
-        min(authority.rules.offline, authority.rules.lifetimes.idle ?? duration, duration)
+    private func offline(of record: SessionRecord) -> Duration {
+        let lifetimes = authority.rules.lifetimes
+        let left = record.certainEnd(under: lifetimes).map { $0 - began }
+        return [authority.rules.offline, lifetimes.idle, left].compactMap { $0 }.min()
+            ?? authority.rules.offline
     }
 
     private func provision(
@@ -111,13 +154,13 @@ struct Provisioning {
         return Provision(
             sequence: try transaction.nextSequence(
                 sealKey: keys.seal.id, board: url.installation, at: now),
-            expiresAt: expiresAt,
+            expiresAt: expiry(of: record),
             authority: PinnedAuthority(
                 name: authority.info.name, sealKey: keys.seal.publicKey,
                 signKeys: keys.published),
             session: record.session, user: claimant.profile, tokens: tokens,
             scope: try scope?.document(), heartbeat: authority.rules.heartbeat,
-            offline: offline,
+            offline: offline(of: record),
             broker: password.map {
                 BrokerAccess(uri: nil, username: nil, password: $0, ca: nil)
             })

@@ -7,7 +7,7 @@ extension BoardRequest {
         let format = RefreshTokenFormat(
             cryptography: authority.cryptography, key: authority.keys.refresh)
         guard let presented = try format.read(token) else {
-            return try reply(.error(Refusal(.notFound, "this refresh token was not issued here")))
+            return try forged()
         }
         guard let family = try transaction.family(presented.family) else {
             return try notIssuedHere("names a family that the store does not know")
@@ -28,6 +28,14 @@ extension BoardRequest {
             return try successor(of: family, record)
         }
         return try theft(presented.generation, of: family, record)
+    }
+
+    /// Nobody but us can have made one that verifies, so this one names no session at all.
+    private func forged() throws(AuthorityError) -> BoardAnswer {
+        try transaction.append(AuditEntry(
+            at: now, event: "refresh.forged", actor: "board", board: sender.board, session: nil,
+            detail: "a refresh token that this authority did not make"))
+        return try replyOver()
     }
 
     /// A restored backup looks like this, so it is an alarm and never theft.

@@ -21,8 +21,8 @@ package struct SessionRecord: Sendable {
     /// The key that the session's board speaks with, 32 bytes.
     package var deviceKey: [UInt8]?
     package var scope: ScopeText?
-    /// `expiresAt` may be moved, but never past this.
-    package var absoluteLimit: Timestamp
+    /// `expiresAt` may be moved, but never past this; nil is no limit.
+    package var absoluteLimit: Timestamp?
     /// The last authenticated request.
     package var lastSeen: Timestamp
     /// Where a session that ended has not yet been taken leave of.
@@ -30,7 +30,7 @@ package struct SessionRecord: Sendable {
 
     package init(
         session: Session, state: State, tokenHash: [UInt8], family: RefreshFamilyID?,
-        deviceKey: [UInt8]?, scope: ScopeText?, absoluteLimit: Timestamp, lastSeen: Timestamp
+        deviceKey: [UInt8]?, scope: ScopeText?, absoluteLimit: Timestamp?, lastSeen: Timestamp
     ) {
         self.session = session
         self.state = state
@@ -44,6 +44,9 @@ package struct SessionRecord: Sendable {
 
     package var id: ObjectID { session.objectID }
 
+    /// The board that it lives on; nil for any other session, whatever installation it names.
+    package var board: InstallationID? { deviceKey == nil ? nil : session.installationID }
+
     /// Whether a request may still be made under it.
     package func isLive(at now: Timestamp, under lifetimes: LifetimePolicy) -> Bool {
         guard state != .ended else { return false }
@@ -52,10 +55,27 @@ package struct SessionRecord: Sendable {
 
     /// Whether a limit has passed: its own, the absolute one, or the idle one once in use.
     package func hasExpired(at now: Timestamp, under lifetimes: LifetimePolicy) -> Bool {
-        if let expiresAt = session.expiresAt, expiresAt <= now { return true }
-        if absoluteLimit <= now { return true }
+        if hasReachedOwnEnd(at: now) { return true }
+        if let limit = latestEnd(under: lifetimes), limit <= now { return true }
         guard state == .active, let idle = lifetimes.idle else { return false }
         return lastSeen + idle <= now
+    }
+
+    /// Whether its own `expiresAt` has passed, which its board knows of as well.
+    package func hasReachedOwnEnd(at now: Timestamp) -> Bool {
+        session.expiresAt.map { $0 <= now } ?? false
+    }
+
+    /// The latest that `expiresAt` may be: the limit that it was made under or the present
+    /// one, if that is stricter; nil is no limit.
+    package func latestEnd(under lifetimes: LifetimePolicy) -> Timestamp? {
+        let present = lifetimes.absolute.map { session.createdAt + $0 }
+        return [absoluteLimit, present].compactMap { $0 }.min()
+    }
+
+    /// The earliest of what will end it for certain; nil if nothing will.
+    package func certainEnd(under lifetimes: LifetimePolicy) -> Timestamp? {
+        [session.expiresAt, latestEnd(under: lifetimes)].compactMap { $0 }.min()
     }
 }
 

@@ -4,16 +4,23 @@ package import Sessions
 package struct UserRecord: Sendable {
     package let objectID: UserID
     package let username: String
-    /// A PHC string; no password can be had from it.
-    package var passwordHash: String
+    /// A PHC string; no password can be had from it. Nil: no password fits.
+    package var passwordHash: String?
+    /// HMAC of the secret that an anonymous user comes back with.
+    package let anonymousHash: [UInt8]?
     package var isAdministrator: Bool
     package var mayClaim: Bool
     package let createdAt: Timestamp
+    /// False: he cannot log in, and no session of his lives.
+    package var isEnabled: Bool
 
     package init(
-        objectID: UserID, username: String, passwordHash: String, isAdministrator: Bool,
-        mayClaim: Bool, createdAt: Timestamp
+        objectID: UserID, username: String, passwordHash: String?,
+        anonymousHash: [UInt8]? = nil, isAdministrator: Bool, mayClaim: Bool,
+        createdAt: Timestamp, isEnabled: Bool = true
     ) {
+        self.anonymousHash = anonymousHash
+        self.isEnabled = isEnabled
         self.objectID = objectID
         self.username = username
         self.passwordHash = passwordHash
@@ -25,8 +32,11 @@ package struct UserRecord: Sendable {
     package var view: UserView {
         UserView(
             objectID: objectID, username: username, isAdministrator: isAdministrator,
-            mayClaim: mayClaim, createdAt: createdAt)
+            mayClaim: mayClaim, createdAt: createdAt, isEnabled: isEnabled)
     }
+
+    /// How he proves who he is.
+    package var provider: CreatedWith.Provider { anonymousHash == nil ? .password : .anonymous }
 
     package var profile: UserProfile { UserProfile(objectID: objectID, username: username) }
 }

@@ -12,7 +12,9 @@ package struct AuthorityProgram: AsyncParsableCommand {
         commandName: "postern-authority",
         abstract: "Users, boards and sessions; MQTT towards boards, HTTP towards people.",
         version: ServiceSettings.version,
-        subcommands: [InitCommand.self, ServeCommand.self, UserCommand.self])
+        subcommands: [
+            InitCommand.self, ServeCommand.self, UserCommand.self, KeysCommand.self,
+        ])
 
     @OptionGroup package var place: PlaceOptions
 
@@ -87,6 +89,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     @ParentCommand var program: AuthorityProgram
     @OptionGroup var place: PlaceOptions
+    @Flag(help: "For one start: the clock is right, whatever time is on record.")
+    var acceptClock = false
 
     func run() async throws {
         let settings = try place.settings(program.place)
@@ -94,7 +98,8 @@ struct ServeCommand: AsyncParsableCommand {
         let logger = Self.logger(settings.logLevel)
         try await AuthorityService.run {
             let lock = try StateFolder(path: settings.stateDirectory).lock()
-            let server = try await AuthorityServer(settings: settings, logger: logger)
+            let server = try await AuthorityServer(
+                settings: settings, acceptsClock: acceptClock, logger: logger)
             let notifier = Notifier()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {

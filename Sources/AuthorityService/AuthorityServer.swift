@@ -16,14 +16,17 @@ struct AuthorityServer: Sendable {
     let authority: Authority
     let link: BrokerLink
     private let courier: BrokerCourier
-    private let traffic: BoardTraffic
+    let traffic: BoardTraffic
     private let reconciliation: Reconciliation
+    private let housekeeping: Housekeeping
     private let embedded: EmbeddedBroker?
 
     /// Opens the store and makes the parts; nothing runs and nothing listens yet.
-    init(settings: ServiceSettings, logger: Logger) async throws {
+    /// `acceptsClock`: what the store knows of the time is wrong, and the clock right.
+    init(settings: ServiceSettings, acceptsClock: Bool = false, logger: Logger) async throws {
         let folder = StateFolder(path: settings.stateDirectory)
         let store = try folder.open()
+        let version = try await store.foreignVersion()
         let records = try await folder.records(of: store)
         let embedded = try Self.embedded(settings, folder, records, logger)
         let link = BrokerLink(
@@ -46,12 +49,17 @@ struct AuthorityServer: Sendable {
         self.link = link
         self.courier = courier
         self.embedded = embedded
+        let clock = try await ClockGuard(
+            store: store, authority: authority, acceptsClock: acceptsClock, logger: logger)
         traffic = BoardTraffic(
-            authority: authority, link: link, courier: courier, logger: logger)
+            authority: authority, link: link, courier: courier, clock: clock, logger: logger)
         reconciliation = Reconciliation(
             authority: authority, link: link, courier: courier,
             access: settings.managesBrokerAccess ? (embedded == nil ? .kept : .computed) : .none,
             logger: logger)
+        housekeeping = Housekeeping(
+            authority: authority, store: store, courier: courier,
+            reconciliation: reconciliation, clock: clock, logger: logger, firstVersion: version)
     }
 
     /// Runs until cancelled, or until a part of it cannot go on. `onReady` is called once,
@@ -65,7 +73,8 @@ struct AuthorityServer: Sendable {
             group.addTask { await connect { await gate.brokerIsUp() } }
             group.addTask { await traffic.run() }
             group.addTask { await courier.run() }
-            group.addTask { await housekeep() }
+            group.addTask { await housekeeping.sweep() }
+            group.addTask { await housekeeping.watch() }
             group.addTask {
                 // Who finds HTTP open may count on the broker, unless that stays away.
                 await gate.waitForBroker(atMost: .seconds(5))
@@ -97,32 +106,6 @@ struct AuthorityServer: Sendable {
                 await up()
             },
             onMessage: { traffic.take($0) })
-    }
-
-    /// Sweeps what is over, and tries again what the broker could not be told.
-    private func housekeep() async {
-        var watch = ClockWatch(wall: systemClock(), monotonic: SystemClock.monotonic)
-        while !Task.isCancelled {
-            let step = watch.step(wall: systemClock(), monotonic: SystemClock.monotonic)
-            do throws(AuthorityError) {
-                if let step {
-                    try await sayStepped(step)
-                } else {
-                    while try await authority.sweep() {}
-                }
-            } catch {
-                logger.error("the sweep: \(error.words)")
-            }
-            await reconciliation.retry()
-            await pause(.seconds(10))
-        }
-    }
-
-    /// A session that is swept away does not come back when the clock does.
-    private func sayStepped(_ step: Duration) async throws(AuthorityError) {
-        let text = "the wall clock was set by \(step.components.seconds) s; nothing is swept now"
-        logger.critical("\(text)")
-        try await authority.alarm("clock", text)
     }
 
     /// Every account that the store wants at the broker.

@@ -11,10 +11,12 @@ final class BoardTraffic: Sendable {
     private let authority: Authority
     private let link: BrokerLink
     private let courier: BrokerCourier
+    private let clock: ClockGuard
     private let logger: Logger
     private let lanes: [Lane]
     /// What could not be opened, by reason, since the start.
     private let dropped = Mutex<[DropReason: Int]>([:])
+    private let unheard = Mutex(0)
     private let meter = Mutex(TrafficMeter())
     private static let laneCount = 16
     private static let laneLimit = 1024
@@ -30,11 +32,13 @@ final class BoardTraffic: Sendable {
     }
 
     init(
-        authority: Authority, link: BrokerLink, courier: BrokerCourier, logger: Logger
+        authority: Authority, link: BrokerLink, courier: BrokerCourier, clock: ClockGuard,
+        logger: Logger
     ) {
         self.authority = authority
         self.link = link
         self.courier = courier
+        self.clock = clock
         self.logger = logger
         lanes = (0..<Self.laneCount).map { _ in
             let (stream, input) = AsyncStream.makeStream(
@@ -105,6 +109,8 @@ final class BoardTraffic: Sendable {
     private func hear(
         _ payload: [UInt8], from board: InstallationID
     ) async throws(AuthorityError) {
+        // It asks again; an answer could set its clock by years and end its session.
+        guard clock.mayAnswer else { return leave(board) }
         switch try await authority.handle(payload, from: board) {
         case .dropped(let reason):
             count(reason, board)
@@ -118,6 +124,20 @@ final class BoardTraffic: Sendable {
         }
         courier.nudge(board.description)
     }
+
+    private func leave(_ board: InstallationID) {
+        let count = unheard.withLock { count in
+            count += 1
+            return count
+        }
+        guard count & (count - 1) == 0 else { return }
+        logger.warning(
+            "a board is not answered: the clock is far off",
+            metadata: ["count": "\(count)", "last": "\(board)"])
+    }
+
+    /// How many messages were not looked at because the clock was far off, since the start.
+    var unheardCount: Int { unheard.withLock { $0 } }
 
     /// Counts, and says so at the first and at each power of two: a flood fills no log.
     private func count(_ reason: DropReason, _ board: InstallationID) {

@@ -1,6 +1,7 @@
 import AuthorityCore
 import Cryptography
 import Sessions
+import Synchronization
 import Wire
 
 /// The making and the reading of an authority's keys.
@@ -8,7 +9,7 @@ enum KeyRing {
     /// What a new authority needs, its password at an embedded broker included.
     static func make(at now: Timestamp) throws(CryptographyError) -> [KeyRecord] {
         let seal = try X25519PrivateKey()
-        let signing = try Ed25519PrivateKey()
+        let signing = try signingKey()
         let password = Base64URL.encode(try RandomBytes.make(32))
         return [
             KeyRecord(
@@ -16,9 +17,9 @@ enum KeyRing {
                 publicKey: seal.publicKey.rawRepresentation,
                 privateKey: seal.rawRepresentation, createdAt: now),
             KeyRecord(
-                kind: .signing, name: signing.publicKey.keyID.description,
-                publicKey: signing.publicKey.rawRepresentation,
-                privateKey: signing.rawRepresentation, createdAt: now),
+                kind: .signing, name: signing.publicKey.kid.description,
+                publicKey: signing.publicKey.key, privateKey: signing.privateKey,
+                createdAt: now),
             try secret(.tokenHash, at: now),
             try secret(.refresh, at: now),
             KeyRecord(
@@ -35,18 +36,26 @@ enum KeyRing {
             createdAt: now)
     }
 
-    /// The keys in use among those stored: the newest of each kind.
-    static func read(_ records: [KeyRecord]) throws(AuthorityError) -> AuthorityKeys {
+    /// A new key to sign access tokens with; its `kid` is its thumbprint.
+    static func signingKey() throws(CryptographyError) -> TokenSigningKey {
+        let key = try Ed25519PrivateKey()
+        return TokenSigningKey(
+            publicKey: SigningKey(
+                kid: key.publicKey.keyID, key: key.publicKey.rawRepresentation),
+            privateKey: key.rawRepresentation)
+    }
+
+    /// The keys in use among those stored.
+    static func read(
+        _ records: [KeyRecord], at now: Timestamp = systemClock()
+    ) throws(AuthorityError) -> AuthorityKeys {
         let seal = try newest(.seal, records)
-        let signing = records.filter { $0.kind == .signing }
-        guard let sealID = KeyID(seal.name), let first = signing.first,
-            let signingKey = tokenKey(first)
+        guard let sealID = KeyID(seal.name), let signing = SigningKeySet(records, at: now)
         else { throw damaged }
         return AuthorityKeys(
             seal: SealKey(
                 id: sealID, publicKey: seal.publicKey, privateKey: seal.privateKey),
-            signing: signingKey,
-            published: signing.prefix(16).compactMap { tokenKey($0)?.publicKey },
+            signingKeys: SigningKeys(signing),
             tokenHash: try newest(.tokenHash, records).privateKey,
             refresh: try newest(.refresh, records).privateKey)
     }
@@ -58,13 +67,17 @@ enum KeyRing {
         return record
     }
 
-    private static func tokenKey(_ record: KeyRecord) -> TokenSigningKey? {
-        guard let kid = KeyID(record.name) else { return nil }
-        return TokenSigningKey(
-            publicKey: SigningKey(kid: kid, key: record.publicKey),
-            privateKey: record.privateKey)
-    }
-
     private static let damaged = AuthorityError.failed(
         layer: "store", text: "the authority's keys are not in its store")
+}
+
+/// The signing keys of this process, shared by all who read and replaced by one.
+final class SigningKeys: SigningKeySource {
+    private let held: Mutex<SigningKeySet>
+
+    init(_ set: SigningKeySet) { held = Mutex(set) }
+
+    var current: SigningKeySet { held.withLock { $0 } }
+
+    func replace(with set: SigningKeySet) { held.withLock { $0 = set } }
 }

@@ -47,6 +47,9 @@ final class Reconciliation: Sendable {
         }
     }
 
+    /// Has the next `retry` do all of it again.
+    func demand() { isDue.withLock { $0 = true } }
+
     /// Does what `run` could not, once there is a broker.
     func retry() async {
         guard isDue.withLock({ $0 }), await link.isUp else { return }

@@ -61,7 +61,8 @@ extension ServiceSettings {
                 version: Self.version),
             lifetimes: settings.lifetimes, heartbeat: settings.heartbeat,
             offline: settings.offline, claimLifetime: settings.claimLifetime,
-            managesBrokerAccess: settings.broker.access == .dynamicSecurity)
+            managesBrokerAccess: settings.broker.access == .dynamicSecurity,
+            letsPeopleSignUp: settings.signUp == .open)
     }
 
     private static func broker(

@@ -11,12 +11,18 @@ import Wire
 final class SystemCryptography: AuthorityCryptography {
     private static let keptAgreements = 8192
     private let agreements = Mutex<[Pair: HPKE.Correspondence]>([:])
-    private let signers = Mutex<[KeyID: Ed25519PrivateKey]>([:])
+    /// The last one used; a key that was retired is freed by its successor's first use.
+    private let signer = Mutex<Signer?>(nil)
     private let passwords = DispatchQueue(label: "passwords")
 
     private struct Pair: Hashable {
         let own: KeyID
         let peer: [UInt8]
+    }
+
+    private struct Signer {
+        let kid: KeyID
+        let key: Ed25519PrivateKey
     }
 
     func random(_ count: Int) throws(AuthorityError) -> [UInt8] {
@@ -119,9 +125,10 @@ final class SystemCryptography: AuthorityCryptography {
     }
 
     private func signer(_ key: TokenSigningKey) throws(CryptographyError) -> Ed25519PrivateKey {
-        if let known = signers.withLock({ $0[key.publicKey.kid] }) { return known }
+        let kid = key.publicKey.kid
+        if let known = signer.withLock({ $0?.kid == kid ? $0?.key : nil }) { return known }
         let made = try Ed25519PrivateKey(rawRepresentation: key.privateKey)
-        signers.withLock { $0[key.publicKey.kid] = made }
+        signer.withLock { $0 = Signer(kid: kid, key: made) }
         return made
     }
 
@@ -171,7 +178,7 @@ extension CryptographyError {
         switch self {
         case .malformed: "a value that is not of its kind"
         case .notAuthentic: "not authentic"
-        case .library(let text): text
+        case .openSSL(let text): text
         }
     }
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import AuthorityCore
-import AuthorityStore
 import LinuxIO
 import Sessions
 import Wire
@@ -59,29 +58,19 @@ struct UserCommand: AsyncParsableCommand {
         @OptionGroup var place: PlaceOptions
         @Argument var name: String
         @Option(help: "A file with the password; asked for otherwise.") var passwordFile: String?
+        @Flag(help: "The user's boards keep their sessions.") var keepBoards = false
 
         func run() async throws {
             let settings = try place.settings(user.program.place)
             try await AuthorityService.run {
                 let desk = try await Desk(settings)
                 let password = try PasswordSource(file: passwordFile).read(confirming: true)
-                try await desk.authority.setPassword(password, of: name, actor: "console")
-                say("✓ the password of \(name) is set; its logins have ended")
+                try await desk.authority.setPassword(
+                    password, of: name, actor: "console", keepsBoards: keepBoards)
+                let ended = keepBoards ? "logins have" : "logins and boards' sessions have"
+                say("✓ the password of \(name) is set; its \(ended) ended")
             }
         }
-    }
-}
-
-/// An authority without broker or HTTP, for commands beside the running one.
-private struct Desk {
-    let authority: Authority
-
-    init(_ settings: ServiceSettings) async throws {
-        let folder = StateFolder(path: settings.stateDirectory)
-        let store = try folder.open()
-        authority = Authority(
-            store: store, cryptography: SystemCryptography(), courier: NoCourier(),
-            keys: try await folder.keys(of: store), rules: settings.rules, clock: systemClock)
     }
 }
 

@@ -21,15 +21,16 @@ extension SQLiteTransaction {
             INSERT INTO claims (
                 id, installation_id, session_id, claimant, state, created_at, expires_at,
                 secret_hash, board_name, device_key, payload, broker_password, reason_code,
-                reason_text)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                reason_text, token_origin)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (installation_id) WHERE state = 'sent' DO NOTHING
             """,
             [claim.id.description, claim.installation.description, claim.session.description,
              claim.claimant.description, claim.state.rawValue, claim.createdAt.milliseconds,
              claim.expiresAt.milliseconds, Data(claim.secretHash), claim.boardName,
              Data(claim.deviceKey), claim.payload.map { Data($0) },
-             try wrappedPassword(of: claim), claim.reason?.code, claim.reason?.text]) == 1
+             try wrappedPassword(of: claim), claim.reason?.code, claim.reason?.text,
+             claim.tokenOrigin.rawValue]) == 1
     }
 
     func update(_ claim: ClaimRecord) throws(AuthorityError) {
@@ -45,8 +46,10 @@ extension SQLiteTransaction {
 
     func isUsed(secretHash: [UInt8]) throws(AuthorityError) -> Bool {
         try row(
-            "SELECT 1 FROM claims WHERE secret_hash = ? AND state = 'accepted'",
-            [Data(secretHash)]) != nil
+            """
+            SELECT 1 FROM claims WHERE secret_hash = ?1 AND state = 'accepted'
+            UNION ALL SELECT 1 FROM spent_secrets WHERE secret_hash = ?1
+            """, [Data(secretHash)]) != nil
     }
 
     func openClaims(
@@ -63,7 +66,8 @@ extension SQLiteTransaction {
         let found = try rows(
             """
             SELECT installation_id FROM claims
-            UNION SELECT installation_id FROM sessions WHERE installation_id IS NOT NULL
+            UNION SELECT installation_id FROM sessions
+                WHERE installation_id IS NOT NULL AND device_key IS NOT NULL
             """)
         return try map(found) { row throws(AuthorityError) in
             try row.parsed("installation_id", InstallationID.init)
@@ -93,6 +97,7 @@ extension SQLiteTransaction {
             createdAt: try row.time("created_at"), expiresAt: try row.time("expires_at"),
             secretHash: try row.bytes("secret_hash"), boardName: try row.value("board_name"),
             deviceKey: try row.bytes("device_key"), payload: try row.optionalBytes("payload"),
-            brokerPassword: password, reason: code.map { Refusal(code: $0, text: text ?? "") })
+            brokerPassword: password, reason: code.map { Refusal(code: $0, text: text ?? "") },
+            tokenOrigin: try row.parsed("token_origin", TokenOrigin.init(rawValue:)))
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Sessions
 
-/// People's broker logins, the audit log, failed logins, and the authority's keys.
+/// People's broker logins, the audit log and failed logins.
 extension SQLiteTransaction {
     func personLogin(_ session: ObjectID) throws(AuthorityError) -> PersonLogin? {
         try row("SELECT * FROM person_logins WHERE session_id = ?", [session.description])
@@ -72,10 +72,22 @@ extension SQLiteTransaction {
         }
     }
 
+    func deleteEntries(before time: Timestamp, limit: Int) throws(AuthorityError) -> Int {
+        try run(
+            """
+            DELETE FROM audit WHERE number IN (
+                SELECT number FROM audit WHERE at < ? ORDER BY at LIMIT ?)
+            """, [time.milliseconds, limit])
+    }
+
+    /// More than the window that failures count in.
+    private static let countedAhead = Duration.seconds(3600)
+
     func failures(_ key: String, since: Timestamp) throws(AuthorityError) -> Int {
+        // What was counted by a clock that was years ahead must not count for years.
         try row(
-            "SELECT count(*) AS n FROM failures WHERE key = ? AND at >= ?",
-            [key, since.milliseconds]
+            "SELECT count(*) AS n FROM failures WHERE key = ?1 AND at BETWEEN ?2 AND ?3",
+            [key, since.milliseconds, (since + Self.countedAhead).milliseconds]
         ).map { row throws(AuthorityError) in try row.value("n") } ?? 0
     }
 
@@ -88,28 +100,8 @@ extension SQLiteTransaction {
     }
 
     func deleteFailures(before time: Timestamp) throws(AuthorityError) {
-        try run("DELETE FROM failures WHERE at < ?", [time.milliseconds])
-    }
-
-    func keys() throws(AuthorityError) -> [KeyRecord] {
-        try map(try rows("SELECT * FROM keys ORDER BY kind, created_at DESC")) {
-            row throws(AuthorityError) in
-            let kind = try row.parsed("kind", KeyRecord.Kind.init(rawValue:))
-            let name: String = try row.value("name")
-            return KeyRecord(
-                kind: kind, name: name, publicKey: try row.bytes("public"),
-                privateKey: try wrapping.unwrap(
-                    try row.bytes("private"), place: "keys.private \(kind.rawValue) \(name)"),
-                createdAt: try row.time("created_at"))
-        }
-    }
-
-    func insert(_ key: KeyRecord) throws(AuthorityError) {
-        let place = "keys.private \(key.kind.rawValue) \(key.name)"
         try run(
-            "INSERT INTO keys (kind, name, public, private, created_at) VALUES (?, ?, ?, ?, ?)",
-            [key.kind.rawValue, key.name, Data(key.publicKey),
-             Data(try wrapping.wrap(key.privateKey, place: place)),
-             key.createdAt.milliseconds])
+            "DELETE FROM failures WHERE at < ?1 OR at > ?2",
+            [time.milliseconds, (time + Self.countedAhead).milliseconds])
     }
 }

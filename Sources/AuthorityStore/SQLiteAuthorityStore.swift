@@ -7,7 +7,7 @@ package import Sessions
 /// Readers do not wait for the writer. Each write is one IMMEDIATE transaction, so of two at
 /// once one runs after the other, whichever process they are in.
 package final class SQLiteAuthorityStore: AuthorityStore {
-    private let pool: DatabasePool
+    let pool: DatabasePool
     private let wrapping: any SecretWrapping
 
     /// Opens or makes the file at `path` and brings its schema up to date.

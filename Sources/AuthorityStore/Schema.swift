@@ -9,8 +9,33 @@ enum Schema {
                 try database.execute(sql: statements)
             }
         }
+        migrator.registerMigration("2") { database in try database.execute(sql: wholeLife) }
+        migrator.registerMigration("3") { database in try database.execute(sql: rotation) }
         return migrator
     }
+
+    /// Sessions of people have installations too, what is over goes, and users come and go.
+    private static let wholeLife = """
+        DROP INDEX session_of_board;
+        CREATE UNIQUE INDEX session_of_board ON sessions (installation_id)
+            WHERE state = 'active' AND installation_id IS NOT NULL AND device_key IS NOT NULL;
+        CREATE UNIQUE INDEX session_of_installation ON sessions (user_id, installation_id)
+            WHERE state = 'active' AND installation_id IS NOT NULL AND device_key IS NULL;
+        CREATE INDEX session_beginnings ON sessions (created_at) WHERE state = 'active';
+        CREATE INDEX session_past ON sessions (ended_at) WHERE state = 'ended';
+        CREATE INDEX families_of_session ON families (session_id);
+        CREATE INDEX claims_of_session ON claims (session_id);
+        CREATE INDEX audit_times ON audit (at);
+        ALTER TABLE claims ADD COLUMN token_origin TEXT NOT NULL DEFAULT 'made';
+        ALTER TABLE replies ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE users ADD COLUMN enabled INTEGER NOT NULL DEFAULT 1;
+        ALTER TABLE users ADD COLUMN anonymous_hash BLOB;
+        CREATE UNIQUE INDEX anonymous_users ON users (anonymous_hash)
+            WHERE anonymous_hash IS NOT NULL;
+        CREATE TABLE spent_secrets (
+            secret_hash BLOB PRIMARY KEY
+        ) STRICT, WITHOUT ROWID;
+        """
 
     private static let people = """
         CREATE TABLE users (

@@ -16,9 +16,25 @@ extension SQLiteTransaction {
 
     func activeSession(on board: InstallationID) throws(AuthorityError) -> SessionRecord? {
         try row(
-            "SELECT * FROM sessions WHERE installation_id = ? AND state = 'active'",
-            [board.description]
+            """
+            SELECT * FROM sessions
+            WHERE installation_id = ? AND state = 'active' AND device_key IS NOT NULL
+            """, [board.description]
         ).map(readSession)
+    }
+
+    func activeSessions(
+        of user: UserID, on installation: InstallationID
+    ) throws(AuthorityError) -> [SessionRecord] {
+        // The two partial indexes are used only where their conditions are named.
+        let found = try rows(
+            """
+            SELECT * FROM sessions WHERE user_id = ?1 AND installation_id = ?2
+                AND state = 'active' AND device_key IS NOT NULL
+            UNION ALL SELECT * FROM sessions WHERE user_id = ?1 AND installation_id = ?2
+                AND state = 'active' AND device_key IS NULL
+            """, [user.description, installation.description])
+        return try map(found, readSession)
     }
 
     func departing(on board: InstallationID) throws(AuthorityError) -> SessionRecord? {
@@ -43,10 +59,21 @@ extension SQLiteTransaction {
         return try map(found, readSession)
     }
 
+    func ownSessions(of user: UserID) throws(AuthorityError) -> [SessionRecord] {
+        try map(
+            try rows(
+                """
+                SELECT * FROM sessions WHERE user_id = ? AND state <> 'ended'
+                ORDER BY created_at, id
+                """, [user.description]),
+            readSession)
+    }
+
     func expiredSessions(
-        at now: Timestamp, idleSince: Timestamp?, limit: Int
+        at now: Timestamp, madeBefore: Timestamp?, idleSince: Timestamp?, limit: Int
     ) throws(AuthorityError) -> [SessionRecord] {
         let idle = idleSince?.milliseconds ?? -1
+        let made = madeBefore?.milliseconds ?? -1
         return try map(
             try rows(
                 """
@@ -54,8 +81,9 @@ extension SQLiteTransaction {
                     SELECT id FROM sessions WHERE state = 'active' AND expires_at <= ?1
                     UNION SELECT id FROM sessions WHERE state = 'active' AND absolute_limit <= ?1
                     UNION SELECT id FROM sessions WHERE state = 'active' AND last_seen <= ?2
-                ) LIMIT ?3
-                """, [now.milliseconds, idle, limit]),
+                    UNION SELECT id FROM sessions WHERE state = 'active' AND created_at <= ?3
+                ) LIMIT ?4
+                """, [now.milliseconds, idle, made, limit]),
             readSession)
     }
 
@@ -69,6 +97,34 @@ extension SQLiteTransaction {
             readSession)
     }
 
+    func deleteSessions(
+        endedBefore time: Timestamp, limit: Int
+    ) throws(AuthorityError) -> Int {
+        let found = try rows(
+            """
+            SELECT id FROM sessions WHERE state = 'ended' AND ended_at < ?1
+                AND farewell_until IS NULL
+                AND NOT EXISTS (
+                    SELECT 1 FROM claims WHERE session_id = sessions.id AND state = 'sent')
+            ORDER BY ended_at LIMIT ?2
+            """, [time.milliseconds, limit])
+        for row in found {
+            let id: String = try row.value("id")
+            try run(
+                """
+                INSERT OR IGNORE INTO spent_secrets
+                SELECT secret_hash FROM claims WHERE session_id = ? AND state = 'accepted'
+                """, [id])
+            for statement in [
+                "DELETE FROM claims WHERE session_id = ?",
+                "DELETE FROM families WHERE session_id = ?",
+                "DELETE FROM person_logins WHERE session_id = ?",
+                "DELETE FROM sessions WHERE id = ?",
+            ] { try run(statement, [id]) }
+        }
+        return found.count
+    }
+
     func save(_ record: SessionRecord, at now: Timestamp) throws(AuthorityError) {
         let session = record.session
         try run(
@@ -80,8 +136,11 @@ extension SQLiteTransaction {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET
                 state = excluded.state, end_reason = excluded.end_reason,
-                expires_at = excluded.expires_at, custom = excluded.custom,
-                scope = excluded.scope, last_seen = excluded.last_seen,
+                installation_id = excluded.installation_id, family = excluded.family,
+                token_hash = excluded.token_hash,
+                device_key = excluded.device_key, expires_at = excluded.expires_at,
+                custom = excluded.custom, scope = excluded.scope,
+                last_seen = excluded.last_seen,
                 ended_at = ifnull(ended_at, excluded.ended_at),
                 farewell_payload = excluded.farewell_payload,
                 farewell_until = excluded.farewell_until
@@ -93,10 +152,13 @@ extension SQLiteTransaction {
              session.custom.isEmpty ? nil : JSONValue.object(session.custom).text,
              Data(record.tokenHash), record.family.map { Data($0.bytes) },
              record.deviceKey.map { Data($0) }, record.scope?.text,
-             record.absoluteLimit.milliseconds, record.lastSeen.milliseconds,
+             record.absoluteLimit?.milliseconds ?? Self.noLimit, record.lastSeen.milliseconds,
              record.state == .ended ? now.milliseconds : nil,
              record.farewell?.payload.map { Data($0) }, record.farewell?.until.milliseconds])
     }
+
+    /// Stands in `absolute_limit`, which is not NULL, for no limit.
+    private static let noLimit = Int64.max
 
     private func readSession(_ row: Row) throws(AuthorityError) -> SessionRecord {
         let session = Session(
@@ -115,13 +177,18 @@ extension SQLiteTransaction {
             family: try row.optionalBytes("family").flatMap(RefreshFamilyID.init),
             deviceKey: try row.optionalBytes("device_key"),
             scope: try row.optional("scope").map(ScopeText.init),
-            absoluteLimit: try row.time("absolute_limit"), lastSeen: try row.time("last_seen"))
+            absoluteLimit: try absoluteLimit(row), lastSeen: try row.time("last_seen"))
         record.endReason = try row.optional("end_reason")
         if let until = try row.optionalTime("farewell_until") {
             record.farewell = Farewell(
                 payload: try row.optionalBytes("farewell_payload"), until: until)
         }
         return record
+    }
+
+    private func absoluteLimit(_ row: Row) throws(AuthorityError) -> Timestamp? {
+        let stored: Int64 = try row.value("absolute_limit")
+        return stored == Self.noLimit ? nil : Timestamp(milliseconds: stored)
     }
 
     private func custom(_ row: Row) throws(AuthorityError) -> [String: JSONValue] {

@@ -17,11 +17,11 @@ extension SQLiteTransaction {
     func save(_ reply: ReplyRecord) throws(AuthorityError) {
         try run(
             """
-            INSERT INTO replies (installation_id, request_id, payload, expires_at)
-            VALUES (?, ?, ?, ?)
+            INSERT INTO replies (installation_id, request_id, payload, created_at, expires_at)
+            VALUES (?, ?, ?, ?, ?)
             """,
             [reply.installation.description, reply.request.description, Data(reply.payload),
-             reply.expiresAt?.milliseconds])
+             reply.createdAt.milliseconds, reply.expiresAt?.milliseconds])
     }
 
     func expireReply(
@@ -34,6 +34,17 @@ extension SQLiteTransaction {
 
     func deleteReplies(expiredBefore time: Timestamp) throws(AuthorityError) {
         try run("DELETE FROM replies WHERE expires_at < ?", [time.milliseconds])
+    }
+
+    func trimReplies(
+        of board: InstallationID, toNewest count: Int
+    ) throws(AuthorityError) {
+        try run(
+            """
+            DELETE FROM replies WHERE installation_id = ?1 AND request_id IN (
+                SELECT request_id FROM replies WHERE installation_id = ?1
+                ORDER BY created_at DESC, request_id LIMIT -1 OFFSET ?2)
+            """, [board.description, count])
     }
 
     func add(_ chore: Chore) throws(AuthorityError) {
@@ -66,6 +77,17 @@ extension SQLiteTransaction {
     func linesWithChores() throws(AuthorityError) -> [String] {
         try map(
             try rows("SELECT line, min(number) AS first FROM chores GROUP BY line ORDER BY first")
+        ) { row throws(AuthorityError) in try row.value("line") }
+    }
+
+    func newestChore() throws(AuthorityError) -> Int64 {
+        try row("SELECT ifnull(max(number), 0) AS newest FROM chores")
+            .map { row throws(AuthorityError) in try row.value("newest") } ?? 0
+    }
+
+    func lines(ofChoresAfter number: Int64) throws(AuthorityError) -> [String] {
+        try map(
+            try rows("SELECT DISTINCT line FROM chores WHERE number > ?", [number])
         ) { row throws(AuthorityError) in try row.value("line") }
     }
 

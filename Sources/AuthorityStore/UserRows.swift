@@ -1,4 +1,5 @@
 import AuthorityCore
+import Foundation
 import GRDB
 import Sessions
 
@@ -11,6 +12,11 @@ extension SQLiteTransaction {
         try row("SELECT * FROM users WHERE username = ?", [name]).map(readUser)
     }
 
+    func user(anonymousHash: [UInt8]) throws(AuthorityError) -> UserRecord? {
+        try row("SELECT * FROM users WHERE anonymous_hash = ?", [Data(anonymousHash)])
+            .map(readUser)
+    }
+
     func users() throws(AuthorityError) -> [UserRecord] {
         try map(try rows("SELECT * FROM users ORDER BY username"), readUser)
     }
@@ -18,22 +24,33 @@ extension SQLiteTransaction {
     func insert(_ user: UserRecord) throws(AuthorityError) -> Bool {
         try run(
             """
-            INSERT INTO users (id, username, password_hash, administrator, may_claim, created_at)
-            VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (username) DO NOTHING
+            INSERT INTO users (
+                id, username, password_hash, anonymous_hash, administrator, may_claim,
+                created_at, enabled)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
             """,
-            [user.objectID.description, user.username, user.passwordHash, user.isAdministrator,
-             user.mayClaim, user.createdAt.milliseconds]) == 1
+            [user.objectID.description, user.username, user.passwordHash ?? "",
+             user.anonymousHash.map { Data($0) }, user.isAdministrator, user.mayClaim,
+             user.createdAt.milliseconds, user.isEnabled]) == 1
     }
 
     func setPasswordHash(_ hash: String, of user: UserID) throws(AuthorityError) {
         try run("UPDATE users SET password_hash = ? WHERE id = ?", [hash, user.description])
     }
 
+    func setEnabled(_ isEnabled: Bool, of user: UserID) throws(AuthorityError) {
+        try run("UPDATE users SET enabled = ? WHERE id = ?", [isEnabled, user.description])
+    }
+
     private func readUser(_ row: Row) throws(AuthorityError) -> UserRecord {
-        UserRecord(
+        // The column is not NULL: nobody's password has an empty hash.
+        let hash: String = try row.value("password_hash")
+        return UserRecord(
             objectID: try row.parsed("id", UserID.init), username: try row.value("username"),
-            passwordHash: try row.value("password_hash"),
+            passwordHash: hash.isEmpty ? nil : hash,
+            anonymousHash: try row.optionalBytes("anonymous_hash"),
             isAdministrator: try row.value("administrator"),
-            mayClaim: try row.value("may_claim"), createdAt: try row.time("created_at"))
+            mayClaim: try row.value("may_claim"), createdAt: try row.time("created_at"),
+            isEnabled: try row.value("enabled"))
     }
 }

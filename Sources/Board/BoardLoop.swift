@@ -283,7 +283,7 @@ extension BoardLoop {
         guard forwarder.refusals >= nextRefusalSaid else { return }
         while nextRefusalSaid <= forwarder.refusals { nextRefusalSaid *= 2 }
         log.warning("""
-            not taken upstream, kept and tried again in 10 minutes: \(forwarder.lastRefusal); \
+            not taken upstream, kept and tried again within 10 minutes: \(forwarder.lastRefusal); \
             \(forwarder.refusals) so far
             """)
     }

@@ -57,6 +57,7 @@ struct BoardStorage {
         }
         // Nothing could renew or revoke a session whose authority is not known.
         if records.isUnreadable, records.trust == nil { records.session = nil }
+        if records.trust == nil { records.queueUsers = try database.queueUsers() }
         records.lastSequence = database.lastSequence
         return records
     }

@@ -10,10 +10,13 @@ struct ControlServer: ~Copyable {
     private static let connectionLimit = 16
     /// How long a tool may say nothing.
     private static let patience = Duration.seconds(10)
+    /// How long an answer may take that waits for the authority; the agent sees to it.
+    static let answerPatience = Duration.seconds(20)
 
     private let socket: ControlSocket
     private var connections: [Int: ControlConnection] = [:]
-    private var lastHeard: [Int: Duration] = [:]
+    /// When each is dropped.
+    private var deadlines: [Int: Duration] = [:]
     private var next = 0
     private var socketSlot: Int?
     private var slots: [(connection: Int, slot: Int)] = []
@@ -23,7 +26,7 @@ struct ControlServer: ~Copyable {
     }
 
     /// When the first of those that say nothing is dropped.
-    var nextDeadline: Duration? { lastHeard.values.min().map { $0 + Self.patience } }
+    var nextDeadline: Duration? { deadlines.values.min() }
 
     mutating func register(in poller: inout Poller) {
         // Who calls while there is no room waits in the kernel, without waking anybody.
@@ -43,30 +46,30 @@ struct ControlServer: ~Copyable {
         for (id, slot) in slots {
             if poller.isWritable(slot), connections[id]?.flush() == false { drop(id) }
             if poller.isReadable(slot) {
-                if connections[id] != nil { lastHeard[id] = now }
-                read(id, into: &events)
+                read(id, at: now, into: &events)
             }
         }
-        for (id, heard) in lastHeard where heard + Self.patience <= now { drop(id) }
+        for (id, deadline) in deadlines where deadline <= now { drop(id) }
         guard let socketSlot, poller.isReadable(socketSlot),
             let connection = try? socket.accept()
         else { return }
         connections[next] = connection
-        lastHeard[next] = now
+        deadlines[next] = now + Self.patience
         next += 1
     }
 
     private mutating func drop(_ id: Int) {
         connections[id] = nil
-        lastHeard[id] = nil
+        deadlines[id] = nil
     }
 
-    private mutating func read(_ id: Int, into events: inout [AgentEvent]) {
+    private mutating func read(_ id: Int, at now: Duration, into events: inout [AgentEvent]) {
         guard let connection = connections[id] else { return }
         switch connection.read() {
-        case .incomplete: break
+        case .incomplete: deadlines[id] = now + Self.patience
         case .closed, .tooLong: drop(id)
         case .line(let line):
+            deadlines[id] = now + Self.answerPatience
             if let request = Self.request(line) {
                 events.append(.control(request, connection: id))
             } else {
@@ -77,7 +80,7 @@ struct ControlServer: ~Copyable {
 
     private static func request(_ line: [UInt8]) -> ControlRequest? {
         guard let json = try? JSONObject(parsing: line, limit: 4096) else { return nil }
-        return try? json.parsed("request", ControlRequest.init)
+        return try? ControlRequest(json: json)
     }
 
     mutating func answer(_ id: Int, _ json: JSONValue) {

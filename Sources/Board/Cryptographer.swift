@@ -106,7 +106,7 @@ package struct Cryptographer: BoardCryptography {
         } catch {
             switch error {
             case .malformed, .notAuthentic: throw .notAuthentic
-            case .library: throw .failed
+            case .openSSL: throw .failed
             }
         }
     }

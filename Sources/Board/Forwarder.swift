@@ -10,8 +10,9 @@ import Sessions
 struct Forwarder {
     /// More in flight brings no more speed, and libmosquitto's search for the next is linear.
     private static let windowLimit = Connection.inFlightWindow
-    /// When what was refused is tried again, unless a new connection comes first.
-    private static let retryAfter = Duration.seconds(600)
+    /// When what was refused is tried again, unless a new connection comes first: soon, since
+    /// a new session's role may be a moment behind it, and then less and less often.
+    private static let retryAfter = Duration.seconds(10)...Duration.seconds(600)
     /// How long nothing is sent to a broker that has had enough.
     private static let pause = Duration.seconds(60)
     /// How long a broker may acknowledge nothing of what is in flight.
@@ -35,6 +36,7 @@ struct Forwarder {
     /// The first write that was refused since the cursor last stood before it.
     private var firstRefused: Int64?
     private var retryAt: Duration?
+    private var retrySpan = Self.retryAfter.lowerBound
     private var pausedUntil: Duration?
     private var refusedInRow = 0
     /// How often a write was refused; it is kept and tried again.
@@ -50,6 +52,7 @@ struct Forwarder {
         cursor = 0
         firstRefused = nil
         retryAt = nil
+        retrySpan = Self.retryAfter.lowerBound
         pausedUntil = nil
         refusedInRow = 0
     }
@@ -78,7 +81,10 @@ struct Forwarder {
 
     private mutating func book(_ sequence: Int64, _ text: String, at now: Duration) {
         firstRefused = min(firstRefused ?? sequence, sequence)
-        if retryAt == nil { retryAt = now + Self.retryAfter }
+        if retryAt == nil {
+            retryAt = now + retrySpan
+            retrySpan = min(retrySpan * 2, Self.retryAfter.upperBound)
+        }
         refusals += 1
         lastRefusal = "write \(sequence): \(text)"
         refusedInRow += 1

@@ -19,8 +19,7 @@ struct PairCommand: AgentVerb {
     var new = false
 
     func perform() throws(AgentFailure) -> ExitStatus {
-        let files = try BoardFiles(place)
-        let (_, answer) = try files.ask(new ? .pairNew : .pair)
+        let answer = try ask()
         if let refusal = try? Refusal(json: answer) {
             throw AgentFailure(.usage, refusal.text)
         }
@@ -39,5 +38,16 @@ struct PairCommand: AgentVerb {
         ProcessEnd.say(url, to: .output)
         ProcessEnd.say("claim it before \(CalendarText.utc(expiry)) UTC", to: .error)
         return .ok
+    }
+
+    /// Who may see the code may give the board away, so it is for root and the agent's group.
+    private func ask() throws(AgentFailure) -> JSONObject {
+        do throws(AgentFailure) {
+            return try BoardFiles(place).ask(new ? .pairNew : .pair).1
+        } catch {
+            guard error.status == .notPermitted else { throw error }
+            throw AgentFailure(
+                .notPermitted, error.sentence + "; `pair` needs root or the agent's group")
+        }
     }
 }

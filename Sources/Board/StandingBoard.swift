@@ -24,10 +24,22 @@ struct StandingBoard: ~Copyable {
         self.storage = storage
     }
 
+    /// A command has the folder for a moment: an agent that starts then is not to fail by it.
+    private static let patience = Duration.seconds(3)
+
     private static func lock(_ folder: String) throws(AgentFailure) -> FolderLock {
+        let end = SystemClock.monotonic + patience
         do throws(FileFailure) {
             try PrivateFolder.prepare(folder)
-            return try FolderLock(folder)
+            while true {
+                do throws(FileFailure) {
+                    return try FolderLock(folder)
+                } catch {
+                    guard case .inUse = error, SystemClock.monotonic < end else { throw error }
+                }
+                var poller = Poller()
+                _ = try? poller.wait(.milliseconds(20))
+            }
         } catch {
             throw AgentFailure(error)
         }
@@ -76,11 +88,12 @@ struct StandingBoard: ~Copyable {
 extension BoardFiles {
     /// Asks the agent that runs, or the state on disk when none does.
     func ask(_ request: ControlRequest) throws(AgentFailure) -> (isRunning: Bool, JSONObject) {
-        let line = JSONValue.object(["request": .string(request.rawValue)]).bytes
+        let line = request.json.bytes
         let answer: JSONValue
         var isRunning = true
         do throws(ControlClient.Failure) {
-            let bytes = try ControlClient.request(controlPath, line, timeout: .seconds(10))
+            let bytes = try ControlClient.request(
+                controlPath, line, timeout: ControlServer.answerPatience)
             guard let json = try? JSONValue(parsing: bytes) else { throw .brokenAnswer }
             answer = json
         } catch {

@@ -48,42 +48,6 @@ struct StatusCommand: AgentVerb {
     }
 }
 
-/// `postern-agent session`: the session on this board, without its tokens.
-struct SessionCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "session", abstract: "The session on this board.",
-        subcommands: [SessionShowCommand.self], defaultSubcommand: SessionShowCommand.self)
-
-    static func sentence(_ answer: JSONObject) -> String {
-        guard answer.members["state"] == .string("available"),
-            let session = try? answer.session("session")
-        else { return "unavailable: " + answer.shown("reason") }
-        let end = session.expiresAt.map { "until \(CalendarText.utc($0)) UTC" } ?? "without an end"
-        return "\(session.objectID), available \(end)"
-    }
-}
-
-struct SessionShowCommand: AgentVerb {
-    static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show the session, without its tokens.")
-
-    @OptionGroup var place: BoardPlace
-
-    func perform() throws(AgentFailure) -> ExitStatus {
-        let (_, answer) = try BoardFiles(place).ask(.session)
-        if place.json {
-            ProcessEnd.say(JSONValue.object(answer.members).text, to: .output)
-        } else {
-            ProcessEnd.say("session    " + SessionCommand.sentence(answer), to: .output)
-            if let user = try? answer.user("user") {
-                ProcessEnd.say("user       \(user.username) (\(user.objectID))", to: .output)
-            }
-            ProcessEnd.say("authority  " + answer.shown("authority"), to: .output)
-        }
-        return answer.members["state"] == .string("available") ? .ok : .notProvisioned
-    }
-}
-
 extension JSONObject {
     /// A member's text, where it is one.
     func text(_ name: String) -> String? {

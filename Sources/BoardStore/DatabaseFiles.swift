@@ -32,10 +32,17 @@ struct DatabaseFiles {
     }
 
     /// Sees to it that there is a database, and returns the key to it.
+    ///
+    /// Of two processes at their first start one waits for the other's whole making: a file
+    /// renamed while another has it open would be lost to it.
     func storageKey(_ source: some KeySource) throws(StoreError) -> SecretBytes {
         if try !isThere(database) {
-            try refuseLoss(source)
-            try create(source)
+            let turn = try onFile { () throws(FileFailure) in try FolderTurn(at: folder) }
+            if try !isThere(database) {
+                try refuseLoss(source)
+                try create(source)
+            }
+            _ = consume turn
         }
         guard let key = try source.load() else { throw .keyMissing(source: source.name) }
         return key
@@ -43,29 +50,20 @@ struct DatabaseFiles {
 
     /// Throws when what is left shows that there was a database before.
     private func refuseLoss(_ source: some KeySource) throws(StoreError) {
-        let log = try isThere(database + "-wal")
-        if !log {
-            if try isThere(next) { return }
-            if try source.load() == nil { return }
+        if try isThere(database + "-wal") {
+            throw .unreadable("there is a log, but no board.db")
         }
-        // Another process may have made all of it between these looks.
-        if try isThere(database) { return }
-        if log { throw .unreadable("there is a log, but no board.db") }
         if try isThere(next) { return }
-        throw .unreadable("there is a storage key, but no board.db")
+        if try source.load() != nil {
+            throw .unreadable("there is a storage key, but no board.db")
+        }
     }
 
-    /// Builds a database and gives it its name. Of two processes one waits for the other.
+    /// Builds a database and gives it its name.
     private func create(_ source: some KeySource) throws(StoreError) {
         try onFile { () throws(FileFailure) in try PrivateFile.touch(next) }
         try build(source)
-        do throws(FileFailure) {
-            try PrivateFile.move(next, to: database)
-        } catch {
-            // The other process may have finished and renamed it.
-            if case .missing = error, try isThere(database) { return }
-            throw StoreError(error)
-        }
+        try onFile { () throws(FileFailure) in try PrivateFile.move(next, to: database) }
     }
 
     private func build(_ source: some KeySource) throws(StoreError) {
@@ -101,9 +99,11 @@ struct DatabaseFiles {
         try onFile { () throws(FileFailure) in try PrivateFile.touch(next) }
     }
 
-    private func onFile(_ body: () throws(FileFailure) -> Void) throws(StoreError) {
+    private func onFile<T: ~Copyable>(
+        _ body: () throws(FileFailure) -> T
+    ) throws(StoreError) -> T {
         do throws(FileFailure) {
-            try body()
+            return try body()
         } catch {
             throw StoreError(error)
         }

@@ -70,6 +70,16 @@ extension BoardDatabase {
             rowBuffer, sequence: row.sequence, at: row.at, session: session, user: user)
     }
 
+    /// Whose writes there are, those set aside too: a few names at most, as they stand.
+    package func queueUsers() throws(StoreError) -> [String] {
+        let select = try Statement(connection, """
+            SELECT user FROM queue UNION SELECT user FROM aside LIMIT 16
+            """)
+        var users: [String] = []
+        while try select.step() { users.append(select.text(0)) }
+        return users
+    }
+
     func append(_ writes: [AcceptedWrite]) throws(StoreError) {
         let shared = Place.queue(generation: keys.queue.generation)
         var place: [UInt8] = []

@@ -41,7 +41,7 @@ extension StoreError {
     /// knows the record's name.
     init(_ error: CryptographyError) {
         switch error {
-        case .library(let function): self = .cryptography(function)
+        case .openSSL(let function): self = .cryptography(function)
         case .malformed, .notAuthentic: self = .corrupt("a record")
         }
     }

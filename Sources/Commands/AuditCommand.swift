@@ -25,11 +25,11 @@ struct AuditCommand: Verb {
         let entries = try results(in: try await client.own(.get, path), AuditRow.init(json:))
         if place.json { return surroundings.emit(.array(entries.map(\.json))) }
         guard !entries.isEmpty else { return surroundings.note("no entries") }
-        var table = Table("TIME", "EVENT", "ACTOR", "BOARD", "SESSION", "DETAIL")
+        var table = Table("TIME", "EVENT", "ACTOR", "SESSION", "BOARD", "DETAIL")
         for entry in entries {
             table.add(
-                surroundings.times.show(entry.at), entry.event, entry.actor,
-                entry.board?.description ?? "", entry.session?.description ?? "", entry.detail)
+                surroundings.times.exact(entry.at), entry.event, entry.actor,
+                entry.session?.description ?? "", entry.board?.description ?? "", entry.detail)
         }
         surroundings.show(table)
     }

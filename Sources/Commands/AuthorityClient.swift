@@ -15,7 +15,12 @@ struct AuthorityClient: Sendable {
     var applicationID: String?
     var token: SessionToken?
 
-    enum Method: String, Sendable { case get = "GET", post = "POST", delete = "DELETE" }
+    enum Method: String, Sendable {
+        case get = "GET"
+        case post = "POST"
+        case put = "PUT"
+        case delete = "DELETE"
+    }
 
     private static let answerLimit = 8 * 1024 * 1024
 

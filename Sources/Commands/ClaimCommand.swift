@@ -28,6 +28,15 @@ struct ClaimCommand: Verb {
         "A JSON file that says what the session may do on its board.", valueName: "file"))
     var scope: String?
 
+    @Option(help: ArgumentHelp(
+        "A file with the session's tokens, where another program made them.",
+        discussion: """
+            JSON with sessionToken, perhaps accessToken, and custom fields; or a session \
+            token and nothing else.
+            """,
+        valueName: "file"))
+    var sessionFile: String?
+
     @Option(help: ArgumentHelp("How long to wait for the board.", valueName: "span"))
     var wait = Span(seconds: 60)
 
@@ -35,7 +44,7 @@ struct ClaimCommand: Verb {
 
     func perform(in surroundings: Surroundings) async throws(CommandFailure) {
         let claim = try readURL(surroundings)
-        let order = try order(claim)
+        let order = try order(claim, surroundings)
         let client = try place.login(in: surroundings).client
         surroundings.step(
             true, "parsed: board \(Printable.line(claim.name)) \(claim.installation)")
@@ -47,7 +56,9 @@ struct ClaimCommand: Verb {
             throw error
         }
         surroundings.step(true, "sealed and sent: session \(sent.session)")
-        let last = try await follow(sent, client)
+        for note in sent.notes { surroundings.note("note: \(Printable.line(note))") }
+        var last = try await follow(sent, client)
+        if last.notes.isEmpty { last.notes = sent.notes }
         try await conclude(last, client, surroundings)
     }
 
@@ -67,9 +78,14 @@ struct ClaimCommand: Verb {
         }
     }
 
-    private func order(_ claim: ClaimURL) throws(CommandFailure) -> [String: JSONValue] {
+    private func order(
+        _ claim: ClaimURL, _ surroundings: Surroundings
+    ) throws(CommandFailure) -> [String: JSONValue] {
         var order: [String: JSONValue] = ["url": .string(claim.reveal())]
         if let duration { order["durationSeconds"] = .integer(duration.seconds) }
+        if let sessionFile {
+            order["session"] = .object(try SessionFile(sessionFile, in: surroundings).members)
+        }
         guard let scope else { return order }
         let bytes: [UInt8]
         do throws(FileFailure) {

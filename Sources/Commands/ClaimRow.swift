@@ -12,6 +12,8 @@ struct ClaimRow: Sendable {
     /// After this the provisioning is void.
     let expiresAt: Timestamp
     let reason: Refusal?
+    /// What the claimant should know; told once, when the claim is made.
+    var notes: [String]
 
     init(answer: JSONObject) throws(CommandFailure) {
         self = try decoding { () throws(WireError) in try ClaimRow(json: answer) }
@@ -23,6 +25,7 @@ struct ClaimRow: Sendable {
         session = try json.parsed("sessionId", ObjectID.init)
         state = try json.parsed("state", State.init(rawValue:))
         expiresAt = try json.time("expiresAt")
+        notes = try json.optional("notes") { $0.asArray?.compactMap(\.asString) } ?? []
         guard let members = json.members["reason"]?.asObject else {
             reason = nil
             return
@@ -36,6 +39,7 @@ struct ClaimRow: Sendable {
             "installationId": .string(installation.description),
             "sessionId": .string(session.description), "state": .string(state.rawValue),
             "expiresAt": .time(expiresAt), "reason": reason?.json ?? .null,
+            "notes": .array(notes.map(JSONValue.string)),
         ])
     }
 }

@@ -31,7 +31,7 @@ struct LoginCommand: Verb {
         }
         let answer = try await client.parse(.post, "/login", [
             "username": .string(username),
-            "password": .string(String(decoding: secret.reveal(), as: UTF8.self)),
+            "password": .string(secret.text),
         ])
         let profile = try profile(answer, at: client)
         try folder.store(profile)

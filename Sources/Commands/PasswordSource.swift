@@ -1,5 +1,4 @@
 import ArgumentParser
-import LinuxIO
 import Sessions
 
 /// Where a password comes from: a file, standard input, or the person. Never the command
@@ -10,23 +9,55 @@ struct PasswordSource: ParsableArguments {
         valueName: "file"))
     var passwordFile: String?
 
-    private static let limit = 1024
-
     /// The password without the newline that ends it.
     func read(prompt: String, in surroundings: Surroundings) throws(CommandFailure) -> SecretBytes {
+        try PasswordText.read(passwordFile, prompt: prompt, in: surroundings)
+    }
+
+    /// One that is to be set: asked for twice, since nobody sees what they type.
+    func readNew(
+        prompt: String, in surroundings: Surroundings
+    ) throws(CommandFailure) -> SecretBytes {
+        let first = try read(prompt: prompt, in: surroundings)
+        guard passwordFile == nil else { return first }
+        let second = try read(prompt: "The same again: ", in: surroundings)
+        guard first.matches(second) else { throw .usage("the two passwords differ") }
+        return first
+    }
+}
+
+/// Where one's present password comes from, for a command that takes two.
+struct OldPasswordSource: ParsableArguments {
+    @Option(help: ArgumentHelp(
+        "The file that holds the present password; - for standard input. Asked for without it.",
+        valueName: "file"))
+    var oldPasswordFile: String?
+
+    func read(prompt: String, in surroundings: Surroundings) throws(CommandFailure) -> SecretBytes {
+        try PasswordText.read(oldPasswordFile, prompt: prompt, in: surroundings)
+    }
+}
+
+private enum PasswordText {
+    private static let limit = 1024
+
+    static func read(
+        _ file: String?, prompt: String, in surroundings: Surroundings
+    ) throws(CommandFailure) -> SecretBytes {
         var bytes: [UInt8]
-        switch passwordFile {
+        switch file {
         case nil:
             guard let typed = try surroundings.secret(prompt) else {
                 throw .usage("no password was given")
             }
             bytes = typed
         case "-":
-            guard let read = try surroundings.input(Self.limit) else {
-                throw .usage("the password has more than \(Self.limit) bytes")
+            guard let read = try surroundings.input(limit) else {
+                throw .usage("the password has more than \(limit) bytes")
             }
             bytes = read
-        case .some(let path): bytes = try file(path, in: surroundings)
+        case .some(let path):
+            bytes = try SecretFile.read(path, limit: limit, in: surroundings)
         }
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
@@ -36,21 +67,9 @@ struct PasswordSource: ParsableArguments {
         }
         return SecretBytes(bytes)
     }
+}
 
-    /// A file that others may write to is refused, one that they may read is named.
-    private func file(
-        _ path: String, in surroundings: Surroundings
-    ) throws(CommandFailure) -> [UInt8] {
-        do throws(FileFailure) {
-            do throws(FileFailure) {
-                return try PrivateFile.read(path, limit: Self.limit)
-            } catch .tooOpen {
-                let bytes = try PrivateFile.read(path, limit: Self.limit, strictestMode: 0o755)
-                surroundings.note("note: others can read \(path); chmod 600 it")
-                return bytes
-            }
-        } catch {
-            throw .configuration(error.description)
-        }
-    }
+extension SecretBytes {
+    /// For a request's body, and nothing else.
+    var text: String { String(decoding: reveal(), as: UTF8.self) }
 }

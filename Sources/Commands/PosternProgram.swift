@@ -69,9 +69,9 @@ struct PosternCommand: ParsableCommand {
             """,
         version: "postern 0.1.0",
         subcommands: [
-            LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, ClaimCommand.self,
-            BoardsCommand.self, SessionsCommand.self, UsersCommand.self, AuditCommand.self,
-            WatchCommand.self,
+            LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, PasswdCommand.self,
+            ClaimCommand.self, BoardsCommand.self, SessionsCommand.self, UsersCommand.self,
+            AuditCommand.self, WatchCommand.self,
         ])
 
     @OptionGroup var place: Place

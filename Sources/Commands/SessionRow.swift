@@ -8,6 +8,13 @@ struct SessionRow: Sendable {
     let username: String
     let boardName: String?
     let lastSeen: Timestamp?
+    /// How often its refresh token was rotated; nil where it has none.
+    let generation: Int64?
+
+    private static let known: Set = [
+        "objectId", "user", "restricted", "createdWith", "installationId", "createdAt",
+        "expiresAt", "state", "username", "boardName", "lastSeen", "generation", "sessionToken",
+    ]
 
     init(json: JSONObject) throws(WireError) {
         let origin = try json.object("createdWith")
@@ -22,11 +29,13 @@ struct SessionRow: Sendable {
                 value.asString.flatMap(InstallationID.init)
             },
             createdAt: try json.parsed("createdAt", ParseDate.parse),
-            expiresAt: try Self.date("expiresAt", in: json))
+            expiresAt: try Self.date("expiresAt", in: json),
+            custom: json.members.filter { !Self.known.contains($0.key) })
         state = try json.string("state")
         username = try json.string("username")
         boardName = try json.optional("boardName") { $0.asString }
         lastSeen = try Self.date("lastSeen", in: json)
+        generation = try json.optional("generation") { $0.asInteger }
     }
 
     /// Parse's `Date` type.
@@ -45,6 +54,8 @@ struct SessionRow: Sendable {
             "boardName": boardName.map(JSONValue.string) ?? .null,
             "createdAt": .time(session.createdAt),
             "expiresAt": session.expiresAt.map(JSONValue.time) ?? .null,
+            "generation": generation.map(JSONValue.integer) ?? .null,
+            "custom": .object(session.custom),
             "lastSeen": lastSeen.map(JSONValue.time) ?? .null,
             "createdWith": .object([
                 "action": .string(session.createdWith.action),

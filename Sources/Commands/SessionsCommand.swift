@@ -5,8 +5,8 @@ import Wire
 /// `postern sessions`: one's own on all devices.
 struct SessionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sessions", abstract: "List sessions, look at one, or end it.",
-        subcommands: [List.self, Show.self, Revoke.self], defaultSubcommand: List.self)
+        commandName: "sessions", abstract: "List sessions, look at one, extend or end it.",
+        subcommands: [List.self, Show.self, Extend.self, Revoke.self], defaultSubcommand: List.self)
 
     struct List: Verb {
         static let configuration = CommandConfiguration(
@@ -24,13 +24,14 @@ struct SessionsCommand: ParsableCommand {
             guard !sessions.isEmpty else { return surroundings.note("no sessions") }
             let times = surroundings.times
             var table = Table(
-                "SESSION", "STATE", "USER", "BOARD", "KIND", "CREATED", "EXPIRES", "LAST SEEN")
+                "SESSION", "STATE", "USER", "BOARD", "KIND", "GENERATION", "CREATED", "EXPIRES",
+                "LAST SEEN")
             for row in sessions {
                 table.add(
                     row.session.objectID.description, row.state, row.username,
                     row.boardName ?? "", row.session.restricted ? "restricted" : "full",
-                    times.show(row.session.createdAt), times.show(row.session.expiresAt),
-                    times.show(row.lastSeen))
+                    row.generation.map(String.init) ?? "", times.show(row.session.createdAt),
+                    times.show(row.session.expiresAt), times.show(row.lastSeen))
             }
             surroundings.show(table)
         }
@@ -45,7 +46,7 @@ struct SessionsCommand: ParsableCommand {
         var id: String
 
         func perform(in surroundings: Surroundings) async throws(CommandFailure) {
-            let session = try sessionID(id)
+            let session = try SessionsCommand.id(id)
             let client = try place.login(in: surroundings).client
             let answer = try await client.parse(.get, "/sessions/\(session)")
             let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
@@ -59,38 +60,22 @@ struct SessionsCommand: ParsableCommand {
             table.add("made by", "\(origin.action), \(origin.authProvider)")
             table.add("board", row.boardName ?? "")
             table.add("installation", row.session.installationID?.description ?? "")
+            table.add("generation", row.generation.map(String.init) ?? "")
             table.add("created", times.show(row.session.createdAt))
             table.add("expires", times.show(row.session.expiresAt))
             table.add("last seen", times.show(row.lastSeen))
+            for (name, value) in row.session.custom.sorted(by: { $0.key < $1.key }) {
+                table.add(name, value.asString ?? value.text)
+            }
             surroundings.show(table)
         }
     }
 
-    struct Revoke: Verb {
-        static let configuration = CommandConfiguration(
-            commandName: "revoke", abstract: "End a session wherever it lives.")
-
-        @OptionGroup var place: Place
-        @Argument(help: ArgumentHelp("The session's objectId.", valueName: "session"))
-        var id: String
-
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
-            let session = try sessionID(id)
-            let client = try place.login(in: surroundings).client
-            _ = try await client.parse(.delete, "/sessions/\(session)")
-            surroundings.step(true, "revoked \(session)")
-            if place.json {
-                surroundings.emit(.object([
-                    "objectId": .string(session.description), "state": .string("revoked"),
-                ]))
-            }
+    static func id(_ text: String) throws(CommandFailure) -> ObjectID {
+        guard let id = ObjectID(text) else {
+            throw .usage(
+                "a session's id is 10 letters and digits, as `postern sessions` shows it")
         }
+        return id
     }
-}
-
-private func sessionID(_ text: String) throws(CommandFailure) -> ObjectID {
-    guard let id = ObjectID(text) else {
-        throw .usage("a session's id is 10 letters and digits, as `postern sessions` shows it")
-    }
-    return id
 }

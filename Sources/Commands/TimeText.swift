@@ -36,6 +36,11 @@ struct TimeText: Sendable {
             .map { $0 < 10 ? "0\($0)" : String($0) }.joined(separator: ":")
     }
 
+    /// `2023-11-14 22:13:20` in the local zone.
+    func exact(_ time: Timestamp) -> String {
+        "\(local(time).prefix(10)) \(clock(time))"
+    }
+
     /// `just now`, `3 min ago`, `in 29 d`.
     func relative(_ time: Timestamp) -> String {
         let seconds = (time - now).milliseconds / 1000

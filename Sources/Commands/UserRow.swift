@@ -8,6 +8,7 @@ struct UserRow: Sendable {
     let isAdministrator: Bool
     let mayClaim: Bool
     let createdAt: Timestamp
+    let isEnabled: Bool
 
     init(json: JSONObject) throws(WireError) {
         objectID = try json.parsed("objectId", UserID.init)
@@ -15,13 +16,14 @@ struct UserRow: Sendable {
         isAdministrator = try json.required("isAdministrator") { $0.asBool }
         mayClaim = try json.required("mayClaim") { $0.asBool }
         createdAt = try json.parsed("createdAt", ParseDate.parse)
+        isEnabled = try json.optional("enabled") { $0.asBool } ?? true
     }
 
     var members: [String: JSONValue] {
         [
             "objectId": .string(objectID.description), "username": .string(username),
             "isAdministrator": .bool(isAdministrator), "mayClaim": .bool(mayClaim),
-            "createdAt": .time(createdAt),
+            "createdAt": .time(createdAt), "enabled": .bool(isEnabled),
         ]
     }
 

@@ -5,8 +5,9 @@ import Wire
 /// `postern users`: for administrators.
 struct UsersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "users", abstract: "List users or add one; for administrators.",
-        subcommands: [List.self, Add.self], defaultSubcommand: List.self)
+        commandName: "users", abstract: "List users, add or change one; for administrators.",
+        subcommands: [List.self, Add.self, Password.self, Disable.self, Enable.self],
+        defaultSubcommand: List.self)
 
     struct List: Verb {
         static let configuration = CommandConfiguration(
@@ -19,10 +20,11 @@ struct UsersCommand: ParsableCommand {
             let users = try results(
                 in: try await client.parse(.get, "/users"), UserRow.init(json:))
             if place.json { return surroundings.emit(.array(users.map { .object($0.members) })) }
-            var table = Table("NAME", "ID", "RIGHTS", "CREATED")
+            var table = Table("NAME", "STATE", "ID", "RIGHTS", "CREATED")
             for user in users {
                 table.add(
-                    user.username, user.objectID.description, user.rights,
+                    user.username, user.isEnabled ? "enabled" : "disabled",
+                    user.objectID.description, user.rights,
                     surroundings.times.show(user.createdAt))
             }
             surroundings.show(table)
@@ -41,11 +43,11 @@ struct UsersCommand: ParsableCommand {
 
         func perform(in surroundings: Surroundings) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let secret = try password.read(
+            let secret = try password.readNew(
                 prompt: "Password for \(Printable.line(name)): ", in: surroundings)
             let answer = try await client.parse(.post, "/users", [
                 "username": .string(name),
-                "password": .string(String(decoding: secret.reveal(), as: UTF8.self)),
+                "password": .string(secret.text),
                 "isAdministrator": .bool(admin), "mayClaim": .bool(claim),
             ])
             let user = try decoding { () throws(WireError) in try UserRow(json: answer) }

@@ -8,37 +8,65 @@ struct Call: Sendable {
     /// The peer's address.
     let origin: String
     let applicationID: String?
-    /// Nil if the header is absent or no session token could look like it.
-    let token: SessionToken?
-    let body: [UInt8]
+    let bearer: Bearer
+    /// Empty until who asks has been judged.
+    private(set) var body: [UInt8] = []
+    private let installationHeader: String?
     private let parameters: Parameters
     private let query: [String: String]
 
-    /// The most bytes a body may have.
-    static let bodyLimit = 256 * 1024
+    /// What the session header says.
+    enum Bearer: Sendable {
+        case none
+        /// No session token could look like it.
+        case malformed
+        case token(SessionToken)
 
-    init(_ request: Request, body: [UInt8], in context: ConsoleContext) {
+        init(_ header: String?) {
+            self = header.map { text in SessionToken(text).map(Bearer.token) ?? .malformed }
+                ?? .none
+        }
+    }
+
+    init(_ request: Request, in context: ConsoleContext) {
         origin = context.origin
         let headers = request.headers
         applicationID = HTTPFieldName.applicationID.flatMap { headers[$0] }
-        token = HTTPFieldName.sessionToken.flatMap { headers[$0] }.flatMap(SessionToken.init)
-        self.body = body
+        bearer = Bearer(HTTPFieldName.sessionToken.flatMap { headers[$0] })
+        installationHeader = HTTPFieldName.installationID.flatMap { headers[$0] }
         parameters = context.parameters
         query = Dictionary(
             request.uri.queryParameters.map { (String($0.key), String($0.value)) },
             uniquingKeysWith: { first, _ in first })
     }
 
+    func with(body: [UInt8]) -> Call {
+        var call = self
+        call.body = body
+        return call
+    }
+
     /// The body, which must be a JSON object.
     func json() throws(AuthorityError) -> JSONObject {
-        try reading { () throws(WireError) in try JSONObject(parsing: body, limit: Self.bodyLimit) }
+        try reading { () throws(WireError) in
+            try JSONObject(parsing: body, limit: Route.largeBody)
+        }
+    }
+
+    /// The installation that the client says it is. Source: Parse REST guide, Sessions.
+    func installation() throws(AuthorityError) -> InstallationID? {
+        guard let text = installationHeader else { return nil }
+        guard let id = InstallationID(text) else {
+            throw .refused(Refusal(
+                .validation, "X-Parse-Installation-Id is a UUID, version 4, in lower case"))
+        }
+        return id
     }
 
     /// A part of the path that has a type of its own; what it cannot name does not exist.
     func parameter<T>(_ name: String, _ parse: (String) -> T?) throws(AuthorityError) -> T {
-        guard let value = parameters.get(name).flatMap(parse) else {
-            throw .refused(Refusal(.notFound, "Object not found."))
-        }
+        let text = parameters.get(name).flatMap(PercentEncoding.decode)
+        guard let value = text.flatMap(parse) else { throw .noObject }
         return value
     }
 
@@ -59,6 +87,11 @@ struct Call: Sendable {
         }
         return value
     }
+}
+
+extension AuthorityError {
+    /// Parse's own words for what is not there, or not for the caller.
+    static let noObject = AuthorityError.refused(Refusal(.notFound, "Object not found."))
 }
 
 /// Runs `read` over what a peer sent; what is wrong with it is told to the peer.

@@ -13,12 +13,13 @@ struct ConsoleContext: RequestContext {
         origin = source.channel.remoteAddress?.ipAddress ?? "unknown"
     }
 
-    var maxUploadSize: Int { Call.bodyLimit }
+    var maxUploadSize: Int { Route.largeBody }
 }
 
 /// The headers that are Parse's own. Source: Parse REST guide, Request format.
 enum HTTPFieldName {
     static let applicationID = HTTPField.Name("X-Parse-Application-Id")
     static let sessionToken = HTTPField.Name("X-Parse-Session-Token")
+    static let installationID = HTTPField.Name("X-Parse-Installation-Id")
     static let referrerPolicy = HTTPField.Name("Referrer-Policy")
 }

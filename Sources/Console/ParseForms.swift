@@ -2,8 +2,8 @@ import AuthorityCore
 import Sessions
 import Wire
 
-// Objects as Parse's REST API writes them. No form here has a token; the one token that is
-// ever sent stands in the login's own answer.
+// Objects as Parse's REST API writes them. No view of a session or user has a token; a token
+// stands in the one answer that makes its session, and in the caller's own `sessions/me`.
 
 extension JSONValue {
     /// Parse's `Date` type. Source: Parse REST guide, Data types.
@@ -24,25 +24,50 @@ extension JSONValue {
     }
 }
 
+extension Session {
+    /// Parse's `_Session`, without its token.
+    var parseForm: [String: JSONValue] {
+        var members = custom
+        for token in ["sessionToken", "accessToken", "refreshToken"] { members[token] = nil }
+        members["objectId"] = .string(objectID.description)
+        members["user"] = .userPointer(user)
+        members["restricted"] = .bool(restricted)
+        members["createdWith"] = .object([
+            "action": .string(createdWith.action),
+            "authProvider": .string(createdWith.authProvider),
+        ])
+        members["installationId"] = .optional(installationID)
+        members["createdAt"] = .string(ParseDate.print(createdAt))
+        members["expiresAt"] = .parseDate(expiresAt)
+        return members
+    }
+}
+
 extension SessionView {
     /// Parse's `_Session`, and what its owner sees besides.
     var parseForm: [String: JSONValue] {
-        var members = session.custom
-        members["objectId"] = .string(session.objectID.description)
-        members["user"] = .userPointer(session.user)
-        members["restricted"] = .bool(session.restricted)
-        members["createdWith"] = .object([
-            "action": .string(session.createdWith.action),
-            "authProvider": .string(session.createdWith.authProvider),
-        ])
-        members["installationId"] = .optional(session.installationID)
-        members["createdAt"] = .string(ParseDate.print(session.createdAt))
-        members["expiresAt"] = .parseDate(session.expiresAt)
+        var members = session.parseForm
         members["state"] = .string(state.rawValue)
         members["lastSeen"] = .parseDate(lastSeen)
         members["boardName"] = .optional(boardName)
         members["username"] = .string(username)
-        for token in ["sessionToken", "accessToken", "refreshToken"] { members[token] = nil }
+        members["generation"] = generation.map { .integer(Int64(clamping: $0)) } ?? .null
+        return members
+    }
+}
+
+extension LoggedIn {
+    /// The user and the new session's token, as Parse answers a login.
+    var userForm: [String: JSONValue] {
+        var members = user.parseForm
+        members["sessionToken"] = .string(token.reveal())
+        return members
+    }
+
+    /// The new session with its token.
+    var sessionForm: [String: JSONValue] {
+        var members = session.parseForm
+        members["sessionToken"] = .string(token.reveal())
         return members
     }
 }
@@ -54,6 +79,7 @@ extension UserView {
             "objectId": .string(objectID.description), "username": .string(username),
             "createdAt": .string(ParseDate.print(createdAt)),
             "isAdministrator": .bool(isAdministrator), "mayClaim": .bool(mayClaim),
+            "enabled": .bool(isEnabled),
         ]
     }
 }

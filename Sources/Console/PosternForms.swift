@@ -26,6 +26,7 @@ extension Claim {
             "claimId": .string(id.description), "installationId": .string(board.description),
             "sessionId": .string(session.description), "state": .string(state.rawValue),
             "expiresAt": .time(expiresAt), "reason": reason?.json ?? .null,
+            "notes": .array(notes.map(JSONValue.string)),
         ]
     }
 }

@@ -11,17 +11,20 @@ struct PosternRoutes: Sendable {
 
     var routes: [Route] {
         let page = Answer(page: ClaimPage(authority: frontend.info.publicURL))
+        let accounts = AccountRoutes(frontend: frontend).routes
         let own = [
             Route(.get, "/info", .open(info)),
             Route(.get, "/health", .open { _ in Answer(["status": .string("ok")]) }),
-            Route(.post, "/claims", .session(startClaim)),
+            Route(.post, "/claims", bodyLimit: Route.largeBody, .session(startClaim)),
             Route(.get, "/claims/:id", .session(claim)),
             Route(.get, "/boards", .session(boards)),
             Route(.delete, "/boards/:iid", .session(release)),
             Route(.get, "/audit", .session(audit)),
             Route(.post, "/broker", .session(broker)),
-        ].map { $0.under("/postern/v1") }
-        return own + [Route(.get, "/claim", .open { _ in page })]
+        ]
+        return (own + accounts).map { $0.under("/postern/v1") } + [
+            Route(.get, "/claim", .open { _ in page })
+        ]
     }
 
     private func info(_ call: Call) async throws(AuthorityError) -> Answer {
@@ -33,28 +36,11 @@ struct PosternRoutes: Sendable {
     private func startClaim(
         _ call: Call, by caller: Caller
     ) async throws(AuthorityError) -> Answer {
-        let json = try call.json()
-        let order = try reading { () throws(WireError) in
-            ClaimOrder(
-                url: try ClaimURL(try json.string("url")), duration: try duration(in: json),
-                scope: try json.optional("scope") { value in
-                    value.asObject == nil ? nil : ScopeDocument(unchecked: value)
-                })
-        }
+        let order = try ClaimOrder(json: try call.json())
         let claim = try await frontend.claim(order, by: caller)
         var answer = Answer(.created, claim.form)
         answer.headers[.location] = "/postern/v1/claims/\(claim.id)"
         return answer
-    }
-
-    /// A second to a year; how much of it is granted is the frontend's to say.
-    private func duration(in json: JSONObject) throws(WireError) -> Duration? {
-        try json.optional("durationSeconds") { value in
-            guard let seconds = value.asInteger, seconds >= 1,
-                seconds <= LifetimePolicy.longest.components.seconds
-            else { return nil }
-            return .seconds(seconds)
-        }
     }
 
     private func claim(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {

@@ -5,6 +5,7 @@ import Hummingbird
 struct Route: Sendable {
     typealias Handler = @Sendable (Call) async throws(AuthorityError) -> Answer
     typealias SessionHandler = @Sendable (Call, Caller) async throws(AuthorityError) -> Answer
+    typealias AnyoneHandler = @Sendable (Call, Caller?) async throws(AuthorityError) -> Answer
 
     /// What must hold before a route runs. A route for people with a session is handed its
     /// caller and can have none in another way.
@@ -14,18 +15,34 @@ struct Route: Sendable {
         case application(Handler)
         /// That, and a session that lives.
         case session(SessionHandler)
+        /// That, and a session that lives or no session token at all: one that is malformed or
+        /// over is refused, never taken for none.
+        case sessionOrNone(AnyoneHandler)
     }
 
     let method: HTTPRequest.Method
     /// Below the mount, such as `/sessions/:id`.
     let path: String
     let access: Access
+    /// The most bytes a body may have.
+    let bodyLimit: Int
 
-    init(_ method: HTTPRequest.Method, _ path: String, _ access: Access) {
+    /// Enough for names, passwords and custom fields.
+    static let smallBody = 4 * 1024
+    /// For what bears a scope or an access token.
+    static let largeBody = 256 * 1024
+
+    init(
+        _ method: HTTPRequest.Method, _ path: String, bodyLimit: Int = Route.smallBody,
+        _ access: Access
+    ) {
         self.method = method
         self.path = path
         self.access = access
+        self.bodyLimit = bodyLimit
     }
 
-    func under(_ mount: String) -> Route { Route(method, mount + path, access) }
+    func under(_ mount: String) -> Route {
+        Route(method, mount + path, bodyLimit: bodyLimit, access)
+    }
 }

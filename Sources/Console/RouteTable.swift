@@ -34,15 +34,7 @@ struct RouteTable: Sendable {
     private func respond(
         to request: Request, in context: ConsoleContext, by route: Route
     ) async -> Answer {
-        let body: [UInt8]
-        do {
-            body = Array(buffer: try await request.body.collect(upTo: Call.bodyLimit))
-        } catch is NIOTooManyBytesError {
-            return .tooLarge(limit: Call.bodyLimit)
-        } catch {
-            return Answer(.badRequest, Refusal(.invalidJSON, "the body did not come whole"))
-        }
-        let answer = await answer(Call(request, body: body, in: context), by: route.access)
+        let answer = await answer(request, in: context, by: route)
         // The route's own path, never the request's: that may hold ids and a query.
         context.logger.debug("request", metadata: [
             "route": "\(route.method.rawValue) \(route.path)", "status": "\(answer.status.code)",
@@ -50,27 +42,70 @@ struct RouteTable: Sendable {
         return answer
     }
 
-    private func answer(_ call: Call, by access: Route.Access) async -> Answer {
+    /// Who asks is judged before any byte of the body is read.
+    private func answer(
+        _ request: Request, in context: ConsoleContext, by route: Route
+    ) async -> Answer {
         do throws(AuthorityError) {
-            switch access {
-            case .open(let handle): return try await handle(call)
-            case .application(let handle):
-                guard isOurs(call) else { return .unauthorized }
-                return try await handle(call)
-            case .session(let handle):
-                guard isOurs(call) else { return .unauthorized }
-                // Parse's own words for a token that is absent or has no session.
-                guard let token = call.token else {
-                    throw .refused(Refusal(.invalidSession, "Invalid session token"))
-                }
-                return try await handle(call, try await frontend.caller(token))
+            let call = Call(request, in: context)
+            guard let handle = try await admit(call, to: route.access) else {
+                return .unauthorized
+            }
+            switch await Body(of: request, limit: route.bodyLimit) {
+            case .whole(let bytes): return try await handle(call.with(body: bytes))
+            case .refused(let answer): return answer
             }
         } catch {
             return Answer(error)
         }
     }
 
-    private func isOurs(_ call: Call) -> Bool { call.applicationID == frontend.info.applicationID }
+    /// What is to be done for this caller; nil when the request is not for this application.
+    private func admit(
+        _ call: Call, to access: Route.Access
+    ) async throws(AuthorityError) -> Route.Handler? {
+        if case .open(let handle) = access { return handle }
+        guard call.applicationID == frontend.info.applicationID else { return nil }
+        switch access {
+        case .open(let handle), .application(let handle): return handle
+        case .session(let handle):
+            guard let caller = try await caller(of: call) else { throw Self.noSession }
+            return { call throws(AuthorityError) in try await handle(call, caller) }
+        case .sessionOrNone(let handle):
+            let caller = try await caller(of: call)
+            return { call throws(AuthorityError) in try await handle(call, caller) }
+        }
+    }
+
+    /// Nil when no session token was sent.
+    private func caller(of call: Call) async throws(AuthorityError) -> Caller? {
+        switch call.bearer {
+        case .none: nil
+        case .malformed: throw Self.noSession
+        case .token(let token): try await frontend.caller(token)
+        }
+    }
+
+    /// Parse's own words for a token that is absent or has no session.
+    private static let noSession = AuthorityError.refused(
+        Refusal(.invalidSession, "Invalid session token"))
+}
+
+/// A request's body, read to its end or not at all.
+private enum Body: Sendable {
+    case whole([UInt8])
+    case refused(Answer)
+
+    init(of request: Request, limit: Int) async {
+        do {
+            self = .whole(Array(buffer: try await request.body.collect(upTo: limit)))
+        } catch is NIOTooManyBytesError {
+            self = .refused(.tooLarge(limit: limit))
+        } catch {
+            self = .refused(
+                Answer(.badRequest, Refusal(.invalidJSON, "the body did not come whole")))
+        }
+    }
 }
 
 /// Answers for paths that no route has.

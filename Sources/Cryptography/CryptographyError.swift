@@ -7,5 +7,5 @@ package enum CryptographyError: Error, Equatable, Sendable {
     case notAuthentic
     /// OpenSSL failed in the function of this name. No input explains it; memory or the
     /// installation may.
-    case library(String)
+    case openSSL(String)
 }

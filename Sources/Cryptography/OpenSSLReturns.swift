@@ -39,6 +39,6 @@ enum OpenSSL {
 
     private static func failure(_ function: StaticString) -> CryptographyError {
         ERR_clear_error()
-        return .library("\(function)")
+        return .openSSL("\(function)")
     }
 }

@@ -2,12 +2,12 @@
 package struct LifetimePolicy: Equatable, Sendable {
     /// Of an access token; at most an hour.
     package var access: Duration
-    /// Of a session, from its making.
-    package var absolute: Duration
+    /// Of a session, from its making; nil is no limit.
+    package var absolute: Duration?
     /// Since the last authenticated request; nil is no limit.
     package var idle: Duration?
 
-    package init(access: Duration, absolute: Duration, idle: Duration?) {
+    package init(access: Duration, absolute: Duration?, idle: Duration?) {
         self.access = access
         self.absolute = absolute
         self.idle = idle

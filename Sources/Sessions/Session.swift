@@ -6,7 +6,8 @@ package struct Session: Equatable, Sendable {
     /// True for each session that was made for a device.
     package let restricted: Bool
     package let createdWith: CreatedWith
-    package let installationID: InstallationID?
+    /// Set once.
+    package var installationID: InstallationID?
     package let createdAt: Timestamp
     /// Nil: it never expires.
     package var expiresAt: Timestamp?
@@ -26,19 +27,6 @@ package struct Session: Equatable, Sendable {
         self.createdAt = createdAt
         self.expiresAt = expiresAt
         self.custom = custom
-    }
-}
-
-/// How a session came to be. Source: Parse REST guide, Sessions.
-package struct CreatedWith: Equatable, Sendable {
-    /// `create`, `login`, `signup` or `upgrade`.
-    package let action: String
-    /// `password`, `anonymous` or a login provider's name.
-    package let authProvider: String
-
-    package init(action: String, authProvider: String) {
-        self.action = action
-        self.authProvider = authProvider
     }
 }
 

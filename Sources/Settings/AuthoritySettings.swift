@@ -15,6 +15,7 @@ package struct AuthoritySettings: Equatable, Sendable {
     package var offline: Duration
     /// How long a provisioning waits for its board.
     package var claimLifetime: Duration
+    package var signUp: SignUpPolicy
     package var logLevel: LogLevel
 
     package struct HTTP: Equatable, Sendable {
@@ -41,6 +42,14 @@ package struct AuthoritySettings: Equatable, Sendable {
         package var advertise: String?
     }
 
+    /// Who may become a user.
+    package enum SignUpPolicy: String, Sendable, CaseIterable {
+        /// Whoever comes; an administrator still decides who may claim boards.
+        case open
+        /// Only whom an administrator adds.
+        case closed
+    }
+
     package enum BrokerMode: String, Sendable, CaseIterable {
         /// A mosquitto of our own.
         case embedded
@@ -63,13 +72,16 @@ package struct AuthoritySettings: Equatable, Sendable {
         let root = try TOMLDocument(text, file: file, environment: environment).root
         try root.allow(only: [
             "name", "state_dir", "topic_root", "log_level", "http", "broker", "session", "claim",
+            "users",
         ])
         let session = try root.section("session")
         let claim = try root.section("claim")
+        let users = try root.section("users")
         try session.allow(only: [
             "preset", "access", "absolute", "idle", "heartbeat", "offline",
         ])
         try claim.allow(only: ["expires"])
+        try users.allow(only: ["sign_up"])
         let heartbeat = try SessionTimes.heartbeat(session)
         let lifetimes = try SessionTimes.lifetimes(session, heartbeat: heartbeat)
         return AuthoritySettings(
@@ -83,6 +95,7 @@ package struct AuthoritySettings: Equatable, Sendable {
             heartbeat: heartbeat,
             offline: try SessionTimes.offline(session, absolute: lifetimes.absolute),
             claimLifetime: try claim.value("expires", SettingValue.span) ?? .seconds(86_400),
+            signUp: try users.value("sign_up", SettingValue.choice) ?? .closed,
             logLevel: try root.value("log_level", SettingValue.choice) ?? .info)
     }
 }

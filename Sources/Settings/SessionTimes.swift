@@ -16,9 +16,12 @@ enum SessionTimes {
             }
             policy.access = access
         }
-        if let absolute = try section.value("absolute", SettingValue.span) {
+        if try section.text("absolute") == "never" {
+            policy.absolute = nil
+        } else if let absolute = try section.value("absolute", SettingValue.span) {
             guard absolute >= LifetimePolicy.shortest, absolute <= LifetimePolicy.longest else {
-                throw section.fault("absolute", "a session lasts from 5 minutes to 1 year")
+                throw section.fault(
+                    "absolute", "a session lasts from 5 minutes to 1 year, or \"never\" ends")
             }
             policy.absolute = absolute
         }
@@ -44,12 +47,12 @@ enum SessionTimes {
 
     /// A week where nothing is said, but no longer than a session lasts.
     static func offline(
-        _ section: TOMLSection, absolute: Duration
+        _ section: TOMLSection, absolute: Duration?
     ) throws(SettingsError) -> Duration {
         guard let span = try section.value("offline", SettingValue.span) else {
-            return min(usualOffline, absolute)
+            return min(usualOffline, absolute ?? usualOffline)
         }
-        guard span.milliseconds % 1000 == 0, span <= absolute else {
+        guard span.milliseconds % 1000 == 0, span <= absolute ?? span else {
             throw section.fault("offline", "is whole seconds, and no longer than a session lasts")
         }
         return span

@@ -146,6 +146,7 @@ struct BusTests {
     @Test("reads are answered from the cache, without a token", arguments: BusQuery.allCases)
     func reads(query: BusQuery) throws {
         var bench = try board()
+        bench.handle(.uplink(.lost("gone")))
         let effects = bench.handle(.bus([.write("thermo", "get/\(query)", "", response: "a")]))
         let answer = try #require(effects.published("postern/app/thermo/a").first)
         let text = String(decoding: answer, as: UTF8.self)

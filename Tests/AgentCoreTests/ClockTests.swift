@@ -191,6 +191,81 @@ struct ClockTests {
         #expect(try bench.store.load().session?.tokens.session.reveal() == "r:secret-Session001")
     }
 
+    @Test("ten years ahead while it runs on its own clock: withheld, and back as it was")
+    func jumpWithoutContact() throws {
+        var bench = try settled()
+        try bench.restart()
+        bench.handle(.started)
+        let before = bench.store.text
+        bench.wall = bench.wall + Self.decade
+        #expect(bench.handle(.deadline).states == ["expired"])
+        bench.wall = bench.wall - Self.decade
+        #expect(bench.handle(.deadline).states == ["available"])
+        #expect(bench.store.text == before)
+    }
+
+    @Test("off by ten minutes either way locks nobody out", arguments: [-600, 600] as [Int64])
+    func skew(seconds: Int64) throws {
+        var bench = try settled()
+        let refresh = bench.store.text
+        bench.pass(.seconds(60))
+        bench.wall = bench.wall + .seconds(seconds)
+        try bench.restart()
+        let started = bench.handle(.started)
+        #expect(started.states == ["available"])
+        let now = Bench.start + .seconds(60)
+        let first = try #require(
+            try bench.sent(bench.connect()).first { $0.body.name == "authenticate" })
+        #expect(first.clockUnset == (seconds < 0))
+        let corrected = try bench.reply(
+            first, .error(Refusal(.validation, "clock")), now: now)
+        let again = try #require(
+            try bench.sent(corrected).first { $0.body.name == "authenticate" })
+        #expect(abs((again.issuedAt - now).components.seconds) <= 1)
+        try bench.answer(again, now: now)
+        #expect(refresh.contains("rt:secret-Session001-1"))
+        #expect(bench.store.text.contains("rt:secret-Session001-1"))
+        #expect(bench.agent.status(at: bench.instant).asObject?["state"] == .string("available"))
+    }
+
+    @Test("years ahead on a board that was never told the time takes a fresh provisioning")
+    func unclaimedAhead() throws {
+        var bench = try Bench()
+        bench.wall = Bench.start + Self.decade
+        bench.handle(.started)
+        let claim = try bench.pair()
+        bench.connect()
+        bench.pass(.seconds(600))
+        let effects = bench.handle(.inbox(try bench.authority.seal(
+            .provision(try bench.authority.provision()), claim: claim)))
+        #expect(effects.states == ["available"])
+        let sent = try bench.sent(effects)
+        #expect(sent.map(\.body.name) == ["accepted", "authenticate"])
+        #expect(sent.allSatisfy { $0.clockUnset })
+        try bench.answer(try #require(sent.last), now: Bench.start + .seconds(601))
+        let status = bench.agent.status(at: bench.instant).asObject
+        #expect(status?["clock"] == .string("set"))
+        #expect(status?["state"] == .string("available"))
+    }
+
+    @Test("refuses a kept provisioning that may have ended since its claim was made", arguments: [
+        3600, 80_000, 90_000,
+    ] as [Int64])
+    func kept(age: Int64) throws {
+        var bench = try Bench()
+        bench.handle(.started)
+        let claim = try bench.pair()
+        bench.connect()
+        // Valid for an hour, held back by the broker.
+        let payload = try bench.authority.seal(
+            .provision(try bench.authority.provision()), claim: claim)
+        bench.pass(.seconds(age + 1))
+        let effects = bench.handle(.inbox(payload))
+        #expect(try bench.sent(effects).map(\.body.name) == ["rejected"])
+        #expect(try bench.store.load().session == nil)
+        #expect(try bench.store.load().claim != nil)
+    }
+
     @Test("never overflows", arguments: [0, 253_402_300_799_000] as [Int64])
     func extremes(milliseconds: Int64) throws {
         var bench = try settled()

@@ -46,6 +46,10 @@ extension [AgentEffect] {
         }
     }
 
+    var logs: [String] {
+        compactMap { if case .log(_, let text) = $0 { text } else { nil } }
+    }
+
     var logins: [UplinkLogin] {
         compactMap { if case .connectUplink(let login) = $0 { login } else { nil } }
     }

@@ -71,6 +71,25 @@ struct EndingTests {
         #expect(try bench.store.load().trust?.highestSequence == 101)
     }
 
+    @Test("why it ended is told after a bare 209, once", arguments: [
+        ("reuse", ["reuse"]), ("signed-out", ["signed-out"]), ("revoked", []), ("else", []),
+    ] as [(String, [String])])
+    func reason(text: String, states: [String]) throws {
+        var bench = try Bench()
+        let sent = try bench.sent(try bench.provision())
+        try bench.reply(try #require(sent.last), .error(Refusal(.invalidSession, "over")))
+        bench.connect()
+        let payload = try revoked(bench, held, sequence: 101, reason: text)
+        let told = bench.handle(.inbox(payload))
+        #expect(told.states == states)
+        #expect(try bench.sent(told).map(\.body.name) == ["ended"])
+        #expect(bench.handle(.inbox(payload)).states.isEmpty)
+        let other = try revoked(bench, other, sequence: 102, reason: "expired")
+        #expect(bench.handle(.inbox(other)).states.isEmpty)
+        try bench.restart()
+        #expect(bench.handle(.started).states == [states.first ?? "revoked"])
+    }
+
     @Test("a revocation of a session not held is answered and changes none", arguments: [
         101, 100, 1,
     ] as [Int64])
@@ -190,6 +209,65 @@ struct EndingTests {
             #expect(status?["gaps"] == .integer(sum))
         }
         #expect(bench.handle(.gap(0)).commits.isEmpty)
+    }
+
+    /// Whatever ends the session.
+    enum Path: CaseIterable, Sendable { case heartbeat, refresh, list, revocation, signOut }
+
+    @Test("has one handler: clear, publish, reject, say how to pair again",
+          arguments: Path.allCases)
+    func handler(path: Path) throws {
+        var bench = try Bench()
+        let sent = try bench.sent(try bench.provision())
+        let heartbeat = try #require(sent.last)
+        let over = Reply.Outcome.error(Refusal(.invalidSession, "over"))
+        let effects: [AgentEffect]
+        switch path {
+        case .heartbeat: effects = try bench.reply(heartbeat, over)
+        case .refresh:
+            let asked = try bench.sent(
+                bench.handle(.control(.refresh(minutes: nil), connection: 1)))
+            effects = try bench.reply(
+                try #require(asked.first { $0.body.name == "refresh" }), over)
+        case .list:
+            let question = BusMessage.write("thermo", "get/sessions", "", response: "a")
+            effects = try bench.reply(
+                try #require(try bench.sent(bench.handle(.bus([question]))).last), over)
+        case .revocation:
+            effects = bench.handle(.inbox(try revoked(bench, held, sequence: 101)))
+        case .signOut: effects = bench.handle(.control(.logout, connection: 1))
+        }
+        #expect(effects.states == [path == .signOut ? "signed-out" : "revoked"])
+        // One commit ends it: the tokens' record and its key, and the reason, together.
+        let last = try #require(effects.commits.last).map(\.name)
+        #expect(last.suffix(2) == ["no session", "memory"])
+        #expect(!bench.store.text.contains("secret-Session001"))
+        let commit = try #require(effects.kinds.lastIndex(of: "commit"))
+        #expect(try #require(effects.kinds.lastIndex(of: "bus")) > commit)
+        #expect(effects.logs.contains { $0.contains("postern-agent pair") })
+        let refused = bench.handle(.bus([.write("thermo", "create/Reading", "2")]))
+        #expect(try refused.codes(of: "thermo") == [209])
+        #expect(bench.connect().forwarded.last == "nobody")
+    }
+
+    @Test("of a session that cannot be read destroys what is left of it", arguments: [
+        (true, "revoked"), (false, "signed-out"),
+    ])
+    func unreadable(isRevoked: Bool, reason: String) throws {
+        var bench = try Bench()
+        try bench.provision()
+        bench.store.isUnreadable = true
+        try bench.restart()
+        #expect(bench.handle(.started).states == ["unreadable"])
+        bench.connect()
+        let effects = isRevoked
+            ? bench.handle(.inbox(try revoked(bench, held, sequence: 101)))
+            : bench.handle(.control(.logout, connection: 7))
+        #expect(effects.states == [reason])
+        bench.store.isUnreadable = false
+        #expect(try bench.store.load().session == nil)
+        try bench.restart()
+        #expect(bench.handle(.started).states == [reason])
     }
 
     @Test("nothing is asked and nothing forwarded once it is over")

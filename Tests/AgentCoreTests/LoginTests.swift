@@ -72,6 +72,37 @@ struct LoginTests {
         #expect(text(next(&bench)) == derived)
     }
 
+    @Test("falls back to the claim's own where the provisioning came over the last one")
+    func lateClaimPassword() throws {
+        var (bench, _) = try provisioned(access("broker-password-1"))
+        bench.handle(.uplink(.lost("gone")))
+        #expect(text(next(&bench)) == "broker-password-1")
+        bench.connect()
+        bench.handle(.control(.logout, connection: 1))
+        bench.connect()
+        let claim = try bench.pair()
+        var provision = try bench.authority.provision(session: "Session002", sequence: 200)
+        provision.broker = access("broker-password-2")
+        bench.handle(.inbox(try bench.authority.seal(.provision(provision), claim: claim)))
+        // The authority sets the claim's password only now, and the broker ends the connection.
+        bench.handle(.uplink(.lost("administrative action")))
+        let derived = try derived(claim, bench)
+        var tried: [String] = []
+        try bench.restart()
+        tried.append(text(bench.handle(.started).logins.first))
+        while tried.last != derived, tried.count < 6 {
+            bench.handle(.uplink(.refused("not authorized")))
+            tried.append(text(next(&bench)))
+        }
+        #expect(tried == ["broker-password-2", derived])
+        #expect(try bench.sent(bench.connect()).map(\.body.name) == ["accepted", "authenticate"])
+        bench.handle(.uplink(.lost("gone")))
+        #expect(text(next(&bench)) == "broker-password-2")
+        bench.connect()
+        #expect(!bench.store.text.contains(derived))
+        #expect(!bench.store.text.contains("broker-password-1"))
+    }
+
     @Test("stays the derived one where the authority manages no access to its broker")
     func unmanaged() throws {
         var (bench, derived) = try provisioned(nil)

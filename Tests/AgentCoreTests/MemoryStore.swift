@@ -7,7 +7,7 @@ import Wire
 struct MemoryStore {
     private var identity: [UInt8]
     private var claim: [UInt8]?
-    private var trust: [UInt8]?
+    var trust: [UInt8]?
     private var session: [UInt8]?
     private var memory: [UInt8]?
     private(set) var window: [DeliveredPacket] = []
@@ -49,6 +49,7 @@ struct MemoryStore {
             ?? BoardMemory()
         records.isUnreadable = isUnreadable
         records.lastSequence = lastSequence
+        if trust == nil { records.queueUsers = Set(writes.map(\.user.description)).sorted() }
         if isUnreadable { records.session = nil }
         return records
     }

@@ -105,7 +105,7 @@ struct ProvisioningTests {
         #expect(sent.map(\.body.name) == ["accepted", "authenticate"])
         try bench.answer(sent[1])
         bench.handle(.uplink(.lost("tcp: gone")))
-        #expect(try bench.sent(bench.connect()).map(\.body.name) == ["authenticate"])
+        #expect(try bench.sent(bench.connect()).isEmpty)
         try bench.restart()
         bench.handle(.started)
         #expect(try bench.sent(bench.connect()).map(\.body.name) == ["authenticate"])
@@ -184,11 +184,32 @@ struct ProvisioningTests {
         bench.handle(.inbox(try bench.authority.seal(.revoked(
             sequence: 101, session: try #require(ObjectID("Session001")), reason: "revoked"))))
         #expect(bench.store.writes.count == 1)
+        bench.handle(.queue(bench.store.queue))
         let claim = try bench.pair()
         let bob = try bench.authority.provision("bob", session: "Session002", sequence: 200)
         bench.handle(.inbox(try bench.authority.seal(.provision(bob), claim: claim)))
         #expect(bench.store.writes.isEmpty)
         #expect(try bench.store.load().session?.user.username == "bob")
+        // What is gone is said: a gap of one, on the bus and upstream.
+        #expect(try bench.store.load().memory.gaps == 1)
+    }
+
+    @Test("by a board whose trust cannot be read destroys the rows of another user",
+          arguments: ["ann", "bob"])
+    func unreadableTrust(name: String) throws {
+        var bench = try Bench()
+        try bench.provision()
+        bench.handle(.bus([.write("thermo", "create/Reading", "1")]))
+        bench.store.trust = nil
+        bench.store.isUnreadable = true
+        try bench.restart()
+        #expect(bench.handle(.started).states == ["unreadable"])
+        let claim = try bench.pair()
+        bench.connect()
+        bench.handle(.inbox(try bench.authority.seal(
+            .provision(try bench.authority.provision(name, session: "Session002")),
+            claim: claim)))
+        #expect(bench.store.writes.count == (name == "ann" ? 1 : 0))
     }
 
     @Test("with an access token that has expired meanwhile is taken: a refresh is due at once")

@@ -24,11 +24,16 @@ struct RefreshTests {
 
     private struct Missing: Error {}
 
-    @Test("comes when a third of the access token's life is left")
+    @Test("comes when a third of the access token's life is left, give or take a tenth of it")
     func when() throws {
-        let (bench, _, _) = try refreshing()
-        #expect(bench.wall - Bench.start >= .seconds(2399))
-        #expect(bench.wall - Bench.start <= .seconds(2401))
+        var waits: Set<Duration> = []
+        for _ in 0..<4 {
+            let (bench, _, _) = try refreshing()
+            #expect(bench.wall - Bench.start >= .seconds(2399))
+            #expect(bench.wall - Bench.start <= .seconds(2521))
+            waits.insert(bench.wall - Bench.start)
+        }
+        #expect(waits.count > 1)
     }
 
     @Test("has its id in a commit before it is sent")

@@ -30,12 +30,12 @@ struct StartTests {
         #expect(try notice.session("session").objectID == ObjectID("Session001"))
     }
 
-    @Test("publishes why there is no session", arguments: UnavailableReason.allCases)
-    func ended(reason: UnavailableReason) throws {
+    @Test("publishes why there is no session", arguments: SessionEnd.allCases)
+    func ended(end: SessionEnd) throws {
         var bench = try Bench()
-        bench.store.commit([.memory(BoardMemory(ended: reason))])
+        bench.store.commit([.memory(BoardMemory(ended: end.reason))])
         try bench.restart()
-        #expect(bench.handle(.started).states == [reason.rawValue])
+        #expect(bench.handle(.started).states == [end.rawValue])
     }
 
     @Test("publishes unreadable where the vault cannot be opened, and heals by a claim")

@@ -65,6 +65,81 @@ struct TokenTests {
         })
     }
 
+    @Test("is not taken with one claim or header member spoilt", arguments: [
+        ("claim", "iss", .string("Elsewhere")), ("claim", "sub", .string("bob")),
+        ("claim", "aud", .string("other")), ("claim", "aud", .array([.string("postern")])),
+        ("claim", "sid", .string("Other00001")), ("claim", "restricted", .bool(false)),
+        ("claim", "iid", .string("9b2f8a4e-1c3d-4e5f-8a9b-0c1d2e3f4a5b")),
+        ("claim", "cnf", .object(["kid": .string("AAAAAAAAAAA")])),
+        ("claim", "exp", .integer(1_800_000_000)), ("claim", "nbf", .integer(1_900_000_000)),
+        ("claim", "exp", .string("soon")), ("claim", "nbf", nil), ("claim", "exp", nil),
+        ("claim", "iss", nil), ("claim", "aud", nil), ("claim", "sid", nil),
+        ("claim", "iid", nil), ("claim", "cnf", nil), ("claim", "restricted", nil),
+        ("claim", "jti", nil), ("claim", "sub", nil), ("claim", "iat", nil),
+        ("header", "alg", .string("none")), ("header", "alg", .string("HS256")),
+        ("header", "alg", .string("RS256")), ("header", "alg", nil),
+        ("header", "typ", .string("JWT")), ("header", "typ", nil),
+        ("header", "kid", .string("k9")), ("header", "kid", nil),
+        ("header", "crit", .array([])),
+        ("claim", "extra", .string("harmless")),
+    ] as [(String, String, JSONValue?)])
+    func spoilt(part: String, name: String, value: JSONValue?) throws {
+        var (bench, message) = try refreshing()
+        let held = try #require(try bench.store.load().session)
+        let claims = try bench.authority.claims(for: held.session, 2, at: bench.wall)
+        var members = try JSONObject(parsing: claims.bytes).members
+        var header = try JSONObject(
+            parsing: AccessTokenHeader(kid: bench.authority.kid).bytes).members
+        if part == "claim" { members[name] = value } else { header[name] = value }
+        let text = try JWS.sign(
+            header: JSONValue.object(header).bytes, payload: JSONValue.object(members).bytes,
+            with: bench.authority.signKey)
+        try bench.grant(message, generation: 2) { $0.accessToken = AccessToken(text) }
+        let after = try #require(try bench.store.load().session)
+        #expect((after.tokens.access.reveal() == text) == (name == "extra"))
+        #expect(after.tokens.refresh.reveal() == "rt:secret-Session001-2")
+    }
+
+    @Test("of a key not known yet is taken once the keys come, without a second rotation")
+    func setAside() throws {
+        var (bench, message) = try refreshing()
+        let held = try #require(try bench.store.load().session)
+        let next = try TestAuthority(board: bench.identity, kid: "k2")
+        let text = try next.accessToken(
+            try bench.authority.claims(for: held.session, 2, at: bench.wall))
+        let effects = try bench.grant(message, generation: 2) {
+            $0.accessToken = AccessToken(text)
+        }
+        let asked = try #require(
+            try bench.sent(effects).first { $0.body.name == "authenticate" })
+        #expect(try bench.store.load().session?.tokens.access.reveal() != text)
+        var result = Reply.Result()
+        result.session = held.session
+        result.user = held.user
+        let reply = Reply(
+            re: asked.id, now: bench.wall, outcome: .result(result),
+            signKeys: bench.authority.pinned.signKeys + next.pinned.signKeys)
+        bench.handle(.inbox(try bench.authority.seal(.reply(reply))))
+        #expect(try bench.store.load().session?.tokens.access.reveal() == text)
+        let later = try bench.sent(bench.run(for: .seconds(150)))
+        #expect(!later.contains { $0.body.name == "refresh" })
+    }
+
+    @Test("that comes late, ended long ago, is no reason to hurry or to ask for keys")
+    func late() throws {
+        var (bench, message) = try refreshing()
+        let held = try #require(try bench.store.load().session)
+        let text = try bench.authority.accessToken(
+            try bench.authority.claims(for: held.session, 2, at: bench.wall - .seconds(9000)))
+        let effects = try bench.grant(message, generation: 2) {
+            $0.accessToken = AccessToken(text)
+        }
+        #expect(try bench.sent(effects).isEmpty)
+        #expect(bench.store.text.contains("rt:secret-Session001-2"))
+        let later = try bench.sent(bench.run(for: .seconds(61)))
+        #expect(later.filter { $0.body.name == "refresh" }.count == 1)
+    }
+
     @Test("whose key is pinned no longer is replaced within a minute")
     func unpinned() throws {
         var bench = try Bench()

@@ -121,6 +121,19 @@ struct ClaimTests {
         await expectRefusal(.forbidden) { try await house.claim(board, by: ada) }
     }
 
+    @Test("of a board that is let go narrows the old owner's login to the broker at once")
+    func released() async throws {
+        let house = try await House()
+        let bob = try await house.addUser("bob")
+        let live = try await house.provisioned(BoardDouble(), by: bob)
+        #expect(try await house.authority.brokerLogin(by: bob).filters.count == 2)
+        _ = house.courier.nudged()
+        try await house.authority.release(live.board.installation, by: bob)
+        #expect(house.courier.nudged().contains(bob.session.objectID.description))
+        #expect(try await house.authority.wish(forPerson: bob.session.objectID)?
+            .filters.isEmpty == true)
+    }
+
     @Test("is refused with another key, until the owner releases the board")
     func otherKey() async throws {
         let house = try await House()
@@ -156,6 +169,8 @@ struct ClaimTests {
         let board = try BoardDouble()
         let old = try await house.provisioned(board, by: ada)
         let before = try await house.authority.wish(for: board.installation).login
+        for caller in [ada, bob] { _ = try await house.authority.brokerLogin(by: caller) }
+        _ = house.courier.nudged()
         let again = try board.pairedAnew()
         _ = try await house.claim(again, by: bob)
         let during = try await house.authority.wish(for: board.installation)
@@ -166,6 +181,11 @@ struct ClaimTests {
         #expect(provision.broker == nil)
         let new = LiveBoard(board: again, house: house, id: id, provision: provision)
         _ = try await new.say(.provisionAccepted(re: id, session: new.session))
+        #expect(house.courier.nudged().contains(ada.session.objectID.description))
+        #expect(try await house.authority.wish(forPerson: ada.session.objectID)?
+            .filters == house.administratorFilters)
+        #expect(try await house.authority.wish(forPerson: bob.session.objectID)?
+            .filters.count == 2)
         #expect(try await old.authenticate().errorCode == 209)
         #expect(try await new.authenticate().result?.user?.username == "bob")
         #expect(try await house.authority.boards(by: ada, everyone: false).isEmpty)
@@ -228,5 +248,18 @@ func expectRefusal<R>(
         #expect(refusal.is(code), "\(refusal)", sourceLocation: sourceLocation)
     } catch {
         Issue.record("\(error)", sourceLocation: sourceLocation)
+    }
+}
+
+/// Why `body` was refused; nil if it was done, or failed.
+func refusal<R>(_ body: () async throws -> R) async -> Refusal? {
+    do {
+        _ = try await body()
+        return nil
+    } catch AuthorityError.refused(let refusal) {
+        return refusal
+    } catch {
+        Issue.record("\(error)")
+        return nil
     }
 }

@@ -13,10 +13,14 @@ final class House: Sendable {
     let clock = TestClock()
     let store: SQLiteAuthorityStore
     let courier = NotingCourier()
+    let keys: AuthorityKeys
     let authority: Authority
     let password = SecretBytes("correct horse battery")
 
-    init(lifetimes: LifetimePolicy = .consumer, managesBrokerAccess: Bool = true) async throws {
+    init(
+        lifetimes: LifetimePolicy = .consumer, managesBrokerAccess: Bool = true,
+        letsPeopleSignUp: Bool = false
+    ) async throws {
         folder = try TemporaryFolder()
         try MasterKey.make(at: "\(folder.path)/authority.key")
         store = try SQLiteAuthorityStore(
@@ -26,20 +30,42 @@ final class House: Sendable {
         try await store.transact { transaction throws(AuthorityError) in
             for record in records { try transaction.insert(record) }
         }
-        let clock = clock
-        authority = Authority(
-            store: store, cryptography: SystemCryptography(), courier: courier,
-            keys: try KeyRing.read(try await StateFolder(path: "").records(of: store)),
-            rules: AuthorityRules(
-                info: AuthorityInfo(
-                    name: "Home", applicationID: "postern",
-                    publicURL: "https://authority.example", topicRoot: .standard, version: "t"),
-                lifetimes: lifetimes, managesBrokerAccess: managesBrokerAccess),
-            clock: { clock.now })
+        keys = try KeyRing.read(try await StateFolder(path: "").records(of: store))
+        authority = Self.authority(
+            store, keys, courier, clock,
+            Self.rules(
+                lifetimes, managesBrokerAccess: managesBrokerAccess,
+                letsPeopleSignUp: letsPeopleSignUp))
         _ = try await authority.addUser(
             NewUser(
                 username: "ada", password: password, isAdministrator: true, mayClaim: true),
             actor: "test")
+    }
+
+    /// The same authority, configured anew.
+    func reconfigured(lifetimes: LifetimePolicy) -> Authority {
+        Self.authority(store, keys, courier, clock, Self.rules(lifetimes))
+    }
+
+    private static func authority(
+        _ store: SQLiteAuthorityStore, _ keys: AuthorityKeys, _ courier: NotingCourier,
+        _ clock: TestClock, _ rules: AuthorityRules
+    ) -> Authority {
+        Authority(
+            store: store, cryptography: QuickPasswords(), courier: courier, keys: keys,
+            rules: rules, clock: { clock.now })
+    }
+
+    private static func rules(
+        _ lifetimes: LifetimePolicy, managesBrokerAccess: Bool = true,
+        letsPeopleSignUp: Bool = false
+    ) -> AuthorityRules {
+        AuthorityRules(
+            info: AuthorityInfo(
+                name: "Home", applicationID: "postern",
+                publicURL: "https://authority.example", topicRoot: .standard, version: "t"),
+            lifetimes: lifetimes, managesBrokerAccess: managesBrokerAccess,
+            letsPeopleSignUp: letsPeopleSignUp)
     }
 
     func login(_ name: String = "ada") async throws -> Caller {
@@ -69,18 +95,48 @@ final class House: Sendable {
         try await authority.wish(for: board.installation).retained?.payload
     }
 
+    /// A session for a device that lives on no board, as its program calls with it.
+    func device(
+        by caller: Caller, on installation: InstallationID? = nil,
+        custom: [String: JSONValue] = [:]
+    ) async throws -> (opened: LoggedIn, caller: Caller) {
+        let opened = try await authority.makeSession(
+            SessionDraft(installation: installation, custom: custom), by: caller)
+        return (opened, try await authority.caller(opened.token))
+    }
+
     /// A board claimed by `caller`, its provisioning accepted.
     func provisioned(
         _ board: BoardDouble, by caller: Caller, duration: Duration? = nil,
         scope: ScopeDocument? = nil
     ) async throws -> LiveBoard {
-        _ = try await claim(board, by: caller, duration: duration, scope: scope)
+        try await provisioned(
+            board, by: caller,
+            order: ClaimOrder(url: board.url(), duration: duration, scope: scope))
+    }
+
+    /// The same as somebody ordered it.
+    func provisioned(
+        _ board: BoardDouble, by caller: Caller, order: ClaimOrder
+    ) async throws -> LiveBoard {
+        _ = try await authority.claim(order, by: caller)
         guard let payload = try await retained(board) else { throw NotThat() }
         let (id, provision) = try board.openProvision(payload)
         let live = LiveBoard(board: board, house: self, id: id, provision: provision)
         guard try await live.say(.provisionAccepted(re: id, session: live.session)) == .silent
         else { throw NotThat() }
         return live
+    }
+
+    /// Does what the broker is still to be told, as a courier would, and tells what it said
+    /// to a board.
+    func settle(_ board: BoardDouble) async throws -> [[UInt8]] {
+        var said: [[UInt8]] = []
+        for chore in try await authority.chores(in: board.installation.description) {
+            if case .say(_, let payload, _) = chore.chore { said.append(payload) }
+            try await authority.done(chore)
+        }
+        return said
     }
 
     func audit(_ event: String) async throws -> [AuditEntry] {
@@ -146,11 +202,37 @@ final class NotingCourier: Courier {
     let consumerAccess: ConsumerAccess? = ConsumerAccess(uri: "mqtt://127.0.0.1:1", ca: nil)
     private let down = Mutex(false)
 
+    private let lines = Mutex<[String]>([])
+
+    /// The lines that somebody was asked to look at since this was asked last.
+    func nudged() -> Set<String> {
+        lines.withLock { noted in
+            defer { noted.removeAll() }
+            return Set(noted)
+        }
+    }
+
     func fail(_ fails: Bool) { down.withLock { $0 = fails } }
 
     func settle(_ line: String) async throws(AuthorityError) {
         if down.withLock({ $0 }) { throw .failed(layer: "MQTT", text: "down") }
     }
 
-    func nudge(_ line: String) {}
+    func nudge(_ line: String) { lines.withLock { $0.append(line) } }
+}
+
+extension House {
+    var administratorFilters: [String] { ["postern/v1/+/data/#", "postern/v1/+/status"] }
+
+    func record(_ id: ObjectID) async throws -> SessionRecord? {
+        try await store.read { transaction throws(AuthorityError) in
+            try transaction.session(id)
+        }
+    }
+
+    /// What an access token of this authority says.
+    func claims(of token: AccessToken) async throws -> AccessTokenClaims {
+        try AccessTokenClaims(
+            parsing: SystemCryptography().claims(of: token, signedBy: keys.published))
+    }
 }

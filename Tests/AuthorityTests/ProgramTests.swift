@@ -71,7 +71,7 @@ struct ProgramTests {
 }
 
 /// A configuration folder and a state folder, and the program run on them.
-private final class Place {
+final class Place {
     let folder: TemporaryFolder
     let password: String
     private let ports: (http: UInt16, broker: UInt16)
@@ -108,16 +108,10 @@ private final class Place {
         try start(arguments)
     }
 
-    private func start(_ arguments: [String]) throws -> (Process, log: String) {
+    func start(_ arguments: [String]) throws -> (Process, log: String) {
         let log = "\(folder.path)/\(UUID().uuidString).log"
-        _ = FileManager.default.createFile(atPath: log, contents: nil)
-        let process = Process()
-        process.executableURL = Self.program
-        process.arguments = ["--config-dir", folder.path] + arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle(forWritingAtPath: log)
-        try process.run()
+        let process = try BuiltProgram.start(
+            ["--config-dir", folder.path] + arguments, log: log)
         return (process, log)
     }
 
@@ -131,13 +125,5 @@ private final class Place {
             else { return false }
             return line.range(of: Data("\(state)/broker".utf8)) != nil
         }
-    }
-
-    /// Beside the tests' own binary.
-    private static var program: URL {
-        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
-            ?? CommandLine.arguments[0]
-        return URL(fileURLWithPath: own).deletingLastPathComponent()
-            .appendingPathComponent("postern-authority")
     }
 }

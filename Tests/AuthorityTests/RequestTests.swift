@@ -106,10 +106,14 @@ struct RequestTests {
         (#"{"id":"ID","iat":NOW,"type":"session.authenticate","sessionToken":"x"}"#, 209),
         (#"{"id":"ID","iat":1,"type":"session.authenticate","sessionToken":"x"}"#, 142),
         (#"{"id":"ID","iat":NOW,"type":"session.refresh","refreshToken":"x"}"#, 209),
-        (#"{"id":"ID","iat":NOW,"type":"session.refresh","refreshToken":"rt:x"}"#, 101),
+        (#"{"id":"ID","iat":NOW,"type":"session.refresh","refreshToken":"rt:x"}"#, 209),
         (#"{"id":"ID","iat":NOW,"type":"nothing.known"}"#, 119),
         (#"{"id":"ID","iat":"now","type":"user.get","sessionToken":"r:x"}"#, 111),
         (#"{"id":"ID","type":"user.get","sessionToken":"r:x"}"#, 142),
+        (##"{"id":"ID","iat":NOW,"type":"session.authenticate","sessionToken":"r:x","##
+            + ##""durationMinutes":"x"}"##, 111),
+        (##"{"id":"ID","iat":NOW,"type":"session.authenticate","sessionToken":"r:x","##
+            + ##""durationMinutes":"x","clock":"unset"}"##, 142),
     ])
     func malformed(text: String, code: Int) async throws {
         let (house, live) = try await fixture()
@@ -134,6 +138,7 @@ struct RequestTests {
         #expect(user.result?.user?.username == "ada")
     }
 
+    /// A board knows its `expiresAt`; what other limit ended its session, it is told.
     @Test("under a session that expired, by any limit, is 209", arguments: [
         (Duration.seconds(5 * 86_400), false), (.seconds(30 * 86_400), true),
     ])
@@ -150,7 +155,8 @@ struct RequestTests {
         #expect(try await live.ask(.refresh(live.provision.tokens.refresh)).errorCode == 209)
         #expect(try await house.authority.sweep() == false)
         let wish = try await house.authority.wish(for: live.board.installation)
-        #expect(wish.login == nil && wish.retained == nil)
+        #expect(wish.login?.mayPublishData != true)
+        #expect((wish.retained == nil) == inUse && (wish.login == nil) == inUse)
     }
 
     private func fixture() async throws -> (House, LiveBoard) {

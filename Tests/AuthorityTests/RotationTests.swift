@@ -127,6 +127,46 @@ struct RotationTests {
         #expect(try await live.ask(.refresh(live.provision.tokens.refresh)).result != nil)
     }
 
+    @Test("by a token that nobody issued is 209, noted, and harms no session")
+    func forged() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        let token = try #require(RefreshToken("rt:" + String(repeating: "A", count: 75)))
+        #expect(try await live.ask(.refresh(token)).errorCode == 209)
+        #expect(try await house.audit("refresh.forged").count == 1)
+        #expect(try await house.audit("alarm.refresh").isEmpty)
+        #expect(try await live.authenticate().result != nil)
+    }
+
+    @Test("and a revocation at once leave no token that is good", arguments: 0..<5)
+    func againstRevocation(round: Int) async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        let replies = await withTaskGroup(of: Reply?.self) { group in
+            for index in 0..<20 {
+                if index == 4 * round {
+                    group.addTask {
+                        try? await house.authority.revoke(live.session, by: ada)
+                        return nil
+                    }
+                }
+                group.addTask { try? await live.ask(.user(live.provision.tokens.session)) }
+            }
+            group.addTask { try? await live.ask(.refresh(live.provision.tokens.refresh)) }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        for token in replies.compactMap({ $0?.result?.refreshToken })
+            + [live.provision.tokens.refresh]
+        {
+            #expect(try await live.ask(.refresh(token)).errorCode == 209)
+        }
+        #expect(try await live.authenticate().errorCode == 209)
+        #expect(try await house.record(live.session)?.state == .ended)
+        #expect(try await house.retained(live.board) != nil)
+    }
+
     @Test("consumes nothing when the store fails")
     func storeFails() async throws {
         let (house, live) = try await fixture()

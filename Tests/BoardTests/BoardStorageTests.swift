@@ -86,6 +86,43 @@ struct BoardStorageTests {
         #expect(storage.queue.oldest == Timestamp(milliseconds: 1_800_000_000_000))
     }
 
+    @Test("keeps the listed sessions and a sign-out, and reads records made before either")
+    func additions() throws {
+        let folder = try TemporaryFolder()
+        let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+        var held = try held()
+        #expect(held.sessions == nil)
+        held.sessions = [held.session]
+        let trust = try trust()
+        let id = try #require(MessageID("0e9c1f6a-2b7d-4c3e-9f10-a1b2c3d4e5f6"))
+        let signOut = SignOut(
+            session: held.session.objectID,
+            requests: (0..<2 * SignOut.count).map { index in
+                SignOut.Request(
+                    id: id, issuedAt: Timestamp(milliseconds: 1_800_000_000_000)
+                        + SignOut.spacing * index,
+                    payload: Array("{\"v\":1}".utf8))
+            })
+        try storage.commit([
+            .session(held), .trust(trust), .memory(BoardMemory(signOut: signOut)),
+        ])
+        let records = try storage.load()
+        #expect(records.session?.sessions == [held.session])
+        #expect(records.trust?.json == trust.json)
+        #expect(records.memory.signOut == signOut)
+    }
+
+    @Test("tells whose rows there are only where the trust does not")
+    func users() throws {
+        let folder = try TemporaryFolder()
+        let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+        #expect(try storage.load().queueUsers.isEmpty)
+        try storage.commit([.append([try write(1), try write(2)], window: [])])
+        #expect(try storage.load().queueUsers == ["ann0000000"])
+        try storage.commit([.trust(try trust())])
+        #expect(try storage.load().queueUsers.isEmpty)
+    }
+
     @Test("makes all changes of a commit or none")
     func atomic() throws {
         let folder = try TemporaryFolder()

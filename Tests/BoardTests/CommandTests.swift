@@ -1,5 +1,7 @@
 import Foundation
+import Sessions
 import Testing
+import Wire
 
 @testable import Board
 
@@ -66,9 +68,50 @@ struct CommandTests {
 
     @Test("status and session end with 4 on a board without a session", arguments: [
         "status", "status --json", "session", "session show --json",
+        "session refresh", "session refresh --json --for 30d", "session logout",
+        "session logout --json",
     ])
     func unprovisioned(words: String) throws {
         #expect(run(words, in: try folder()) == .notProvisioned)
+    }
+
+    @Test("wait for one another: none fails because another has the state for a moment")
+    func together() async throws {
+        let folder = try folder()
+        #expect(run("status", in: folder) == .notProvisioned)
+        await withTaskGroup(of: Board.ExitStatus.self) { group in
+            for _ in 0..<6 { group.addTask { run("session logout --json", in: folder) } }
+            for await status in group { #expect(status == .notProvisioned) }
+        }
+    }
+
+    @Test("session refresh --for takes 5 minutes to 1 year", arguments: [
+        ("4m", .usage), ("366d", .usage), ("soon", .usage), ("-1d", .usage), ("0s", .usage),
+        ("5m", .notProvisioned), ("365d", .notProvisioned), ("8760h", .notProvisioned),
+    ] as [(String, Board.ExitStatus)])
+    func span(text: String, status: Board.ExitStatus) throws {
+        #expect(run("session refresh --for \(text)", in: try folder()) == status)
+    }
+
+    @Test("session refresh and logout end with a status and say what was not done", arguments: [
+        ("done", "available", .ok, .ok), ("done", "unavailable", .notProvisioned, .ok),
+        ("offline", "available", .offline, .offline), ("late", "available", .offline, .offline),
+        ("no-session", "unavailable", .notProvisioned, .notProvisioned),
+        ("refused", "available", .failed, .failed), ("", "available", .failed, .failed),
+    ] as [(String, String, Board.ExitStatus, Board.ExitStatus)])
+    func outcome(
+        result: String, state: String, refresh: Board.ExitStatus, logout: Board.ExitStatus
+    ) {
+        let answer = JSONObject([
+            "result": .string(result), "state": .string(state), "uplink": .string("tcp: gone"),
+            "error": .object(["code": .integer(101), "error": .string("no such family")]),
+        ])
+        let told = SessionRefreshCommand.outcome(answer, true)
+        #expect(told.0 == refresh)
+        #expect((told.1 == nil) == (result == "done"))
+        #expect(told.1?.contains("tcp: gone") ?? false == (result == "offline"))
+        #expect(told.1?.contains("101 no such family") ?? false == (refresh == .failed))
+        #expect(SessionLogoutCommand.outcome(answer).0 == logout)
     }
 
     @Test("policy explain answers for any name that an app could write", arguments: [

@@ -77,18 +77,39 @@ struct ForwarderTests {
         #expect(forwarder.refusals == 1)
         #expect(forwarder.acknowledged.isEmpty)
         // What follows goes on, or waits a minute where the broker has no room.
+        #expect(forwarder.room(window: 100) == (code == 0x97 ? 0 : 99))
+        #expect(forwarder.position == 2)
+        // Soon it is tried again, and what is still on its way is not.
+        forwarder.wake(at: .seconds(9))
+        #expect(forwarder.position == 2)
+        forwarder.wake(at: .seconds(10))
+        #expect(forwarder.position == 0)
+        #expect(forwarder.mayForward(try write(1)) == true)
+        #expect(forwarder.mayForward(try write(2)) == false)
         forwarder.wake(at: .seconds(59))
         #expect(forwarder.room(window: 100) == (code == 0x97 ? 0 : 99))
         forwarder.wake(at: .seconds(60))
         #expect(forwarder.room(window: 100) == 99)
-        #expect(forwarder.position == 2)
-        // Minutes later it is tried again, and what is still on its way is not.
-        forwarder.wake(at: .seconds(599))
-        #expect(forwarder.position == 2)
-        forwarder.wake(at: .seconds(600))
+    }
+
+    @Test("tries what is refused again less and less often, until a connection is new")
+    func patience() {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        var now = Duration.zero
+        for span in [10, 20, 40, 80, 160, 320, 600, 600] {
+            forwarder.refuse(1, "no", at: now)
+            now += .seconds(span)
+            forwarder.wake(at: now - .milliseconds(1))
+            #expect(forwarder.position == 1)
+            forwarder.wake(at: now)
+            #expect(forwarder.position == 0)
+        }
+        forwarder.forward(nil)
+        forwarder.forward(ann)
+        forwarder.refuse(1, "no", at: now)
+        forwarder.wake(at: now + .seconds(10))
         #expect(forwarder.position == 0)
-        #expect(forwarder.mayForward(try write(1)) == true)
-        #expect(forwarder.mayForward(try write(2)) == false)
     }
 
     @Test("passes over a write that the connection cannot carry, until the next one")

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A new folder of its own, 0700, removed with its owner.
-final class TemporaryFolder {
+final class TemporaryFolder: Sendable {
     let path: String
 
     init() throws {

@@ -28,7 +28,13 @@ struct UsageTests {
 
     @Test("that is wrong ends with 2, on standard error alone", arguments: [
         [], ["fly"], ["login"], ["boards", "--nope"], ["claim"], ["sessions", "revoke"],
-        ["sessions", "revoke", "short"], ["boards", "release", "x"], ["audit", "--limit", "0"],
+        ["sessions", "revoke", "short"], ["sessions", "revoke", "sEsS000002", "--all-of", "bob"],
+        ["sessions", "extend", "sEsS000002"], ["sessions", "extend", "sEsS000002", "4m"],
+        ["sessions", "extend", "sEsS000002", "366d"], ["sessions", "extend", "short", "1h"],
+        ["users", "password"], ["users", "disable"], ["users", "enable", "a", "b"],
+        ["passwd", "secret"], ["passwd", "--password-file", "-", "--old-password-file", "-"],
+        ["claim", "postern://claim", "--session-file"],
+        ["boards", "release", "x"], ["audit", "--limit", "0"],
         ["audit", "--board", "x"], ["watch", "--count", "0"], ["watch", "--for", "soon"],
         ["watch", "--board", "+"], ["claim", "postern://claim"], ["claim", "-"],
         ["claim", "x#v=1&i=1", "--duration", "1"], ["login", "--username", "a"],
@@ -43,7 +49,8 @@ struct UsageTests {
     }
 
     @Test("is explained on standard output when asked for", arguments: [
-        ["--help"], ["help", "claim"], ["sessions", "revoke", "--help"], ["--version"],
+        ["--help"], ["help", "claim"], ["sessions", "revoke", "--help"], ["passwd", "--help"],
+        ["users", "password", "--help"], ["--version"],
     ])
     func help(arguments: [String]) async {
         let result = await run(arguments)

@@ -70,11 +70,13 @@ struct CommandLineTests {
         try await Person.loggedIn { person in
             #expect(await person.types("sessions list --json") == """
                 [{"boardName":null,"createdAt":1700000001,"createdWith":{"action":"login",\
-                "authProvider":"password"},"expiresAt":null,"installationId":null,\
+                "authProvider":"password"},"custom":{"label":"porch"},"expiresAt":null,\
+                "generation":null,"installationId":null,\
                 "lastSeen":null,"objectId":"sEsS000001","restricted":false,"state":"active",\
                 "user":"uSeR000001","username":"alice"},\
                 {"boardName":"greenhouse","createdAt":1700000001,"createdWith":\
-                {"action":"create","authProvider":"password"},"expiresAt":1700003600,\
+                {"action":"create","authProvider":"password"},"custom":{"label":"porch"},\
+                "expiresAt":1700003600,"generation":7,\
                 "installationId":"\(StubFrontend.iid)","lastSeen":1700000060,\
                 "objectId":"sEsS000002","restricted":true,"state":"active",\
                 "user":"uSeR000001","username":"alice"}]
@@ -87,6 +89,8 @@ struct CommandLineTests {
                 """)
             let shown = await person.types("sessions show sEsS000002")
             #expect(shown.contains("kind          restricted"))
+            #expect(shown.contains("generation    7"))
+            #expect(shown.contains("label         porch"))
             #expect(await person.console.frontend.calls.suffix(2)
                 == ["revoke sEsS000002", "session sEsS000002"])
         }
@@ -104,7 +108,7 @@ struct CommandLineTests {
                 ! ✓ opened by the board
                 ! ✓ session available; it expires: 2023-11-14 23:13 (in 58 min)
                 {"claimId":"\(StubFrontend.claimID)","expiresAt":1700000600,\
-                "installationId":"\(StubFrontend.iid)","reason":null,\
+                "installationId":"\(StubFrontend.iid)","notes":[],"reason":null,\
                 "sessionId":"sEsS000002","state":"accepted"}
                 [0]
                 """)

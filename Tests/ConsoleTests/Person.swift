@@ -45,24 +45,51 @@ struct Person: Sendable {
 
     /// Runs one command line; lines for people begin with `!`, the status ends it in brackets.
     func types(
-        _ line: String, input: String = "", environment: [String: String] = [:], width: Int? = nil
+        _ line: String, input: String = "", secrets: [String] = [],
+        environment: [String: String] = [:], width: Int? = nil
     ) async -> String {
         let status = await PosternProgram.run(
             ["--authority", url, "--profile-dir", folder]
                 + line.split(separator: " ").map(String.init),
-            in: surroundings(input: input, environment: environment, width: width))
+            in: surroundings(
+                input: input, secrets: secrets, environment: environment, width: width))
         return (screen.take() + ["[\(status.rawValue)]"]).joined(separator: "\n")
     }
 
+    /// What is typed when a secret is asked for stands in `secrets`, in its order.
     func surroundings(
-        input: String = "", environment: [String: String] = [:], width: Int? = nil
+        input: String = "", secrets: [String] = [], environment: [String: String] = [:],
+        width: Int? = nil
     ) -> Surroundings {
-        Surroundings(
+        let typed = Typed(secrets)
+        return Surroundings(
             environment: environment,
             now: { Timestamp(milliseconds: Int64(StubFrontend.start + 120) * 1000) },
             zone: TimeZone(secondsFromGMT: 0) ?? .current, width: width,
             out: { [screen] in screen.add($0) }, note: { [screen] in screen.add("! " + $0) },
             input: { limit in input.utf8.count <= limit ? Array(input.utf8) : nil },
-            secret: { _ in nil })
+            secret: { [screen] prompt in
+                let next = typed.next()
+                if next != nil { screen.add("? " + prompt) }
+                return next
+            })
+    }
+
+    private final class Typed: Sendable {
+        private let lines: Mutex<[String]>
+
+        init(_ lines: [String]) { self.lines = Mutex(lines) }
+
+        func next() -> [UInt8]? {
+            lines.withLock { $0.isEmpty ? nil : Array($0.removeFirst().utf8) }
+        }
+    }
+
+    /// A file in the person's folder, with this mode.
+    func write(_ name: String, _ text: String, mode: Int = 0o600) throws -> String {
+        let path = "\(folder)/\(name)"
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        return path
     }
 }

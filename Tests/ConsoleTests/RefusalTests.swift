@@ -58,12 +58,21 @@ struct RefusalTests {
     }
 
     @Test("meet each session route without a live token", arguments: [
-        (HTTPMethod.POST, "/parse/logout"), (.GET, "/parse/users/me"), (.GET, "/parse/users"),
-        (.POST, "/parse/users"), (.GET, "/parse/sessions"), (.GET, "/parse/sessions/sEsS000002"),
-        (.DELETE, "/parse/sessions/sEsS000002"), (.POST, "/postern/v1/claims"),
+        (HTTPMethod.POST, "/parse/logout"), (.POST, "/parse/upgradeToRevocableSession"),
+        (.GET, "/parse/users/me"), (.GET, "/parse/users"), (.GET, "/parse/users/uSeR000001"),
+        (.PUT, "/parse/users/uSeR000001"), (.DELETE, "/parse/users/uSeR000001"),
+        (.GET, "/parse/sessions"), (.POST, "/parse/sessions"), (.GET, "/parse/sessions/me"),
+        (.PUT, "/parse/sessions/me"), (.DELETE, "/parse/sessions/me"),
+        (.GET, "/parse/sessions/sEsS000002"), (.PUT, "/parse/sessions/sEsS000002"),
+        (.DELETE, "/parse/sessions/sEsS000002"), (.POST, "/parse/classes/_User"),
+        (.GET, "/parse/classes/_Session"), (.PUT, "/parse/classes/_Role/rOlE000001"),
+        (.POST, "/parse/roles"), (.DELETE, "/parse/roles/rOlE000001"),
+        (.POST, "/postern/v1/claims"),
         (.GET, "/postern/v1/claims/\(StubFrontend.claimID)"), (.GET, "/postern/v1/boards"),
         (.DELETE, "/postern/v1/boards/\(StubFrontend.iid)"), (.GET, "/postern/v1/audit"),
-        (.POST, "/postern/v1/broker"),
+        (.POST, "/postern/v1/broker"), (.PUT, "/postern/v1/users/bob"),
+        (.PUT, "/postern/v1/users/bob/password"), (.POST, "/postern/v1/users/bob/revoke"),
+        (.POST, "/postern/v1/sessions/sEsS000002/extend"),
     ])
     func noSession(method: HTTPMethod, path: String) async throws {
         try await RunningConsole.with { console in
@@ -72,6 +81,19 @@ struct RefusalTests {
                 #expect(reply.status == 400)
                 #expect(reply.code == 209)
             }
+            #expect(await console.frontend.calls.isEmpty)
+        }
+    }
+
+    @Test("never take a token that is over or no token at all for a wish to sign up", arguments: [
+        "r:stranger", "no token at all", "", "r:",
+    ])
+    func noSignUp(token: String) async throws {
+        try await RunningConsole.with { console in
+            let reply = try await console.send(
+                .POST, "/parse/users", #"{"username":"eve","password":"password"}"#, token: token)
+            #expect(reply.status == 400)
+            #expect(reply.code == 209)
             #expect(await console.frontend.calls.isEmpty)
         }
     }

@@ -28,7 +28,7 @@ struct RouteTests {
     }
 
     @Test("ask the frontend what the request asks for", arguments: [
-        (HTTPMethod.POST, "/parse/logout", nil as String?, 200, "logout"),
+        (HTTPMethod.POST, "/parse/logout", nil as String?, 200, "logout sEsS000001"),
         (.GET, "/parse/users", nil, 200, "users"),
         (.POST, "/parse/users", #"{"username":"bob","password":"pw","mayClaim":true}"#, 201,
          "add bob admin false claim true"),
@@ -71,6 +71,7 @@ struct RouteTests {
                     == "/postern/v1/claims/\(StubFrontend.claimID)")
             let json = try #require(reply.json)
             #expect(try json.string("state") == "sent")
+            #expect(json.members["notes"] == .array([]))
             #expect(try json.string("installationId") == StubFrontend.iid)
             #expect(try json.integer("expiresAt") == Int64(StubFrontend.start) + 600)
             #expect(await console.frontend.calls == [
@@ -97,9 +98,11 @@ struct RouteTests {
             #expect(board["state"] == .string("active"))
             #expect(board["boardName"] == .string("greenhouse"))
             #expect(board["label"] == .string("porch"))
+            #expect(board["generation"] == .integer(7))
             let own = try #require(reply.results?.first?.asObject)
             #expect(own["expiresAt"] == .null)
             #expect(own["installationId"] == .null)
+            #expect(own["generation"] == .null)
         }
     }
 

@@ -2,12 +2,16 @@ import AuthorityCore
 import Sessions
 import Wire
 
-/// An authority of one administrator and one board, which notes what it is asked.
+/// An authority of one administrator and one board, which notes what it is asked. A second
+/// token is that of a restricted session of the same person.
 actor StubFrontend: AuthorityFrontend {
     nonisolated let info = AuthorityInfo(
         name: "Home", applicationID: "postern", publicURL: "https://authority.example",
         topicRoot: .standard, version: "0.1")
     static let token = "r:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    static let restrictedToken = "r:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA"
+    /// What a call that opens a session answers.
+    static let freshToken = "r:CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCA"
     static let iid = "3f1f7c0e-2b7a-4d4e-9c55-0123456789ab"
     static let claimID = "11111111-2222-4333-8444-555555555555"
     static let start = 1_700_000_000
@@ -16,40 +20,49 @@ actor StubFrontend: AuthorityFrontend {
     var failure: AuthorityError?
     /// What a claim's board has answered.
     var claimState = Claim.State.accepted
+    var claimNotes: [String] = []
+    /// Sessions that `revokeAll` ends.
+    var liveSessions = 3
     var brokerURI = "mqtt://127.0.0.1:1883"
     /// The calls in their order, with what matters of them and no secret.
     var calls: [String] = []
 
     func fail(with failure: AuthorityError?) { self.failure = failure }
     func answerClaims(with state: Claim.State) { claimState = state }
+    func noteOnClaims(_ notes: [String]) { claimNotes = notes }
+    func haveLiveSessions(_ count: Int) { liveSessions = count }
     func useBroker(_ uri: String) { brokerURI = uri }
 
-    private func note(_ call: String) throws(AuthorityError) {
+    func note(_ call: String) throws(AuthorityError) {
         calls.append(call)
         if let failure { throw failure }
     }
 
-    private func id(_ text: String) throws(AuthorityError) -> ObjectID {
+    func id(_ text: String) throws(AuthorityError) -> ObjectID {
         guard let id = ObjectID(text) else { throw .failed(layer: "stub", text: text) }
         return id
     }
 
-    private func userID(_ text: String) throws(AuthorityError) -> UserID {
+    func userID(_ text: String) throws(AuthorityError) -> UserID {
         guard let id = UserID(text) else { throw .failed(layer: "stub", text: text) }
         return id
     }
 
-    private func time(_ offset: Int64) -> Timestamp {
+    func time(_ offset: Int64) -> Timestamp {
         Timestamp(milliseconds: (Int64(Self.start) + offset) * 1000)
     }
 
-    private func user() throws(AuthorityError) -> UserView {
-        UserView(
-            objectID: try userID("uSeR000001"), username: "alice", isAdministrator: true,
-            mayClaim: true, createdAt: time(0))
+    func user(_ name: String = "alice", isEnabled: Bool = true) throws(AuthorityError) -> UserView {
+        let isAlice = name == "alice"
+        return UserView(
+            objectID: try userID(isAlice ? "uSeR000001" : "uSeR000002"), username: name,
+            isAdministrator: isAlice, mayClaim: isAlice, createdAt: time(0),
+            isEnabled: isEnabled)
     }
 
-    private func view(board: Bool) throws(AuthorityError) -> SessionView {
+    func view(
+        board: Bool, expiresAt: Timestamp? = nil, custom: [String: JSONValue] = [:]
+    ) throws(AuthorityError) -> SessionView {
         SessionView(
             session: Session(
                 objectID: try id(board ? "sEsS000002" : "sEsS000001"), user: try user().objectID,
@@ -57,14 +70,15 @@ actor StubFrontend: AuthorityFrontend {
                 createdWith: CreatedWith(
                     action: board ? "create" : "login", authProvider: "password"),
                 installationID: board ? InstallationID(Self.iid) : nil, createdAt: time(1),
-                expiresAt: board ? time(3600) : nil,
-                custom: ["sessionToken": .string("r:never"), "label": .string("porch")]),
+                expiresAt: expiresAt ?? (board ? time(3600) : nil),
+                custom: ["sessionToken": .string("r:never"), "label": .string("porch")]
+                    .merging(custom) { $1 }),
             username: "alice", state: .active, lastSeen: board ? time(60) : nil,
-            boardName: board ? "greenhouse" : nil)
+            boardName: board ? "greenhouse" : nil, generation: board ? 7 : nil)
     }
 
     func login(_ attempt: LoginAttempt) async throws(AuthorityError) -> LoggedIn {
-        try note("login \(attempt.username) from \(attempt.origin)")
+        try note("login \(attempt.username) from \(attempt.origin)\(at(attempt.installation))")
         guard attempt.password.matches(SecretBytes(Array("correct".utf8))),
             let token = SessionToken(Self.token)
         else { throw .refused(Refusal(.notFound, "Invalid username/password.")) }
@@ -72,17 +86,28 @@ actor StubFrontend: AuthorityFrontend {
     }
 
     func caller(_ token: SessionToken) async throws(AuthorityError) -> Caller {
-        guard token.reveal() == Self.token else {
+        let isRestricted = token.reveal() == Self.restrictedToken
+        guard isRestricted || token.reveal() == Self.token else {
             throw .refused(Refusal(.invalidSession, "Invalid session token"))
         }
-        return Caller(user: try user(), session: try view(board: false).session)
+        return Caller(user: try user(), session: try view(board: isRestricted).session)
     }
 
-    func logout(_ caller: Caller) async throws(AuthorityError) { try note("logout") }
+    func logout(_ caller: Caller) async throws(AuthorityError) {
+        try note("logout \(caller.session.objectID)")
+    }
+
+    func at(_ installation: InstallationID?) -> String {
+        installation.map { " at \($0)" } ?? ""
+    }
+
+    func json(_ custom: [String: JSONValue]) -> String { JSONValue.object(custom).text }
 
     func claim(_ order: ClaimOrder, by caller: Caller) async throws(AuthorityError) -> Claim {
         try note("claim \(order.url.name) for \(order.duration?.components.seconds ?? 0) s"
-            + " scope \(order.scope?.json.text ?? "none")")
+            + " scope \(order.scope?.json.text ?? "none")"
+            + (order.custom.isEmpty ? "" : " custom \(json(order.custom))")
+            + (order.imported.map { " imported\($0.access == nil ? "" : " with access")" } ?? ""))
         return try claim(state: .sent)
     }
 
@@ -98,7 +123,8 @@ actor StubFrontend: AuthorityFrontend {
         return Claim(
             id: claim, board: board, session: try id("sEsS000002"), state: state,
             expiresAt: time(600),
-            reason: state == .rejected ? Refusal(.forbidden, "already\u{1b}[2J claimed") : nil)
+            reason: state == .rejected ? Refusal(.forbidden, "already\u{1b}[2J claimed") : nil,
+            notes: claimNotes)
     }
 
     func boards(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [Board] {
@@ -134,7 +160,7 @@ actor StubFrontend: AuthorityFrontend {
 
     func users(by caller: Caller) async throws(AuthorityError) -> [UserView] {
         try note("users")
-        return [try user()]
+        return [try user(), try user("bob", isEnabled: false)]
     }
 
     func addUser(_ user: NewUser, by caller: Caller) async throws(AuthorityError) -> UserView {

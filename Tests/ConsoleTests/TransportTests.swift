@@ -1,3 +1,4 @@
+import Foundation
 import NIOHTTP1
 import Sessions
 import Testing
@@ -6,8 +7,9 @@ import Wire
 @Suite("Console transport")
 struct TransportTests {
     @Test("answers what it does not have with 404", arguments: [
-        "/", "/parse", "/parse/", "/parse/classes/_User", "/postern/v1", "/postern/v2/info",
-        "/claim/x", "/parse/sessions/sEsS000002/token", "/parse/../postern/v1/boards",
+        "/", "/parse", "/parse/", "/parse/classes", "/parse/schemas/_User", "/parse/batch",
+        "/postern/v1", "/postern/v2/info", "/claim/x", "/parse/sessions/sEsS000002/token",
+        "/parse/../postern/v1/boards",
     ])
     func noRoute(path: String) async throws {
         try await RunningConsole.with { console in
@@ -19,7 +21,9 @@ struct TransportTests {
 
     @Test("answers another method with 405 and the ones it has", arguments: [
         (HTTPMethod.GET, "/parse/login", "POST"),
-        (.PUT, "/parse/sessions/sEsS000002", "GET, DELETE"),
+        (.PATCH, "/parse/sessions/sEsS000002", "GET, PUT, DELETE"),
+        (.POST, "/parse/sessions/me", "GET, PUT, DELETE"),
+        (.PUT, "/parse/users/me", "GET"), (.PUT, "/parse/classes/_User", "GET, POST"),
         (.DELETE, "/parse/users", "GET, POST"), (.POST, "/postern/v1/info", "GET"),
         (.OPTIONS, "/postern/v1/boards", "GET"), (.PATCH, "/claim", "GET"),
     ])
@@ -32,16 +36,35 @@ struct TransportTests {
         }
     }
 
-    @Test("takes a body of 256 KiB and none larger")
-    func bodyLimit() async throws {
+    @Test("takes as much of a body as its route needs, and no more", arguments: [
+        ("/parse/users", #"{"username":"bob","password":"x","pad":"PAD"}"#, 4),
+        ("/parse/sessions", #"{"pad":"PAD"}"#, 4),
+        ("/postern/v1/claims", #"{"url":"URL","pad":"PAD"}"#, 256),
+    ])
+    func bodyLimit(path: String, frame: String, kibibytes: Int) async throws {
         try await RunningConsole.with { console in
-            let frame = #"{"username":"bob","password":"x","pad":""}"#
-            let pad = String(repeating: "p", count: 256 * 1024 - frame.utf8.count)
-            let whole = #"{"username":"bob","password":"x","pad":"\#(pad)"}"#
-            #expect(try await console.send(.POST, "/parse/users", whole).status == 201)
-            let more = try await console.send(.POST, "/parse/users", whole + " ")
+            let frame = frame.replacingOccurrences(of: "URL", with: RouteTests.claimURL)
+            let count = kibibytes * 1024 - frame.utf8.count + 3
+            let whole = frame.replacingOccurrences(
+                of: "PAD", with: String(repeating: "p", count: count))
+            #expect(try await console.send(.POST, path, whole).status == 201)
+            let more = try await console.send(.POST, path, whole + " ")
             #expect(more.status == 413)
             #expect(more.code == 116)
+        }
+    }
+
+    @Test("judges who asks before it reads a body", arguments: [
+        ("postern", "r:stranger", "400"), ("other", StubFrontend.token, "403"),
+    ])
+    func bodyUnread(application: String, token: String, status: String) async throws {
+        try await RunningConsole.with { console in
+            // Most of the promised body never comes; an answer comes all the same.
+            let request = "POST /postern/v1/claims HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                + "Content-Length: 100000\r\nX-Parse-Application-Id: \(application)\r\n"
+                + "X-Parse-Session-Token: \(token)\r\n\r\n{"
+            let answer = try await console.raw(Array(request.utf8))
+            #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer.prefix(40))")
         }
     }
 

@@ -38,14 +38,14 @@ struct ErrorQueueTests {
 
     @Test("names the function that failed and nothing more")
     func conventions() throws {
-        #expect(failure { try OpenSSL.one("f", 0) } == .library("f"))
-        #expect(failure { try OpenSSL.one("f", 2) } == .library("f"))
+        #expect(failure { try OpenSSL.one("f", 0) } == .openSSL("f"))
+        #expect(failure { try OpenSSL.one("f", 2) } == .openSSL("f"))
         #expect(failure { try OpenSSL.one("f", 1) } == nil)
         #expect(failure { try OpenSSL.positive("f", 2) } == nil)
-        #expect(failure { try OpenSSL.positive("f", 0) } == .library("f"))
-        #expect(failure { try OpenSSL.positive("f", -2) } == .library("f"))
+        #expect(failure { try OpenSSL.positive("f", 0) } == .openSSL("f"))
+        #expect(failure { try OpenSSL.positive("f", -2) } == .openSSL("f"))
         #expect(try OpenSSL.verdict("f", 1))
         #expect(try !OpenSSL.verdict("f", 0))
-        #expect(failure { try OpenSSL.verdict("f", -1) } == .library("f"))
+        #expect(failure { try OpenSSL.verdict("f", -1) } == .openSSL("f"))
     }
 }

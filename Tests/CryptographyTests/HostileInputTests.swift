@@ -24,7 +24,7 @@ struct HostileInputTests {
                 { try key.sharedSecret(with: X25519PublicKey(rawRepresentation: three)) },
             ]
             for open in opens {
-                if case .library(let name) = failure(open) { Issue.record("\(name) failed") }
+                if case .openSSL(let name) = failure(open) { Issue.record("\(name) failed") }
             }
             var text: [UInt8] = []
             let nonce = three.prefix(12) + []

@@ -135,10 +135,10 @@ class AuthorityBench:
         os.chmod(path, 0o640)
         return config
 
-    def _write_password(self) -> Path:
+    def _write_password(self, name: str = "admin-password") -> Path:
         password = secrets.token_urlsafe(24)
-        self.evidence.add_secret("the administrator's password", password)
-        path = self.folder / "admin-password"
+        self.evidence.add_secret(f"the password in {name}", password)
+        path = self.folder / name
         path.touch(0o600)
         path.write_text(password)
         self.evidence.ours.add(path)

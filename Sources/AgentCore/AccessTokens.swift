@@ -1,0 +1,80 @@
+import Sessions
+import Wire
+
+/// Why an access token is not taken.
+private enum TokenFault {
+    /// It names a key that is not pinned.
+    case unknownKey
+    /// It is not signed, or made by another issuer or for another board, session or user.
+    case foreign
+    /// By the authority's own time it has ended, or has not begun.
+    case untimely
+}
+
+extension Agent {
+    /// How far off `exp` and `nbf` may be when a token comes.
+    private static let tolerance = Duration.seconds(60)
+
+    /// Takes the access token that a refresh has brought, if it is good. The old refresh token
+    /// is spent whatever this one is like. `now`: nil where no clock is to be trusted.
+    mutating func take(
+        _ token: AccessToken, into held: inout HeldSession, under trust: Trust,
+        now: Timestamp?, at instant: Instant
+    ) {
+        requests.unverified = nil
+        guard let fault = fault(of: token, held.session, under: trust, now: now) else {
+            return adopt(token, into: &held, at: instant)
+        }
+        // A minute, then two, … an hour: an authority that signs badly is not worn out.
+        let wait = min(Duration.seconds(60) * (1 << min(requests.badRefreshes, 6)), .seconds(3600))
+        requests.badRefreshes += 1
+        requests.refreshNotBefore = instant.monotonic + wait
+        switch fault {
+        case .untimely:
+            emit(.log(.warning, "the access token that a refresh brought is not in force"))
+            return
+        case .unknownKey: requests.unverified = token
+        case .foreign: break
+        }
+        emit(.log(.warning, "the access token that a refresh brought does not verify"))
+        // Source: the wire contract, The access token: the authority is asked once.
+        guard !requests.hasAskedForKeys else { return }
+        requests.hasAskedForKeys = true
+        requests.heartbeatAt = instant.monotonic
+    }
+
+    /// Looks again at a token whose key was not known, with the keys that have come since.
+    mutating func verifyAgain(
+        _ held: inout HeldSession, under trust: Trust, now: Timestamp?, at instant: Instant
+    ) {
+        guard let token = requests.unverified else { return }
+        requests.unverified = nil
+        if fault(of: token, held.session, under: trust, now: now) == nil {
+            adopt(token, into: &held, at: instant)
+        }
+    }
+
+    private mutating func adopt(
+        _ token: AccessToken, into held: inout HeldSession, at instant: Instant
+    ) {
+        held.tokens.access = token
+        requests.hasAskedForKeys = false
+        requests.badRefreshes = 0
+        requests.refreshNotBefore = instant.monotonic + .seconds(5)
+    }
+
+    private func fault(
+        of token: AccessToken, _ session: Session, under trust: Trust, now: Timestamp?
+    ) -> TokenFault? {
+        let claims: AccessTokenClaims
+        do throws(CryptographyFailure) {
+            claims = try cryptography.verify(token, keys: trust.authority.signKeys)
+        } catch {
+            return error == .unknownKey ? .unknownKey : .foreign
+        }
+        guard fits(claims, session), claims.issuer == trust.issuer else { return .foreign }
+        guard let now else { return nil }
+        let isOver = claims.expiresAt + Self.tolerance <= now
+        return isOver || claims.notBefore > now + Self.tolerance ? .untimely : nil
+    }
+}

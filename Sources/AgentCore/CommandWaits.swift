@@ -1,0 +1,164 @@
+import Sessions
+import Wire
+
+/// The commands whose answers wait for the authority's.
+struct CommandWaits: Sendable {
+    /// What a command still has to hear of.
+    enum Awaited: Hashable, Sendable { case heartbeat, refresh, signOut }
+
+    /// How a command came out, as its answer says in `result`.
+    enum Outcome: Sendable {
+        case done
+        /// The authority could not be reached, or did not answer in time.
+        case offline
+        case late
+        case refused(Refusal)
+        /// There was no session, or it ended meanwhile.
+        case over
+    }
+
+    private struct Wait: Sendable {
+        let connection: Int
+        let until: Duration
+        var awaited: Set<Awaited>
+    }
+
+    package static let patience = Duration.seconds(15)
+    private static let limit = 16
+
+    private var waits: [Wait] = []
+
+    var nextDeadline: Duration? { waits.map(\.until).min() }
+
+    /// False where too many wait already.
+    mutating func add(
+        _ connection: Int, for awaited: Set<Awaited>, until time: Duration
+    ) -> Bool {
+        guard waits.count < Self.limit else { return false }
+        waits.append(Wait(connection: connection, until: time, awaited: awaited))
+        return true
+    }
+
+    func areAwaiting(_ awaited: Awaited) -> Bool {
+        waits.contains { $0.awaited.contains(awaited) }
+    }
+
+    /// Returns the connections that have heard all they waited for.
+    mutating func succeed(_ awaited: Awaited) -> [Int] {
+        for index in waits.indices { waits[index].awaited.remove(awaited) }
+        return remove { $0.awaited.isEmpty }
+    }
+
+    /// Returns the connections that waited for this and will not get it.
+    mutating func fail(_ awaited: Set<Awaited>) -> [Int] {
+        remove { !$0.awaited.isDisjoint(with: awaited) }
+    }
+
+    mutating func late(at now: Duration) -> [Int] { remove { $0.until <= now } }
+
+    private mutating func remove(where isOver: (Wait) -> Bool) -> [Int] {
+        let over = waits.filter(isOver).map(\.connection)
+        waits.removeAll(where: isOver)
+        return over
+    }
+}
+
+extension Agent {
+    /// `session refresh`: a rotation and a heartbeat now, whatever is planned.
+    mutating func renew(minutes: Int64?, for connection: Int, at instant: Instant) {
+        guard records.session != nil else { return tell(connection, .over, at: instant) }
+        guard hasStarted else { return tell(connection, .offline, at: instant) }
+        let until = instant.monotonic + CommandWaits.patience
+        guard waits.add(connection, for: [.heartbeat, .refresh], until: until) else {
+            return tell(connection, .refused(Self.tooMany), at: instant)
+        }
+        if let minutes { requests.extendNext(by: minutes) }
+        if uplink.isReady { renewNow(at: instant) } else { hurry(at: instant) }
+    }
+
+    /// Commands that waited for the connection are begun with it.
+    mutating func renewIfAwaited(at instant: Instant) {
+        if waits.areAwaiting(.refresh) { renewNow(at: instant) }
+    }
+
+    private mutating func renewNow(at instant: Instant) {
+        requests.heartbeatAt = instant.monotonic
+        requests.refreshAt = instant.monotonic
+    }
+
+    /// A person waits: the next try to connect is made now.
+    private mutating func hurry(at instant: Instant) {
+        if uplink.phase == .idle { uplink.retryAt = instant.monotonic }
+    }
+
+    /// `session logout`: the session is over on this board when this returns, whether or not
+    /// the authority can be told.
+    mutating func logOut(for connection: Int, at instant: Instant) {
+        guard let held = records.session else {
+            let isUnreadable = records.isUnreadable
+            // Without the token nobody can be told; what is left of it goes all the same.
+            endSession(.signedOut, at: instant)
+            return tell(connection, isUnreadable ? .offline : .over, at: instant)
+        }
+        signOutTries = SignOutTries()
+        records.memory.signOut = makeSignOut(of: held, at: instant)
+        endSession(.signedOut, at: instant)
+        guard hasStarted else { return tell(connection, .offline, at: instant) }
+        let until = instant.monotonic + CommandWaits.patience
+        guard waits.add(connection, for: [.signOut], until: until) else {
+            return tell(connection, .late, at: instant)
+        }
+        hurry(at: instant)
+    }
+
+    private static let tooMany = Refusal(.rateLimit, "too many commands wait for the authority")
+
+    mutating func heard(_ kind: CommandWaits.Awaited, at instant: Instant) {
+        for connection in waits.succeed(kind) { tell(connection, .done, at: instant) }
+    }
+
+    mutating func failed(
+        _ kinds: Set<CommandWaits.Awaited>, _ outcome: CommandWaits.Outcome, at instant: Instant
+    ) {
+        for connection in waits.fail(kinds) { tell(connection, outcome, at: instant) }
+    }
+
+    mutating func answerLateCommands(at instant: Instant) {
+        let late = waits.late(at: instant.monotonic)
+        // Nothing is to happen later that was said not to have happened, unless another waits.
+        if !late.isEmpty, !uplink.isReady, !waits.areAwaiting(.heartbeat) {
+            requests.minutes = nil
+        }
+        for connection in late {
+            tell(connection, uplink.isReady ? .late : .offline, at: instant)
+        }
+    }
+
+    /// What `session show` says, and how the command came out.
+    private mutating func tell(
+        _ connection: Int, _ outcome: CommandWaits.Outcome, at instant: Instant
+    ) {
+        guard case .object(var members) = sessionReport(at: instant) else { return }
+        members["uplink"] = .string(uplink.text)
+        let result = switch outcome {
+        case .done: "done"
+        case .offline: "offline"
+        case .late: "late"
+        case .refused: "refused"
+        case .over: "no-session"
+        }
+        members["result"] = .string(result)
+        if case .refused(let refusal) = outcome { members["error"] = refusal.json }
+        emit(.answer(connection: connection, .object(members)))
+    }
+}
+
+extension Requests.Kind {
+    var awaited: CommandWaits.Awaited? {
+        switch self {
+        case .list: nil
+        case .authenticate: .heartbeat
+        case .refresh: .refresh
+        }
+    }
+}

@@ -1,0 +1,43 @@
+package import Sessions
+package import Wire
+
+/// What a person or a program asks over the control socket.
+package enum ControlRequest: Equatable, Sendable {
+    case status
+    case session
+    case pair
+    /// A fresh claim secret although the board is claimed.
+    case pairNew
+    /// Renews the tokens and validates the session; with minutes, it also extends it. Answered
+    /// when the authority has answered, or after `CommandWaits.patience`.
+    case refresh(minutes: Int64?)
+    /// Ends the session on this board at once. Answered like a refresh.
+    case logout
+
+    package init(json: JSONObject) throws(WireError) {
+        switch try json.string("request") {
+        case "status": self = .status
+        case "session": self = .session
+        case "pair": self = .pair
+        case "pair-new": self = .pairNew
+        case "refresh":
+            self = .refresh(minutes: try json.optional("durationMinutes") { $0.asInteger })
+        case "logout": self = .logout
+        default: throw .mistyped("request")
+        }
+    }
+
+    package var json: JSONValue {
+        let name = switch self {
+        case .status: "status"
+        case .session: "session"
+        case .pair: "pair"
+        case .pairNew: "pair-new"
+        case .refresh: "refresh"
+        case .logout: "logout"
+        }
+        var members: [String: JSONValue] = ["request": .string(name)]
+        if case .refresh(let minutes?) = self { members["durationMinutes"] = .integer(minutes) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,104 @@
+import Gate
+import Sessions
+import Wire
+
+/// Programs that have asked for the user's sessions and wait for the authority's answer.
+struct SessionReaders: Sendable {
+    struct Reader: Sendable {
+        let topic: String
+        let correlation: [UInt8]?
+        let until: Duration
+    }
+
+    static let patience = Duration.seconds(10)
+    private static let limit = 16
+
+    private var readers: [Reader] = []
+
+    var nextDeadline: Duration? { readers.map(\.until).min() }
+    var isEmpty: Bool { readers.isEmpty }
+
+    /// False where too many wait already.
+    mutating func add(_ reader: Reader) -> Bool {
+        guard readers.count < Self.limit else { return false }
+        readers.append(reader)
+        return true
+    }
+
+    mutating func take(where isDue: (Reader) -> Bool = { _ in true }) -> [Reader] {
+        let due = readers.filter(isDue)
+        readers.removeAll(where: isDue)
+        return due
+    }
+}
+
+extension Agent {
+    /// Lets a reader wait where the cache is older than a heartbeat and can be renewed; false
+    /// where it is to be answered with what there is.
+    mutating func waitsForSessions(
+        _ message: BusMessage, _ app: AppName, at instant: Instant
+    ) -> Bool {
+        guard let topic = message.responseTopic, BusTopic.isResponse(topic, for: app),
+            let held = records.session, uplink.isReady
+        else { return false }
+        if let listed = requests.listedAt, instant.monotonic - listed < held.heartbeat {
+            return false
+        }
+        let reader = SessionReaders.Reader(
+            topic: topic, correlation: message.correlation,
+            until: instant.monotonic + SessionReaders.patience)
+        guard readers.add(reader) else { return false }
+        listSessions(at: instant)
+        return true
+    }
+
+    mutating func readersGetWhatThereIs(at instant: Instant) {
+        answer(readers.take(), at: instant)
+    }
+
+    mutating func answerLateReaders(at instant: Instant) {
+        answer(readers.take { $0.until <= instant.monotonic }, at: instant)
+    }
+
+    private mutating func answer(_ readers: [SessionReaders.Reader], at instant: Instant) {
+        guard !readers.isEmpty else { return }
+        let payload = sessionsAnswer(sessionState(at: instant)).bytes
+        for reader in readers {
+            emit(.publishBus(BusPublication(
+                topic: reader.topic, payload: payload, retain: false,
+                correlation: reader.correlation)))
+        }
+    }
+
+    private func sessionsAnswer(_ state: SessionState) -> JSONValue {
+        switch state {
+        case .available: .array(records.session?.knownSessions.map(\.json) ?? [])
+        case .unavailable(let reason): Refusal(reason.code, "there is no session").json
+        }
+    }
+}
+
+extension HeldSession {
+    private static let listLimit = 100
+    /// The session's record is read whole at each start.
+    private static let listBytes = 65_536
+
+    /// The user's restricted sessions as last heard of; the one on this board is always there,
+    /// as it is now.
+    var knownSessions: [Session] {
+        let others = (sessions ?? []).filter { $0.objectID != session.objectID }
+        return [session] + others.prefix(Self.listLimit - 1)
+    }
+
+    /// Keeps of an answer what programs may see, and no more than has room.
+    mutating func keep(_ answer: [Session]) {
+        var room = Self.listBytes
+        var kept: [Session] = []
+        for each in answer where each.restricted && each.user == session.user {
+            room -= each.json.bytes.count
+            guard room >= 0, kept.count < Self.listLimit else { break }
+            kept.append(each)
+        }
+        sessions = kept
+    }
+}

@@ -1,0 +1,128 @@
+import Sessions
+
+/// One thing that a caller does, within its transaction: his session and his rights as they
+/// stand there, not as they stood when his token was looked at.
+struct Act {
+    let authority: Authority
+    let transaction: any AuthorityTransaction
+    /// The session that asks.
+    let session: SessionRecord
+    let user: UserRecord
+    let rights: CallerRights
+    /// There is nothing for this caller in what he asked to see.
+    let seesNothing: Bool
+    let now: Timestamp
+
+    /// Judges anew who asks. A session that ended meanwhile is 209, whatever it may ask for.
+    init(
+        _ deed: Deed, by caller: Caller, _ authority: Authority,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) {
+        guard let session = try transaction.session(caller.session.objectID),
+            session.session.user == caller.user.objectID, session.isOffBoard,
+            session.isLive(at: now, under: authority.rules.lifetimes),
+            let user = try transaction.user(session.session.user), user.isEnabled
+        else { throw .sessionOver }
+        let rights = CallerRights(
+            isRestricted: session.session.restricted, isAdministrator: user.isAdministrator,
+            mayClaim: user.mayClaim)
+        let verdict = rights.judge(deed)
+        if case .refused(let refusal) = verdict { throw .refused(refusal) }
+        seesNothing = verdict == .nothing
+        self.authority = authority
+        self.transaction = transaction
+        self.session = session
+        self.user = user
+        self.rights = rights
+        self.now = now
+    }
+
+    /// A session that the caller may see; 101 for any other, there or not.
+    func visible(_ id: ObjectID) throws(AuthorityError) -> SessionRecord {
+        guard let record = try transaction.session(id),
+            rights.maySee(record.session, of: user.objectID)
+        else { throw .refuse(.notFound, "no such session") }
+        return record
+    }
+
+    /// A session that the caller may see and that lives.
+    func living(_ id: ObjectID) throws(AuthorityError) -> SessionRecord {
+        let record = try visible(id)
+        guard record.isLive(at: now, under: authority.rules.lifetimes) else {
+            throw .refuse(.notFound, "that session is over")
+        }
+        guard record.state == .active else {
+            throw .refuse(.forbidden, "that session still waits for its board")
+        }
+        return record
+    }
+
+    /// The user of that name, who is the caller or anyone if he is an administrator.
+    func subject(named name: String) throws(AuthorityError) -> UserRecord {
+        let found = try Username(name).flatMap { name throws(AuthorityError) in
+            try transaction.user(named: name.description)
+        }
+        guard found?.objectID == user.objectID || user.isAdministrator else {
+            throw .refuse(.forbidden, "only an administrator may do this")
+        }
+        guard let found else { throw .refuse(.notFound, "no such user") }
+        return found
+    }
+
+    func audit(
+        _ event: String, of record: SessionRecord? = nil, _ detail: String
+    ) throws(AuthorityError) {
+        try authority.audit(
+            event, user.username, record?.board, record?.id, detail, transaction, at: now)
+    }
+}
+
+extension SessionRecord {
+    /// Whether people's programs may use it: it lives on no board.
+    var isOffBoard: Bool { deviceKey == nil }
+}
+
+extension Authority {
+    /// Does something for a caller in one transaction, and asks the courier at once for all
+    /// that follows from it at the broker.
+    func act<R: Sendable>(
+        _ deed: Deed, by caller: Caller,
+        _ body: @escaping @Sendable (Act) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        let now = clock()
+        return try await transactAndTell { transaction throws(AuthorityError) in
+            let act = try Act(deed, by: caller, self, transaction, at: now)
+            guard !act.seesNothing else { throw .refused(CallerRights.restricted) }
+            return try body(act)
+        }
+    }
+
+    /// The same without writing. Who may see nothing gets `nothing`, or 101.
+    func look<R: Sendable>(
+        _ deed: Deed, by caller: Caller, nothing: R? = nil,
+        _ body: @escaping @Sendable (Act) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        let now = clock()
+        return try await store.read { transaction throws(AuthorityError) in
+            let act = try Act(deed, by: caller, self, transaction, at: now)
+            guard act.seesNothing else { return try body(act) }
+            guard let nothing else { throw .refuse(.notFound, "Object not found.") }
+            return nothing
+        }
+    }
+
+    /// One transaction; then the courier is sent to each line that it left chores in, but
+    /// `kept`, which the caller sends it to himself.
+    func transactAndTell<R: Sendable>(
+        except kept: String? = nil,
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        let (result, lines) = try await store.transact { transaction throws(AuthorityError) in
+            let newest = try transaction.newestChore()
+            let result = try body(transaction)
+            return (result, try transaction.lines(ofChoresAfter: newest))
+        }
+        for line in lines where line != kept { courier.nudge(line) }
+        return result
+    }
+}

@@ -1,0 +1,74 @@
+import Sessions
+
+/// What people may ask for: one case a call of the frontend, two where it can be asked for
+/// everyone's.
+enum Deed: CaseIterable, Sendable {
+    case logout, upgrade
+    case claim, claimState
+    case ownBoards, everyBoard, release
+    case ownSessions, everySession, session, revoke, makeSession, update, extend, revokeAll
+    case users, addUser, setPassword, setEnabled, audit
+    case brokerLogin
+}
+
+/// What a caller may ask for at all, whatever it is done to: whose a thing is, is part of
+/// each query besides.
+///
+/// A restricted session reads itself and the other restricted ones of its user, leaves, and
+/// sets its own first installation id. Nothing else that it asks is done.
+///
+/// Source: the wire contract, Names (119); Parse REST guide, Restricted sessions.
+struct CallerRights: Equatable, Sendable {
+    let isRestricted: Bool
+    let isAdministrator: Bool
+    let mayClaim: Bool
+
+    enum Verdict: Equatable, Sendable {
+        case allowed
+        /// There is nothing for this caller: an empty list, or 101.
+        case nothing
+        case refused(Refusal)
+    }
+
+    func judge(_ deed: Deed) -> Verdict {
+        if Self.isForAdministrators(deed) {
+            return isAdministrator && !isRestricted
+                ? .allowed
+                : .refused(Refusal(.forbidden, "only an administrator may do this"))
+        }
+        if isRestricted { return judgeRestricted(deed) }
+        if deed == .claim, !mayClaim, !isAdministrator {
+            return .refused(
+                Refusal(.forbidden, "an administrator has not allowed you to claim boards"))
+        }
+        return .allowed
+    }
+
+    private func judgeRestricted(_ deed: Deed) -> Verdict {
+        switch deed {
+        case .logout, .ownSessions, .session, .update: .allowed
+        case .ownBoards, .claimState: .nothing
+        default: .refused(Self.restricted)
+        }
+    }
+
+    /// Of what `update` does, a restricted session may give itself its first installation id.
+    func mayUpdate(_ id: ObjectID, with custom: CustomFields, from own: ObjectID) -> Bool {
+        !isRestricted || (id == own && custom == .none)
+    }
+
+    /// Whether a session is one that this caller may see, its user or an administrator.
+    func maySee(_ session: Session, of user: UserID) -> Bool {
+        guard isRestricted else { return session.user == user || isAdministrator }
+        return session.user == user && session.restricted
+    }
+
+    private static func isForAdministrators(_ deed: Deed) -> Bool {
+        switch deed {
+        case .everyBoard, .everySession, .users, .addUser, .setEnabled, .audit: true
+        default: false
+        }
+    }
+
+    static let restricted = Refusal(.forbidden, "a restricted session may not do this")
+}

@@ -1,0 +1,93 @@
+package import Sessions
+import Wire
+
+/// Members of a session that are not the contract's, as a client may set them: what is the
+/// authority's to say is left out, and the rest is bounded.
+package struct CustomFields: Equatable, Sendable {
+    let members: [String: JSONValue]
+
+    static let none = CustomFields(kept: [:])
+    static let countLimit = 32
+    static let byteLimit = 4096
+    static let depthLimit = 8
+
+    /// Members of the contract, and what its owners are shown besides. No client sets them.
+    static let readOnly: Set<String> = [
+        "objectId", "user", "restricted", "createdWith", "createdAt", "updatedAt", "expiresAt",
+        "sessionToken", "accessToken", "refreshToken", "installationId", "ACL", "className",
+        "state", "lastSeen", "boardName", "username", "generation",
+    ]
+
+    /// Of the members of a body, those that a client may set at all.
+    package static func settable(_ members: [String: JSONValue]) -> [String: JSONValue] {
+        members.filter { !isReadOnly($0.key) }
+    }
+
+    /// What a client sent. 105 for a name that Parse would not take, 116 for too much of it,
+    /// 142 for too many or too deep.
+    init(_ sent: [String: JSONValue]) throws(AuthorityError) {
+        try self.init(sent, over: [:])
+    }
+
+    /// What a client sent over what was there: Parse's `Delete` takes a member away.
+    /// Source: Parse REST guide, Deleting fields.
+    init(_ sent: [String: JSONValue], over old: [String: JSONValue]) throws(AuthorityError) {
+        var members = old
+        for (name, value) in sent where !Self.isReadOnly(name) {
+            guard Self.isKey(name) else {
+                throw .refuse(.badKeyName, "a field's name is a letter, then letters, digits, _")
+            }
+            switch value.asObject?["__op"] {
+            case nil: members[name] = value
+            case .string("Delete"): members[name] = nil
+            default: throw .refuse(.forbidden, "a session's field is set or deleted, no more")
+            }
+        }
+        guard members.count <= Self.countLimit else {
+            throw .refuse(.validation, "a session has at most \(Self.countLimit) own fields")
+        }
+        guard !members.values.contains(where: { Self.isDeeper($0, than: Self.depthLimit) })
+        else {
+            throw .refuse(.validation, "a field nests at most \(Self.depthLimit) levels")
+        }
+        let text = JSONValue.object(members).bytes
+        guard text.count <= Self.byteLimit else {
+            throw .refuse(.tooLarge, "a session's own fields have at most 4 KiB")
+        }
+        // A number that JSON cannot write makes all of it `null`.
+        guard text.first == UInt8(ascii: "{") else {
+            throw .refuse(.wrongType, "a session's own fields are what JSON can write")
+        }
+        self.members = members
+    }
+
+    /// What was judged when it was stored.
+    init(kept members: [String: JSONValue]) { self.members = members }
+
+    private static func isReadOnly(_ name: String) -> Bool {
+        readOnly.contains(name) || name.hasPrefix("_")
+    }
+
+    /// Source: Parse REST guide, Objects: names of fields.
+    private static func isKey(_ name: String) -> Bool {
+        let bytes = name.utf8
+        guard (1...128).contains(bytes.count), let first = bytes.first, isLetter(first) else {
+            return false
+        }
+        return bytes.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+    }
+
+    private static func isDeeper(_ value: JSONValue, than levels: Int) -> Bool {
+        let inner: [JSONValue]
+        switch value {
+        case .array(let values): inner = values
+        case .object(let members): inner = Array(members.values)
+        case .null, .bool, .integer, .number, .string: return false
+        }
+        return levels == 0 || inner.contains { isDeeper($0, than: levels - 1) }
+    }
+}

@@ -1,0 +1,111 @@
+import Sessions
+import Wire
+
+/// The making of a session that lives on no board, within the transaction that keeps it.
+struct SessionOpening {
+    let authority: Authority
+    let transaction: any AuthorityTransaction
+    let user: UserRecord
+    let now: Timestamp
+
+    /// A person's own session; the oldest beyond the limit give way.
+    func login(
+        _ origin: CreatedWith, on installation: InstallationID?, from address: String
+    ) throws(AuthorityError) -> LoggedIn {
+        let opened = try open(origin, restricted: false, on: installation)
+        try endSurplusLogins(but: opened.session.objectID)
+        try authority.audit(
+            origin.action, user.username, nil, opened.session.objectID, address, transaction,
+            at: now)
+        return opened
+    }
+
+    /// A session for a device: restricted, and of each person only so many.
+    func device(
+        on installation: InstallationID?, _ custom: CustomFields
+    ) throws(AuthorityError) -> LoggedIn {
+        let others = try transaction.ownSessions(of: user.objectID).filter {
+            $0.isOffBoard && $0.session.restricted
+        }
+        guard others.count < LoginLimit.devices else {
+            throw .refuse(.quota, "you have \(others.count) sessions for devices; end some")
+        }
+        let opened = try open(
+            CreatedWith(.create, by: user.provider), restricted: true, on: installation, custom)
+        try authority.audit(
+            "session.created", user.username, nil, opened.session.objectID, "", transaction,
+            at: now)
+        return opened
+    }
+
+    /// A session in place of another of the same person, which ends. It lasts no longer:
+    /// a credential never mints more than itself.
+    func successor(of old: SessionRecord) throws(AuthorityError) -> LoggedIn {
+        try authority.end(
+            old, reason: "upgraded", actor: user.username, farewell: nil, transaction, at: now)
+        let opened = try open(
+            CreatedWith(.upgrade, by: user.provider), restricted: old.session.restricted,
+            on: old.session.installationID, CustomFields(kept: old.session.custom),
+            until: old.session.expiresAt, limit: old.latestEnd(under: authority.rules.lifetimes))
+        try authority.audit(
+            "upgrade", user.username, nil, opened.session.objectID, "in place of \(old.id)",
+            transaction, at: now)
+        return opened
+    }
+
+    private func open(
+        _ origin: CreatedWith, restricted: Bool, on installation: InstallationID?,
+        _ custom: CustomFields = .none
+    ) throws(AuthorityError) -> LoggedIn {
+        let end = authority.rules.lifetimes.absolute.map { now + $0 }
+        return try open(
+            origin, restricted: restricted, on: installation, custom, until: end, limit: end)
+    }
+
+    private func open(
+        _ origin: CreatedWith, restricted: Bool, on installation: InstallationID?,
+        _ custom: CustomFields, until end: Timestamp?, limit: Timestamp?
+    ) throws(AuthorityError) -> LoggedIn {
+        let token = try authority.newSessionToken()
+        let session = Session(
+            objectID: try authority.newObjectID(), user: user.objectID, restricted: restricted,
+            createdWith: origin, installationID: installation, createdAt: now, expiresAt: end,
+            custom: custom.members)
+        if let installation {
+            try authority.endEarlier(
+                on: installation, of: user.objectID, but: session.objectID,
+                actor: user.username, transaction, at: now)
+        }
+        let record = SessionRecord(
+            session: session, state: .active,
+            tokenHash: try authority.hash(of: token.secret), family: nil, deviceKey: nil,
+            scope: nil, absoluteLimit: limit, lastSeen: now)
+        try transaction.save(record, at: now)
+        return LoggedIn(token: token, session: session, user: user.view)
+    }
+
+    /// A person has at most so many logins; the oldest end, so none is buried under others.
+    private func endSurplusLogins(but opened: ObjectID) throws(AuthorityError) {
+        let others = try transaction.ownSessions(of: user.objectID).filter {
+            !$0.session.restricted && $0.id != opened
+        }
+        for record in others.dropLast(LoginLimit.logins - 1) {
+            try authority.end(
+                record, reason: "too many logins", actor: user.username, farewell: nil,
+                transaction, at: now)
+        }
+    }
+}
+
+extension Authority {
+    /// A user has one session an installation: the earlier ones end, and a board hears of it.
+    func endEarlier(
+        on installation: InstallationID, of user: UserID, but kept: ObjectID, actor: String,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) {
+        let earlier = try transaction.activeSessions(of: user, on: installation)
+        for record in earlier where record.id != kept {
+            try endAndTell(record, reason: "replaced", actor: actor, transaction, at: now)
+        }
+    }
+}

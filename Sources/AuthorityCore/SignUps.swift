@@ -1,0 +1,83 @@
+import Sessions
+import Wire
+
+/// How people make themselves users, where they may.
+extension Authority {
+    package func signUp(_ attempt: SignUp) async throws(AuthorityError) -> LoggedIn {
+        guard rules.letsPeopleSignUp else {
+            throw .refuse(.forbidden, "this authority lets nobody sign up")
+        }
+        switch attempt.credential {
+        case .password(let name, let password):
+            return try await signUp(name, password, attempt)
+        case .anonymous(let id):
+            return try await signUpAnonymously(id, attempt)
+        }
+    }
+
+    private func signUp(
+        _ name: String, _ password: SecretBytes, _ attempt: SignUp
+    ) async throws(AuthorityError) -> LoggedIn {
+        let username = try Self.newName(name)
+        try Self.requireUsable(password)
+        let keys = LoginKeys(name: username, origin: attempt.origin)
+        try await countApart(keys)
+        let hash = try await cryptography.hashPassword(password)
+        let user = UserRecord(
+            objectID: try newUserID(), username: username.description, passwordHash: hash,
+            isAdministrator: false, mayClaim: false, createdAt: clock())
+        return try await transactAndTell { transaction throws(AuthorityError) in
+            try admit(user, keys, attempt, transaction)
+        }
+    }
+
+    /// Who comes again with the same id is the same user, and that is a login.
+    private func signUpAnonymously(
+        _ id: SecretBytes, _ attempt: SignUp
+    ) async throws(AuthorityError) -> LoggedIn {
+        guard (16...256).contains(id.count) else {
+            throw .refuse(.validation, "an anonymous id has 16 to 256 bytes")
+        }
+        let keys = LoginKeys(anonymousFrom: attempt.origin)
+        try await countApart(keys)
+        let hash = try self.hash(of: SecretBytes(Array("anonymous ".utf8) + id.reveal()))
+        let new = try newUserID()
+        let now = clock()
+        return try await transactAndTell { transaction throws(AuthorityError) in
+            guard let known = try transaction.user(anonymousHash: hash) else {
+                let user = UserRecord(
+                    objectID: new, username: "anonymous-\(new)", passwordHash: nil,
+                    anonymousHash: hash, isAdministrator: false, mayClaim: false, createdAt: now)
+                return try admit(user, keys, attempt, transaction)
+            }
+            guard known.isEnabled else { throw .loginFailed }
+            try transaction.clearFailures(keys.each)
+            return try SessionOpening(
+                authority: self, transaction: transaction, user: known, now: now
+            ).login(
+                CreatedWith(.login, by: .anonymous), on: attempt.installation,
+                from: attempt.origin)
+        }
+    }
+
+    private func admit(
+        _ user: UserRecord, _ keys: LoginKeys, _ attempt: SignUp,
+        _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) -> LoggedIn {
+        guard try transaction.insert(user) else { throw Self.nameTaken }
+        try transaction.clearFailures(keys.each)
+        return try SessionOpening(
+            authority: self, transaction: transaction, user: user, now: user.createdAt
+        ).login(
+            CreatedWith(.signup, by: user.provider), on: attempt.installation,
+            from: attempt.origin)
+    }
+
+    /// In a transaction of its own: a try that fails later still counts.
+    private func countApart(_ keys: LoginKeys) async throws(AuthorityError) {
+        let now = clock()
+        try await store.transact { transaction throws(AuthorityError) in
+            try count(keys, transaction, at: now)
+        }
+    }
+}

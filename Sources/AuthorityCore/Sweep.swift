@@ -1,0 +1,73 @@
+import Sessions
+import Wire
+
+/// What time itself ends. The clock of the authority alone decides.
+extension Authority {
+    /// Ends whatever a limit has passed of, and deletes for good what nobody needs any more.
+    /// Bounded: call it again while it returns true.
+    package func sweep() async throws(AuthorityError) -> Bool {
+        let now = clock()
+        let limit = 200
+        let (lines, more) = try await store.transact { transaction throws(AuthorityError) in
+            let counts = [
+                try closeClaims(transaction, at: now, limit: limit),
+                try endExpired(transaction, at: now, limit: limit),
+                try endFarewells(transaction, at: now, limit: limit),
+                try transaction.deleteSessions(
+                    endedBefore: now - AuthorityRules.memory, limit: limit),
+                try transaction.deleteEntries(
+                    before: now - AuthorityRules.auditMemory, limit: limit),
+            ]
+            try transaction.deleteReplies(expiredBefore: now)
+            try transaction.deleteFailures(before: now - LoginLimit.window)
+            return (try transaction.linesWithChores(), counts.contains(limit))
+        }
+        for line in lines { courier.nudge(line) }
+        return more
+    }
+
+    private func closeClaims(
+        _ transaction: any AuthorityTransaction, at now: Timestamp, limit: Int
+    ) throws(AuthorityError) -> Int {
+        let claims = try transaction.openClaims(
+            expiredBefore: now - AuthorityRules.claimGrace, limit: limit)
+        for claim in claims {
+            try close(claim, as: .expired, detail: "", actor: "authority", transaction, at: now)
+        }
+        return claims.count
+    }
+
+    /// A board knows its session's `expiresAt`; an end that only our own limits make, it is
+    /// told.
+    private func endExpired(
+        _ transaction: any AuthorityTransaction, at now: Timestamp, limit: Int
+    ) throws(AuthorityError) -> Int {
+        let sessions = try transaction.expiredSessions(
+            at: now, madeBefore: rules.lifetimes.absolute.map { now - $0 },
+            idleSince: rules.lifetimes.idle.map { now - $0 }, limit: limit)
+        let reason = UnavailableReason.expired.rawValue
+        for record in sessions {
+            if record.hasReachedOwnEnd(at: now) {
+                try end(
+                    record, reason: reason, actor: "authority", farewell: nil, transaction,
+                    at: now)
+            } else {
+                try endAndTell(
+                    record, reason: reason, actor: "authority", transaction, at: now)
+            }
+        }
+        return sessions.count
+    }
+
+    private func endFarewells(
+        _ transaction: any AuthorityTransaction, at now: Timestamp, limit: Int
+    ) throws(AuthorityError) -> Int {
+        let farewells = try transaction.overdueFarewells(at: now, limit: limit)
+        for var record in farewells {
+            record.farewell = nil
+            try transaction.save(record, at: now)
+            if let board = record.board { try settleBroker(board, transaction, at: now) }
+        }
+        return farewells.count
+    }
+}

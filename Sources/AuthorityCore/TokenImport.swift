@@ -1,0 +1,120 @@
+import Sessions
+import Wire
+
+/// Tokens that a claimant brought, judged.
+struct BroughtTokens {
+    let session: SessionToken
+    /// The session that the token stands for here; nil where nobody here knows it.
+    let known: SessionRecord?
+    let access: BroughtAccess?
+
+    var origin: TokenOrigin { known == nil ? .foreign : .known }
+}
+
+/// An access token that this authority signed, and the session that it names.
+struct BroughtAccess {
+    let token: AccessToken
+    let session: ObjectID
+}
+
+/// Why an access token cannot be validated, seen from its outside.
+package enum AccessTokenFault: Error, Equatable, Sendable {
+    case malformed
+    /// Not of type `at+jwt`, or not for EdDSA.
+    case wrongKind
+    case unknownKey
+    case forged
+}
+
+/// The judgement of tokens that were made before this claim.
+///
+/// A token that nobody here knows is taken as it is: it means what we say it means from now
+/// on. One that is known, and a signed one, must be the claimant's and fit this board.
+struct TokenImport {
+    let act: Act
+    let url: ClaimURL
+
+    func judge(_ tokens: ImportedTokens) throws(AuthorityError) -> BroughtTokens {
+        let hash = try act.authority.hash(of: tokens.session.secret)
+        let known = try act.transaction.session(tokenHash: hash)
+        if let known { try require(known) }
+        let access = try tokens.access.map { token throws(AuthorityError) in
+            try judge(token, of: known)
+        }
+        return BroughtTokens(session: tokens.session, known: known, access: access)
+    }
+
+    /// Whose a session is comes first: of another's, nothing is told.
+    private func require(_ known: SessionRecord) throws(AuthorityError) {
+        let session = known.session
+        guard session.user == act.user.objectID else {
+            throw .refuse(.forbidden, "this session token is not yours to give to a board")
+        }
+        guard known.isLive(at: act.now, under: act.authority.rules.lifetimes) else {
+            throw .refuse(.invalidSession, "the session of the token that you bring is over")
+        }
+        guard session.restricted else {
+            throw .refuse(.forbidden, "an unrestricted session is given to no board")
+        }
+        guard known.isOffBoard, session.installationID ?? url.installation == url.installation
+        else {
+            throw .refuse(.forbidden, "this session belongs to another installation")
+        }
+    }
+
+    private func judge(
+        _ token: AccessToken, of known: SessionRecord?
+    ) throws(AuthorityError) -> BroughtAccess {
+        let claims = try verified(token)
+        try require(claims)
+        if let known {
+            guard claims.session == known.id else {
+                throw invalid("it names another session than the session token")
+            }
+        } else if try act.transaction.session(claims.session) != nil {
+            throw invalid("the session that it names is not that of the session token")
+        }
+        return BroughtAccess(token: token, session: claims.session)
+    }
+
+    private func verified(_ token: AccessToken) throws(AuthorityError) -> AccessTokenClaims {
+        let authority = act.authority
+        let bytes: [UInt8]
+        do throws(AccessTokenFault) {
+            bytes = try authority.cryptography.claims(
+                of: token, signedBy: authority.keys.published)
+        } catch {
+            switch error {
+            case .malformed: throw invalid("it is no JWT")
+            case .wrongKind: throw invalid("it is not of type at+jwt with EdDSA")
+            case .unknownKey: throw invalid("its key is none of this authority's")
+            case .forged: throw invalid("its signature is wrong")
+            }
+        }
+        do throws(WireError) {
+            return try AccessTokenClaims(parsing: bytes)
+        } catch .mistyped("aud") {
+            throw invalid("its audience is not \(AccessTokenClaims.audience)")
+        } catch {
+            throw invalid("its claims are not an access token's")
+        }
+    }
+
+    private func require(_ claims: AccessTokenClaims) throws(AuthorityError) {
+        let key = try act.authority.keyID(of: url.deviceKey)
+        let faults = [
+            (claims.issuer != act.authority.info.publicURL, "another authority issued it"),
+            (claims.subject != act.user.objectID, "it is another user's"),
+            (claims.installation != url.installation, "it is another board's"),
+            (claims.deviceKey != key, "it is bound to another device key"),
+            (!claims.restricted, "it is not restricted"),
+            (claims.notBefore > act.now, "it is not valid yet"),
+            (claims.expiresAt <= act.now, "it has expired"),
+        ]
+        if let fault = faults.first(where: { $0.0 }) { throw invalid(fault.1) }
+    }
+
+    private func invalid(_ why: String) -> AuthorityError {
+        .refuse(.validation, "the access token cannot be validated here: \(why)")
+    }
+}

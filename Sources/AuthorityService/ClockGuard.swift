@@ -1,0 +1,95 @@
+import AuthorityCore
+import AuthorityStore
+import LinuxIO
+import Logging
+import Sessions
+import Synchronization
+
+/// The judgement that the service acts on: made every few seconds, its ground kept in the
+/// store, and each change of it said in the log and in the audit log.
+final class ClockGuard: Sendable {
+    private let store: SQLiteAuthorityStore
+    private let authority: Authority
+    private let logger: Logger
+    private let state: Mutex<State>
+    /// How far the clock goes before the store is told.
+    private static let stride = Duration.seconds(60)
+
+    private struct State {
+        var watch: ClockWatch
+        var judgement = ClockWatch.Judgement.believed
+        /// The judgement that was said last.
+        var told: ClockWatch.Judgement
+        /// What the store has; nil if it has nothing.
+        var stored: Timestamp?
+
+        mutating func judge() {
+            judgement = watch.look(wall: systemClock(), monotonic: SystemClock.monotonic)
+        }
+    }
+
+    /// Judges the clock for the first time, and says what came of it unless all is well.
+    /// `acceptsClock`: the latest time on record is what the clock says now.
+    init(
+        store: SQLiteAuthorityStore, authority: Authority, acceptsClock: Bool, logger: Logger
+    ) async throws(AuthorityError) {
+        self.store = store
+        self.authority = authority
+        self.logger = logger
+        if acceptsClock { try await store.resetLatestTime(to: systemClock()) }
+        let latest = try await store.latestTime()
+        let watch = ClockWatch(
+            latest: latest, wall: systemClock(), monotonic: SystemClock.monotonic)
+        state = Mutex(State(watch: watch, told: .believed, stored: latest))
+        try await look()
+    }
+
+    /// Whether boards may be told the time now: each answer asks, so that a clock set by years
+    /// between two looks reaches none of them.
+    var mayAnswer: Bool {
+        state.withLock { state in
+            state.judge()
+            return state.judgement.mayAnswer
+        }
+    }
+
+    /// Judges the clock, and says so where that has changed. Returns the judgement said last
+    /// and this one.
+    @discardableResult
+    func look() async throws(AuthorityError) -> Change {
+        let (change, latest) = state.withLock { state in
+            state.judge()
+            let change = Change(before: state.told, now: state.judgement)
+            state.told = state.judgement
+            let latest = state.watch.latest
+            let isDue = state.stored.map { latest - $0 >= Self.stride } ?? true
+            return (change, state.judgement == .believed && isDue ? latest : nil)
+        }
+        if change.isNews { try await tell(change.now) }
+        if let latest {
+            try await store.raiseLatestTime(to: latest)
+            state.withLock { $0.stored = latest }
+        }
+        return change
+    }
+
+    private func tell(_ judgement: ClockWatch.Judgement) async throws(AuthorityError) {
+        let words = judgement.words ?? "the clock is believed again"
+        logger.log(level: judgement == .believed ? .notice : .critical, "\(words)")
+        try await authority.alarm("clock", words)
+    }
+
+    struct Change: Sendable {
+        let before: ClockWatch.Judgement
+        let now: ClockWatch.Judgement
+
+        /// Whether it is another kind of judgement: that a wrong clock goes on is none.
+        var isNews: Bool {
+            switch (before, now) {
+            case (.believed, .believed), (.behind, .behind), (.ahead, .ahead):
+                before.mayAnswer != now.mayAnswer
+            default: true
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import ArgumentParser
+import AuthorityCore
+import Cryptography
+import Sessions
+import Wire
+
+/// The keys that sign access tokens, from the machine that the authority runs on; works beside
+/// `serve`, which takes up a new key within a second.
+struct KeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys", abstract: "Lists and rotates the keys that sign access tokens.",
+        subcommands: [List.self, Rotate.self])
+
+    @ParentCommand var program: AuthorityProgram
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "The key that signs, and those before it.")
+
+        @ParentCommand var keys: KeysCommand
+        @OptionGroup var place: PlaceOptions
+        @Flag(help: "As JSON.") var json = false
+
+        func run() async throws {
+            let settings = try place.settings(keys.program.place)
+            try await AuthorityService.run {
+                let records = try await Desk(settings).authority.signingKeyRecords()
+                show(records, at: systemClock(), json: json)
+            }
+        }
+    }
+
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Makes a new key, which signs from now on.",
+            discussion: """
+                The old one signs no more and its private half is destroyed. Boards go on \
+                trusting what it signed until the last of that has expired.
+                """)
+
+        @ParentCommand var keys: KeysCommand
+        @OptionGroup var place: PlaceOptions
+        @Flag(help: "As JSON, the list as it is then.") var json = false
+
+        func run() async throws {
+            let settings = try place.settings(keys.program.place)
+            try await AuthorityService.run {
+                let desk = try await Desk(settings)
+                try await desk.requireCredibleClock()
+                let authority = desk.authority
+                let key = try KeyRing.signingKey()
+                try await authority.rotate(to: key, actor: "console")
+                say("✓ \(key.publicKey.kid) signs access tokens from now on")
+                let records = try await authority.signingKeyRecords()
+                if json { show(records, at: systemClock(), json: true) }
+            }
+        }
+    }
+}
+
+private func show(_ records: [KeyRecord], at now: Timestamp, json: Bool) {
+    if json {
+        let results = records.map { $0.listed(at: now) }
+        print(JSONValue.object(["results": .array(results)]).text)
+    } else {
+        for record in records { print(record.line(at: now)) }
+    }
+}
+
+extension KeyRecord {
+    /// `signing`, `published` until the last token that it signed has expired, then `retired`.
+    fileprivate func state(at now: Timestamp) -> String {
+        guard let publishedUntil else { return "signing" }
+        return publishedUntil > now ? "published" : "retired"
+    }
+
+    fileprivate func listed(at now: Timestamp) -> JSONValue {
+        var members: [String: JSONValue] = [
+            "kid": .string(name), "x": .string(Base64URL.encode(publicKey)),
+            "state": .string(state(at: now)), "createdAt": .time(createdAt),
+        ]
+        members["retiredAt"] = retiredAt.map(JSONValue.time)
+        members["publishedUntil"] = publishedUntil.map(JSONValue.time)
+        return .object(members)
+    }
+
+    fileprivate func line(at now: Timestamp) -> String {
+        let left = publishedUntil.map { ($0 - now).components.seconds } ?? 0
+        let rest = left > 0 ? " for \((left + 59) / 60) minutes more" : ""
+        return "\(name)  \(state(at: now))\(rest)"
+    }
+}

@@ -1,0 +1,91 @@
+import ArgumentParser
+import Sessions
+import Wire
+
+extension SessionsCommand {
+    struct Extend: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "extend", abstract: "Let a session end so long from now.",
+            discussion: """
+                From 5 minutes to 1 year, and never past the limit that the session was made \
+                with. Its board hears of it.
+                """)
+
+        @OptionGroup var place: Place
+        @Argument(help: ArgumentHelp("The session's objectId.", valueName: "session"))
+        var id: String
+        @Argument(help: ArgumentHelp("How long from now, such as 30d.", valueName: "span"))
+        var span: Span
+
+        func validate() throws {
+            guard (LifetimePolicy.shortest...LifetimePolicy.longest).contains(span.duration) else {
+                throw ValidationError("a session lasts from 5 minutes to 1 year")
+            }
+        }
+
+        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+            let session = try SessionsCommand.id(id)
+            let client = try place.login(in: surroundings).client
+            let answer = try await client.own(
+                .post, "/sessions/\(session)/extend",
+                ["durationSeconds": .integer(span.seconds)])
+            let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
+            let end = surroundings.times.show(row.session.expiresAt)
+            surroundings.step(true, "extended \(session); it expires: \(end)")
+            if place.json { surroundings.emit(row.json) }
+        }
+    }
+
+    struct Revoke: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "revoke", abstract: "End a session wherever it lives, or all of a user.")
+
+        @OptionGroup var place: Place
+        @Argument(help: ArgumentHelp("The session's objectId.", valueName: "session"))
+        var id: String?
+        @Option(help: ArgumentHelp(
+            "Every session of this user but the one that asks, those on boards too.",
+            discussion: "Your own name, or anyone's for an administrator.", valueName: "user"))
+        var allOf: String?
+
+        func validate() throws {
+            guard (id == nil) != (allOf == nil) else {
+                throw ValidationError("give either a session's id or --all-of USER")
+            }
+        }
+
+        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+            if let allOf { return try await revokeAll(of: allOf, in: surroundings) }
+            let session = try SessionsCommand.id(id ?? "")
+            let client = try place.login(in: surroundings).client
+            _ = try await client.parse(.delete, "/sessions/\(session)")
+            surroundings.step(true, "revoked \(session)")
+            if place.json {
+                surroundings.emit(.object([
+                    "objectId": .string(session.description), "state": .string("revoked"),
+                ]))
+            }
+        }
+
+        private func revokeAll(
+            of user: String, in surroundings: Surroundings
+        ) async throws(CommandFailure) {
+            let client = try place.login(in: surroundings).client
+            let answer = try await client.own(
+                .post, "/users/\(PercentEncoding.encode(user))/revoke")
+            let ended = try decoding { () throws(WireError) in try answer.integer("ended") }
+            let name = Printable.line(user)
+            let words = switch ended {
+            case 0: "nothing to end: \(name) has no other session"
+            case 1: "ended 1 session of \(name)"
+            default: "ended \(ended) sessions of \(name)"
+            }
+            surroundings.step(true, words)
+            if place.json {
+                surroundings.emit(.object([
+                    "username": .string(user), "ended": .integer(ended),
+                ]))
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import Sessions
+import Wire
+
+extension UsersCommand {
+    /// `postern users password`: another's.
+    struct Password: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "password", abstract: "Set a user's password.",
+            discussion: """
+                Every session of that user ends, those on boards too unless --keep-boards \
+                says otherwise. Your own you change with `postern passwd`.
+                """)
+
+        @OptionGroup var place: Place
+        @Argument(help: "The user's name.") var name: String
+        @OptionGroup var password: PasswordSource
+        @Flag(help: "Sessions on boards stay.") var keepBoards = false
+
+        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+            let client = try place.login(in: surroundings).client
+            let new = try password.readNew(
+                prompt: "New password for \(Printable.line(name)): ", in: surroundings)
+            try await client.setPassword(new, old: nil, of: name, keepsBoards: keepBoards)
+            surroundings.tellPasswordSet(of: name, keepsBoards: keepBoards, json: place.json)
+        }
+    }
+
+    struct Disable: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "disable",
+            abstract: "Let a user log in no more, and end every session of theirs.")
+
+        @OptionGroup var place: Place
+        @Argument(help: "The user's name.") var name: String
+
+        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+            let user = try await UserSwitch(place: place, name: name).set(false, in: surroundings)
+            surroundings.step(
+                true, "disabled \(Printable.line(user.username)); every session has ended")
+            if place.json { surroundings.emit(.object(user.members)) }
+        }
+    }
+
+    struct Enable: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "enable", abstract: "Let a disabled user log in again.")
+
+        @OptionGroup var place: Place
+        @Argument(help: "The user's name.") var name: String
+
+        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+            let user = try await UserSwitch(place: place, name: name).set(true, in: surroundings)
+            surroundings.step(true, "enabled \(Printable.line(user.username))")
+            if place.json { surroundings.emit(.object(user.members)) }
+        }
+    }
+}
+
+/// Whether a user may log in.
+private struct UserSwitch {
+    let place: Place
+    let name: String
+
+    func set(
+        _ isEnabled: Bool, in surroundings: Surroundings
+    ) async throws(CommandFailure) -> UserRow {
+        let client = try place.login(in: surroundings).client
+        let answer = try await client.own(
+            .put, "/users/\(PercentEncoding.encode(name))", ["enabled": .bool(isEnabled)])
+        return try decoding { () throws(WireError) in try UserRow(json: answer) }
+    }
+}

@@ -1,0 +1,58 @@
+import AuthorityCore
+import Sessions
+import Wire
+
+/// What a client may say of a session; what is the authority's to say is passed over, and the
+/// rest is judged by `CustomFields`. Source: Parse REST guide, Sessions.
+extension SessionDraft {
+    init(json: JSONObject) throws(AuthorityError) {
+        let installation = try reading { () throws(WireError) in
+            try json.optional("installationId") { $0.asString.flatMap(InstallationID.init) }
+        }
+        self.init(installation: installation, custom: CustomFields.settable(json.members))
+    }
+}
+
+extension ClaimOrder {
+    /// `{"url", "durationSeconds"?, "scope"?, "session"?}`; what `session` holds beyond custom
+    /// fields is a `sessionToken` made elsewhere, and its `accessToken`.
+    init(json: JSONObject) throws(AuthorityError) {
+        let session = try reading { () throws(WireError) in
+            try json.optional("session") { $0.asObject.map(JSONObject.init) } ?? JSONObject([:])
+        }
+        let custom = CustomFields.settable(session.members)
+        self = try reading { () throws(WireError) in
+            ClaimOrder(
+                url: try ClaimURL(try json.string("url")), duration: try Self.duration(in: json),
+                scope: try json.optional("scope") { value in
+                    value.asObject == nil ? nil : ScopeDocument(unchecked: value)
+                },
+                custom: custom, imported: try ImportedTokens(session: session))
+        }
+    }
+
+    /// A second to a year; how much of it is granted is the frontend's to say.
+    private static func duration(in json: JSONObject) throws(WireError) -> Duration? {
+        try json.optional("durationSeconds") { value in
+            guard let seconds = value.asInteger, seconds >= 1,
+                seconds <= LifetimePolicy.longest.components.seconds
+            else { return nil }
+            return .seconds(seconds)
+        }
+    }
+}
+
+extension ImportedTokens {
+    /// Nil when no token is named; an access token alone is an error.
+    fileprivate init?(session: JSONObject) throws(WireError) {
+        let access = try session.optional("accessToken") { $0.asString.flatMap(AccessToken.init) }
+        let token = try session.optional("sessionToken") {
+            $0.asString.flatMap(SessionToken.init)
+        }
+        guard let token else {
+            guard access == nil else { throw .missing("sessionToken") }
+            return nil
+        }
+        self.init(session: token, access: access)
+    }
+}

@@ -1,0 +1,133 @@
+import AuthorityCore
+import Hummingbird
+import Sessions
+import Wire
+
+/// Logging in and out, signing up, and users as Parse has them.
+///
+/// Source: Parse REST guide, Users.
+struct UserRoutes: Sendable {
+    let frontend: any AuthorityFrontend
+    let mount: String
+
+    var routes: [Route] {
+        [
+            Route(.post, "/login", .application(login)),
+            Route(.post, "/logout", .session(logout)),
+            Route(.post, "/upgradeToRevocableSession", .session(upgrade)),
+            Route(.get, "/users", .session(users)),
+            Route(.post, "/users", .sessionOrNone(addUser)),
+            Route(.get, "/users/me", .session(me)),
+            Route(.get, "/users/:id", .session(user)),
+            Route(.put, "/users/:id", .session(update)),
+            Route(.delete, "/users/:id", .session(remove)),
+        ]
+    }
+
+    /// The answer holds the new session's token, as do those of `signUp` and `upgrade`.
+    private func login(_ call: Call) async throws(AuthorityError) -> Answer {
+        let json = try call.json()
+        let installation = try call.installation()
+        let attempt = try reading { () throws(WireError) in
+            LoginAttempt(
+                username: try json.username(), password: try json.secret("password"),
+                origin: call.origin, installation: installation)
+        }
+        return Answer(try await frontend.login(attempt).userForm)
+    }
+
+    private func logout(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try await frontend.logout(caller)
+        return Answer([:])
+    }
+
+    private func upgrade(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        Answer(try await frontend.upgrade(caller).sessionForm)
+    }
+
+    private func me(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        Answer(caller.user.parseForm)
+    }
+
+    private func users(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        .results(try await frontend.users(by: caller).map { .object($0.parseForm) })
+    }
+
+    /// Whoever has no session signs up; what an administrator may say of a user, and anything
+    /// else beside name and credential, is then not read.
+    private func addUser(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
+        let json = try call.json()
+        guard let caller else { return try await signUp(json, call) }
+        let user = try reading { () throws(WireError) in
+            NewUser(
+                username: try json.username(), password: try json.secret("password"),
+                isAdministrator: try json.flag("isAdministrator"),
+                mayClaim: try json.flag("mayClaim"))
+        }
+        let added = try await frontend.addUser(user, by: caller)
+        return made(added, added.parseForm)
+    }
+
+    /// Who comes again with the same anonymous id has logged in, and made nobody: 200.
+    private func signUp(
+        _ json: JSONObject, _ call: Call
+    ) async throws(AuthorityError) -> Answer {
+        let attempt = SignUp(
+            credential: try SignUp.Credential(json: json), installation: try call.installation(),
+            origin: call.origin)
+        let result = try await frontend.signUp(attempt)
+        guard result.session.createdWith.action == "signup" else { return Answer(result.userForm) }
+        return made(result.user, result.userForm)
+    }
+
+    private func made(_ user: UserView, _ members: [String: JSONValue]) -> Answer {
+        var answer = Answer(.created, members)
+        answer.headers[.location] = "\(mount)/users/\(user.objectID)"
+        return answer
+    }
+
+    private func user(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        Answer(try await subject(of: call, by: caller).parseForm)
+    }
+
+    /// Only a password can be changed here, one's own or, for an administrator, anyone's.
+    private func update(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try refuseRestricted(caller)
+        let json = try call.json()
+        let known: Set = ["password", "oldPassword", "keepBoards"]
+        guard json.members["password"] != nil,
+            json.members.keys.allSatisfy({ known.contains($0) || $0.hasPrefix("_") })
+        else {
+            throw .refused(Refusal(.forbidden, "of a user only the password can be changed"))
+        }
+        let name = try await subject(of: call, by: caller).username
+        let change = try reading { () throws(WireError) in
+            try PasswordChange(json: json, username: name, origin: call.origin)
+        }
+        try await frontend.setPassword(change, by: caller)
+        return Answer([:])
+    }
+
+    private func remove(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try refuseRestricted(caller)
+        throw .refused(Refusal(.forbidden, "users are not deleted; disable them"))
+    }
+
+    private func refuseRestricted(_ caller: Caller) throws(AuthorityError) {
+        guard !caller.session.restricted else {
+            throw .refused(Refusal(.forbidden, "a restricted session never writes _User"))
+        }
+    }
+
+    /// The user in the path: oneself, or anyone for an administrator; nobody for others.
+    private func subject(
+        of call: Call, by caller: Caller
+    ) async throws(AuthorityError) -> UserView {
+        let id = try call.parameter("id", UserID.init)
+        if id == caller.user.objectID { return caller.user }
+        guard caller.user.isAdministrator, !caller.session.restricted,
+            let user = try await frontend.users(by: caller).first(where: { $0.objectID == id })
+        else { throw .noObject }
+        return user
+    }
+}

@@ -1,0 +1,183 @@
+/// Where the life of a board's session stands: the state machine that `postern/session` speaks
+/// for. It knows no clock and no token; who drives it says what has happened.
+///
+/// Its table, every state and every event, stands in `Provisioning/SESSIONS.md`, and a test
+/// compares the two cell by cell.
+package enum SessionLife: Hashable, Sendable {
+    /// No session, and none that ended.
+    case unclaimed
+    /// The authority has answered over the connection that stands.
+    case available
+    /// Usable, with no answer since the start or since the connection was lost.
+    case outOfContact
+    /// Kept, and not used: no contact for longer than the grace.
+    case withheld
+    /// Kept, and not used: this board's clock is past the session's end.
+    case expired
+    /// Its tokens are destroyed.
+    case over(SessionEnd)
+    /// Its record is there and cannot be opened.
+    case unreadable
+}
+
+/// What ends a session for good. The raw values are the contract's reasons.
+package enum SessionEnd: String, Sendable, CaseIterable {
+    case expired
+    case revoked
+    case signedOut = "signed-out"
+    case reuse
+
+    package var reason: UnavailableReason {
+        switch self {
+        case .expired: .expired
+        case .revoked: .revoked
+        case .signedOut: .signedOut
+        case .reuse: .reuse
+        }
+    }
+}
+
+/// What can happen to a session on its board.
+package enum SessionEvent: Hashable, Sendable {
+    /// At the start: the vault holds a session.
+    case restored
+    /// At the start: the vault's session cannot be opened.
+    case unreadable
+    /// A provisioning was accepted.
+    case provisioned
+    /// The authority has answered a request of this session.
+    case contact
+    case uplinkLost
+    /// By the board's clock, the last contact is longer ago than the grace, or no longer so.
+    case graceEnded
+    case graceRegained
+    /// By the board's clock, the session's end has passed, or lies ahead again: it was
+    /// extended, or the clock was corrected.
+    case expiryReached
+    case expiryUnreached
+    /// At the start: the vault says that it ended so. Later: 209, a revocation, a sign-out.
+    case ended(SessionEnd)
+}
+
+extension SessionLife {
+    /// What follows. Every event is written out for every state: none is left to a default.
+    package func after(_ event: SessionEvent) -> SessionLife {
+        switch self {
+        case .unclaimed: Self.afterUnclaimed(event)
+        case .available, .outOfContact: afterUsable(event)
+        case .withheld: Self.afterWithheld(event)
+        case .expired: Self.afterExpired(event)
+        case .over, .unreadable: afterGone(event)
+        }
+    }
+
+    private static func afterUnclaimed(_ event: SessionEvent) -> SessionLife {
+        switch event {
+        case .restored: .outOfContact
+        case .unreadable: .unreadable
+        case .provisioned: .available
+        case .ended(let end): .over(end)
+        case .contact, .uplinkLost, .graceEnded, .graceRegained, .expiryReached,
+            .expiryUnreached: .unclaimed
+        }
+    }
+
+    private func afterUsable(_ event: SessionEvent) -> SessionLife {
+        switch event {
+        case .restored, .graceRegained, .expiryUnreached: self
+        case .unreadable: .unreadable
+        case .provisioned, .contact: .available
+        case .uplinkLost: .outOfContact
+        case .graceEnded: .withheld
+        case .expiryReached: .expired
+        case .ended(let end): .over(end)
+        }
+    }
+
+    private static func afterWithheld(_ event: SessionEvent) -> SessionLife {
+        switch event {
+        case .restored, .uplinkLost, .graceEnded, .expiryUnreached: .withheld
+        case .unreadable: .unreadable
+        case .provisioned, .contact: .available
+        case .graceRegained: .outOfContact
+        case .expiryReached: .expired
+        case .ended(let end): .over(end)
+        }
+    }
+
+    private static func afterExpired(_ event: SessionEvent) -> SessionLife {
+        switch event {
+        case .restored, .contact, .uplinkLost, .graceEnded, .graceRegained,
+            .expiryReached: .expired
+        case .unreadable: .unreadable
+        case .provisioned: .available
+        case .expiryUnreached: .outOfContact
+        case .ended(let end): .over(end)
+        }
+    }
+
+    /// Only a new provisioning brings a session back that is gone. That it is over may be
+    /// known before why: then it counts as revoked until the authority has said more.
+    private func afterGone(_ event: SessionEvent) -> SessionLife {
+        switch event {
+        case .provisioned: .available
+        case .unreadable: .unreadable
+        case .ended(let end):
+            self == .over(.revoked) || self == .unreadable ? .over(end) : self
+        case .restored, .contact, .uplinkLost, .graceEnded, .graceRegained, .expiryReached,
+            .expiryUnreached: self
+        }
+    }
+
+    /// What the board's programs see of it.
+    package var state: SessionState {
+        switch self {
+        case .unclaimed: .unavailable(.unclaimed)
+        case .available, .outOfContact: .available
+        case .withheld: .unavailable(.offline)
+        case .expired: .unavailable(.expired)
+        case .over(let end): .unavailable(end.reason)
+        case .unreadable: .unavailable(.unreadable)
+        }
+    }
+}
+
+extension SessionLife: CaseIterable, CustomStringConvertible {
+    package static let allCases: [Self] = [
+        .unclaimed, .available, .outOfContact, .withheld, .expired, .unreadable,
+    ] + SessionEnd.allCases.map(Self.over)
+
+    package var description: String {
+        switch self {
+        case .unclaimed: "unclaimed"
+        case .available: "available"
+        case .outOfContact: "out of contact"
+        case .withheld: "withheld"
+        case .expired: "expired"
+        case .over(let end): "over (\(end.rawValue))"
+        case .unreadable: "unreadable"
+        }
+    }
+}
+
+extension SessionEvent: CaseIterable, CustomStringConvertible {
+    package static let allCases: [Self] = [
+        .restored, .unreadable, .provisioned, .contact, .uplinkLost, .graceEnded,
+        .graceRegained, .expiryReached, .expiryUnreached,
+    ] + SessionEnd.allCases.map(Self.ended)
+
+    package var description: String {
+        switch self {
+        case .restored: "restored"
+        case .unreadable: "unreadable"
+        case .provisioned: "provisioned"
+        case .contact: "contact"
+        case .uplinkLost: "uplink lost"
+        case .graceEnded: "grace ended"
+        case .graceRegained: "grace regained"
+        case .expiryReached: "expiry reached"
+        case .expiryUnreached: "expiry unreached"
+        case .ended(let end): "ended (\(end.rawValue))"
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import AuthorityCore
+import Cryptography
+import Sessions
+import Wire
+
+@testable import AuthorityService
+
+/// The system's cryptography, but that passwords take no time: a table of rules logs in often.
+struct QuickPasswords: AuthorityCryptography {
+    private let system = SystemCryptography()
+    private let key = SecretBytes("what no password is hashed with elsewhere")
+
+    func hashPassword(_ password: SecretBytes) async throws(AuthorityError) -> String {
+        Base64URL.encode(try system.hmac(password.reveal(), key: key))
+    }
+
+    func verifyPassword(
+        _ password: SecretBytes, against hash: String?
+    ) async throws(AuthorityError) -> Bool {
+        try await hashPassword(password) == hash
+    }
+
+    func random(_ count: Int) throws(AuthorityError) -> [UInt8] { try system.random(count) }
+
+    func sha256(_ message: [UInt8]) throws(AuthorityError) -> [UInt8] {
+        try system.sha256(message)
+    }
+
+    func hmac(_ message: [UInt8], key: SecretBytes) throws(AuthorityError) -> [UInt8] {
+        try system.hmac(message, key: key)
+    }
+
+    func claimKeys(
+        secret: SecretBytes, board: InstallationID
+    ) throws(AuthorityError) -> ClaimKeys {
+        try system.claimKeys(secret: secret, board: board)
+    }
+
+    func sealProvision(
+        _ plaintext: [UInt8], to board: RecipientKey, claim: ClaimKeys, topic: String
+    ) throws(AuthorityError) -> [UInt8] {
+        try system.sealProvision(plaintext, to: board, claim: claim, topic: topic)
+    }
+
+    func seal(
+        _ plaintext: [UInt8], to board: RecipientKey, from key: SealKey, topic: String
+    ) throws(AuthorityError) -> [UInt8] {
+        try system.seal(plaintext, to: board, from: key, topic: topic)
+    }
+
+    func open(
+        _ envelope: SealedEnvelope, from deviceKey: [UInt8], with key: SealKey, topic: String
+    ) -> [UInt8]? {
+        system.open(envelope, from: deviceKey, with: key, topic: topic)
+    }
+
+    func sign(
+        _ claims: AccessTokenClaims, with key: TokenSigningKey
+    ) throws(AuthorityError) -> AccessToken {
+        try system.sign(claims, with: key)
+    }
+
+    func claims(
+        of token: AccessToken, signedBy keys: [SigningKey]
+    ) throws(AccessTokenFault) -> [UInt8] {
+        try system.claims(of: token, signedBy: keys)
+    }
+}

@@ -1,0 +1,89 @@
+import AuthorityCore
+import Sessions
+import Wire
+
+/// What the stub is asked of sessions' and users' lives.
+extension StubFrontend {
+    func signUp(_ attempt: SignUp) async throws(AuthorityError) -> LoggedIn {
+        let name: String
+        switch attempt.credential {
+        case .password(let username, _):
+            name = username
+            try note("sign up \(username) from \(attempt.origin)\(at(attempt.installation))")
+        case .anonymous(let id):
+            name = id.matches(SecretBytes(Array("again".utf8))) ? "known" : "nobody"
+            try note("sign up anonymous, an id of \(id.count) bytes")
+        }
+        return try opened(action: name == "known" ? "login" : "signup", user: try user(name))
+    }
+
+    func upgrade(_ caller: Caller) async throws(AuthorityError) -> LoggedIn {
+        try note("upgrade \(caller.session.objectID)")
+        return try opened(action: "upgrade", user: caller.user)
+    }
+
+    func makeSession(
+        _ draft: SessionDraft, by caller: Caller
+    ) async throws(AuthorityError) -> LoggedIn {
+        try note("make \(json(draft.custom))\(at(draft.installation))")
+        return try opened(
+            action: "create", user: caller.user, installation: draft.installation,
+            custom: draft.custom)
+    }
+
+    private func opened(
+        action: String, user: UserView, installation: InstallationID? = nil,
+        custom: [String: JSONValue] = [:]
+    ) throws(AuthorityError) -> LoggedIn {
+        guard let token = SessionToken(Self.freshToken) else {
+            throw .failed(layer: "stub", text: "token")
+        }
+        return LoggedIn(
+            token: token,
+            session: Session(
+                objectID: try id("sEsS000003"), user: user.objectID,
+                restricted: action == "create",
+                createdWith: CreatedWith(action: action, authProvider: "password"),
+                installationID: installation, createdAt: time(10), expiresAt: time(7200),
+                custom: custom),
+            user: user)
+    }
+
+    func update(
+        _ id: ObjectID, with draft: SessionDraft, by caller: Caller
+    ) async throws(AuthorityError) -> SessionView {
+        try note("update \(id) \(json(draft.custom))\(at(draft.installation))")
+        return try view(board: true, custom: draft.custom)
+    }
+
+    func extend(
+        _ id: ObjectID, by span: Duration, by caller: Caller
+    ) async throws(AuthorityError) -> SessionView {
+        try note("extend \(id) by \(span.components.seconds) s")
+        return try view(board: true, expiresAt: time(120 + span.components.seconds))
+    }
+
+    func revokeAll(
+        of username: String, by caller: Caller
+    ) async throws(AuthorityError) -> Int {
+        try note("revoke all of \(username)")
+        return liveSessions
+    }
+
+    func setPassword(
+        _ change: PasswordChange, by caller: Caller
+    ) async throws(AuthorityError) {
+        try note("password of \(change.username) \(change.old == nil ? "unasked" : "with the old")"
+            + " boards \(change.keepsBoards ? "stay" : "end") from \(change.origin)")
+        if let old = change.old, !old.matches(SecretBytes(Array("correct".utf8))) {
+            throw .refused(Refusal(.notFound, "wrong password"))
+        }
+    }
+
+    func setEnabled(
+        _ isEnabled: Bool, user name: String, by caller: Caller
+    ) async throws(AuthorityError) -> UserView {
+        try note("\(isEnabled ? "enable" : "disable") \(name)")
+        return try user(name, isEnabled: isEnabled)
+    }
+}

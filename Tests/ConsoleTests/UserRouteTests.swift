@@ -1,0 +1,186 @@
+import NIOHTTP1
+import Sessions
+import Testing
+import Wire
+
+@Suite("Console user routes")
+struct UserRouteTests {
+    private static let own = "/parse/users/uSeR000001"
+
+    @Test("log in where the header says, and nowhere else", arguments: [
+        (nil, 200), (StubFrontend.iid, 200), (StubFrontend.iid.uppercased(), 400),
+        ("phone", 400), ("", 400),
+    ] as [(String?, UInt)])
+    func installation(header: String?, status: UInt) async throws {
+        try await RunningConsole.with { console in
+            let reply = try await console.send(
+                .POST, "/parse/login", #"{"username":"alice","password":"correct"}"#, token: nil,
+                headers: header.map { ["X-Parse-Installation-Id": $0] } ?? [:])
+            #expect(reply.status == status)
+            guard status == 200 else {
+                #expect(reply.code == 142)
+                #expect(await console.frontend.calls.isEmpty)
+                return
+            }
+            let at = header.map { " at \($0)" } ?? ""
+            #expect(await console.frontend.calls == ["login alice from 127.0.0.1\(at)"])
+        }
+    }
+
+    @Test("sign up whoever has no session, and read only name and credential", arguments: [
+        (#"{"username":"eve","password":"password"}"#, 201, "sign up eve from 127.0.0.1"),
+        (#"{"username":"eve","password":"p","isAdministrator":true,"mayClaim":true,"#
+            + #""objectId":"uSeR000001","sessionToken":"r:mine","authData":null}"#, 201,
+         "sign up eve from 127.0.0.1"),
+        (#"{"authData":{"anonymous":{"id":"0d9f"}}}"#, 201,
+         "sign up anonymous, an id of 4 bytes"),
+        (#"{"authData":{"anonymous":{"id":"again"}}}"#, 200,
+         "sign up anonymous, an id of 5 bytes"),
+    ] as [(String, UInt, String)])
+    func signUp(body: String, status: UInt, call: String) async throws {
+        try await RunningConsole.with { console in
+            let reply = try await console.send(.POST, "/parse/users", body, token: nil)
+            #expect(reply.status == status)
+            let json = try #require(reply.json)
+            #expect(try json.string("sessionToken") == StubFrontend.freshToken)
+            #expect(try json.string("objectId") == "uSeR000002")
+            #expect(try json.string("createdAt") == "2023-11-14T22:13:20.000Z")
+            #expect(json.members["isAdministrator"] == .bool(false))
+            #expect(reply.headers.first(name: "location")
+                == (status == 201 ? "/parse/users/uSeR000002" : nil))
+            #expect(await console.frontend.calls == [call])
+        }
+    }
+
+    @Test("name what is wrong with a wish to sign up", arguments: [
+        ("", 107), ("{}", 142), (#"{"username":"eve"}"#, 142), (#"{"authData":{}}"#, 119),
+        (#"{"authData":{"facebook":{"id":"1"}}}"#, 119), (#"{"authData":"anonymous"}"#, 111),
+        (#"{"authData":{"anonymous":{"id":"1"},"facebook":{"id":"1"}}}"#, 119),
+        (#"{"authData":{"anonymous":{}}}"#, 142), (#"{"authData":{"anonymous":{"id":7}}}"#, 111),
+        (#"{"authData":{"anonymous":{"id":"1"}},"username":"alice"}"#, 142),
+        (#"{"username":"eve","password":""}"#, 111),
+    ] as [(String, Int64)])
+    func badSignUp(body: String, code: Int64) async throws {
+        try await RunningConsole.with { console in
+            let reply = try await console.send(.POST, "/parse/users", body, token: nil)
+            #expect(reply.status == 400)
+            #expect(reply.code == code)
+            #expect(await console.frontend.calls.isEmpty)
+        }
+    }
+
+    @Test("ask the frontend what the request asks for", arguments: [
+        (HTTPMethod.PUT, own, #"{"password":"new","oldPassword":"correct"}"#,
+         ["password of alice with the old boards end from 127.0.0.1"]),
+        (.PUT, "/parse/users/uSeR000002", #"{"password":"new","keepBoards":true,"_x":1}"#,
+         ["users", "password of bob unasked boards stay from 127.0.0.1"]),
+        (.PUT, "/postern/v1/users/alice/password",
+         #"{"password":"new","oldPassword":"correct","keepBoards":true}"#,
+         ["password of alice with the old boards stay from 127.0.0.1"]),
+        (.PUT, "/postern/v1/users/b%40c.d/password", #"{"password":"new"}"#,
+         ["password of b@c.d unasked boards end from 127.0.0.1"]),
+        (.PUT, "/postern/v1/users/bob", #"{"enabled":false}"#, ["disable bob"]),
+        (.PUT, "/postern/v1/users/bob", #"{"enabled":true,"isAdministrator":true}"#,
+         ["enable bob"]),
+        (.POST, "/postern/v1/users/bob/revoke", "", ["revoke all of bob"]),
+        (.GET, own, "", []), (.GET, "/parse/users/uSeR000002", "", ["users"]),
+    ])
+    func calls(method: HTTPMethod, path: String, body: String, calls: [String]) async throws {
+        try await RunningConsole.with { console in
+            let reply = try await console.send(method, path, body)
+            #expect(reply.status == 200)
+            #expect(reply.json != nil)
+            #expect(await console.frontend.calls == calls)
+        }
+    }
+
+    @Test("show who is disabled, and count what ended")
+    func forms() async throws {
+        try await RunningConsole.with { console in
+            let users = try await console.send(.GET, "/parse/users")
+            #expect(users.results?.map { $0.asObject?["enabled"] } == [.bool(true), .bool(false)])
+            let bob = try await console.send(
+                .PUT, "/postern/v1/users/bob", #"{"enabled":false}"#)
+            #expect(bob.json?.members["enabled"] == .bool(false))
+            let ended = try await console.send(.POST, "/postern/v1/users/bob/revoke")
+            #expect(ended.text == #"{"ended":3}"#)
+        }
+    }
+
+    @Test("refuse what is not to be changed", arguments: [
+        (HTTPMethod.PUT, own, "{}", 400 as UInt, 119), (.PUT, own, "", 400, 107),
+        (.PUT, own, #"{"username":"root"}"#, 400, 119),
+        (.PUT, own, #"{"password":"new","isAdministrator":true}"#, 400, 119),
+        (.PUT, own, #"{"password":7}"#, 400, 111), (.DELETE, own, "", 400, 119),
+        (.PUT, "/parse/users/..", #"{"password":"new"}"#, 404, 101),
+        (.PUT, "/postern/v1/users/bob", "{}", 400, 142),
+        (.PUT, "/postern/v1/users/bob", #"{"enabled":"no"}"#, 400, 111),
+        (.PUT, "/postern/v1/users/bob/password", "{}", 400, 142),
+        (.PUT, "/postern/v1/users/bob/password", #"{"password":"x","oldPassword":1}"#, 400, 111),
+        (.PUT, "/postern/v1/users/bob/password", #"{"password":"x","keepBoards":1}"#, 400, 111),
+        (.PUT, "/postern/v1/users/%ff/password", #"{"password":"x"}"#, 404, 101),
+    ] as [(HTTPMethod, String, String, UInt, Int64)])
+    func refused(
+        method: HTTPMethod, path: String, body: String, status: UInt, code: Int64
+    ) async throws {
+        try await RunningConsole.with { console in
+            let reply = try await console.send(method, path, body)
+            #expect(reply.status == status)
+            #expect(reply.code == code)
+            #expect(await console.frontend.calls.isEmpty)
+        }
+    }
+
+    @Test("know nobody of the id that another person has, or that nobody has")
+    func others() async throws {
+        try await RunningConsole.with { console in
+            let nobody = try await console.send(.GET, "/parse/users/uSeR000009")
+            #expect(nobody.status == 404 && nobody.code == 101)
+            let device = try await console.send(
+                .GET, "/parse/users/uSeR000002", token: StubFrontend.restrictedToken)
+            #expect(device.status == 404 && device.code == 101)
+            #expect(await console.frontend.calls == ["users"])
+        }
+    }
+
+    @Test("let no one write a protected class, and hold no other", arguments: [
+        (HTTPMethod.POST, "/parse/classes/_User", 400 as UInt, 119),
+        (.PUT, "/parse/classes/_User/uSeR000001", 400, 119),
+        (.DELETE, "/parse/classes/_User/uSeR000001", 400, 119),
+        (.POST, "/parse/classes/_Session", 400, 119),
+        (.PUT, "/parse/classes/_Session/sEsS000002", 400, 119),
+        (.DELETE, "/parse/classes/_Session/sEsS000002", 400, 119),
+        (.POST, "/parse/classes/_Role", 400, 119), (.POST, "/parse/roles", 400, 119),
+        (.PUT, "/parse/roles/rOlE000001", 400, 119),
+        (.DELETE, "/parse/roles/rOlE000001", 400, 119),
+        (.PUT, "/parse/users/uSeR000001", 400, 119),
+        (.DELETE, "/parse/users/uSeR000001", 400, 119),
+        (.GET, "/parse/classes/_Session/sEsS000001", 404, 101),
+        (.GET, "/parse/roles/rOlE000001", 404, 101),
+        (.POST, "/parse/classes/Reading", 400, 119), (.GET, "/parse/classes/Reading", 400, 119),
+        (.GET, "/parse/classes/_Installation", 400, 119),
+        (.POST, "/parse/classes/_Join:users:_Role", 400, 103),
+        (.POST, "/parse/classes/%5FUser", 400, 119), (.GET, "/parse/classes/a%00b", 400, 103),
+    ] as [(HTTPMethod, String, UInt, Int64)])
+    func classes(method: HTTPMethod, path: String, status: UInt, code: Int64) async throws {
+        try await RunningConsole.with { console in
+            let reply = try await console.send(
+                method, path, #"{"password":"new"}"#, token: StubFrontend.restrictedToken)
+            #expect(reply.status == status)
+            #expect(reply.code == code)
+            #expect(await console.frontend.calls.isEmpty)
+        }
+    }
+
+    @Test("answer queries of protected classes with nothing", arguments: [
+        "/parse/classes/_User", "/parse/classes/_Session", "/parse/classes/_Role", "/parse/roles",
+    ])
+    func queries(path: String) async throws {
+        try await RunningConsole.with { console in
+            for token in [StubFrontend.token, StubFrontend.restrictedToken] {
+                let reply = try await console.send(.GET, path, token: token)
+                #expect(reply.text == #"{"results":[]}"#)
+            }
+        }
+    }
+}

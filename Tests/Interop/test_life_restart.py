@@ -1,0 +1,117 @@
+"""What a board says when it starts and there is no network: from its vault alone."""
+
+import json
+import sqlite3
+import time
+
+import pytest
+
+from bench.fake_clock import FakeClock
+from bench.house import HouseBoard
+from bench.waiting import until
+from conftest import assert_nothing_leaked
+from house_fixtures import house, house_settings, measure  # noqa: F401, fixtures
+from postern_contract import topics
+
+
+def cold(board: HouseBoard) -> HouseBoard:
+    """Off, unplugged, and forgotten by the bus: nothing but its files is left of it."""
+    board.agent.kill()
+    board.cable.pull()
+    for topic in (topics.BUS_SESSION, "postern/health"):
+        board.watcher.publish(topic, b"", retain=True)
+    return board
+
+
+def damage(board: HouseBoard, record: str) -> None:
+    """Flips one bit of a record of the vault."""
+    with sqlite3.connect(board.folder / "state" / "board.db") as database:
+        [sealed] = database.execute("SELECT sealed FROM vault WHERE name = ?",
+                                    (record,)).fetchone()
+        middle = len(sealed) // 2
+        flipped = sealed[:middle] + bytes([sealed[middle] ^ 1]) + sealed[middle + 1:]
+        database.execute("UPDATE vault SET sealed = ? WHERE name = ?", (flipped, record))
+    database.close()
+
+
+def test_session_is_published_before_any_network(house, measure):
+    board = cold(house.live("cold"))
+    took = []
+    for _ in range(5):
+        mark, begun = board.watcher.mark(), time.monotonic()
+        board.start()
+        notice = board.wait_notice("available", since=mark)
+        took.append(notice.at - begun)
+        said = json.loads(notice.payload)
+        assert isinstance(said["validatedAt"], int)
+        assert abs(said["validatedAt"] - time.time()) < 60
+        assert "seq" in board.write()
+        assert not board.is_online()
+        cold(board)
+    took.sort()
+    measure.milliseconds("start to session published, median of 5", took[2], 5)
+    assert json.dumps(said).count("oken") == 0
+
+
+def test_expired_vault_says_so(house, tmp_path):
+    """Only a clock can tell without network, so its clock is set past the session's end."""
+    clock = FakeClock(tmp_path / "clock")
+    board = cold(house.live("overslept", "--duration", "10m", agent_env=clock.environment))
+    clock.says("+1200")
+    mark = board.watcher.mark()
+    board.start()
+    said = board.wait_session("unavailable", since=mark)
+    assert (said["reason"], said["code"]) == ("expired", 209)
+    assert board.write()["code"] == 209
+    # The clock was wrong, as the authority tells it: nothing was destroyed.
+    mark = board.watcher.mark()
+    board.cable.plug()
+    board.wait_session("available", since=mark, timeout=30)
+    assert "seq" in board.write()
+
+
+@pytest.mark.parametrize("record", ["session", "trust"])
+def test_unreadable_vault_says_so(house, record):
+    board = house.live(f"damaged {record}")
+    session = board.session_id
+    damage(cold(board), record)
+    mark = board.watcher.mark()
+    board.start()
+    assert board.wait_session("unavailable", since=mark)["reason"] == "unreadable"
+    assert "pair" in board.agent.log and "cannot be read" in board.agent.log
+    assert "code" in board.write()
+    mark = board.watcher.mark()
+    board.cable.plug()
+    if record == "trust":
+        # The broker login is lost with it, and lives as long as the session at the authority.
+        house.revoke(session)
+    board.owner.claim(board.pair("--new")).must_end()
+    board.wait_session("available", since=mark, timeout=30)
+    until(lambda: "seq" in board.write(), "writes to be taken again", 15)
+
+
+def test_board_without_a_vault_says_how_to_pair(house):
+    board = house.add_board("new")
+    board.cable.pull()
+    mark = board.watcher.mark()
+    board.start()
+    said = board.wait_session("unavailable", since=mark)
+    assert (said["reason"], said["code"]) == ("unclaimed", 206)
+    assert "postern-agent pair" in board.agent.log
+    assert board.write()["code"] == 206
+
+
+def test_ended_session_stays_ended(house):
+    board = house.live("ended")
+    mark = board.watcher.mark()
+    house.revoke(board.session_id)
+    board.wait_session("unavailable", since=mark)
+    cold(board)
+    mark = board.watcher.mark()
+    board.start()
+    said = board.wait_session("unavailable", since=mark)
+    assert (said["reason"], said["code"]) == ("revoked", 209)
+
+
+def test_no_secret_was_seen_anywhere(evidence, programs):
+    assert_nothing_leaked(evidence)

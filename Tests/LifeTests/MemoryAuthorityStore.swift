@@ -1,0 +1,115 @@
+import AuthorityCore
+import Sessions
+import Synchronization
+import Wire
+
+/// The authority's store in memory: each transaction is kept whole or not at all, and the
+/// authority may die right before and right after it was.
+final class MemoryAuthorityStore: AuthorityStore {
+    private let kept: Mutex<Tables>
+    private let died = Mutex(false)
+    private let fates: Fates
+
+    init(_ tables: Tables, _ fates: Fates) {
+        kept = Mutex(tables)
+        self.fates = fates
+    }
+
+    var tables: Tables { kept.withLock { $0 } }
+
+    /// Whether the authority has died since it was last asked.
+    func takeDeath() -> Bool {
+        died.withLock { died in
+            defer { died = false }
+            return died
+        }
+    }
+
+    func transact<R: Sendable>(
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        let fault = fates.next(.commit, "")
+        if fault == .cutBefore { throw die() }
+        let transaction = MemoryTransaction(tables)
+        let result = try body(transaction)
+        kept.withLock { [tables = transaction.tables] in $0 = tables }
+        if fault == .cutAfter { throw die() }
+        return result
+    }
+
+    func read<R: Sendable>(
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        try body(MemoryTransaction(tables))
+    }
+
+    private func die() -> AuthorityError {
+        died.withLock { $0 = true }
+        return .failed(layer: "power", text: "cut")
+    }
+}
+
+/// One transaction, while it lasts. What SQLite's constraints refuse, it refuses.
+final class MemoryTransaction: AuthorityTransaction {
+    var tables: Tables
+
+    init(_ tables: Tables) { self.tables = tables }
+
+    func refuse(_ constraint: String) -> AuthorityError {
+        .failed(layer: "store", text: "constraint: \(constraint)")
+    }
+}
+
+extension MemoryTransaction {
+    func user(_ id: UserID) -> UserRecord? { tables.users[id] }
+
+    func user(named name: String) -> UserRecord? {
+        tables.users.values.first { $0.username.lowercased() == name.lowercased() }
+    }
+
+    func users() -> [UserRecord] {
+        tables.users.values.sorted { $0.username < $1.username }
+    }
+
+    func insert(_ user: UserRecord) -> Bool {
+        guard self.user(named: user.username) == nil else { return false }
+        tables.users[user.objectID] = user
+        return true
+    }
+
+    func setPasswordHash(_ hash: String, of user: UserID) {
+        tables.users[user]?.passwordHash = hash
+    }
+
+    func board(_ id: InstallationID) -> BoardRecord? { tables.boards[id] }
+
+    func boards(of owner: UserID?) -> [BoardRecord] {
+        tables.boards.values.filter { owner == nil || $0.owner == owner }
+            .sorted { $0.name < $1.name }
+    }
+
+    func save(_ board: BoardRecord) { tables.boards[board.installation] = board }
+
+    func status(of board: InstallationID) -> BoardStatus? { tables.statuses[board] }
+
+    func setStatus(_ status: BoardStatus, of board: InstallationID) {
+        tables.statuses[board] = status
+    }
+
+    func brokerPassword(of board: InstallationID) -> SecretBytes? { tables.passwords[board] }
+
+    func setBrokerPassword(_ password: SecretBytes?, of board: InstallationID) {
+        tables.passwords[board] = password
+    }
+
+    func boardsWithLogin() -> [InstallationID] { Array(tables.passwords.keys) }
+
+    func nextSequence(
+        sealKey: KeyID, board: InstallationID, at now: Timestamp
+    ) -> Int64 {
+        let key = Tables.SequenceKey(sealKey: sealKey, board: board)
+        let next = max((tables.sequences[key] ?? 0) + 1, now.milliseconds)
+        tables.sequences[key] = next
+        return next
+    }
+}

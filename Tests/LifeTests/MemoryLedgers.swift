@@ -1,0 +1,83 @@
+import AuthorityCore
+import Sessions
+import Wire
+
+extension MemoryTransaction {
+    func reply(to request: MessageID, of board: InstallationID) -> [UInt8]? {
+        tables.replies[Tables.ReplyKey(board: board, request: request)]?.payload
+    }
+
+    func save(_ reply: ReplyRecord) throws(AuthorityError) {
+        let key = Tables.ReplyKey(board: reply.installation, request: reply.request)
+        guard tables.replies[key] == nil else { throw refuse("one reply to a request") }
+        tables.replies[key] = reply
+    }
+
+    func expireReply(to request: MessageID, of board: InstallationID, at time: Timestamp) {
+        let key = Tables.ReplyKey(board: board, request: request)
+        guard let found = tables.replies[key] else { return }
+        tables.replies[key] = ReplyRecord(
+            installation: board, request: request, payload: found.payload,
+            createdAt: found.createdAt, expiresAt: time)
+    }
+
+    func deleteReplies(expiredBefore time: Timestamp) {
+        tables.replies = tables.replies.filter { $0.value.expiresAt.map { $0 >= time } ?? true }
+    }
+
+    func add(_ chore: Chore) {
+        tables.lastChore += 1
+        tables.chores.append(NumberedChore(number: tables.lastChore, chore: chore))
+    }
+
+    func chores(in line: String) -> [NumberedChore] {
+        Array(tables.chores.lazy.filter { $0.chore.line == line }.prefix(100))
+    }
+
+    func removeChore(_ number: Int64) { tables.chores.removeAll { $0.number == number } }
+
+    func linesWithChores() -> [String] {
+        var lines: [String] = []
+        for chore in tables.chores where !lines.contains(chore.chore.line) {
+            lines.append(chore.chore.line)
+        }
+        return lines
+    }
+
+    func personLogin(_ session: ObjectID) -> PersonLogin? { tables.personLogins[session] }
+
+    func personLogins(of user: UserID?) -> [PersonLogin] {
+        tables.personLogins.values.filter { user == nil || $0.user == user }
+    }
+
+    func save(_ login: PersonLogin) { tables.personLogins[login.session] = login }
+
+    func deletePersonLogin(_ session: ObjectID) { tables.personLogins[session] = nil }
+
+    func append(_ entry: AuditEntry) { tables.audit.append(entry) }
+
+    func entries(_ query: AuditQuery) -> [AuditEntry] {
+        let found = tables.audit.reversed().filter {
+            query.board == nil || $0.board == query.board
+        }
+        return Array(found.prefix(min(max(query.limit, 1), 1000)))
+    }
+
+    func failures(_ key: String, since: Timestamp) -> Int {
+        tables.failures.count { $0.key == key && $0.at >= since }
+    }
+
+    func countFailure(_ key: String, at now: Timestamp) {
+        tables.failures.append(Tables.Failure(key: key, at: now))
+    }
+
+    func clearFailures(_ key: String) { tables.failures.removeAll { $0.key == key } }
+
+    func deleteFailures(before time: Timestamp) {
+        tables.failures.removeAll { $0.at < time }
+    }
+
+    func keys() -> [KeyRecord] { tables.keys }
+
+    func insert(_ key: KeyRecord) { tables.keys.insert(key, at: 0) }
+}

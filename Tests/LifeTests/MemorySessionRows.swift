@@ -1,0 +1,93 @@
+import AuthorityCore
+import Sessions
+import Wire
+
+extension MemoryTransaction {
+    func session(_ id: ObjectID) -> SessionRecord? { tables.sessions[id]?.record }
+
+    func session(tokenHash: [UInt8]) -> SessionRecord? {
+        tables.sessions.values.first { $0.record.tokenHash == tokenHash }?.record
+    }
+
+    func activeSession(on board: InstallationID) -> SessionRecord? { tables.active(on: board) }
+
+    func departing(on board: InstallationID) -> SessionRecord? { tables.departing(on: board) }
+
+    func sessions(of user: UserID?) -> [SessionRecord] {
+        tables.sessions.values.map(\.record)
+            .filter { user == nil || $0.session.user == user }
+            .filter { $0.state != .ended || $0.farewell != nil }
+            .sorted { ($0.session.createdAt, "\($1.id)") > ($1.session.createdAt, "\($0.id)") }
+    }
+
+    func expiredSessions(
+        at now: Timestamp, madeBefore: Timestamp?, idleSince: Timestamp?, limit: Int
+    ) -> [SessionRecord] {
+        let found = tables.sessions.values.map(\.record).filter { record in
+            guard record.state == .active else { return false }
+            return record.session.expiresAt.map { $0 <= now } ?? false
+                || record.absoluteLimit.map { $0 <= now } ?? false
+                || madeBefore.map { record.session.createdAt <= $0 } ?? false
+                || idleSince.map { record.lastSeen <= $0 } ?? false
+        }
+        return Array(found.prefix(limit))
+    }
+
+    func overdueFarewells(at now: Timestamp, limit: Int) -> [SessionRecord] {
+        let found = tables.sessions.values.map(\.record)
+            .filter { $0.farewell.map { $0.until <= now } ?? false }
+        return Array(found.prefix(limit))
+    }
+
+    func save(_ record: SessionRecord, at now: Timestamp) throws(AuthorityError) {
+        let others = tables.sessions.values.map(\.record).filter { $0.id != record.id }
+        guard !others.contains(where: { $0.tokenHash == record.tokenHash }) else {
+            throw refuse("one session to a token")
+        }
+        if record.state == .active, let board = record.session.installationID,
+            others.contains(where: {
+                $0.state == .active && $0.session.installationID == board
+            })
+        {
+            throw refuse("one active session to a board")
+        }
+        let endedAt = tables.sessions[record.id]?.endedAt ?? (record.state == .ended ? now : nil)
+        tables.sessions[record.id] = Tables.SessionRow(record: record, endedAt: endedAt)
+    }
+
+    func family(_ id: RefreshFamilyID) -> RefreshFamily? { tables.families[id] }
+
+    func save(_ family: RefreshFamily) { tables.families[family.id] = family }
+}
+
+extension MemoryTransaction {
+    func claim(_ id: MessageID) -> ClaimRecord? { tables.claims[id] }
+
+    func openClaim(on board: InstallationID) -> ClaimRecord? { tables.openClaim(on: board) }
+
+    func insert(_ claim: ClaimRecord) -> Bool {
+        guard tables.openClaim(on: claim.installation) == nil else { return false }
+        tables.claims[claim.id] = claim
+        return true
+    }
+
+    func update(_ claim: ClaimRecord) { tables.claims[claim.id] = claim }
+
+    func isUsed(secretHash: [UInt8]) -> Bool {
+        tables.spentSecrets.contains(secretHash)
+            || tables.claims.values.contains {
+                $0.state == .accepted && $0.secretHash == secretHash
+            }
+    }
+
+    func boardsWithInbox() -> [InstallationID] {
+        Array(Set(
+            tables.claims.values.map(\.installation)
+                + tables.sessions.values.compactMap(\.record.session.installationID)))
+    }
+
+    func openClaims(expiredBefore time: Timestamp, limit: Int) -> [ClaimRecord] {
+        Array(tables.claims.values.filter { $0.state == .sent && $0.expiresAt < time }
+            .prefix(limit))
+    }
+}

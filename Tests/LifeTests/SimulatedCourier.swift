@@ -1,0 +1,38 @@
+import AuthorityCore
+import Sessions
+import Synchronization
+
+/// Notes what it is asked to settle: the world does it, one chore at a time.
+final class SimulatedCourier: Courier {
+    let consumerAccess: ConsumerAccess? = nil
+    private let nudged = Mutex<[String]>([])
+    private let fates: Fates
+
+    init(_ fates: Fates) { self.fates = fates }
+
+    func settle(_ line: String) async throws(AuthorityError) {
+        nudge(line)
+        guard fates.next(.settle, line) == nil else {
+            throw .failed(layer: "MQTT", text: "the broker is away")
+        }
+    }
+
+    func nudge(_ line: String) {
+        nudged.withLock { if !$0.contains(line) { $0.append(line) } }
+    }
+
+    func take() -> [String] {
+        nudged.withLock { lines in
+            defer { lines.removeAll() }
+            return lines
+        }
+    }
+}
+
+/// The true time, as the authority's clock tells it.
+final class VirtualClock: Sendable {
+    private let time = Mutex(SimulatedBoard.start)
+
+    var now: Timestamp { time.withLock { $0 } }
+    func set(_ now: Timestamp) { time.withLock { $0 = now } }
+}
