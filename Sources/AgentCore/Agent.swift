@@ -11,8 +11,8 @@ package struct AgentSettings: Sendable {
     package var claimLifetime: Duration
     /// The board's own grace without contact; nil: until the session expires.
     package var offline: Duration?
-    /// Other programs' topics; each creates records of one class.
-    package var routes: [Route]
+    /// Other programs' topics, as they are at the start.
+    package var routes: RouteTable
     /// The most bytes the outbox may hold.
     package var queueLimit: Int64
     /// Room kept free for messages that are already on their way when reading stops.
@@ -23,7 +23,7 @@ package struct AgentSettings: Sendable {
 
     package init(
         name: String, topicRoot: TopicRoot, claimBase: String, claimLifetime: Duration,
-        offline: Duration?, routes: [Route], queueLimit: Int64, queueReserve: Int64,
+        offline: Duration?, routes: RouteTable, queueLimit: Int64, queueReserve: Int64,
         version: String, buildDate: Timestamp, processID: Int64
     ) {
         self.name = name
@@ -51,6 +51,7 @@ package struct Agent: Sendable {
     var clock: BoardClock
     var gate: Gate
     var policy: Policy?
+    var routes: RouteTable
     var limiter = RateLimiter()
     /// Where the session's life stands, as of the last instant it was looked at.
     var life: SessionLife
@@ -82,6 +83,7 @@ package struct Agent: Sendable {
         self.cryptography = cryptography
         self.records = records
         self.policy = policy
+        routes = settings.routes
         self.queue = queue
         clock = BoardClock(buildDate: settings.buildDate, floor: records.memory.floor)
         gate = Gate(policy: policy, scope: Self.scope(of: records.session))
@@ -108,7 +110,7 @@ package struct Agent: Sendable {
         case .gap(let count): gapped(by: count, at: instant)
         case .control(let request, let connection):
             answer(request, connection, at: instant)
-        case .rules(let policy): adopt(policy)
+        case .rules(let policy, let routes): adopt(policy, routes)
         case .stop: stop(at: instant)
         }
         if case .stop = event { return effects }
@@ -156,8 +158,9 @@ package struct Agent: Sendable {
         emit(.exit)
     }
 
-    private mutating func adopt(_ policy: Policy?) {
+    private mutating func adopt(_ policy: Policy?, _ routes: RouteTable) {
         self.policy = policy
+        self.routes = routes
         gate = Gate(policy: policy, scope: Self.scope(of: records.session))
         emit(.log(.info, "the policy file was read again and is in force"))
     }

@@ -97,14 +97,14 @@ extension Agent {
         _ message: BusMessage, _ state: SessionState, into batch: inout Batch,
         at instant: Instant
     ) {
-        guard let route = settings.routes.first(where: { $0.from.matches(message.topic) }),
+        guard case .write(let routed) = routes.entry(of: message.topic),
             let path = RecordPath(
-                className: route.className, operation: route.operation, record: nil)
+                className: routed.className, operation: routed.operation, record: routed.record)
         else { return }
         let unasked = BusMessage(
             topic: message.topic, payload: message.payload, isRetained: false,
             packetID: message.packetID, responseTopic: nil, correlation: nil)
-        judge(unasked, route.app, path, state, into: &batch, at: instant)
+        judge(unasked, routed.app, path, state, into: &batch, at: instant)
     }
 
     private mutating func judge(

@@ -19,7 +19,8 @@ package enum AgentEvent: Sendable {
     /// So many accepted records can never be sent.
     case gap(Int64)
     case control(ControlRequest, connection: Int)
-    case rules(Policy?)
+    /// The rule files were read again, and are whole.
+    case rules(Policy?, RouteTable)
     case stop
 }
 

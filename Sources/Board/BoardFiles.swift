@@ -61,7 +61,7 @@ struct BoardFiles {
         AgentSettings(
             name: settings.name, topicRoot: settings.topicRoot, claimBase: settings.claim.base,
             claimLifetime: settings.claim.expires, offline: settings.offline,
-            routes: settings.routes,
+            routes: RouteTable(settings.routes),
             queueLimit: settings.outbox.maxBytes.bytes,
             // A small outbox still has room to be read into.
             queueReserve: min(BusLink.batchReserve, settings.outbox.maxBytes.bytes / 2),

@@ -66,7 +66,9 @@ struct RunCommand: AgentVerb {
         var loop = BoardLoop(
             agent: agent, storage: board.storage, bus: BusLink(bus),
             uplink: UplinkLink(files.uplinkDefaults), notifier: Notifier(), log: log)
-        let ending = loop.run(signals, &control) { Self.reload(place.configDir, log) }
+        let ending = loop.run(signals, &control) {
+            Self.reload(place.configDir, RouteTable(files.settings.routes), log)
+        }
         switch ending {
         case .stopped: return
         case .storeFailed(let error): throw AgentFailure(.failed, "\(error)", mayPass: true)
@@ -75,9 +77,11 @@ struct RunCommand: AgentVerb {
     }
 
     /// All or nothing: a policy that cannot be read leaves the old one in force.
-    private static func reload(_ folder: String, _ log: Logger) -> AgentEvent? {
+    private static func reload(
+        _ folder: String, _ routes: RouteTable, _ log: Logger
+    ) -> AgentEvent? {
         do throws(AgentFailure) {
-            return .rules(try BoardFiles.policy(in: folder))
+            return .rules(try BoardFiles.policy(in: folder), routes)
         } catch {
             log.error("the old policy stays in force: \(error.sentence)")
             return nil

@@ -35,7 +35,7 @@ package struct ByteCount: Hashable, Comparable, Sendable, CustomStringConvertibl
     package static func < (left: Self, right: Self) -> Bool { left.bytes < right.bytes }
 }
 
-/// How often something may happen: `100/s`, `6/min`, `1000/h`. The burst is one unit's worth.
+/// How often something may happen: `100/s`, `6/min`, `1000/h`, as a token bucket has it.
 package struct Rate: Hashable, Sendable, CustomStringConvertible {
     package enum Unit: String, Sendable, CaseIterable {
         case second = "s"
@@ -53,6 +53,8 @@ package struct Rate: Hashable, Sendable, CustomStringConvertible {
 
     package let count: Int64
     package let unit: Unit
+    /// How many may come at once after a quiet time; one unit's worth unless set.
+    package private(set) var burst: Int64
 
     package init(_ text: String) throws(GrammarError) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -61,10 +63,23 @@ package struct Rate: Hashable, Sendable, CustomStringConvertible {
         else { throw GrammarError("a rate is written 100/s, 6/min or 1000/h") }
         self.count = count
         self.unit = unit
+        burst = count
     }
 
-    package var description: String { "\(count)/\(unit.rawValue)" }
+    /// The same rate with a bucket of another size; nil leaves it. A size below 1 is 1.
+    package func with(burst: Int64?) -> Rate {
+        var rate = self
+        if let burst { rate.burst = max(1, burst) }
+        return rate
+    }
+
+    package var description: String {
+        "\(count)/\(unit.rawValue)" + (burst == count ? "" : " with a burst of \(burst)")
+    }
 
     /// The time in which one more is allowed.
     var interval: Duration { unit.length / Int(count) }
+
+    /// The time in which an empty bucket fills.
+    var depth: Duration { burst == count ? unit.length : interval * Int(burst) }
 }

@@ -20,7 +20,7 @@ package struct RateLimiter: Sendable {
     ) -> Rejection? {
         for (rule, rate) in rates {
             let full = fullAt[Key(rule: rule, app: app)] ?? now
-            let wait = full + rate.interval - now - rate.unit.length
+            let wait = full + rate.interval - now - rate.depth
             if wait > .zero { return Rejection(.rateLimit, rule, .rate(rate, wait: wait)) }
         }
         guard !rates.isEmpty else { return nil }

@@ -32,9 +32,9 @@ package enum PolicyFile {
                 throw section.fault(key, error.sentence)
             }
             let limits = try section.section(key)
-            try limits.allow(only: ["rate", "max_bytes"])
+            try limits.allow(only: ["rate", "burst", "max_bytes"])
             apps[name] = AppLimit(
-                rate: try limits.value("rate", Rate.init(_:)),
+                rate: try rate(limits),
                 maxBytes: try limits.size("max_bytes"))
         }
         return apps
@@ -43,7 +43,7 @@ package enum PolicyFile {
     private static func rule(
         _ section: TOMLSection, line: Int
     ) throws(SettingsError) -> Rule {
-        try section.allow(only: ["app", "class", "allow", "fields", "max_bytes", "rate"])
+        try section.allow(only: ["app", "class", "allow", "fields", "max_bytes", "rate", "burst"])
         let name = try section.need("class", section.text("class"))
         let className = name == "*" ? nil : try section.value("class", SettingValue.className)
         let allow = try operations(section)
@@ -57,7 +57,17 @@ package enum PolicyFile {
             allow: allow,
             fields: try fields(section),
             maxBytes: try section.size("max_bytes"),
-            rate: try section.value("rate", Rate.init(_:)))
+            rate: try rate(section))
+    }
+
+    /// The bucket holds one unit's worth unless `burst` says how many.
+    private static func rate(_ section: TOMLSection) throws(SettingsError) -> Rate? {
+        let burst = try section.count("burst", within: 1...1_000_000)
+        guard let rate = try section.value("rate", Rate.init(_:)) else {
+            guard burst == nil else { throw section.fault("burst", "goes with a rate") }
+            return nil
+        }
+        return rate.with(burst: burst.map { Int64($0) })
     }
 
     private static func operations(
@@ -92,25 +102,35 @@ package enum PolicyFile {
         _ section: TOMLSection
     ) throws(SettingsError) -> [String: FieldType]? {
         guard section.entries["fields"] != nil else { return nil }
-        return try fields(of: section.section("fields"))
+        let table = try section.section("fields")
+        let declared = try declarations(of: table)
+        do throws(FieldDeclarationFault) {
+            return try FieldType.parse(declared)
+        } catch {
+            var place = table
+            for key in error.path.dropLast() { place = place.within(key) }
+            throw place.fault(error.path.last ?? "fields", error.sentence)
+        }
     }
 
-    /// An object's own fields are a table; `?` behind its name says that it may be absent.
-    private static func fields(
+    private static func declarations(
         of table: TOMLSection
-    ) throws(SettingsError) -> [String: FieldType] {
-        var fields: [String: FieldType] = [:]
+    ) throws(SettingsError) -> [String: FieldDeclaration] {
+        var declared: [String: FieldDeclaration] = [:]
         for (key, node) in table.entries.sorted(by: { $0.key < $1.key }) {
-            let isObject = if case .table = node { true } else { false }
-            let isOptional = isObject && key.last == "?"
-            let name = isOptional ? String(key.dropLast()) : key
-            if let fault = FieldType.nameFault(name) { throw table.fault(key, fault) }
-            guard fields[name] == nil else { throw table.fault(key, "stands here twice") }
-            fields[name] =
-                isObject
-                ? FieldType(fields: try Self.fields(of: table.section(key)), isOptional: isOptional)
-                : try table.value(key, FieldType.init(_:))
+            switch node {
+            case .string(let text): declared[key] = .type(text)
+            case .table(let entries):
+                declared[key] = .object(try declarations(of: table.within(key, entries)))
+            case .array(let nodes):
+                guard nodes.count == 1, case .table(let entries) = nodes[0] else {
+                    throw table.fault(key, "is an array of objects, written [{ name = \"type\" }]")
+                }
+                declared[key] = .objects(try declarations(of: table.within(key, entries)))
+            default:
+                throw table.fault(key, "is a type such as \"number\", or a table of fields")
+            }
         }
-        return fields
+        return declared
     }
 }

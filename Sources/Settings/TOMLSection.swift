@@ -41,6 +41,19 @@ struct TOMLSection {
         }
     }
 
+    /// A whole number within a range.
+    func count(_ key: String, within range: ClosedRange<Int>) throws(SettingsError) -> Int? {
+        switch entries[key] {
+        case nil: return nil
+        case .integer(let number):
+            guard range.contains(number) else {
+                throw fault(key, "is from \(range.lowerBound) to \(range.upperBound)")
+            }
+            return number
+        case .some(let node): throw mistyped(key, node, "a whole number")
+        }
+    }
+
     func flag(_ key: String) throws(SettingsError) -> Bool? {
         if let value = override(key) {
             guard let flag = Bool(value) else { throw fault(key, "is true or false") }
@@ -90,6 +103,11 @@ struct TOMLSection {
             return TOMLSection(document: document, path: path + [key], entries: entries)
         case .some(let node): throw mistyped(key, node, "a table")
         }
+    }
+
+    /// A table under this one.
+    func within(_ key: String, _ entries: [String: TOMLNode] = [:]) -> TOMLSection {
+        TOMLSection(document: document, path: path + [key], entries: entries)
     }
 
     /// The tables under `[[key]]` and the line of each header, in the file's order.

@@ -69,14 +69,30 @@ extension Rule {
 
     private static func fields(_ json: JSONObject) throws(WireError) -> [String: FieldType]? {
         guard let members = try json.optional("fields", { $0.asObject }) else { return nil }
-        var fields: [String: FieldType] = [:]
-        for (name, value) in members {
-            guard let text = value.asString, let type = try? FieldType(text) else {
-                throw .mistyped("fields")
-            }
-            fields[name] = type
-        }
+        guard let declared = declarations(members), let fields = try? FieldType.parse(declared)
+        else { throw .mistyped("fields") }
         return fields
+    }
+
+    private static func declarations(
+        _ members: [String: JSONValue]
+    ) -> [String: FieldDeclaration]? {
+        var declared: [String: FieldDeclaration] = [:]
+        for (name, value) in members {
+            switch value {
+            case .string(let text): declared[name] = .type(text)
+            case .object(let inner):
+                guard let fields = declarations(inner) else { return nil }
+                declared[name] = .object(fields)
+            case .array(let elements):
+                guard elements.count == 1, case .object(let inner) = elements[0],
+                    let fields = declarations(inner)
+                else { return nil }
+                declared[name] = .objects(fields)
+            default: return nil
+            }
+        }
+        return declared
     }
 
     private static func size(_ value: JSONValue) -> ByteCount? {

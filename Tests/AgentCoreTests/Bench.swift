@@ -14,7 +14,7 @@ struct Bench {
 
     var settings = AgentSettings(
         name: "greenhouse", topicRoot: .standard, claimBase: ClaimURL.defaultBase,
-        claimLifetime: .seconds(86_400), offline: nil, routes: [],
+        claimLifetime: .seconds(86_400), offline: nil, routes: RouteTable(),
         queueLimit: 100_000, queueReserve: 1000,
         version: "1.0", buildDate: Self.buildDate, processID: 42)
     var store: MemoryStore

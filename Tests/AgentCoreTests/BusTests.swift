@@ -170,7 +170,7 @@ struct BusTests {
             apps: [thermo: AppLimit(rate: try Rate("3/s"), maxBytes: ByteCount(bytes: 4))],
             rules: [Rule(
                 id: .policy(line: 7), app: nil, className: name, allow: [], fields: nil,
-                maxBytes: nil, rate: nil)])))
+                maxBytes: nil, rate: nil)]), RouteTable()))
         let effects = bench.handle(.bus([
             .write("thermo", "create/Reading", "12345"), .write("thermo", "create/Log", "1"),
         ] + (0..<5).map { _ in .write("thermo", "create/Reading", "1") }))
@@ -184,12 +184,13 @@ struct BusTests {
     @Test("another program's topic is a write of the class that its route names")
     func routes() throws {
         var bench = try Bench()
-        bench.settings.routes = try [("Reading", 1), ("_User", 2)].map { name, line in
-            Route(
-                line: line, from: try #require(TopicFilter("zigbee\(line)/+")),
-                app: try #require(AppName("zigbee")),
-                className: try #require(ClassName(name)), operation: .create)
-        }
+        bench.settings.routes = RouteTable(
+            try [("Reading", 1), ("_User", 2)].map { name, line in
+                Route(
+                    line: line, from: try #require(TopicFilter("zigbee\(line)/+")),
+                    app: try #require(AppName("zigbee")),
+                    className: try #require(ClassName(name)), operation: .create)
+            })
         try bench.restart()
         try bench.provision()
         func message(_ topic: String) -> BusMessage {

@@ -23,6 +23,18 @@ struct RateLimiterTests {
         #expect(limiter.admit(app, rates, at: start + .seconds(9)) != nil)
     }
 
+    @Test("lets as many come at once as the rate's burst says", arguments: [1, 4, 7, 40] as [Int64])
+    func burst(size: Int64) throws {
+        let app = try #require(app)
+        var limiter = RateLimiter()
+        let rates = [(rule: RuleID.policyApp(app), rate: try Rate("4/s").with(burst: size))]
+        let start = Duration.seconds(1000)
+        for _ in 0..<size { #expect(limiter.admit(app, rates, at: start) == nil) }
+        #expect(limiter.admit(app, rates, at: start)?.code == .rateLimit)
+        #expect(limiter.admit(app, rates, at: start + .milliseconds(250)) == nil)
+        #expect(limiter.admit(app, rates, at: start + .milliseconds(250)) != nil)
+    }
+
     @Test("takes nothing of one rate where another is spent")
     func allOrNone() throws {
         let app = try #require(app)

@@ -50,7 +50,7 @@ struct SimulatedBoard: Sendable {
 
     static let settings = AgentSettings(
         name: "greenhouse", topicRoot: .standard, claimBase: ClaimURL.defaultBase,
-        claimLifetime: .seconds(86_400), offline: nil, routes: [], queueLimit: 100_000,
+        claimLifetime: .seconds(86_400), offline: nil, routes: RouteTable(), queueLimit: 100_000,
         queueReserve: 1000, version: "1.0",
         buildDate: Timestamp(milliseconds: 1_700_000_000_000), processID: 42)
 }

@@ -29,6 +29,26 @@ struct PolicyFieldsTests {
         #expect(error?.line == 4)
     }
 
+    @Test("may be arrays of objects with fields")
+    func arrays() throws {
+        let fields = try fields(
+            #"fields = { samples = [{ t = "integer" }], "more?" = [{ v = "number?" }] }"#)
+        let sample = ValueType.object(FieldRules(["t": try FieldType("integer")]))
+        let more = ValueType.object(FieldRules(["v": try FieldType("number?")]))
+        #expect(fields?["samples"] == FieldType(.array(sample, .any)))
+        #expect(fields?["more"] == FieldType(.array(more, .any), isOptional: true))
+    }
+
+    @Test("are refused where a field is neither a type nor a table", arguments: [
+        "a = 1", "a = []", "a = [\"number\"]", "a = [{}, {}]", "a = [[{}]]", "a = { b = true }",
+        "a = { b = \"nmber\" }", "a = { _b = \"any\" }", "a = [{ b = \"string(9..1)\" }]",
+    ])
+    func malformed(field: String) {
+        let error = #expect(throws: SettingsError.self) { try fields("fields = { \(field) }") }
+        #expect(error?.line == 4)
+        #expect(error?.message.contains("rule.fields.a") == true)
+    }
+
     @Test("cannot list one name twice")
     func twice() {
         #expect(throws: SettingsError.self) {

@@ -155,6 +155,19 @@ struct ScopeDocumentTests {
         #expect(scope == Scope(allowsByDefault: true, rules: [], topics: []))
     }
 
+    @Test("nests its fields as the policy file does")
+    func nested() throws {
+        let scope = try scope("""
+            {"rules":[{"class":"A","allow":["create"],"fields":{
+              "at":{"lat":"number(-90..90)"},"samples?":[{"t":"integer"}]}}]}
+            """)
+        let sample = ValueType.object(FieldRules(["t": try FieldType("integer")]))
+        #expect(scope.rules[0].fields == [
+            "at": FieldType(fields: ["lat": try FieldType("number(-90..90)")]),
+            "samples": FieldType(.array(sample, .any), isOptional: true),
+        ])
+    }
+
     @Test("is an error as a whole for any fault in it", arguments: [
         ("{\"default\":\"Allow\"}", .mistyped("default")), ("{\"default\":1}",
         .mistyped("default")),
@@ -170,6 +183,12 @@ struct ScopeDocumentTests {
         ("{\"rules\":[{\"class\":\"A\",\"allow\":[],\"app\":\"A B\"}]}", .mistyped("app")),
         ("{\"rules\":[{\"class\":\"A\",\"allow\":[],\"fields\":[]}]}", .mistyped("fields")),
         ("{\"rules\":[{\"class\":\"A\",\"allow\":[],\"fields\":{\"a\":\"float\"}}]}",
+         .mistyped("fields")),
+        ("{\"rules\":[{\"class\":\"A\",\"allow\":[],\"fields\":{\"a\":[{},{}]}}]}",
+         .mistyped("fields")),
+        ("{\"rules\":[{\"class\":\"A\",\"allow\":[],\"fields\":{\"a\":{\"b\":1}}}]}",
+         .mistyped("fields")),
+        ("{\"rules\":[{\"class\":\"A\",\"allow\":[],\"fields\":{\"_a\":\"any\"}}]}",
          .mistyped("fields")),
         ("{\"rules\":[{\"class\":\"A\",\"allow\":[],\"max_bytes\":-1}]}", .mistyped("max_bytes")),
         ("{\"rules\":[{\"class\":\"A\",\"allow\":[],\"max_bytes\":\"4 KB\"}]}",
