@@ -114,7 +114,7 @@ let package = Package(
                                   "BrokerClient", "LinuxIO", "Mosquitto",
                                   "Cryptography", "Gate", "Sessions", "Wire", "Settings"]),
         .tests("ConsoleTests", ["Console", "Commands", "AuthorityCore", "BrokerClient", "LinuxIO",
-                                "Mosquitto", "Sessions", "Wire", httpClient, logging]),
+                                "Mosquitto", "Gate", "Sessions", "Wire", httpClient, logging]),
         .tests("CommandsTests", ["Commands", "Gate", "LinuxIO", "Wire", "Sessions"]),
         .tests("LifeTests", ["AgentCore", "AuthorityCore", "AuthorityService", "Board",
                              "Cryptography", "Gate", "Sessions", "Wire"]),

@@ -1,4 +1,5 @@
-import Sessions
+package import Gate
+package import Sessions
 
 /// What people may ask for: one case a call of the frontend, two where it can be asked for
 /// everyone's.
@@ -9,6 +10,17 @@ enum Deed: CaseIterable, Sendable {
     case ownSessions, everySession, session, revoke, makeSession, update, extend, revokeAll
     case users, addUser, setPassword, setEnabled, audit
     case brokerLogin
+
+    /// The protected class of which it writes an object; nil where it writes none.
+    var writtenClass: ClassName? {
+        switch self {
+        case .logout, .upgrade, .claim, .release, .revoke, .makeSession, .update, .extend,
+            .revokeAll: .session
+        case .addUser, .setPassword, .setEnabled: .user
+        case .claimState, .ownBoards, .everyBoard, .ownSessions, .everySession, .session, .users,
+            .audit, .brokerLogin: nil
+        }
+    }
 }
 
 /// What a caller may ask for at all, whatever it is done to: whose a thing is, is part of
@@ -46,9 +58,13 @@ struct CallerRights: Equatable, Sendable {
 
     private func judgeRestricted(_ deed: Deed) -> Verdict {
         switch deed {
-        case .logout, .ownSessions, .session, .update: .allowed
-        case .ownBoards, .claimState: .nothing
-        default: .refused(Self.restricted)
+        // The two writes of its own `_Session` that the contract leaves it; then reads.
+        case .logout, .update: return .allowed
+        case .ownSessions, .session: return .allowed
+        case .ownBoards, .claimState: return .nothing
+        default:
+            let closure = deed.writtenClass.flatMap { Gate.closure(of: $0) }
+            return .refused(closure.map { Refusal($0) } ?? Self.restricted)
         }
     }
 
@@ -71,4 +87,17 @@ struct CallerRights: Equatable, Sendable {
     }
 
     static let restricted = Refusal(.forbidden, "a restricted session may not do this")
+}
+
+extension Caller {
+    /// What the gate has against a write of this class by this caller; nil: nothing.
+    package func refusal(writing className: ClassName) -> Refusal? {
+        session.restricted ? Gate.closure(of: className).map { Refusal($0) } : nil
+    }
+}
+
+extension Refusal {
+    fileprivate init(_ rejection: Rejection) {
+        self.init(rejection.code, "\(rejection.rule): \(rejection.reason)")
+    }
 }

@@ -34,15 +34,20 @@ struct ClassRoutes: Sendable {
     }
 
     private func write(_ call: Call, by caller: Caller) throws(AuthorityError) -> Answer {
-        throw Self.protected(try protectedClass(of: call).description)
+        try refuse(caller, try protectedClass(of: call))
     }
 
     private func writeRole(_ call: Call, by caller: Caller) throws(AuthorityError) -> Answer {
-        throw Self.protected("_Role")
+        try refuse(caller, .role)
     }
 
-    private static func protected(_ name: String) -> AuthorityError {
-        .refused(Refusal(.forbidden, "\(name) is protected; no object of it is written here"))
+    /// A restricted caller hears the gate's own word, as a board's program would.
+    private func refuse(
+        _ caller: Caller, _ name: ClassName
+    ) throws(AuthorityError) -> Never {
+        throw .refused(
+            caller.refusal(writing: name)
+                ?? Refusal(.forbidden, "\(name) is protected; no object of it is written here"))
     }
 
     private func protectedClass(of call: Call) throws(AuthorityError) -> ClassName {

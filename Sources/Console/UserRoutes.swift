@@ -1,4 +1,5 @@
 import AuthorityCore
+import Gate
 import Hummingbird
 import Sessions
 import Wire
@@ -114,9 +115,7 @@ struct UserRoutes: Sendable {
     }
 
     private func refuseRestricted(_ caller: Caller) throws(AuthorityError) {
-        guard !caller.session.restricted else {
-            throw .refused(Refusal(.forbidden, "a restricted session never writes _User"))
-        }
+        if let refusal = caller.refusal(writing: .user) { throw .refused(refusal) }
     }
 
     /// The user in the path: oneself, or anyone for an administrator; nobody for others.

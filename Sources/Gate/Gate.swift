@@ -72,13 +72,20 @@ package struct Gate: Sendable {
         return rates
     }
 
-    private static func builtin(_ write: borrowing Write) -> Rejection? {
-        if write.className.isProtected {
+    /// Why no restricted session writes this class, whatever the rules say; nil for a class
+    /// that rules may open. The board's gate and the authority's own routes both ask here.
+    package static func closure(of className: ClassName) -> Rejection? {
+        if className.isProtected {
             return Rejection(.forbidden, .builtin(.protectedClass), .protectedClass)
         }
-        if write.className.isReserved {
+        if className.isReserved {
             return Rejection(.forbidden, .builtin(.reservedClass), .reservedClass)
         }
+        return nil
+    }
+
+    private static func builtin(_ write: borrowing Write) -> Rejection? {
+        if let rejection = closure(of: write.className) { return rejection }
         let limit = ByteCount(bytes: Int64(payloadLimit))
         return write.excess(over: limit, under: .builtin(.payloadSize))
     }

@@ -4,6 +4,12 @@
 package struct ClassName: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
+    package static let user = Self(literal: "_User")
+    package static let session = Self(literal: "_Session")
+    package static let role = Self(literal: "_Role")
+
+    private init(literal: String) { description = literal }
+
     /// Nil for anything outside the alphabet, look-alikes of other scripts included.
     package init?(_ text: some StringProtocol) {
         var bytes = text.utf8[...]

@@ -1,4 +1,5 @@
 import AuthorityStore
+import Gate
 import Sessions
 import Testing
 import Wire
@@ -252,6 +253,30 @@ struct RestrictedCallerTests {
                 #expect(isRefused == restricted)
             }
         }
+    }
+}
+
+@Suite("The authority's own writes")
+struct OwnWriteTests {
+    @Test("are refused to a restricted session by the board's gate", arguments: Deed.allCases)
+    func gate(deed: Deed) throws {
+        guard let name = deed.writtenClass, deed != .logout, deed != .update else { return }
+        let rights = CallerRights(isRestricted: true, isAdministrator: false, mayClaim: true)
+        guard case .refused(let refusal) = rights.judge(deed) else {
+            Issue.record("\(deed) is allowed")
+            return
+        }
+        let write = Write(
+            app: try #require(AppName("any")), className: name, operation: .update, payload: [])
+        guard case .deny(let rejection) = Gate(policy: nil, scope: nil).decide(write) else {
+            Issue.record("the gate allows \(name)")
+            return
+        }
+        let isForAdministrators = deed == .addUser || deed == .setEnabled
+        #expect(refusal.is(rejection.code))
+        #expect(
+            isForAdministrators
+                || refusal.text == "\(rejection.rule): \(rejection.reason)")
     }
 }
 

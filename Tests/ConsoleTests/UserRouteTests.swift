@@ -1,3 +1,4 @@
+import Gate
 import NIOHTTP1
 import Sessions
 import Testing
@@ -169,6 +170,23 @@ struct UserRouteTests {
             #expect(reply.status == status)
             #expect(reply.code == code)
             #expect(await console.frontend.calls.isEmpty)
+        }
+    }
+
+    @Test("tell a restricted caller of a protected class what the gate says", arguments: [
+        (HTTPMethod.POST, "/parse/classes/_User", ClassName.user),
+        (.PUT, "/parse/users/uSeR000001", .user),
+        (.DELETE, "/parse/classes/_Session/sEsS000002", .session),
+        (.POST, "/parse/roles", .role), (.PUT, "/parse/classes/_Role/rOlE000001", .role),
+    ])
+    func gate(method: HTTPMethod, path: String, className: ClassName) async throws {
+        let rejection = try #require(Gate.closure(of: className))
+        try await RunningConsole.with { console in
+            let reply = try await console.send(
+                method, path, #"{"password":"new"}"#, token: StubFrontend.restrictedToken)
+            #expect(reply.code == 119)
+            let error = reply.json?.members["error"]?.asString
+            #expect(error == "\(rejection.rule): \(rejection.reason)")
         }
     }
 
