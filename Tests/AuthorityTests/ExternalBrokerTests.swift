@@ -2,6 +2,7 @@ import AuthorityCore
 import BrokerClient
 import Cryptography
 import Foundation
+import FreePorts
 import Logging
 import Mosquitto
 import Sessions
@@ -141,7 +142,7 @@ final class ExternalBroker: @unchecked Sendable {
 
     init() throws {
         folder = try TemporaryFolder()
-        port = try freePort()
+        port = try FreePort.next()
         try Data(password.reveal()).write(to: URL(fileURLWithPath: passwordFile))
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o600], ofItemAtPath: passwordFile)

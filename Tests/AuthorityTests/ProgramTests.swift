@@ -1,4 +1,5 @@
 import Foundation
+import FreePorts
 import Sessions
 import Testing
 
@@ -79,7 +80,7 @@ final class Place {
     init() throws {
         folder = try TemporaryFolder()
         password = "\(folder.path)/password"
-        ports = (try freePort(), try freePort())
+        ports = (try FreePort.next(), try FreePort.next())
         try Data("correct horse battery\n".utf8).write(to: URL(fileURLWithPath: password))
         try configure("")
     }

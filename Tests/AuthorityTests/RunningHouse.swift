@@ -1,6 +1,7 @@
 import AuthorityCore
 import BrokerClient
 import Foundation
+import FreePorts
 import Logging
 import Mosquitto
 import Sessions
@@ -22,7 +23,7 @@ final class RunningHouse: Sendable {
     init(folder: TemporaryFolder? = nil, broker: ExternalBroker? = nil) async throws {
         let isNew = folder == nil
         self.folder = try folder ?? TemporaryFolder()
-        port = try broker?.port ?? freePort()
+        port = try broker?.port ?? FreePort.next()
         let brokerText = broker.map { broker in
             """
             mode = "external"
@@ -36,7 +37,7 @@ final class RunningHouse: Sendable {
             name = "Home"
             state_dir = "\(self.folder.path)/state"
             [http]
-            listen = "127.0.0.1:\(try freePort())"
+            listen = "127.0.0.1:\(try FreePort.next())"
             public_url = "https://authority.example"
             [broker]
             \(brokerText)
@@ -148,21 +149,4 @@ func until<T>(_ condition: () async throws -> T?) async throws -> T {
 
 func untilTrue(_ condition: () async throws -> Bool) async throws {
     try await until { try await condition() ? () : nil }
-}
-
-/// A port that nobody listens on now.
-func freePort() throws -> UInt16 {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(socket) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-            unsafe bind(socket, raw, length) == 0 && getsockname(socket, raw, &length) == 0
-        }
-    }
-    guard bound else { throw TimedOut() }
-    return UInt16(bigEndian: address.sin_port)
 }

@@ -1,6 +1,7 @@
 import BrokerClient
 import Commands
 import Foundation
+import FreePorts
 import LinuxIO
 import Mosquitto
 import Sessions
@@ -11,7 +12,7 @@ import Wire
 struct WatchTests {
     /// A mosquitto on a free port while `body` runs.
     static func broker(_ body: @Sendable (BrokerURI) async throws -> Void) async throws {
-        let port = UInt16.random(in: 20_000...32_000)
+        let port = try FreePort.next()
         let file = FileManager.default.temporaryDirectory
             .appendingPathComponent("watch-\(UUID().uuidString).conf").path
         let lines = "listener \(port) 127.0.0.1\nallow_anonymous true\nuser root\n"

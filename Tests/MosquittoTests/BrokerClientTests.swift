@@ -1,5 +1,6 @@
 import BrokerClient
 import Foundation
+import FreePorts
 import LinuxIO
 import Mosquitto
 import Testing

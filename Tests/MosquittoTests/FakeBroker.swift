@@ -14,7 +14,7 @@ final class FakeBroker {
     /// - Parameter answer: called with each chunk that arrives, which in these tests is one
     ///   packet.
     init(_ answer: @escaping Answer) throws {
-        (descriptor, port) = try FreePort.listener()
+        (descriptor, port) = try Loopback.listener()
         let listener = descriptor
         thread = try WorkerThread(name: "fake broker") {
             while true {

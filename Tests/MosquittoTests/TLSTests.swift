@@ -145,7 +145,7 @@ struct TLSTests {
 
     @Test("does not spin while a handshake stalls")
     func stalledHandshake() throws {
-        let (listener, port) = try FreePort.listener()
+        let (listener, port) = try Loopback.listener()
         defer { close(listener) }
         let uri = try BrokerURI("mqtts://127.0.0.1:\(port)")
         var quiet = ConnectOptions(uri: uri, clientID: "test")

@@ -1,4 +1,5 @@
 import Foundation
+import FreePorts
 import Glibc
 import LinuxIO
 import Testing
@@ -72,7 +73,7 @@ final class TestBroker {
     private func waitUntilListening() throws {
         let deadline = SystemClock.monotonic + .seconds(20)
         while SystemClock.monotonic < deadline {
-            if isOnSocket && FreePort.answers(port) { return }
+            if isOnSocket && Loopback.answers(port) { return }
             guard process.isRunning else { break }
             usleep(2000)
         }
@@ -88,18 +89,11 @@ struct TestFailure: Error, CustomStringConvertible {
 }
 
 /// TCP sockets on loopback.
-enum FreePort {
-    /// A port that nobody uses now.
-    static func next() throws -> UInt16 {
-        let (raw, port) = try listener()
-        close(raw)
-        return port
-    }
-
+enum Loopback {
     /// A socket that listens on a port of its own and accepts nobody.
     static func listener() throws -> (descriptor: Int32, port: UInt16) {
         let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = loopback(0)
+        var address = Self.address(0)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { rebound in
@@ -114,7 +108,7 @@ enum FreePort {
     static func answers(_ port: UInt16) -> Bool {
         let raw = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(raw) }
-        var address = loopback(port)
+        var address = Self.address(port)
         return unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { rebound in
                 unsafe connect(raw, rebound, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
@@ -122,7 +116,7 @@ enum FreePort {
         }
     }
 
-    private static func loopback(_ port: UInt16) -> sockaddr_in {
+    private static func address(_ port: UInt16) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

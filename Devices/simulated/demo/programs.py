@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -122,9 +123,16 @@ def until(
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below what the kernel gives to outgoing connections, from 32768 on: nothing takes it while
+    its server is away."""
+    while True:
+        port = 16_384 + secrets.randbelow(16_384)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def listens(port: int) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from packets import CONNECT, PUBLISH, Connect, Framer, Malformed, Publish
 from packets import parse_connect, parse_publish
+from programs import free_port
 
 
 @dataclass
@@ -43,9 +44,7 @@ class Recorder:
         self._lock = threading.Lock()
         self._sockets: set[socket.socket] = set()
         self._listener: socket.socket | None = None
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.open()
 
     def open(self) -> None:

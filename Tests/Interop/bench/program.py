@@ -1,6 +1,7 @@
 """One child process: its output kept in files, ended by its own id, never outliving the test."""
 
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -13,9 +14,19 @@ _ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith(("POSTER
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody uses now.
+
+    It is below those that the kernel gives to outgoing connections, from 32768 on, so that nothing
+    takes it while its server is away.
+    """
+    while True:
+        port = 16_384 + secrets.randbelow(16_384)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def accepts(port: int) -> bool:
