@@ -87,8 +87,13 @@ class BoardPlayer:
         return link.Login(self.port, f"postern-{self.iid}", self.iid, password or self._derived)
 
     def connect(self, timeout: float = 20.0) -> "BoardPlayer":
-        """Tries its passwords in turn, backing off, until somebody has let it in."""
+        """Tries its passwords in turn, backing off, until somebody has let it in.
+
+        A board that hears on the way that its session is over may be out again by then: its
+        farewell is what removes its login.
+        """
         pauses = iter((0.1, 0.2, 0.4))
+        lives = self.ended is None
 
         def let_in() -> bool:
             for password in self._passwords():
@@ -96,7 +101,8 @@ class BoardPlayer:
                     self._open(password)
                     return True
                 except (link.Refused, OSError):
-                    continue
+                    if lives and self.ended is not None:
+                        return True
             time.sleep(next(pauses, 0.5))
             return False
 
