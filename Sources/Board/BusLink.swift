@@ -32,8 +32,6 @@ struct BusLink: ~Copyable {
     static let batchReserve = Int64(packetLimit) + Int64(batchBytes) + Int64(receiveMaximum) * 512
     /// Bytes of answers that wait for a broker which does not take them.
     private static let answerLimit = 1 << 20
-    /// The longest correlation data that is carried back.
-    private static let correlationLimit = 1024
     /// How long the way to the SUBACK may take.
     private static let patience = Duration.seconds(10)
 
@@ -124,7 +122,7 @@ struct BusLink: ~Copyable {
             + (publication.correlation?.count ?? 0)
         if !publication.retain {
             guard count < 10_000, answerBytes + size <= Self.answerLimit,
-                publication.correlation.map({ $0.count <= Self.correlationLimit }) ?? true
+                BusPublication.carries(publication.correlation)
             else { return nil }
         }
         do throws(MQTTError) {
