@@ -9,7 +9,7 @@ struct BusLogin: Sendable {
     var uri: BrokerURI
     var username: String?
     var password: SecretBytes?
-    var installation: InstallationID
+    var clientName: BusClientName
     /// What is subscribed: the agent's own topics, and the routes'.
     var filters: [String]
     /// What stands on the health topic once the agent is gone.
@@ -173,7 +173,7 @@ extension BusLink {
         retryAt = nil
         connectDeadline = now + Self.patience
         var options = ConnectOptions(
-            uri: login.uri, clientID: "postern-\(login.installation)-answers", keepAlive: 0,
+            uri: login.uri, clientID: login.clientName.reveal("answers"), keepAlive: 0,
             username: login.username, password: login.password)
         options.will = OutgoingMessage(
             topic: BusTopic.health, payload: login.will, qos: .atLeastOnce, retain: true)
@@ -184,7 +184,7 @@ extension BusLink {
 
     private mutating func connectReader() throws(MQTTError) {
         var connection = try Connection(ConnectOptions(
-            uri: login.uri, clientID: "postern-\(login.installation)-requests",
+            uri: login.uri, clientID: login.clientName.reveal("requests"),
             cleanStart: false, sessionExpiry: .max, keepAlive: 0,
             receiveMaximum: Self.receiveMaximum, maximumPacketSize: Self.packetLimit,
             username: login.username, password: login.password))
