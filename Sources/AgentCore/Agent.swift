@@ -68,7 +68,9 @@ package struct Agent: Sendable {
     var queue = QueueState()
     /// Messages on the inbox that could not be opened or were not for now.
     var dropped: Int64 = 0
-    var refused: Int64 = 0
+    var refusals = RefusalTally()
+    var refusalPace = RefusalPace()
+    var summariesSaid: Int64 = 0
     var refusedProvisionings: Int64 = 0
     let startedAt: Timestamp
     /// Filled by one call of `handle`, and returned by it.
@@ -123,6 +125,7 @@ package struct Agent: Sendable {
         [
             uplink.retryAt, requests.nextDeadline, sessionDeadline(at: instant),
             healthDeadline, waits.nextDeadline, signOutDeadline, readers.nextDeadline,
+            refusalDeadline,
         ].compactMap(\.self).min()
     }
 
@@ -134,6 +137,7 @@ package struct Agent: Sendable {
         sendSignOutIfDue(at: instant)
         answerLateCommands(at: instant)
         answerLateReaders(at: instant)
+        summarizeRefusals(due: instant.monotonic)
         steerReading()
         publishHealthIfDue(at: instant)
     }
@@ -153,6 +157,7 @@ package struct Agent: Sendable {
 
     private mutating func stop(at instant: Instant) {
         if uplink.isReady { publishStatus(up: false, at: instant) }
+        summarizeRefusals(due: nil)
         publishHealth(up: false, at: instant)
         emit(.disconnectUplink)
         emit(.exit)

@@ -78,14 +78,8 @@ extension Agent {
             { return }
             answer(query, to: message, from: app, state, into: &batch)
         case .malformed(let app, let refusal):
-            refused += 1
-            bus.healthIsStale = true
-            guard let app else { return }
-            let notice = RejectionNotice(
-                code: refusal.code, error: refusal.text,
-                rule: RuleID.builtin(.topic).description, className: "", operation: "",
-                topic: message.topic)
-            answer(message, app, refusing: notice, into: &batch)
+            guard let app else { return countUntold(.builtin(.topic)) }
+            reject(message, app, refusal, into: &batch, at: instant)
         case nil:
             judgeRouted(message, state, into: &batch, at: instant)
         }
@@ -118,7 +112,7 @@ extension Agent {
             // It was accepted and is durable, whatever the rules say by now.
             answer(message, app, AcceptedNotice.payload(sequence: known.sequence), into: &batch)
         } else if let rejection = rejection(of: message, app, path, state, at: instant) {
-            reject(message, app, rejection, path, into: &batch)
+            reject(message, app, rejection, path, into: &batch, at: instant)
         } else {
             accept(message, app, path, digest, into: &batch, at: instant)
         }
@@ -172,29 +166,28 @@ extension Agent {
 
     private mutating func reject(
         _ message: BusMessage, _ app: AppName, _ rejection: Rejection, _ path: RecordPath,
-        into batch: inout Batch
+        into batch: inout Batch, at instant: Instant
     ) {
-        refused += 1
-        bus.healthIsStale = true
         let notice = RejectionNotice(
             code: rejection.code.rawValue, error: rejection.reason,
             rule: rejection.rule.description, className: path.className.description,
             operation: path.operation.rawValue, topic: message.topic, field: rejection.field)
-        answer(message, app, refusing: notice, into: &batch)
+        let answer = tellRefusal(message, of: app, rejection.rule, notice, at: instant)
+        if let answer { batch.answers.append(answer) }
     }
 
-    /// To the response topic if the app named one that is its own, else to `…/rejected`.
-    private mutating func answer(
-        _ message: BusMessage, _ app: AppName, refusing notice: RejectionNotice,
-        into batch: inout Batch
+    /// A topic of the agent's that names something malformed: its app is told what it wrote.
+    private mutating func reject(
+        _ message: BusMessage, _ app: AppName, _ refusal: Refusal, into batch: inout Batch,
+        at instant: Instant
     ) {
-        guard let id = freshID() else { return }
-        let response = message.responseTopic.flatMap { topic in
-            BusTopic.isResponse(topic, for: app) ? topic : nil
-        }
-        batch.answers.append(BusPublication(
-            topic: response ?? BusTopic.rejected(app), payload: notice.payload(id: id),
-            retain: false, correlation: message.correlation))
+        let rule = RuleID.builtin(.topic)
+        let stated = BusTopic.stated(in: message.topic)
+        let notice = RejectionNotice(
+            code: refusal.code, error: refusal.text, rule: rule.description,
+            className: stated.className, operation: stated.operation, topic: message.topic)
+        let answer = tellRefusal(message, of: app, rule, notice, at: instant)
+        if let answer { batch.answers.append(answer) }
     }
 
     private func answer(

@@ -55,6 +55,9 @@ package struct DeliveredPacket: Hashable, Sendable {
 }
 
 package struct BusPublication: Equatable, Sendable {
+    /// The longest correlation data that is carried back.
+    package static let correlationLimit = 1024
+
     package let topic: String
     package let payload: [UInt8]
     package let retain: Bool
@@ -65,6 +68,11 @@ package struct BusPublication: Equatable, Sendable {
         self.payload = payload
         self.retain = retain
         self.correlation = correlation
+    }
+
+    /// Whether an answer may bear this: none at all, or no more than the limit.
+    package static func carries(_ correlation: [UInt8]?) -> Bool {
+        (correlation?.count ?? 0) <= correlationLimit
     }
 }
 

@@ -31,7 +31,8 @@ extension Agent {
         notice.bytes = queue.bytes
         notice.oldest = queue.oldest
         notice.dropped = dropped
-        notice.refused = refused
+        notice.refused = refusals.total
+        notice.refusals = refusals.entries
         notice.gaps = records.memory.gaps
         return notice
     }

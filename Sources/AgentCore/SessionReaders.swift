@@ -86,19 +86,27 @@ extension HeldSession {
     /// The user's restricted sessions as last heard of; the one on this board is always there,
     /// as it is now.
     var knownSessions: [Session] {
-        let others = (sessions ?? []).filter { $0.objectID != session.objectID }
-        return [session] + others.prefix(Self.listLimit - 1)
+        let others = (sessions ?? []).filter { other in
+            other.objectID != session.objectID && mayBeShown(other)
+        }
+        return ([session] + others.prefix(Self.listLimit - 1)).filter(\.restricted)
     }
 
     /// Keeps of an answer what programs may see, and no more than has room.
     mutating func keep(_ answer: [Session]) {
         var room = Self.listBytes
         var kept: [Session] = []
-        for each in answer where each.restricted && each.user == session.user {
+        for each in answer where mayBeShown(each) {
             room -= each.json.bytes.count
             guard room >= 0, kept.count < Self.listLimit else { break }
             kept.append(each)
         }
         sessions = kept
+    }
+
+    /// Whether programs on the board may see it: the contract's restricted session reads no
+    /// unrestricted one, whatever the authority sends.
+    private func mayBeShown(_ other: Session) -> Bool {
+        other.restricted && other.user == session.user
     }
 }

@@ -1,5 +1,6 @@
 import AgentCore
 import BoardStore
+import Cryptography
 import Gate
 import LinuxIO
 import Mosquitto
@@ -85,10 +86,16 @@ struct BoardFiles {
             allowsPlainText: settings.uplink.insecure)
     }
 
-    func busLogin(for board: InstallationID, will: [UInt8]) throws(AgentFailure) -> BusLogin {
-        BusLogin(
+    func busLogin(for board: BoardIdentity, will: [UInt8]) throws(AgentFailure) -> BusLogin {
+        let clientName: BusClientName
+        do throws(CryptographyError) {
+            clientName = try BusClientName(of: board)
+        } catch {
+            throw AgentFailure(.failed, "the bus client's name: \(error)", mayPass: true)
+        }
+        return BusLogin(
             uri: settings.bus.uri, username: settings.bus.username,
-            password: try busPassword(), installation: board,
+            password: try busPassword(), clientName: clientName,
             filters: BusTopic.requests + settings.routes.map(\.from.description), will: will)
     }
 

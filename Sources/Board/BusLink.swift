@@ -9,7 +9,7 @@ struct BusLogin: Sendable {
     var uri: BrokerURI
     var username: String?
     var password: SecretBytes?
-    var installation: InstallationID
+    var clientName: BusClientName
     /// What is subscribed: the agent's own topics, and the routes'.
     var filters: [String]
     /// What stands on the health topic once the agent is gone.
@@ -32,8 +32,6 @@ struct BusLink: ~Copyable {
     static let batchReserve = Int64(packetLimit) + Int64(batchBytes) + Int64(receiveMaximum) * 512
     /// Bytes of answers that wait for a broker which does not take them.
     private static let answerLimit = 1 << 20
-    /// The longest correlation data that is carried back.
-    private static let correlationLimit = 1024
     /// How long the way to the SUBACK may take.
     private static let patience = Duration.seconds(10)
 
@@ -124,7 +122,7 @@ struct BusLink: ~Copyable {
             + (publication.correlation?.count ?? 0)
         if !publication.retain {
             guard count < 10_000, answerBytes + size <= Self.answerLimit,
-                publication.correlation.map({ $0.count <= Self.correlationLimit }) ?? true
+                BusPublication.carries(publication.correlation)
             else { return nil }
         }
         do throws(MQTTError) {
@@ -175,7 +173,7 @@ extension BusLink {
         retryAt = nil
         connectDeadline = now + Self.patience
         var options = ConnectOptions(
-            uri: login.uri, clientID: "postern-\(login.installation)-answers", keepAlive: 0,
+            uri: login.uri, clientID: login.clientName.reveal("answers"), keepAlive: 0,
             username: login.username, password: login.password)
         options.will = OutgoingMessage(
             topic: BusTopic.health, payload: login.will, qos: .atLeastOnce, retain: true)
@@ -186,7 +184,7 @@ extension BusLink {
 
     private mutating func connectReader() throws(MQTTError) {
         var connection = try Connection(ConnectOptions(
-            uri: login.uri, clientID: "postern-\(login.installation)-requests",
+            uri: login.uri, clientID: login.clientName.reveal("requests"),
             cleanStart: false, sessionExpiry: .max, keepAlive: 0,
             receiveMaximum: Self.receiveMaximum, maximumPacketSize: Self.packetLimit,
             username: login.username, password: login.password))

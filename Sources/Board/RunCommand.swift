@@ -62,7 +62,7 @@ struct RunCommand: AgentVerb {
         let will = HealthNotice(
             up: false, pid: Int64(ProcessIdentity.processID), time: Instant.current.wall,
             uplink: "unknown")
-        let bus = try files.busLogin(for: identity.installation, will: will.payload)
+        let bus = try files.busLogin(for: identity, will: will.payload)
         var loop = BoardLoop(
             agent: agent, storage: board.storage, bus: BusLink(bus),
             uplink: UplinkLink(files.uplinkDefaults), notifier: Notifier(), log: log)

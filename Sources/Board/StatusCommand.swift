@@ -38,13 +38,23 @@ struct StatusCommand: AgentVerb {
             ("authority", answer.shown("authority")),
             ("uplink", answer.shown("uplink") + note),
             ("queue", size + fault),
-            ("refused", answer.shown("refused")),
+            ("refused", Self.refusals(answer)),
             ("upstream", answer.shown("refusedUpstream") + " refused by the broker"),
             ("clock", answer.shown("clock")),
         ]
         return rows.map { name, text in
             name + String(repeating: " ", count: 11 - name.count) + text
         }
+    }
+
+    /// The count since the agent's start, and who was refused most, by which rule.
+    private static func refusals(_ answer: JSONObject) -> String {
+        let most = (answer.members["refusals"]?.asArray ?? []).prefix(3).compactMap { entry in
+            entry.asObject.flatMap { try? RefusalCount(json: JSONObject($0)) }
+        }
+        let named = most.map { "\($0.app) \($0.count) by \($0.rule)" }
+        return answer.shown("refused") + " since the agent's start"
+            + (named.isEmpty ? "" : ": " + named.joined(separator: ", "))
     }
 }
 

@@ -27,43 +27,6 @@ package struct SessionNotice: Equatable, Sendable {
     }
 }
 
-/// Why a write was refused, as its app is told.
-package struct RejectionNotice: Equatable, Sendable {
-    package let code: Int
-    package let error: String
-    /// The deciding rule, such as `builtin:protected-class` or `policy.toml:14`.
-    package let rule: String
-    package let className: String
-    package let operation: String
-    package let topic: String
-    /// The offending field of the payload, where one decided.
-    package let field: String?
-
-    package init(
-        code: Int, error: String, rule: String, className: String, operation: String,
-        topic: String, field: String? = nil
-    ) {
-        self.code = code
-        self.error = error
-        self.rule = rule
-        self.className = className
-        self.operation = operation
-        self.topic = topic
-        self.field = field
-    }
-
-    /// `id` makes two rejections of one text tell apart.
-    package func payload(id: MessageID) -> [UInt8] {
-        var members: [String: JSONValue] = [
-            "code": .integer(Int64(code)), "error": .string(error), "rule": .string(rule),
-            "class": .string(className), "op": .string(operation), "topic": .string(topic),
-            "id": .string(id.description),
-        ]
-        members["field"] = field.map(JSONValue.string)
-        return JSONValue.object(members).bytes
-    }
-}
-
 /// `{"seq":n}`: the promise that a write is durable.
 package enum AcceptedNotice {
     package static func payload(sequence: Int64) -> [UInt8] {
@@ -83,6 +46,8 @@ package struct HealthNotice: Equatable, Sendable {
     package var hoursLeft: Double?
     package var dropped: Int64
     package var refused: Int64
+    /// The refused by app and rule, since this agent started.
+    package var refusals: [RefusalCount]
     package var gaps: Int64
 
     package init(up: Bool, pid: Int64, time: Timestamp, uplink: String) {
@@ -94,6 +59,7 @@ package struct HealthNotice: Equatable, Sendable {
         bytes = 0
         dropped = 0
         refused = 0
+        refusals = []
         gaps = 0
     }
 
@@ -109,6 +75,7 @@ package struct HealthNotice: Equatable, Sendable {
                 "hoursLeft": hoursLeft.map(JSONValue.number) ?? .null,
             ]),
             "dropped": .integer(dropped), "refused": .integer(refused), "gaps": .integer(gaps),
+            "refusals": .array(refusals.map(\.json)),
         ])
     }
 }

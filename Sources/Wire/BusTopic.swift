@@ -67,6 +67,17 @@ package enum BusTopic {
 
     package static func rejected(_ app: AppName) -> String { "postern/app/\(app)/rejected" }
 
+    /// What a malformed request has in the place of its operation and its class, as it came
+    /// and cut to 256 bytes; empty where it has nothing there.
+    package static func stated(in topic: String) -> (operation: String, className: String) {
+        let levels = topic.split(
+            separator: "/", maxSplits: 5, omittingEmptySubsequences: false)
+        guard levels.count > 3 else { return ("", "") }
+        let isWrite = Operation(rawValue: String(levels[3])) != nil
+        let className = isWrite && levels.count > 4 ? levels[4] : ""
+        return (levels[3].cut(to: 256), className.cut(to: 256))
+    }
+
     /// Whether `topic` may carry an answer to `app`: under its own folder, not where requests
     /// go, without a wildcard.
     package static func isResponse(_ topic: String, for app: AppName) -> Bool {

@@ -7,7 +7,7 @@ extension Session {
     ]
 
     /// Reads a session as the contract writes it; members that are not the contract's are
-    /// kept as custom fields, a token among them is dropped.
+    /// kept as custom fields, but for what no program may be shown.
     package init(json: JSONObject) throws(WireError) {
         let origin = try json.object("createdWith")
         self.init(
@@ -24,12 +24,12 @@ extension Session {
             expiresAt: try json.optional("expiresAt") { value in
                 value.asInteger.flatMap(Timestamp.init(seconds:))
             },
-            custom: json.members.filter { !Self.known.contains($0.key) })
+            custom: Disclosure.of(json.members.filter { !Self.known.contains($0.key) }))
     }
 
     /// The session as the contract writes it, without any token.
     package var json: JSONValue {
-        var members = custom.filter { !Self.known.contains($0.key) }
+        var members = Disclosure.of(custom.filter { !Self.known.contains($0.key) })
         members["objectId"] = .string(objectID.description)
         members["user"] = .string(user.description)
         members["restricted"] = .bool(restricted)
@@ -45,20 +45,18 @@ extension Session {
 }
 
 extension UserProfile {
-    private static let secret: Set<String> = ["password", "sessionToken", "authData"]
-
-    /// Reads a user as the contract writes it; a secret among the members is dropped.
+    /// Reads a user as the contract writes it; what no program may be shown is dropped.
     package init(json: JSONObject) throws(WireError) {
         self.init(
             objectID: try json.parsed("objectId", UserID.init),
             username: try json.string("username"),
-            custom: json.members.filter {
-                !Self.secret.contains($0.key) && $0.key != "objectId" && $0.key != "username"
-            })
+            custom: Disclosure.of(json.members.filter {
+                $0.key != "objectId" && $0.key != "username"
+            }))
     }
 
     package var json: JSONValue {
-        var members = custom.filter { !Self.secret.contains($0.key) }
+        var members = Disclosure.of(custom)
         members["objectId"] = .string(objectID.description)
         members["username"] = .string(username)
         return .object(members)

@@ -99,6 +99,9 @@ class AgentBoard:
         self.apps.append(App(self, name))
         return self.apps[-1]
 
+    def app_login(self, name: str) -> Login:
+        return Login(self.bus.port, f"app-{name}-{secrets.token_hex(4)}", name)
+
     def close(self) -> None:
         for app in self.apps:
             app.link.close()
@@ -117,7 +120,7 @@ class App:
     def __init__(self, bench: AgentBoard, name: str):
         self.name = name
         self.link = Link(
-            Login(bench.bus.port, f"app-{name}-{secrets.token_hex(4)}", name),
+            bench.app_login(name),
             subscribe=(topics.app(name, "answers"), topics.app(name, "rejected")),
             journal=bench.evidence.journal,
         ).open()

@@ -77,7 +77,7 @@ class AccessFiles:
 
     def admit(self, user: str, password: str, rules: list[str]) -> None:
         """Lets a user in; each rule is a line such as `write a/topic`."""
-        self._users[user] = (_hashed(password), rules)
+        self._users[user] = (hashed(password), rules)
         self._write()
 
     def set_password(self, user: str, password: str) -> None:
@@ -113,7 +113,7 @@ class AccessFiles:
             self.broker.reload()
 
 
-def _hashed(password: str) -> str:
+def hashed(password: str) -> str:
     """What mosquitto_passwd writes, without the password in an argv."""
     salt = secrets.token_bytes(12)
     digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ITERATIONS)

@@ -3,6 +3,7 @@
 import threading
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Callable
 
 import paho.mqtt.client as paho
@@ -33,12 +34,13 @@ class Message:
 
 @dataclass(frozen=True)
 class Login:
-    """Where and as whom to connect."""
+    """Where and as whom to connect; a Unix socket, where one is given, instead of a port."""
 
     port: int
     client_id: str
     username: str | None = None
     password: str | None = field(default=None, repr=False)
+    socket: Path | None = None
 
 
 class Link:
@@ -63,7 +65,8 @@ class Link:
 
     def open(self, timeout: float = 10.0) -> "Link":
         """Connected and subscribed when it returns. Raises `Refused` or `OSError`."""
-        self._client.connect("127.0.0.1", self.login.port, keepalive=30, clean_start=True)
+        host = str(self.login.socket) if self.login.socket else "127.0.0.1"
+        self._client.connect(host, self.login.port or 1, keepalive=30, clean_start=True)
         self._client.loop_start()
         try:
             code = self._await(lambda: self._connack, "a CONNACK", timeout)
@@ -158,6 +161,7 @@ class Link:
     def _make_client(self, will: tuple | None) -> paho.Client:
         client = paho.Client(
             paho.CallbackAPIVersion.VERSION2, self.login.client_id, protocol=paho.MQTTv5,
+            transport="unix" if self.login.socket else "tcp",
             reconnect_on_failure=self._stays,
         )
         if self.login.username is not None:

@@ -1,0 +1,63 @@
+import Gate
+import Wire
+
+/// How often an app is told of refusals: each by itself as far as its bucket reaches, the
+/// others together, once a second.
+///
+/// An app is forgotten once its bucket is full again, which changes nothing. Where more apps
+/// than have room are refused at once, the others share a bucket and get no summary.
+struct RefusalPace: Sendable {
+    /// 100 a second, and 500 after a quiet time.
+    static let interval = Duration.milliseconds(10)
+    static let burst = 500
+    static let summaryInterval = Duration.seconds(1)
+    static let appLimit = 256
+
+    /// What an app was not told singly.
+    struct Summary: Sendable {
+        var last: RejectionNotice
+        var count: Int64
+        let due: Duration
+    }
+
+    /// The time at which the bucket of an app, or the shared one, will be full again.
+    private var fullAt: [AppName?: Duration] = [:]
+    private var summaries: [AppName: Summary] = [:]
+
+    /// When the next summary is due; nil while there is nothing to say.
+    var nextDeadline: Duration? { summaries.values.lazy.map(\.due).min() }
+
+    /// Whether the app is told of this one by itself; if not, its summary has it. `now` never
+    /// goes back.
+    mutating func tells(_ notice: RejectionNotice, to app: AppName, at now: Duration) -> Bool {
+        let key: AppName? = hasRoom(for: app, at: now) ? app : nil
+        let full = max(fullAt[key] ?? now, now) + Self.interval
+        if full - now <= Self.interval * Self.burst {
+            fullAt[key] = full
+            return true
+        }
+        guard key != nil else { return false }
+        let due = summaries[app]?.due ?? now + Self.summaryInterval
+        let count = summaries[app]?.count ?? 0
+        summaries[app] = Summary(last: notice, count: count + 1, due: due)
+        return false
+    }
+
+    private mutating func hasRoom(for app: AppName, at now: Duration) -> Bool {
+        if fullAt[app] != nil { return true }
+        if fullAt.count >= Self.appLimit {
+            fullAt = fullAt.filter { key, full in
+                full > now || key.map { summaries[$0] != nil } ?? false
+            }
+        }
+        return fullAt.count < Self.appLimit
+    }
+
+    /// Takes out the summaries that are due by `now`, or all, in the order of the apps' names.
+    mutating func takeSummaries(due now: Duration?) -> [(app: AppName, summary: Summary)] {
+        let due = summaries.filter { entry in now.map { entry.value.due <= $0 } ?? true }
+        for app in due.keys { summaries[app] = nil }
+        return due.map { (app: $0.key, summary: $0.value) }
+            .sorted { $0.app.description < $1.app.description }
+    }
+}
