@@ -85,24 +85,32 @@ extension Agent {
         }
     }
 
-    /// Another program's topic: a write of the class that the first matching route names.
-    /// Only its refusal is said, to the app that the route stands for.
+    /// Another program's topic: the write that its route makes of it. Only a refusal is said,
+    /// to the app that the route stands for.
     private mutating func judgeRouted(
         _ message: BusMessage, _ state: SessionState, into batch: inout Batch,
         at instant: Instant
     ) {
-        guard case .write(let routed) = routes.entry(of: message.topic),
-            let path = RecordPath(
-                className: routed.className, operation: routed.operation, record: routed.record)
-        else { return }
+        guard let entry = routes.entry(of: message.topic) else { return }
         let unasked = BusMessage(
             topic: message.topic, payload: message.payload, isRetained: false,
             packetID: message.packetID, responseTopic: nil, correlation: nil)
-        judge(unasked, routed.app, path, state, into: &batch, at: instant)
+        switch entry {
+        case .refused(let app, let rejection):
+            reject(unasked, app, rejection, nil, into: &batch, at: instant)
+        case .write(let routed):
+            guard let path = RecordPath(
+                className: routed.className, operation: routed.operation, record: routed.record)
+            else { return }
+            judge(
+                unasked, routed.app, path, to: routed.destination, state, into: &batch,
+                at: instant)
+        }
     }
 
     private mutating func judge(
-        _ message: BusMessage, _ app: AppName, _ path: RecordPath, _ state: SessionState,
+        _ message: BusMessage, _ app: AppName, _ path: RecordPath,
+        to destination: Destination? = nil, _ state: SessionState,
         into batch: inout Batch, at instant: Instant
     ) {
         let digest = deliveryDigest(of: message)
@@ -111,16 +119,18 @@ extension Agent {
         {
             // It was accepted and is durable, whatever the rules say by now.
             answer(message, app, AcceptedNotice.payload(sequence: known.sequence), into: &batch)
-        } else if let rejection = rejection(of: message, app, path, state, at: instant) {
+        } else if let rejection = rejection(
+            of: message, app, path, to: destination, state, at: instant)
+        {
             reject(message, app, rejection, path, into: &batch, at: instant)
         } else {
-            accept(message, app, path, digest, into: &batch, at: instant)
+            accept(message, app, path, to: destination, digest, into: &batch, at: instant)
         }
     }
 
     private mutating func rejection(
-        of message: BusMessage, _ app: AppName, _ path: RecordPath, _ state: SessionState,
-        at instant: Instant
+        of message: BusMessage, _ app: AppName, _ path: RecordPath,
+        to destination: Destination?, _ state: SessionState, at instant: Instant
     ) -> Rejection? {
         // Past the offline grace the bus is not read: what was on its way is kept, not lost.
         if case .unavailable(let reason) = state, reason != .offline {
@@ -130,7 +140,7 @@ extension Agent {
         }
         let write = Write(
             app: app, className: path.className, operation: path.operation,
-            payload: message.payload)
+            payload: message.payload, destination: destination)
         switch gate.decide(write) {
         case .allow: return limiter.admit(app, gate.rates(of: write), at: instant.monotonic)
         case .deny(let rejection): return rejection
@@ -138,24 +148,34 @@ extension Agent {
     }
 
     private mutating func accept(
-        _ message: BusMessage, _ app: AppName, _ path: RecordPath, _ digest: UInt128?,
+        _ message: BusMessage, _ app: AppName, _ path: RecordPath,
+        to destination: Destination?, _ digest: UInt128?,
         into batch: inout Batch, at instant: Instant
     ) {
         guard let held = records.session else { return }
         records.lastSequence += 1
         let sequence = records.lastSequence
-        let board = records.identity.installation
         batch.writes.append(AcceptedWrite(
             sequence: sequence, session: held.session.objectID, user: held.user.objectID,
             acceptedAt: clock.now(at: instant), app: app, className: path.className,
-            topic: ContractTopic.data(board, path).text(under: settings.topicRoot),
-            payload: message.payload))
+            topic: topic(of: path, to: destination), payload: message.payload))
         if let packetID = message.packetID, let digest {
             let packet = DeliveredPacket(packetID: packetID, digest: digest, sequence: sequence)
             batch.window.append(packet)
             bus.remember(packet)
         }
         answer(message, app, AcceptedNotice.payload(sequence: sequence), into: &batch)
+    }
+
+    private func topic(of path: RecordPath, to destination: Destination?) -> String {
+        let board = records.identity.installation
+        let contract: ContractTopic
+        switch destination {
+        case nil: contract = .data(board, path, nil)
+        case .behind(let further): contract = .data(board, path, further)
+        case .elsewhere(let topic): return topic
+        }
+        return contract.text(under: settings.topicRoot)
     }
 
     private func deliveryDigest(of message: BusMessage) -> UInt128? {
@@ -165,13 +185,14 @@ extension Agent {
     }
 
     private mutating func reject(
-        _ message: BusMessage, _ app: AppName, _ rejection: Rejection, _ path: RecordPath,
+        _ message: BusMessage, _ app: AppName, _ rejection: Rejection, _ path: RecordPath?,
         into batch: inout Batch, at instant: Instant
     ) {
         let notice = RejectionNotice(
             code: rejection.code.rawValue, error: rejection.reason,
-            rule: rejection.rule.description, className: path.className.description,
-            operation: path.operation.rawValue, topic: message.topic, field: rejection.field)
+            rule: rejection.rule.description, className: path?.className.description ?? "",
+            operation: path?.operation.rawValue ?? "", topic: message.topic,
+            field: rejection.field)
         let answer = tellRefusal(message, of: app, rejection.rule, notice, at: instant)
         if let answer { batch.answers.append(answer) }
     }

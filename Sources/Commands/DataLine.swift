@@ -8,6 +8,8 @@ struct DataLine: Sendable {
     let arrived: Timestamp
     let board: InstallationID
     let path: RecordPath
+    /// What a route put behind the contract's topic.
+    let further: FurtherLevels?
     let app: String?
     let session: String?
     let sequence: Int64?
@@ -29,12 +31,12 @@ struct DataLine: Sendable {
         topic: String, payload: [UInt8], under root: TopicRoot, at now: Timestamp,
         property: (String) -> String?
     ) {
-        guard case .data(let board, let path)? = ContractTopic(topic, under: root) else {
-            return nil
-        }
+        guard case .data(let board, let path, let further)? = ContractTopic(topic, under: root)
+        else { return nil }
         arrived = now
         self.board = board
         self.path = path
+        self.further = further
         app = property("app")
         session = property("sid")
         sequence = property("seq").flatMap(Int64.init)
@@ -50,9 +52,11 @@ struct DataLine: Sendable {
             : Printable.line(String(decoding: shown, as: UTF8.self))
                 + (payload.count > shown.count ? "… (\(payload.count) bytes)" : "")
         let record = path.record.map { "/\($0)" } ?? ""
+        let further = further.map { " /" + Printable.line($0.description) } ?? ""
         return [
             times.clock(accepted ?? arrived), String(board.description.prefix(8)),
-            Printable.line(app ?? "-"), "\(path.className)\(record) \(path.operation.rawValue)",
+            Printable.line(app ?? "-"), "\(path.className)\(record) \(path.operation.rawValue)"
+                + further,
             "sid=\(Printable.line(session ?? "-"))", "seq=\(sequence.map(String.init) ?? "-")",
             body,
         ].joined(separator: "  ")
@@ -67,6 +71,7 @@ struct DataLine: Sendable {
             "class": .string(path.className.description),
             "op": .string(path.operation.rawValue),
             "objectId": path.record.map { .string($0.description) } ?? .null,
+            "further": further.map { .string($0.description) } ?? .null,
             "sid": session.map(JSONValue.string) ?? .null,
             "seq": sequence.map(JSONValue.integer) ?? .null,
             "ts": accepted.map { .integer($0.milliseconds) } ?? .null,

@@ -7,12 +7,18 @@ package struct Write: Sendable {
     package let operation: Operation
     /// Looked at only where a rule has `fields`.
     package let payload: [UInt8]
+    /// Where a route leads; nil: to the contract's topic.
+    package let destination: Destination?
 
-    package init(app: AppName, className: ClassName, operation: Operation, payload: [UInt8]) {
+    package init(
+        app: AppName, className: ClassName, operation: Operation, payload: [UInt8],
+        destination: Destination? = nil
+    ) {
         self.app = app
         self.className = className
         self.operation = operation
         self.payload = payload
+        self.destination = destination
     }
 }
 
@@ -64,6 +70,8 @@ package struct Rejection: Equatable, Sendable {
         case operation(Operation, allowed: Operations)
         /// No rule speaks of this class, and the default is to deny.
         case noRule
+        /// No filter of the scope's `topics` matches.
+        case notGranted(topic: String)
         case rate(Rate, wait: Duration)
         case payload(FieldFault.Kind)
         case told(String)
@@ -78,6 +86,8 @@ package struct Rejection: Equatable, Sendable {
             case .operation(let operation, let allowed):
                 "\(operation.rawValue) is not allowed on this class; allowed: \(allowed)"
             case .noRule: "no rule allows this class to this app; ask for one in the policy"
+            case .notGranted(let topic):
+                "the session's scope does not grant \(topic); an administrator can, in topics"
             case .rate(let rate, let wait): "more than \(rate); wait \(wait.milliseconds + 1) ms"
             case .payload(let kind): kind.reason
             case .told(let text): text

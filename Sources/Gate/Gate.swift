@@ -12,6 +12,8 @@ package struct Gate: Sendable {
     private let scope: RuleLayer?
     private let policy: RuleLayer?
     private let apps: [AppName: AppLimit]
+    /// Outside the contract's root nothing is published but what the scope grants.
+    private let grants: [TopicFilter]
 
     package init(policy: Policy?, scope: Scope?) {
         self.policy = policy.map {
@@ -21,6 +23,7 @@ package struct Gate: Sendable {
             RuleLayer($0.rules, allowsByDefault: $0.allowsByDefault, defaultID: .scopeDefault)
         }
         apps = policy?.apps ?? [:]
+        grants = scope?.topics ?? []
     }
 
     /// Decides from its arguments alone: no clock, no store, no log. How often a write may
@@ -31,6 +34,7 @@ package struct Gate: Sendable {
         if let rejection = Self.builtin(write) { return .deny(rejection) }
         let scoped = scope?.position(of: write)
         if let rejection = scope?.verdict(on: write, at: scoped) { return .deny(rejection) }
+        if let rejection = grantVerdict(on: write) { return .deny(rejection) }
         let ruled = policy?.position(of: write)
         if let rejection = appVerdict(on: write) { return .deny(rejection) }
         if let rejection = policy?.verdict(on: write, at: ruled) { return .deny(rejection) }
@@ -49,10 +53,11 @@ package struct Gate: Sendable {
     /// Each layer's word, and the last the one that counts.
     package func explain(_ write: borrowing Write) -> [LayerVerdict] {
         let builtin = Self.builtin(write).map(Decision.deny) ?? .allow(.builtin(.allowed))
+        let scoped = grantVerdict(on: write).map(Decision.deny) ?? scope?.decide(write)
         let ruled = appVerdict(on: write).map(Decision.deny) ?? policy?.decide(write)
         return [
             LayerVerdict(layer: "built-in", decision: builtin),
-            LayerVerdict(layer: "scope", decision: scope?.decide(write)),
+            LayerVerdict(layer: "scope", decision: scoped),
             LayerVerdict(layer: "policy.toml", decision: ruled),
             LayerVerdict(layer: "effective", decision: decide(write)),
         ]
@@ -88,6 +93,14 @@ package struct Gate: Sendable {
         if let rejection = closure(of: write.className) { return rejection }
         let limit = ByteCount(bytes: Int64(payloadLimit))
         return write.excess(over: limit, under: .builtin(.payloadSize))
+    }
+
+    /// A scope that is not there grants no topic.
+    private func grantVerdict(on write: borrowing Write) -> Rejection? {
+        guard case .elsewhere(let topic)? = write.destination,
+            !grants.contains(where: { $0.matches(topic) })
+        else { return nil }
+        return Rejection(.forbidden, .scopeTopics, .notGranted(topic: topic))
     }
 
     /// The policy file's `[app.NAME]`, its rate aside.

@@ -4,15 +4,32 @@ package import Sessions
 package struct RouteTable: Sendable {
     /// In the file's order.
     package let routes: [Route]
+    /// The write that each route always comes to; nil where it depends on the topic.
+    private let fixed: [RoutedWrite?]
+    private let trie: TopicTrie
 
-    package init(_ routes: [Route] = []) { self.routes = routes }
+    /// `routes` do not overlap, see `TopicFilter.firstOverlap(in:)`.
+    package init(_ routes: [Route] = []) {
+        self.routes = routes
+        trie = TopicTrie(routes.map(\.from))
+        fixed = routes.map { route in
+            guard route.isFixed, case .write(let write) = route.entry(of: "") else { return nil }
+            return write
+        }
+    }
 
-    /// What a message on `topic` would write; nil where no route takes it.
+    /// What a message on `topic` would write; nil where no route takes it, and for every topic
+    /// that begins with `$`, whatever a route says.
+    ///
+    /// Takes no longer with more routes. Does not allocate where the topic has no part in the
+    /// write.
     package func entry(of topic: String) -> RouteEntry? {
-        guard let route = routes.first(where: { $0.from.matches(topic) }) else { return nil }
-        return .write(RoutedWrite(
-            app: route.app, className: route.className, operation: route.operation, record: nil,
-            destination: nil))
+        let bytes = topic.utf8.span
+        guard !bytes.isEmpty, bytes[0] != TopicByte.dollar, let index = trie.match(bytes) else {
+            return nil
+        }
+        if let write = fixed[index] { return .write(write) }
+        return routes[index].entry(of: topic)
     }
 }
 
@@ -30,12 +47,12 @@ package struct RoutedWrite: Equatable, Sendable {
     package let operation: Operation
     /// Nil exactly for `create`.
     package let record: RecordID?
-    /// The upstream topic that the route names; nil: the contract's for this write.
-    package let destination: String?
+    /// Where the route leads; nil: the contract's topic for this write.
+    package let destination: Destination?
 
     package init(
         app: AppName, className: ClassName, operation: Operation, record: RecordID?,
-        destination: String?
+        destination: Destination?
     ) {
         self.app = app
         self.className = className

@@ -9,6 +9,10 @@ package struct RuleID: Hashable, Sendable, CustomStringConvertible {
         /// The rule whose header stands on this line; 0 is the file's default.
         case policy(line: Int)
         case policyApp(AppName)
+        /// The scope's `topics`: where it lets a route lead.
+        case scopeTopics
+        /// The route of `agent.toml` whose header stands on this line.
+        case route(line: Int)
     }
 
     package let layer: Layer
@@ -17,6 +21,8 @@ package struct RuleID: Hashable, Sendable, CustomStringConvertible {
     package static func scope(_ number: Int) -> Self { Self(layer: .scope(number)) }
     package static func policy(line: Int) -> Self { Self(layer: .policy(line: line)) }
     package static func policyApp(_ app: AppName) -> Self { Self(layer: .policyApp(app)) }
+    package static func route(line: Int) -> Self { Self(layer: .route(line: line)) }
+    package static let scopeTopics = Self(layer: .scopeTopics)
     package static let scopeDefault = scope(0)
     package static let policyDefault = policy(line: 0)
 
@@ -28,6 +34,8 @@ package struct RuleID: Hashable, Sendable, CustomStringConvertible {
         case .policy(line: 0): "policy.toml:default"
         case .policy(let line): "policy.toml:\(line)"
         case .policyApp(let app): "policy.toml:app.\(app)"
+        case .scopeTopics: "scope:topics"
+        case .route(let line): "agent.toml:\(line)"
         }
     }
 }

@@ -1,24 +1,41 @@
 /// Filters as sets of topics: what two share, and which holds the other.
 extension TopicFilter {
-    private var levels: [Substring] {
-        description.split(separator: "/", omittingEmptySubsequences: false)
-    }
+    /// A filter's levels in bytes, for canonically equal texts are different topics.
+    /// Source: MQTT 5.0 §4.7.3.
+    private typealias Levels = [[UInt8]]
+
+    private static let one = [TopicByte.one]
+    private static let many = [TopicByte.many]
+
+    private var levels: Levels { description.topicLevels.map { Array($0.utf8) } }
 
     /// Whether some topic matches both.
-    package func overlaps(_ other: TopicFilter) -> Bool {
-        let left = levels
-        let right = other.levels
+    package func overlaps(_ other: TopicFilter) -> Bool { Self.overlap(levels, other.levels) }
+
+    /// The first two that some topic matches both of, by their places; the lower one first.
+    package static func firstOverlap(in filters: [TopicFilter]) -> (earlier: Int, later: Int)? {
+        let all = filters.map(\.levels)
+        for later in all.indices {
+            for earlier in 0..<later where overlap(all[earlier], all[later]) {
+                return (earlier, later)
+            }
+        }
+        return nil
+    }
+
+    private static func overlap(_ left: Levels, _ right: Levels) -> Bool {
         // The parent of `/#` would be the empty topic, which is none.
-        if min(left.count, right.count) == 1, [description, other.description].contains("/#") {
-            return description == "#" || other.description == "#"
+        if min(left.count, right.count) == 1, [left, right].contains([[], many]) {
+            return left == [many] || right == [many]
         }
         for index in 0..<max(left.count, right.count) {
-            guard index < left.count else { return right[index] == "#" }
-            guard index < right.count else { return left[index] == "#" }
-            let pair = (left[index], right[index])
-            if index == 0, Self.dollarEscapes(pair.0, pair.1) { return false }
-            if pair.0 == "#" || pair.1 == "#" { return true }
-            guard pair.0 == "+" || pair.1 == "+" || Self.same(pair.0, pair.1) else { return false }
+            guard index < left.count else { return right[index] == many }
+            guard index < right.count else { return left[index] == many }
+            let mine = left[index]
+            let theirs = right[index]
+            if index == 0, dollarEscapes(mine, theirs) { return false }
+            if mine == many || theirs == many { return true }
+            guard mine == one || theirs == one || mine == theirs else { return false }
         }
         return true
     }
@@ -32,26 +49,45 @@ extension TopicFilter {
         let right = other.levels
         for index in 0..<max(left.count, right.count) {
             guard index < left.count else { return false }
-            guard index < right.count else { return left[index] == "#" }
-            let pair = (left[index], right[index])
-            if index == 0, Self.dollarEscapes(pair.0, pair.1) { return false }
-            if pair.0 == "#" { return true }
-            if pair.1 == "#" { return false }
-            guard pair.0 == "+" || Self.same(pair.0, pair.1) else { return false }
+            guard index < right.count else { return left[index] == Self.many }
+            let mine = left[index]
+            let theirs = right[index]
+            if index == 0, Self.dollarEscapes(mine, theirs) { return false }
+            if mine == Self.many { return true }
+            if theirs == Self.many { return false }
+            guard mine == Self.one || mine == theirs else { return false }
         }
         return true
     }
 
     /// Whether one first level is a wildcard and the other begins with `$`, which it never
     /// matches. Source: MQTT 5.0 §4.7.2.
-    private static func dollarEscapes(_ left: Substring, _ right: Substring) -> Bool {
-        func isWild(_ level: Substring) -> Bool { level == "+" || level == "#" }
-        func isDollar(_ level: Substring) -> Bool { level.utf8.first == TopicByte.dollar }
+    private static func dollarEscapes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        func isWild(_ level: [UInt8]) -> Bool { level == one || level == many }
+        func isDollar(_ level: [UInt8]) -> Bool { level.first == TopicByte.dollar }
         return isWild(left) && isDollar(right) || isDollar(left) && isWild(right)
     }
+}
 
-    /// Byte for byte: canonically equal texts are different topics. Source: MQTT 5.0 §4.7.3.
-    private static func same(_ left: Substring, _ right: Substring) -> Bool {
-        left.utf8.elementsEqual(right.utf8)
+/// What stood where a filter has its wildcards.
+extension TopicFilter {
+    /// How many wildcards it has.
+    var wildcards: Int { levels.count { $0 == Self.one || $0 == Self.many } }
+
+    var endsInMany: Bool { levels.last == Self.many }
+
+    /// What each wildcard stands for in a topic that matches, in order: `+` for one level, `#`
+    /// for all the levels that are left, or for nothing.
+    func captures(of topic: String) -> [Substring] {
+        let topicLevels = topic.topicLevels
+        var captures: [Substring] = []
+        for (index, level) in levels.enumerated() {
+            let here = topicLevels.indices.contains(index) ? topicLevels[index] : ""
+            if level == Self.one { captures.append(here) }
+            guard level == Self.many else { continue }
+            let isThere = topicLevels.indices.contains(index)
+            captures.append(isThere ? topic[here.startIndex...] : "")
+        }
+        return captures
     }
 }

@@ -60,7 +60,7 @@ package struct TopicFilter: Hashable, Sendable, CustomStringConvertible {
             if here < filter.count, filter[here] == TopicByte.one {
                 here += 1
                 while there < topic.count, topic[there] != TopicByte.separator {
-                    guard isPlain(topic[there]) else { return false }
+                    guard TopicByte.isPlain(topic[there]) else { return false }
                     there += 1
                 }
             } else {
@@ -84,24 +84,12 @@ package struct TopicFilter: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        byte != 0 && byte != TopicByte.one && byte != TopicByte.many
-    }
-
     private static func isPlain(_ topic: Span<UInt8>, from start: Int) -> Bool {
         var index = start
         while index < topic.count {
-            guard isPlain(topic[index]) else { return false }
+            guard TopicByte.isPlain(topic[index]) else { return false }
             index += 1
         }
         return true
     }
-}
-
-/// The bytes with a meaning in topics.
-enum TopicByte {
-    static let separator = UInt8(ascii: "/")
-    static let one = UInt8(ascii: "+")
-    static let many = UInt8(ascii: "#")
-    static let dollar = UInt8(ascii: "$")
 }

@@ -63,18 +63,19 @@ package struct BoardSettings: Equatable, Sendable {
             "name", "state_dir", "run_dir", "topic_root", "log_level", "bus", "uplink", "claim",
             "session", "outbox", "route",
         ])
+        let topicRoot = try root.value("topic_root", SettingValue.topicRoot) ?? .standard
         return BoardSettings(
             name: try root.value("name", SettingValue.displayName) ?? "board",
             stateDir: try root.value("state_dir", SettingValue.absolutePath)
                 ?? "/var/lib/postern",
             runDir: try root.value("run_dir", SettingValue.socketFolder) ?? "/run/postern",
-            topicRoot: try root.value("topic_root", SettingValue.topicRoot) ?? .standard,
+            topicRoot: topicRoot,
             bus: try bus(root.section("bus")),
             uplink: try uplink(root.section("uplink")),
             claim: try claim(root.section("claim")),
             offline: try offline(root.section("session")),
             outbox: try outbox(root.section("outbox")),
-            routes: try routes(root.sections("route")),
+            routes: try routes(root.sections("route"), under: topicRoot),
             logLevel: try root.value("log_level", SettingValue.choice) ?? .info)
     }
 }
@@ -130,42 +131,6 @@ extension BoardSettings {
             throw section.fault("max_bytes", "is at least 1 MiB")
         }
         return outbox
-    }
-
-    private static func routes(
-        _ sections: [(line: Int, section: TOMLSection)]
-    ) throws(SettingsError) -> [Route] {
-        var routes: [Route] = []
-        for (line, section) in sections {
-            try section.allow(only: ["from", "app", "class", "op"])
-            let from = try section.value("from", SettingValue.topicFilter)
-            let app = try section.value("app", SettingValue.appName)
-            let name = try section.value("class", SettingValue.className)
-            let operation = try section.value("op", SettingValue.operation)
-            let route = Route(
-                line: line,
-                from: try section.need("from", from),
-                app: try section.need("app", app),
-                className: try section.need("class", name),
-                operation: try section.need("op", operation))
-            try check(route, section)
-            routes.append(route)
-        }
-        return routes
-    }
-
-    private static func check(_ route: Route, _ section: TOMLSection) throws(SettingsError) {
-        if route.operation != .create {
-            throw section.fault("op", "a route creates: no topic says which record is meant")
-        }
-        if route.className.isReserved {
-            throw section.fault("class", "no route leads to \(route.className), a system class")
-        }
-        // A route from the agent's own topics would feed it its own answers.
-        let agents = ["postern/session", "postern/health", "postern/app/#"]
-        if agents.contains(where: { TopicFilter($0)?.overlaps(route.from) ?? true }) {
-            throw section.fault("from", "\"\(route.from)\" means topics of the agent's own")
-        }
     }
 }
 

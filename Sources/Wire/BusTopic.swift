@@ -13,7 +13,7 @@ package enum BusRequest: Equatable, Sendable {
 
     /// Nil for a topic that is not an app's.
     package init?(_ topic: String) {
-        let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
+        let levels = topic.topicLevels
         guard levels.count >= 4, levels[0] == "postern", levels[1] == "app" else { return nil }
         guard let app = AppName(levels[2]) else {
             self = .malformed(nil, Refusal(.badKeyName, "the app's name is not allowed"))
@@ -64,6 +64,9 @@ package enum BusTopic {
     /// What the agent subscribes to. `$`-topics and retained messages are not read.
     package static let requests =
         ["create/#", "update/#", "delete/#", "get/#"].map { "postern/app/+/\($0)" }
+
+    /// What the agent says and is asked on, whole: no route comes from it or leads to it.
+    package static let own = [session, health, "postern/app/#"].compactMap(TopicFilter.init)
 
     package static func rejected(_ app: AppName) -> String { "postern/app/\(app)/rejected" }
 

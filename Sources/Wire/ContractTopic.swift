@@ -25,41 +25,53 @@ package enum ContractTopic: Hashable, Sendable {
     case inbox(InstallationID)
     case outbox(InstallationID)
     case status(InstallationID)
-    case data(InstallationID, RecordPath)
+    /// A write, and the levels that a route put behind it.
+    case data(InstallationID, RecordPath, FurtherLevels?)
 
     package func text(under root: TopicRoot) -> String {
         switch self {
         case .inbox(let board): "\(root)/\(board)/inbox"
         case .outbox(let board): "\(root)/\(board)/outbox"
         case .status(let board): "\(root)/\(board)/status"
-        case .data(let board, let path): "\(root)/\(board)/data/\(path.dataLevels)"
+        case .data(let board, let path, let further):
+            "\(root)/\(board)/data/\(path.dataLevels)" + (further.map { "/\($0)" } ?? "")
         }
     }
 
     package var board: InstallationID {
         switch self {
-        case .inbox(let board), .outbox(let board), .status(let board), .data(let board, _): board
+        case .inbox(let board), .outbox(let board), .status(let board), .data(let board, _, _):
+            board
         }
     }
 
     /// Nil for anything that is not a topic of the contract under `root`.
     package init?(_ text: String, under root: TopicRoot) {
         guard text.utf8.count <= 512, text.hasPrefix("\(root)/") else { return nil }
-        let levels = text.dropFirst(root.description.count + 1)
-            .split(separator: "/", omittingEmptySubsequences: false)
+        let levels = text.dropFirst(root.description.count + 1).topicLevels
         guard levels.count >= 2, let board = InstallationID(String(levels[0])) else { return nil }
         switch (levels[1], levels.count) {
         case ("inbox", 2): self = .inbox(board)
         case ("outbox", 2): self = .outbox(board)
         case ("status", 2): self = .status(board)
-        case ("data", 4...5):
-            guard let path = RecordPath(
-                className: levels[2], operation: levels[3],
-                record: levels.count == 5 ? levels[4] : nil)
-            else { return nil }
-            self = .data(board, path)
+        case ("data", 4...): self.init(board, data: levels[2...])
         default: return nil
         }
+    }
+
+    /// Class, operation, the object id unless it is a create, and what a route put behind.
+    private init?(_ board: InstallationID, data levels: ArraySlice<Substring>) {
+        guard let className = levels.first, let operation = levels.dropFirst().first else {
+            return nil
+        }
+        var rest = levels.dropFirst(2)
+        let record = operation == "create" ? nil : rest.popFirst()
+        guard let path = RecordPath(
+            className: className, operation: operation, record: record)
+        else { return nil }
+        let further = FurtherLevels(rest.joined(separator: "/"))
+        guard rest.isEmpty || further != nil else { return nil }
+        self = .data(board, path, rest.isEmpty ? nil : further)
     }
 }
 

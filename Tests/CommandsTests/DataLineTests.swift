@@ -29,6 +29,18 @@ struct DataLineTests {
             == "22:13:21  3f1f7c0e  thermo  Reading create  sid=sEsS000002  seq=12  {}")
     }
 
+    @Test("shows the levels that a route put behind", arguments: [
+        ("data/Reading/create/raw/lamp", "Reading create /raw/lamp  sid", "raw/lamp"),
+        ("data/Reading/update/a1/lamp", "Reading/a1 update /lamp  sid", "lamp"),
+        ("data/Reading/create/\u{1b}c", "Reading create /\\u{1b}c  sid", "\u{1b}c"),
+    ])
+    func further(levels: String, shown: String, further: String) throws {
+        let line = try #require(self.line([], levels: levels))
+        #expect(line.text(times).contains(shown), "\(line.text(times))")
+        #expect(line.json.asObject?["further"] == .string(further))
+        #expect(line.json.asObject?["class"] == .string("Reading"))
+    }
+
     @Test("shows what is hostile, long or not text without harm", arguments: [
         (Array("\u{1b}]0;x\u{7}\n".utf8), "\\u{1b}]0;x\\u{7}\\n"),
         ([0xFF, 0xFE], "(2 bytes that are not text)"),
@@ -50,6 +62,7 @@ struct DataLineTests {
 
     @Test("is made of data topics alone", arguments: [
         "status", "outbox", "data", "data/Reading", "data/Reading/read/x",
+        "data/Reading/create/", "data/Reading/update//x",
     ])
     func others(levels: String) { #expect(line([], levels: levels) == nil) }
 

@@ -74,27 +74,6 @@ struct TopicTests {
         }
     }
 
-    @Test("keeps to the examples of MQTT 5 §4.7", arguments: [
-        ("sport/tennis/player1/#", "sport/tennis/player1", true),
-        ("sport/#", "sport", true),
-        ("sport/+", "sport", false),
-        ("sport/+", "sport/", true),
-        ("+/+", "/finance", true),
-        ("/+", "/finance", true),
-        ("+", "/finance", false),
-        ("#", "$SYS/monitor/Clients", false),
-        ("+/monitor/Clients", "$SYS/monitor/Clients", false),
-        ("$SYS/#", "$SYS/monitor/Clients", true),
-        ("$SYS/monitor/+", "$SYS/monitor/Clients", true),
-        ("#", "a\u{0}b", false),
-        ("a/#", "a/b\u{0}", false),
-        ("#", "", false),
-        ("caf\u{E9}", "cafe\u{301}", false),
-    ])
-    func standard(filter: String, topic: String, matches: Bool) throws {
-        #expect(try #require(TopicFilter(filter)).matches(topic) == matches)
-    }
-
     @Test("is bounded by 65535 bytes")
     func bound() throws {
         let longest = String(repeating: "a", count: 65_535)
@@ -107,8 +86,8 @@ struct TopicTests {
 
     @Test("tells overlap and cover as a search through all small topics does")
     func setsAgreeWithSearch() throws {
-        let levels = ["a", "b", "", "$x", "+", "#"]
-        let topics = Self.paths(["a", "b", "", "$x", "c"], upTo: 3).filter { !$0.isEmpty }
+        let levels = ["a", "\u{301}", "", "$x", "+", "#"]
+        let topics = Self.paths(["a", "\u{301}", "", "$x", "c"], upTo: 3).filter { !$0.isEmpty }
         let filters = Self.paths(levels, upTo: 3).compactMap { TopicFilter($0) }
         let sets = filters.map { filter in Set(topics.filter { filter.matches($0) }) }
         for (left, mine) in zip(filters, sets) {

@@ -131,37 +131,4 @@ struct BoardSettingsTests {
         #expect(error?.line == fault.line)
         #expect(error?.message.contains(fault.says) == true, "\(String(describing: error))")
     }
-
-    static let goodRoute = [
-        "from": "\"z/+\"", "app": "\"z\"", "class": "\"R\"", "op": "\"create\"",
-    ]
-
-    @Test("refuse a bad route", arguments: [
-        ("from", "\"a/#/b\"", "is no topic filter"), ("from", "\"#\"", "agent's own"),
-        ("from", "\"postern/session\"", "agent's own"), ("from", "\"+/+\"", "agent's own"),
-        ("from", "\"postern/app/+/rejected\"", "agent's own"), ("app", "\"Z\"", "is no app"),
-        ("class", "\"_User\"", "a system class"), ("class", "\"_Join\"", "a system class"),
-        ("class", "\"_User/../x\"", "is no class"), ("class", "\"\u{FF3F}User\"", "is no class"),
-        ("op", "\"read\"", "is none of"), ("op", nil, "route.op is missing"),
-        ("from", nil, "route.from is missing"), ("topic", "\"x\"", "unknown key \"route.topic\""),
-    ])
-    func badRoute(key: String, value: String?, says: String) {
-        var route = Self.goodRoute
-        route[key] = value
-        let lines = route.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)\n" }
-        let text = Self.uplink + "[[route]]\n" + lines.joined()
-        let error = #expect(throws: SettingsError.self) { try parse(text) }
-        #expect(error?.message.contains(says) == true, "\(String(describing: error))")
-        let missing = value == nil
-        let index = route.keys.sorted().firstIndex(of: key) ?? 0
-        #expect(error?.line == (missing ? 3 : 4 + index))
-    }
-
-    @Test("want each route under a header of its own")
-    func inlineRoutes() {
-        let error = #expect(throws: SettingsError.self) {
-            try parse("route = [{ from = \"a\" }]\n" + Self.uplink)
-        }
-        #expect(error?.message.contains("[[route]]") == true)
-    }
 }

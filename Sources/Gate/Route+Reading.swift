@@ -1,0 +1,139 @@
+import Sessions
+
+/// A route as `agent.toml` writes it, its texts not understood yet.
+package struct RouteDeclaration: Sendable {
+    package let from: TopicFilter
+    package let app: AppName
+    package let className: String
+    package let operation: Operation
+    package let objectID: String?
+    package let to: String?
+
+    package init(
+        from: TopicFilter, app: AppName, className: String, operation: Operation,
+        objectID: String?, to: String?
+    ) {
+        self.from = from
+        self.app = app
+        self.className = className
+        self.operation = operation
+        self.objectID = objectID
+        self.to = to
+    }
+}
+
+/// What is wrong with a route, and at which key.
+package struct RouteFault: Error, Equatable, Sendable {
+    package let key: String
+    package let sentence: String
+}
+
+extension Route {
+    /// In bytes. It bounds how deep a topic is followed.
+    package static let longestFilter = 512
+
+    /// Reads a route. `reserved` are the topics that none comes from and none leads to: the
+    /// contract's and the agent's own.
+    package init(
+        _ declared: RouteDeclaration, line: Int, reserved: [TopicFilter]
+    ) throws(RouteFault) {
+        try Self.check(declared.from, reserved)
+        let wildcards = declared.from.wildcards
+        let to: DestinationText? = try Self.reading("to") { () throws(GrammarError) in
+            guard let text = declared.to else { return nil }
+            return try DestinationText(text, wildcards: wildcards, reserved: reserved)
+        }
+        self.init(
+            line: line, from: declared.from, app: declared.app, operation: declared.operation,
+            classText: try Self.classText(declared), recordText: try Self.recordText(declared),
+            to: to)
+    }
+
+    private static func check(
+        _ from: TopicFilter, _ reserved: [TopicFilter]
+    ) throws(RouteFault) {
+        if from.beginsWithDollar {
+            throw RouteFault(
+                key: "from", sentence: "topics that begin with $ are a server's and never enter")
+        }
+        guard from.description.utf8.count <= longestFilter else {
+            throw RouteFault(key: "from", sentence: "has at most \(longestFilter) bytes")
+        }
+        // From its own topics the agent would read its own words as a program's.
+        if let own = reserved.first(where: { $0.overlaps(from) }) {
+            throw RouteFault(
+                key: "from", sentence: "\"\(from)\" takes in topics of \(own), Postern's own")
+        }
+    }
+
+    private static func classText(_ declared: RouteDeclaration) throws(RouteFault) -> RouteText {
+        let source = declared.className
+        let text = try level("class", source, of: declared.from)
+        if let literal = text.literal {
+            guard let name = ClassName(literal) else {
+                throw RouteFault(
+                    key: "class", sentence: "\"\(source)\" is no class: a letter, then at most"
+                        + " 127 letters, digits and _; or {1}, the first wildcard of from")
+            }
+            // A class that a level names is judged when it comes.
+            guard !name.isReserved else {
+                throw RouteFault(
+                    key: "class", sentence: "no route leads to \(name), a system class")
+            }
+        } else if !text.isOneWildcard {
+            throw RouteFault(
+                key: "class", sentence: "is a name or one {n}, so that its reader sees what"
+                    + " classes there are")
+        }
+        return text
+    }
+
+    private static func recordText(
+        _ declared: RouteDeclaration
+    ) throws(RouteFault) -> RouteText? {
+        guard let source = declared.objectID else {
+            guard declared.operation == .create else {
+                throw RouteFault(
+                    key: "object_id", sentence: "is missing: \(declared.operation.rawValue) has"
+                        + " to say which record is meant, such as \"{1}\"")
+            }
+            return nil
+        }
+        guard declared.operation != .create else {
+            throw RouteFault(key: "object_id", sentence: "goes with update and delete alone")
+        }
+        let text = try level("object_id", source, of: declared.from)
+        guard text.literal.map({ RecordID($0) != nil }) ?? true else {
+            throw RouteFault(
+                key: "object_id",
+                sentence: "\"\(source)\" is no objectId: 1 to 64 letters, digits, _ and -")
+        }
+        return text
+    }
+
+    /// A text whose wildcards each stand for one level.
+    private static func level(
+        _ key: String, _ source: String, of from: TopicFilter
+    ) throws(RouteFault) -> RouteText {
+        let count = from.wildcards
+        let text = try reading(key) { () throws(GrammarError) in
+            try RouteText(source, wildcards: count)
+        }
+        guard !from.endsInMany || !text.wildcards.contains(count - 1) else {
+            throw RouteFault(
+                key: key, sentence: "{\(count)} is a #, which may stand for several levels; only"
+                    + " to takes it")
+        }
+        return text
+    }
+
+    private static func reading<Value>(
+        _ key: String, _ read: () throws(GrammarError) -> Value
+    ) throws(RouteFault) -> Value {
+        do throws(GrammarError) {
+            return try read()
+        } catch {
+            throw RouteFault(key: key, sentence: error.text)
+        }
+    }
+}
