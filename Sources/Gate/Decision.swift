@@ -101,4 +101,12 @@ package struct LayerVerdict: Equatable, Sendable {
     package let layer: String
     /// Nil for a layer that is not there: it forbids nothing.
     package let decision: Decision?
+    /// What the deciding rule of a file or scope says, on one line.
+    package let says: String?
+
+    init(layer: String, decision: Decision?, says: String? = nil) {
+        self.layer = layer
+        self.decision = decision
+        self.says = says
+    }
 }

@@ -19,8 +19,9 @@ package struct FieldRules: Equatable, Sendable {
 
     /// What is wrong with `payload`, or nil. One pass over the bytes, no tree.
     ///
-    /// As in Parse, an update may leave any field away. A delete without payload has no fields
-    /// and passes; one with a payload is judged like an update.
+    /// As in Parse, an update may leave any of the record's own fields away; an object or array
+    /// that it names replaces the old one, and so must be whole. A delete without payload has no
+    /// fields and passes; one with a payload is judged like an update.
     package func fault(in payload: [UInt8], of operation: Operation) -> FieldFault? {
         if operation == .delete, payload.isEmpty { return nil }
         return PayloadScanner.fault(

@@ -54,13 +54,40 @@ package struct Gate: Sendable {
     package func explain(_ write: borrowing Write) -> [LayerVerdict] {
         let builtin = Self.builtin(write).map(Decision.deny) ?? .allow(.builtin(.allowed))
         let scoped = grantVerdict(on: write).map(Decision.deny) ?? scope?.decide(write)
-        let ruled = appVerdict(on: write).map(Decision.deny) ?? policy?.decide(write)
+        let limit = apps[write.app]
+        let limited = appVerdict(on: write).map(Decision.deny) ?? .allow(.policyApp(write.app))
         return [
             LayerVerdict(layer: "built-in", decision: builtin),
-            LayerVerdict(layer: "scope", decision: scoped),
-            LayerVerdict(layer: "policy.toml", decision: ruled),
+            LayerVerdict(
+                layer: "scope", decision: scoped,
+                says: scope?.rule(for: write)?.text),
+            LayerVerdict(
+                layer: "app limit", decision: limit == nil ? nil : limited, says: limit?.text),
+            LayerVerdict(
+                layer: "policy.toml", decision: policy?.decide(write),
+                says: policy?.rule(for: write)?.text),
             LayerVerdict(layer: "effective", decision: decide(write)),
         ]
+    }
+
+    /// The rule of the policy file that a write comes to, whatever it says.
+    package func policyRule(for write: borrowing Write) -> RuleID? {
+        policy.map { $0.id(at: $0.position(of: write)) }
+    }
+
+    /// Why no payload whatever could make such a write pass; nil where one might.
+    func refusalWhateverPayload(
+        _ app: AppName, _ className: ClassName, _ operation: Operation
+    ) -> Rejection? {
+        let write = Write(app: app, className: className, operation: operation, payload: [])
+        if let rejection = Self.builtin(write) { return rejection }
+        for layer in [scope, policy] {
+            guard let layer else { continue }
+            if let rejection = layer.verdict(on: write, at: layer.position(of: write)) {
+                return rejection
+            }
+        }
+        return nil
     }
 
     /// The rates that a write allowed by the gate counts against.

@@ -3,6 +3,8 @@ extension PayloadScanner {
     /// An object of which the rule lists each field.
     mutating func object(_ rules: FieldRules, depth: Int) throws(FieldFault) {
         try open(depth)
+        // An update leaves members of the record away, but what it names it replaces whole.
+        let requiresAll = requiresAll || depth > 1
         var isMissing = rules.fields.map { !$0.type.isOptional && requiresAll }
         var isSeen = [Bool](repeating: false, count: rules.fields.count)
         var hasMore = try hasFirst(end: UInt8(ascii: "}"))

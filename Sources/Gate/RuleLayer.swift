@@ -51,6 +51,9 @@ struct RuleLayer: Sendable {
         return .allow(id(at: position))
     }
 
+    /// The rule that decides; nil where the default does.
+    func rule(for write: borrowing Write) -> Rule? { position(of: write).map { rules[$0] } }
+
     func id(at position: Int?) -> RuleID {
         if let position { rules[position].id } else { defaultID }
     }

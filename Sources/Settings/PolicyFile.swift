@@ -9,6 +9,13 @@ package enum PolicyFile {
     ///
     /// A rule is known by the line of its `[[rule]]`. The errors carry the faulty value's line.
     package static func parse(_ text: String, file: String) throws(SettingsError) -> Policy {
+        try located(text, file: file).policy
+    }
+
+    /// Like `parse`, and the line of each `[app.NAME]`.
+    package static func located(
+        _ text: String, file: String
+    ) throws(SettingsError) -> (policy: Policy, appLines: [AppName: Int]) {
         let root = try TOMLDocument(text, file: file, environment: { _ in nil }).root
         try root.allow(only: ["default", "app", "rule"])
         let standard: Default = try root.value("default", SettingValue.choice) ?? .allow
@@ -16,10 +23,12 @@ package enum PolicyFile {
         for (line, section) in try root.sections("rule") {
             rules.append(try rule(section, line: line))
         }
-        return Policy(
-            allowsByDefault: standard == .allow,
-            apps: try apps(root.section("app")),
-            rules: rules)
+        let apps = try apps(root.section("app"))
+        var appLines: [AppName: Int] = [:]
+        for app in apps.keys { appLines[app] = root.document.lines[["app", "\(app)"]] }
+        let policy = Policy(
+            allowsByDefault: standard == .allow, apps: apps, rules: rules)
+        return (policy, appLines)
     }
 
     private static func apps(_ section: TOMLSection) throws(SettingsError) -> [AppName: AppLimit] {

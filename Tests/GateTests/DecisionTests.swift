@@ -115,13 +115,31 @@ struct DecisionTests {
     func explanation() throws {
         let gate = Gate(policy: try sample(), scope: nil)
         let verdicts = gate.explain(try write("thermo", .update, "Reading"))
-        #expect(verdicts.map(\.layer) == ["built-in", "scope", "policy.toml", "effective"])
+        #expect(verdicts.map(\.layer) == [
+            "built-in", "scope", "app limit", "policy.toml", "effective",
+        ])
         #expect(verdicts.map { $0.decision.map(text) ?? "absent" } == [
-            "ok builtin:allowed", "absent", "119 policy.toml:14", "119 policy.toml:14",
+            "ok builtin:allowed", "absent", "ok policy.toml:app.thermo", "119 policy.toml:14",
+            "119 policy.toml:14",
+        ])
+        #expect(verdicts.map { $0.says ?? "" } == [
+            "", "", "max_bytes 16", "any app, class Reading; allow create; max_bytes 12", "",
         ])
     }
 
-    @Test("names an app's own limit as the policy's word")
+    @Test("says what a rule says, on one line")
+    func ruleText() throws {
+        let full = try rule(
+            3, app: "thermo", "*", [.create, .update], fields: ["b": "string?", "a": "number"],
+            maxBytes: 4096, rate: "6/min")
+        #expect(full.text == """
+            app thermo, any class; allow create, update; fields { a = number, b = string? }; \
+            max_bytes 4 KiB; rate 6/min
+            """)
+        #expect(try rule(3, "A", []).text == "any app, class A; allow nothing")
+    }
+
+    @Test("explains an app's own limit by itself")
     func explainsAppLimit() throws {
         let gate = Gate(policy: try sample(), scope: nil)
         let verdicts = gate.explain(try write("thermo", .create, "Other", "0123456789abcdefg"))

@@ -1,0 +1,48 @@
+import Gate
+import Sessions
+
+/// Decisions as the commands print them.
+extension Decision {
+    var isAllow: Bool { if case .allow = self { true } else { false } }
+
+    /// `decision`, `rule`, and of a refusal `code`, `error` and `field`.
+    var members: [String: JSONValue] {
+        switch self {
+        case .allow(let rule):
+            ["decision": .string("allow"), "rule": .string(rule.description)]
+        case .deny(let rejection):
+            [
+                "decision": .string("deny"), "rule": .string(rejection.rule.description),
+                "code": .integer(Int64(rejection.code.rawValue)),
+                "error": .string(rejection.reason),
+                "field": rejection.field.map(JSONValue.string) ?? .null,
+            ]
+        }
+    }
+
+    /// `policy.toml:14`, or `policy.toml:14: 142 … (celsius)` of a refusal.
+    var sentence: String {
+        switch self {
+        case .allow(let rule): "\(rule)"
+        case .deny(let rejection):
+            "\(rejection.rule): \(rejection.code.rawValue) \(rejection.reason)"
+                + (rejection.field.map { " (\(PlainText.line($0)))" } ?? "")
+        }
+    }
+}
+
+/// Text of others, for a terminal.
+enum PlainText {
+    /// The text with what is no visible character replaced: none of it moves a cursor.
+    static func line(_ text: String) -> String {
+        var shown = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse,
+                .unassigned: shown.append("\u{FFFD}")
+            default: shown.append(scalar)
+            }
+        }
+        return String(shown)
+    }
+}

@@ -1,0 +1,91 @@
+/// Names that nothing else names, and that are nearly another.
+extension PolicyLint {
+    /// The system classes that Parse has.
+    private static let systemClasses = [
+        "_User", "_Session", "_Role", "_Installation", "_Product", "_PushStatus", "_JobStatus",
+        "_JobSchedule", "_Audience", "_Idempotency", "_Hooks", "_GlobalConfig", "_GraphQLConfig",
+    ]
+
+    func classTypos() -> [PolicyFinding] {
+        let mentions = policy.rules.compactMap { rule in
+            rule.className.map {
+                Mention(name: "\($0)", rule: rule.id, line: rule.line, key: "class")
+            }
+        }
+        let elsewhere = Set(
+            (scope?.rules.compactMap(\.className) ?? []).map(\.description)
+                + routes.map(\.className.description) + seenClasses.map(\.description))
+        var found: [PolicyFinding] = []
+        for mention in mentions where !elsewhere.contains(mention.name) {
+            guard let system = Self.systemClass(like: mention.name) else { continue }
+            found.append(mention.finding(.systemClass, """
+                \(mention.name) is not \(system), which is the system's and closed to boards; \
+                if it was meant, drop the rule
+                """))
+        }
+        let suspects = mentions.filter { Self.systemClass(like: $0.name) == nil }
+        return found + Self.typos(.classTypo, suspects, among: mentions, elsewhere: elsewhere)
+    }
+
+    func appTypos() -> [PolicyFinding] {
+        var mentions = policy.rules.compactMap { rule in
+            rule.app.map { Mention(name: "\($0)", rule: rule.id, line: rule.line, key: "app") }
+        }
+        mentions += policy.apps.keys.map { app in
+            Mention(
+                name: "\(app)", rule: .policyApp(app), line: appLines[app] ?? 0, key: "the app")
+        }
+        mentions.sort { ($0.line, $0.name) < ($1.line, $1.name) }
+        let elsewhere = Set(
+            (scope?.rules.compactMap(\.app) ?? []).map(\.description)
+                + routes.map(\.app.description) + seenApps.map(\.description))
+        return Self.typos(.appTypo, mentions, among: mentions, elsewhere: elsewhere)
+    }
+
+    /// A name with one mention is suspect beside one that is in use elsewhere, that the file
+    /// mentions more often, or that it mentions earlier.
+    private static func typos(
+        _ kind: PolicyFinding.Kind, _ suspects: [Mention], among mentions: [Mention],
+        elsewhere: Set<String>
+    ) -> [PolicyFinding] {
+        var counts: [String: Int] = [:]
+        var first: [String: Int] = [:]
+        for mention in mentions {
+            counts[mention.name, default: 0] += 1
+            first[mention.name] = min(first[mention.name] ?? .max, mention.line)
+        }
+        let known = elsewhere.union(counts.keys).sorted()
+        return suspects.compactMap { mention in
+            guard counts[mention.name] == 1, !elsewhere.contains(mention.name) else { return nil }
+            let near = known.first { other in
+                let isBetterKnown = elsewhere.contains(other) || counts[other] ?? 0 > 1
+                    || first[other] ?? .max < mention.line
+                return isBetterKnown && EditDistance.isLikelyTypo(mention.name, of: other)
+            }
+            return near.map { near in
+                mention.finding(kind, """
+                    \(mention.key) "\(mention.name)" is named nowhere else, and "\(near)" is; if \
+                    that was meant, write it so
+                    """)
+            }
+        }
+    }
+
+    /// The system class that differs by its `_` or by case alone; nil for itself.
+    private static func systemClass(like name: String) -> String? {
+        let bare = name.lowercased().drop { $0 == "_" }
+        return systemClasses.first { $0 != name && $0.lowercased().dropFirst() == bare }
+    }
+}
+
+/// One place of the file that names something.
+private struct Mention {
+    let name: String
+    let rule: RuleID
+    let line: Int
+    let key: String
+
+    func finding(_ kind: PolicyFinding.Kind, _ text: String) -> PolicyFinding {
+        PolicyFinding(kind: kind, rule: rule, place: .policy(line: line), text: text)
+    }
+}

@@ -1,0 +1,152 @@
+/// Looks for rules that are well-formed and cannot be meant. It reports what is certain, and
+/// names that are likely mistyped; no finding makes a policy invalid.
+package struct PolicyLint: Sendable {
+    let policy: Policy
+    let scope: Scope?
+    let routes: [Route]
+    /// The line of each `[app.NAME]`.
+    let appLines: [AppName: Int]
+    /// Names that are in use somewhere else.
+    let seenClasses: Set<ClassName>
+    let seenApps: Set<AppName>
+
+    package init(
+        policy: Policy, scope: Scope? = nil, routes: [Route] = [],
+        appLines: [AppName: Int] = [:], seenClasses: Set<ClassName> = [],
+        seenApps: Set<AppName> = []
+    ) {
+        self.policy = policy
+        self.scope = scope
+        self.routes = routes
+        self.appLines = appLines
+        self.seenClasses = seenClasses
+        self.seenApps = seenApps
+    }
+
+    /// By file and line; of one place in the order of the kinds.
+    package var findings: [PolicyFinding] {
+        var found = unreachable()
+        for rule in policy.rules {
+            found += closed(rule)
+            found += scopeFindings(rule)
+            found += sizes(rule)
+            found += ineffective(rule)
+        }
+        found += classTypos() + appTypos() + refusedRoutes()
+        return found.enumerated().sorted { left, right in
+            let (one, other) = (left.element.place.order, right.element.place.order)
+            return (one.0, one.1, left.offset) < (other.0, other.1, right.offset)
+        }
+        .map(\.element)
+    }
+
+    func finding(_ kind: PolicyFinding.Kind, _ rule: Rule, _ text: String) -> PolicyFinding {
+        PolicyFinding(kind: kind, rule: rule.id, place: .policy(line: rule.line), text: text)
+    }
+
+    /// Each rule with the first one before it that takes all of its writes.
+    private func unreachable() -> [PolicyFinding] {
+        var first: [Pattern: Rule] = [:]
+        var found: [PolicyFinding] = []
+        for rule in policy.rules {
+            let wider = Pattern(rule).asWideOrWider.compactMap { first[$0] }
+            if let earlier = wider.min(by: { $0.line < $1.line }) {
+                found.append(finding(.unreachableRule, rule, """
+                    no write comes to this rule: the one on line \(earlier.line), for \
+                    \(earlier.subject), takes them all; put this one before it or drop it
+                    """))
+            } else {
+                first[Pattern(rule)] = rule
+            }
+        }
+        return found
+    }
+
+    private func closed(_ rule: Rule) -> [PolicyFinding] {
+        guard let name = rule.className, name.isReserved else { return [] }
+        return [finding(.closedClass, rule, """
+            \(name) is a class of the system's, which the built-in rules close; drop the rule
+            """)]
+    }
+
+    private func sizes(_ rule: Rule) -> [PolicyFinding] {
+        guard let size = rule.maxBytes, !rule.allow.isEmpty else { return [] }
+        let builtin = ByteCount(bytes: Int64(Gate.payloadLimit))
+        if size > builtin {
+            return [finding(.sizeNotReached, rule, """
+                max_bytes is \(size), but no payload above \(builtin) leaves a board; lower it
+                """)]
+        }
+        if let app = rule.app, let limit = policy.apps[app]?.maxBytes, size > limit {
+            return [finding(.sizeNotReached, rule, """
+                max_bytes is \(size), but [app.\(app)] lets \(limit) pass; lower this one or \
+                raise that one
+                """)]
+        }
+        return []
+    }
+
+    private func ineffective(_ rule: Rule) -> [PolicyFinding] {
+        guard rule.allow.isEmpty else { return [] }
+        let keys = [
+            rule.fields == nil ? nil : "fields", rule.maxBytes == nil ? nil : "max_bytes",
+            rule.rate == nil ? nil : "rate",
+        ].compactMap { $0 }
+        guard !keys.isEmpty else { return [] }
+        return [finding(.noEffect, rule, """
+            allow = [] refuses all, so \(keys.joined(separator: ", ")) \
+            \(keys.count == 1 ? "has" : "have") no effect; allow an operation or drop \
+            \(keys.count == 1 ? "it" : "them")
+            """)]
+    }
+
+    /// Judged by app, class and operation; whatever the payload.
+    private func refusedRoutes() -> [PolicyFinding] {
+        let gate = Gate(policy: policy, scope: scope)
+        return routes.compactMap { route in
+            guard let refusal = gate.refusalWhateverPayload(
+                route.app, route.className, route.operation)
+            else { return nil }
+            return PolicyFinding(
+                kind: .routeRefused, rule: refusal.rule, place: .route(line: route.line), text: """
+                    the route from \(route.from) brings in \(route.operation.rawValue) \
+                    \(route.className) of \(route.app), which \(refusal.rule) always refuses; \
+                    allow it there or drop the route
+                    """)
+        }
+    }
+}
+
+/// The writes that a rule matches.
+struct Pattern: Hashable {
+    let app: AppName?
+    let className: ClassName?
+
+    init(_ rule: Rule) { self.init(rule.app, rule.className) }
+
+    private init(_ app: AppName?, _ className: ClassName?) {
+        self.app = app
+        self.className = className
+    }
+
+    /// The writes that both match; nil where there are none.
+    func within(_ other: Pattern) -> Pattern? {
+        if let app, let theirs = other.app, app != theirs { return nil }
+        if let className, let theirs = other.className, className != theirs { return nil }
+        return Pattern(app ?? other.app, className ?? other.className)
+    }
+
+    var asWideOrWider: Set<Pattern> {
+        [self, Pattern(nil, className), Pattern(app, nil), Pattern(nil, nil)]
+    }
+}
+
+extension PolicyFinding.Place {
+    /// The policy's lines before the routes'.
+    fileprivate var order: (Int, Int) {
+        switch self {
+        case .policy(let line): (0, line)
+        case .route(let line): (1, line)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package import Gate
+
+/// A file of cases: what a policy is expected to say on certain writes.
+package enum CaseFile {
+    private enum Outcome: String, CaseIterable { case allow, deny }
+
+    /// Reads `[[case]]` after `[[case]]`, in the file's order. Any fault refuses the file.
+    package static func parse(
+        _ text: String, file: String
+    ) throws(SettingsError) -> [PolicyCase] {
+        let root = try TOMLDocument(text, file: file, environment: { _ in nil }).root
+        try root.allow(only: ["case"])
+        var cases: [PolicyCase] = []
+        for (line, section) in try root.sections("case") {
+            try section.allow(only: [
+                "name", "app", "op", "class", "topic", "payload", "payload_file", "expect", "rule",
+                "code", "field",
+            ])
+            cases.append(PolicyCase(
+                line: line, name: try section.text("name"), subject: try subject(section),
+                payload: try payload(section), expected: try expected(section)))
+        }
+        return cases
+    }
+
+    private static func subject(
+        _ section: TOMLSection
+    ) throws(SettingsError) -> PolicyCase.Subject {
+        if let topic = try section.text("topic") {
+            for key in ["app", "op", "class"] where section.entries[key] != nil {
+                throw section.fault(key, "goes without a topic, which says it")
+            }
+            return .topic(topic)
+        }
+        let app = try section.need("app", section.value("app", SettingValue.appName))
+        let operation = try section.need("op", section.value("op", SettingValue.operation))
+        let name = try section.need("class", section.text("class"))
+        return .write(app, operation, className: name)
+    }
+
+    private static func payload(
+        _ section: TOMLSection
+    ) throws(SettingsError) -> PolicyCase.Payload {
+        let text = try section.text("payload")
+        guard let path = try section.text("payload_file") else { return .text(text ?? "") }
+        guard text == nil else {
+            throw section.fault("payload_file", "goes without a payload in the file itself")
+        }
+        return .file(path)
+    }
+
+    private static func expected(
+        _ section: TOMLSection
+    ) throws(SettingsError) -> PolicyCase.Expectation {
+        let outcome: Outcome = try section.need(
+            "expect", section.value("expect", SettingValue.choice))
+        let expected = PolicyCase.Expectation(
+            allows: outcome == .allow, rule: try section.text("rule"),
+            code: try section.count("code", within: 1...999), field: try section.text("field"))
+        for (key, value) in [("code", expected.code == nil), ("field", expected.field == nil)]
+        where expected.allows && !value {
+            throw section.fault(key, "goes with expect = \"deny\"")
+        }
+        return expected
+    }
+}

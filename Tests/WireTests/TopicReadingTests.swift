@@ -1,0 +1,32 @@
+import Gate
+import Sessions
+import Testing
+import Wire
+
+@Suite("Topic reading")
+struct TopicReadingTests {
+    @Test("says what a topic of the bus asks the gate", arguments: [
+        ("postern/app/thermo/create/Reading", "thermo create Reading"),
+        ("postern/app/thermo/update/Reading/x1", "thermo update Reading"),
+        ("postern/app/thermo/create/_User", "thermo create _User"),
+        ("postern/app/thermo/create/Rea+ding", "103 builtin:topic"),
+        ("postern/app/thermo/update/Reading", "105 builtin:topic"),
+        ("postern/app/Thermo/create/Reading", "105 builtin:topic"),
+        ("postern/app/thermo/get/session", "query"), ("postern/app/thermo/rejected", "ignored"),
+        ("postern/session", "ignored"), ("zigbee2mqtt/lamp", "zigbee create Light"),
+        ("zigbee2mqtt/lamp/set", "ignored"), ("", "ignored"),
+    ])
+    func reading(topic: String, expected: String) throws {
+        let route = Route(
+            line: 1, from: try #require(TopicFilter("zigbee2mqtt/+")),
+            app: try #require(AppName("zigbee")), className: try #require(ClassName("Light")),
+            operation: .create)
+        let found = switch TopicReading(topic, routes: RouteTable([route])) {
+        case .write(let app, let operation, let name): "\(app) \(operation.rawValue) \(name)"
+        case .refused(_, let rejection): "\(rejection.code.rawValue) \(rejection.rule)"
+        case .query: "query"
+        case .ignored: "ignored"
+        }
+        #expect(found == expected)
+    }
+}
