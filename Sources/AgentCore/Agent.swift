@@ -112,7 +112,7 @@ package struct Agent: Sendable {
         case .gap(let count): gapped(by: count, at: instant)
         case .control(let request, let connection):
             answer(request, connection, at: instant)
-        case .rules(let policy, let routes): adopt(policy, routes)
+        case .rules(let policy, let routes): adopt(policy, routes, at: instant)
         case .stop: stop(at: instant)
         }
         if case .stop = event { return effects }
@@ -163,11 +163,21 @@ package struct Agent: Sendable {
         emit(.exit)
     }
 
-    private mutating func adopt(_ policy: Policy?, _ routes: RouteTable) {
-        self.policy = policy
-        self.routes = routes
-        gate = Gate(policy: policy, scope: Self.scope(of: records.session))
-        emit(.log(.info, "the policy file was read again and is in force"))
+    /// The rules are in force before the topics of new routes come. Buckets and counters stay.
+    private mutating func adopt(
+        _ policy: Policy?, _ routes: RouteTable, at instant: Instant
+    ) {
+        if policy != self.policy {
+            limiter.carry(from: self.policy, to: policy, at: instant.monotonic)
+            self.policy = policy
+            gate = Gate(policy: policy, scope: Self.scope(of: records.session))
+        }
+        if routes.routes != self.routes.routes {
+            self.routes = routes
+            emit(.readRoutes(routes.routes.map(\.from)))
+        }
+        let rules = policy?.summary ?? "no policy file"
+        emit(.log(.info, "in force now: \(rules); \(routes.routes.count) routes"))
     }
 
     private mutating func queueChanged(_ state: QueueState) {

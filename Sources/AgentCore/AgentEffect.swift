@@ -20,6 +20,8 @@ package enum AgentEffect: Sendable {
     case forward(user: UserID?)
     /// Whether the bus is read. While it is not, the broker keeps what comes.
     case readBus(Bool)
+    /// Which other programs' topics are read from now on; the agent judges them already.
+    case readRoutes([TopicFilter])
     case answer(connection: Int, JSONValue)
     case log(LogLevel, String)
     case exit

@@ -19,7 +19,7 @@ package enum AgentEvent: Sendable {
     /// So many accepted records can never be sent.
     case gap(Int64)
     case control(ControlRequest, connection: Int)
-    /// The rule files were read again, and are whole.
+    /// The rule files were read again, and are whole: these rules replace the old ones.
     case rules(Policy?, RouteTable)
     case stop
 }

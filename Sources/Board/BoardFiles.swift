@@ -10,52 +10,58 @@ import Wire
 
 /// The board's configuration, read from its folder with its modes checked.
 struct BoardFiles {
-    /// The loosest mode of a file that decides rights.
-    private static let mode: UInt32 = 0o640
-    private static let limit = 1_048_576
-
-    let settings: BoardSettings
-    let policy: Policy?
-    private let folder: String
+    /// As it was at the start, but for the routes, which follow the file.
+    private(set) var settings: BoardSettings
+    private(set) var policy: Policy?
+    /// What both files held when these values were read from them.
+    private(set) var content: RuleContent
+    /// Why there is no policy, where a broken one was let pass.
+    private let policyFailure: AgentFailure?
 
     init(_ place: BoardPlace) throws(AgentFailure) {
-        folder = place.configDir
-        let path = "\(folder)/agent.toml"
-        guard let text = try Self.text(path) else {
-            throw AgentFailure(.badConfiguration, "there is no \(path)")
-        }
-        do throws(SettingsError) {
-            settings = try BoardSettings.parse(
-                text, file: path, environment: Environment.value(_:))
+        try self.init(try RuleContent(folder: place.configDir))
+    }
+
+    /// Both files, whole and well-formed.
+    init(_ content: RuleContent) throws(AgentFailure) {
+        self.content = content
+        settings = try content.settings()
+        policy = try content.policy()
+        policyFailure = nil
+    }
+
+    /// For asking an agent that runs, whatever has become of its policy file since.
+    init(askingFrom place: BoardPlace) throws(AgentFailure) {
+        let folder = place.configDir
+        do throws(AgentFailure) {
+            content = try RuleContent(folder: folder)
+            policy = try content.policy()
+            policyFailure = nil
         } catch {
-            throw AgentFailure(.badConfiguration, "\(error)")
+            content = try RuleContent(folder: folder, withoutPolicy: true)
+            policy = nil
+            policyFailure = error
         }
-        policy = try Self.policy(in: folder)
+        settings = try content.settings()
+    }
+
+    /// The rules of `read` in the place of these; all else stays as it was at the start.
+    func adopting(_ read: BoardFiles) -> BoardFiles {
+        var adopted = self
+        adopted.content = read.content
+        adopted.policy = read.policy
+        adopted.settings.routes = read.settings.routes
+        return adopted
+    }
+
+    /// Throws why an agent would not start on these files.
+    func checkPolicy() throws(AgentFailure) {
+        if let policyFailure { throw policyFailure }
     }
 
     /// The policy file as it is now; nil where there is none.
     static func policy(in folder: String) throws(AgentFailure) -> Policy? {
-        let path = "\(folder)/policy.toml"
-        guard let text = try text(path) else { return nil }
-        do throws(SettingsError) {
-            return try PolicyFile.parse(text, file: path)
-        } catch {
-            throw AgentFailure(.badConfiguration, "\(error)")
-        }
-    }
-
-    private static func text(_ path: String) throws(AgentFailure) -> String? {
-        let bytes: [UInt8]
-        do throws(FileFailure) {
-            bytes = try PrivateFile.read(path, limit: limit, strictestMode: mode)
-        } catch {
-            if case .missing = error { return nil }
-            throw AgentFailure(error)
-        }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw AgentFailure(.badConfiguration, "\(path) is not UTF-8")
-        }
-        return text
+        try RuleContent.policy(in: folder)
     }
 
     var agentSettings: AgentSettings {
@@ -95,15 +101,17 @@ struct BoardFiles {
         }
         return BusLogin(
             uri: settings.bus.uri, username: settings.bus.username,
-            password: try busPassword(), clientName: clientName,
+            password: try Self.busPassword(settings.bus), clientName: clientName,
             filters: BusTopic.requests + settings.routes.map(\.from.description), will: will)
     }
 
     /// The first line of the password file.
-    private func busPassword() throws(AgentFailure) -> SecretBytes? {
-        guard let path = settings.bus.passwordFile else { return nil }
+    static func busPassword(
+        _ bus: BoardSettings.Bus, strictestMode: UInt32 = RuleContent.mode
+    ) throws(AgentFailure) -> SecretBytes? {
+        guard let path = bus.passwordFile else { return nil }
         do throws(FileFailure) {
-            let bytes = try PrivateFile.read(path, limit: 4096, strictestMode: Self.mode)
+            let bytes = try PrivateFile.read(path, limit: 4096, strictestMode: strictestMode)
             return SecretBytes(Array(bytes.prefix { $0 != UInt8(ascii: "\n") }))
         } catch {
             throw AgentFailure(error)

@@ -28,6 +28,8 @@ struct BoardLoop: ~Copyable {
     /// When the store is asked again that had no time, and whether that was said.
     private var storeRetryAt: Duration?
     private var isStoreSaidBusy = false
+    /// What `status` says of the rules.
+    private var rulesReport = JSONValue.null
     private let notifier: Notifier
     private let log: Logger
 
@@ -46,8 +48,9 @@ struct BoardLoop: ~Copyable {
     /// Runs until it is told to stop or the store fails; then nothing more is acknowledged.
     mutating func run(
         _ signals: borrowing SignalDescriptor, _ control: inout ControlServer,
-        reload: () -> AgentEvent?
+        _ rules: inout RuleFiles
     ) -> Ending {
+        rulesReport = rules.report
         while true {
             turn(&control)
             if let ending {
@@ -56,7 +59,7 @@ struct BoardLoop: ~Copyable {
                 return ending
             }
             do throws(SystemError) {
-                try wait(signals, &control, reload: reload)
+                try wait(signals, &control, &rules)
             } catch {
                 return .failed(error)
             }
@@ -117,6 +120,12 @@ struct BoardLoop: ~Copyable {
             settle()
             forwarder.forward(user)
         case .readBus(let isWanted): bus.read(isWanted)
+        case .readRoutes(let filters):
+            if let text = bus.readRoutes(
+                filters.map(\.description), at: SystemClock.monotonic, into: &events)
+            {
+                log.warning("\(text)")
+            }
         case .answer(let connection, let json): control.answer(connection, json)
         case .log(let level, let text): log.log(level: Logger.Level(level), "\(text)")
         case .exit: ending = .stopped
@@ -140,6 +149,7 @@ struct BoardLoop: ~Copyable {
     private func completed(_ status: JSONValue) -> JSONValue {
         guard case .object(var members) = status else { return status }
         members["refusedUpstream"] = .integer(forwarder.refusals)
+        members["policy"] = rulesReport
         members["degraded"] = .bool(uplink.isDegraded || forwarder.fault != nil)
         if uplink.isDegraded, members["uplink"] == .string("connected") {
             members["uplinkNote"] = .string("degraded: MQTT 3.1.1, without user properties")
@@ -163,23 +173,25 @@ struct BoardLoop: ~Copyable {
 extension BoardLoop {
     private mutating func wait(
         _ signals: borrowing SignalDescriptor, _ control: inout ControlServer,
-        reload: () -> AgentEvent?
+        _ rules: inout RuleFiles
     ) throws(SystemError) {
         poller.clear()
         let signalSlot = poller.add(signals.descriptor, read: true, write: false)
         bus.register(in: &poller)
         uplink.register(in: &poller)
         control.register(in: &poller)
+        rules.register(in: &poller)
         let now = Instant.current
         let deadline = [
             agent.nextDeadline(at: now), bus.nextDeadline(at: now.monotonic),
             uplink.nextDeadline(at: now.monotonic), forwarder.nextDeadline, storeRetryAt,
-            control.nextDeadline,
+            control.nextDeadline, rules.nextDeadline,
         ].compactMap(\.self).min()
         _ = try poller.wait(deadline.map { max($0 - now.monotonic, .zero) })
+        var isReloadWanted = false
         while poller.isReadable(signalSlot), let signal = signals.next() {
             if signal == .hangUp {
-                if let event = reload() { events.append(event) }
+                isReloadWanted = true
             } else {
                 events.append(.stop)
             }
@@ -188,8 +200,15 @@ extension BoardLoop {
         uplink.collect(poller, at: woken, into: &events)
         if let text = bus.collect(poller, at: woken, into: &events) { log.warning("\(text)") }
         control.collect(poller, at: woken, into: &events)
+        adopt(isReloadWanted ? rules.reload(.signal) : rules.collect(poller, at: woken), rules)
         events.append(.deadline)
         notifier.watchdog()
+    }
+
+    /// What was on its way before a change is judged by the old rules.
+    private mutating func adopt(_ change: AgentEvent?, _ rules: borrowing RuleFiles) {
+        if let change { events.append(change) }
+        rulesReport = rules.report
     }
 
     /// Removes what has arrived upstream, and sends what the window has room for.

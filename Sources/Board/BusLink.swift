@@ -35,7 +35,7 @@ struct BusLink: ~Copyable {
     /// How long the way to the SUBACK may take.
     private static let patience = Duration.seconds(10)
 
-    private let login: BusLogin
+    private var login: BusLogin
     private var speaker: Connection?
     private var reader: Connection?
     private var speakerSlot: Int?
@@ -49,6 +49,12 @@ struct BusLink: ~Copyable {
     private var backoff = Backoff(first: .milliseconds(200), limit: .seconds(10))
     private var isResumed = false
     private var isSubscribed = false
+    /// The subscription of a new connection; nil until it is sent.
+    private var subscription: Int32?
+    /// What the broker's durable session may still hold and nobody wants.
+    private var unwanted: Set<String> = []
+    /// Something for the log that ends nothing.
+    private var complaint: String?
     private var isReading = true
     private var failure = ""
 
@@ -68,6 +74,29 @@ struct BusLink: ~Copyable {
     }
 
     mutating func read(_ isWanted: Bool) { isReading = isWanted }
+
+    /// Reads these topics of other programs from now on, beside the agent's own. What a new
+    /// route is refused by the broker is said; the rest goes on.
+    mutating func readRoutes(
+        _ filters: [String], at now: Duration, into events: inout [AgentEvent]
+    ) -> String? {
+        let old = Set(login.filters)
+        login.filters = BusTopic.requests + filters
+        unwanted = unwanted.union(old).subtracting(login.filters)
+        // A connection that has not subscribed yet will, with what is wanted by then.
+        guard subscription != nil else { return nil }
+        do throws(MQTTError) {
+            let added = Set(filters).subtracting(old).sorted()
+            if !added.isEmpty {
+                _ = try reader?.subscribe(
+                    added.map { Subscription($0, .atLeastOnce) }, sendRetained: false)
+            }
+            try dropUnwanted()
+            return nil
+        } catch {
+            return lost(error, at: now, into: &events)
+        }
+    }
 
     mutating func register(in poller: inout Poller) {
         speakerSlot = nil
@@ -96,7 +125,8 @@ struct BusLink: ~Copyable {
             if isReady(poller, readerSlot) || readerHasBufferedInput {
                 try listen(into: &events)
             }
-            return nil
+            defer { complaint = nil }
+            return complaint
         } catch {
             return lost(error, at: now, into: &events)
         }
@@ -192,6 +222,12 @@ extension BusLink {
         reader = consume connection
     }
 
+    private mutating func dropUnwanted() throws(MQTTError) {
+        guard !unwanted.isEmpty else { return }
+        _ = try reader?.unsubscribe(unwanted.sorted())
+        unwanted.removeAll()
+    }
+
     private mutating func listenToSpeaker() throws(MQTTError) {
         try speaker?.read(atMost: 64)
         for event in speaker?.takeEvents() ?? [] {
@@ -210,9 +246,14 @@ extension BusLink {
             switch event {
             case .connected(let ack):
                 isResumed = ack.sessionPresent
-                _ = try reader?.subscribe(
+                subscription = try reader?.subscribe(
                     login.filters.map { Subscription($0, .atLeastOnce) },
                     sendRetained: false)
+                try dropUnwanted()
+            case .subscribed(let packetID, let codes) where packetID != subscription:
+                if !codes.allSatisfy({ $0 < 0x80 }) {
+                    complaint = "the local broker refused to subscribe a new route's topic"
+                }
             case .subscribed(_, let codes):
                 guard codes.allSatisfy({ $0 < 0x80 }) else {
                     throw .invalid("the local broker refused a subscription")
@@ -249,6 +290,7 @@ extension BusLink {
         answers.removeAll()
         answerBytes = 0
         isSubscribed = false
+        subscription = nil
         retryAt = now + backoff.next(random: 0)
         let text = "the local broker (\(login.uri)): \(error)"
         defer { failure = text }

@@ -1,6 +1,5 @@
 import AgentCore
 import ArgumentParser
-import Gate
 import LinuxIO
 import Logging
 import Sessions
@@ -38,25 +37,27 @@ struct RunCommand: AgentVerb {
         } catch {
             throw AgentFailure(error)
         }
+        var rules = RuleFiles(files, log: log)
         var backoff = Backoff(first: .seconds(1), limit: .seconds(30))
         while true {
             do throws(AgentFailure) {
-                try live(files, signals, &control, log)
+                try live(&rules, signals, &control, log)
                 return .ok
             } catch {
                 // Nothing of the failed change was said or acknowledged: begin anew from disk.
                 guard error.mayPass else { throw error }
                 log.error("\(error.sentence)")
             }
-            guard rest(backoff.next(random: 0), signals) else { return .ok }
+            guard rest(backoff.next(random: 0), signals, &rules) else { return .ok }
         }
     }
 
     /// One life on the database. Returns when a signal ends it, throws when the store fails.
     private func live(
-        _ files: BoardFiles, _ signals: borrowing SignalDescriptor,
+        _ rules: inout RuleFiles, _ signals: borrowing SignalDescriptor,
         _ control: inout ControlServer, _ log: Logger
     ) throws(AgentFailure) {
+        let files = rules.inForce
         let board = try StandingBoard(files)
         let (agent, identity) = try board.makeAgent { log.error("\($0)") }
         let will = HealthNotice(
@@ -66,35 +67,23 @@ struct RunCommand: AgentVerb {
         var loop = BoardLoop(
             agent: agent, storage: board.storage, bus: BusLink(bus),
             uplink: UplinkLink(files.uplinkDefaults), notifier: Notifier(), log: log)
-        let ending = loop.run(signals, &control) {
-            Self.reload(place.configDir, RouteTable(files.settings.routes), log)
-        }
-        switch ending {
+        switch loop.run(signals, &control, &rules) {
         case .stopped: return
         case .storeFailed(let error): throw AgentFailure(.failed, "\(error)", mayPass: true)
         case .failed(let error): throw AgentFailure(.failed, "waiting failed: \(error)")
         }
     }
 
-    /// All or nothing: a policy that cannot be read leaves the old one in force.
-    private static func reload(
-        _ folder: String, _ routes: RouteTable, _ log: Logger
-    ) -> AgentEvent? {
-        do throws(AgentFailure) {
-            return .rules(try BoardFiles.policy(in: folder), routes)
-        } catch {
-            log.error("the old policy stays in force: \(error.sentence)")
-            return nil
-        }
-    }
-
     /// Waits before the next life; false when a signal says there is none.
-    private func rest(_ span: Duration, _ signals: borrowing SignalDescriptor) -> Bool {
+    private func rest(
+        _ span: Duration, _ signals: borrowing SignalDescriptor, _ rules: inout RuleFiles
+    ) -> Bool {
         var poller = Poller()
         poller.add(signals.descriptor, read: true, write: false)
         _ = try? poller.wait(span)
         while let signal = signals.next() {
-            if signal != .hangUp { return false }
+            guard signal == .hangUp else { return false }
+            _ = rules.reload(.signal)
         }
         return true
     }

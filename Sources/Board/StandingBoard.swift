@@ -88,26 +88,29 @@ struct StandingBoard: ~Copyable {
 extension BoardFiles {
     /// Asks the agent that runs, or the state on disk when none does.
     func ask(_ request: ControlRequest) throws(AgentFailure) -> (isRunning: Bool, JSONObject) {
-        let line = request.json.bytes
-        let answer: JSONValue
-        var isRunning = true
+        if let answer = try Self.askRunning(controlPath, request) { return (true, answer) }
+        try checkPolicy()
+        guard case .object(let members) = try StandingBoard(self).answer(request) else {
+            throw AgentFailure(.failed, "the agent's answer cannot be read")
+        }
+        return (false, JSONObject(members))
+    }
+
+    /// Asks the agent behind a control socket; nil where none runs.
+    static func askRunning(
+        _ path: String, _ request: ControlRequest
+    ) throws(AgentFailure) -> JSONObject? {
         do throws(ControlClient.Failure) {
             let bytes = try ControlClient.request(
-                controlPath, line, timeout: ControlServer.answerPatience)
-            guard let json = try? JSONValue(parsing: bytes) else { throw .brokenAnswer }
-            answer = json
+                path, request.json.bytes, timeout: ControlServer.answerPatience)
+            guard let answer = try? JSONObject(parsing: bytes) else { throw .brokenAnswer }
+            return answer
         } catch {
             switch error {
-            case .notRunning:
-                isRunning = false
-                answer = try StandingBoard(self).answer(request)
+            case .notRunning: return nil
             case .notPermitted: throw AgentFailure(.notPermitted, "\(error)")
             case .timedOut, .brokenAnswer, .failed: throw AgentFailure(.failed, "\(error)")
             }
         }
-        guard case .object(let members) = answer else {
-            throw AgentFailure(.failed, "the agent's answer cannot be read")
-        }
-        return (isRunning, JSONObject(members))
     }
 }

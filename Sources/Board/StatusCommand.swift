@@ -12,7 +12,7 @@ struct StatusCommand: AgentVerb {
     @OptionGroup var place: BoardPlace
 
     func perform() throws(AgentFailure) -> ExitStatus {
-        var (isRunning, answer) = try BoardFiles(place).ask(.status)
+        var (isRunning, answer) = try BoardFiles(askingFrom: place).ask(.status)
         answer.members["running"] = .bool(isRunning)
         if !isRunning { answer.members["status"] = .string("down") }
         let isAvailable = answer.members["state"] == .string("available")
@@ -38,6 +38,7 @@ struct StatusCommand: AgentVerb {
             ("authority", answer.shown("authority")),
             ("uplink", answer.shown("uplink") + note),
             ("queue", size + fault),
+            ("rules", Self.rules(answer)),
             ("refused", Self.refusals(answer)),
             ("upstream", answer.shown("refusedUpstream") + " refused by the broker"),
             ("clock", answer.shown("clock")),
@@ -55,6 +56,15 @@ struct StatusCommand: AgentVerb {
         let named = most.map { "\($0.app) \($0.count) by \($0.rule)" }
         return answer.shown("refused") + " since the agent's start"
             + (named.isEmpty ? "" : ": " + named.joined(separator: ", "))
+    }
+
+    /// What is in force, and why the files as they are now are not.
+    private static func rules(_ answer: JSONObject) -> String {
+        guard let rules = try? answer.object("policy") else { return "-" }
+        let since = (try? rules.time("loadedAt")).map { ", since \(CalendarText.utc($0)) UTC" }
+        let fault = rules.text("fault").map { "; THE FILES ARE NOT IN FORCE: \($0)" }
+        return rules.shown("rules") + ", by default " + rules.shown("default") + "; "
+            + rules.shown("routes") + " routes" + (since ?? "") + (fault ?? "")
     }
 }
 

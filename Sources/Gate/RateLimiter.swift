@@ -31,4 +31,44 @@ package struct RateLimiter: Sendable {
         }
         return nil
     }
+
+    /// Carries the buckets over to another policy file.
+    ///
+    /// A rule's bucket goes with its app and class, not with its line: of the rules for one app
+    /// and class only the first is ever asked. A bucket is never fuller than before, nor emptier
+    /// than the new rate lets one be; one without a rate any more is forgotten.
+    package mutating func carry(from old: Policy?, to new: Policy?, at now: Duration) {
+        let moved = Self.sameRules(old, new)
+        var carried: [Key: Duration] = [:]
+        for (key, full) in fullAt {
+            switch key.rule.layer {
+            case .policyApp(let app):
+                guard let rate = new?.apps[app]?.rate else { continue }
+                carried[key] = min(full, now + rate.depth)
+            case .policy:
+                guard let rule = moved[key.rule], let rate = rule.rate else { continue }
+                carried[Key(rule: rule.id, app: key.app)] = min(full, now + rate.depth)
+            case .builtin, .scope: carried[key] = full
+            }
+        }
+        fullAt = carried
+    }
+
+    private struct Match: Hashable {
+        let app: AppName?
+        let className: ClassName?
+
+        init(_ rule: Rule) {
+            app = rule.app
+            className = rule.className
+        }
+    }
+
+    /// For each rule of the old file the new one that takes its place.
+    private static func sameRules(_ old: Policy?, _ new: Policy?) -> [RuleID: Rule] {
+        let new = Dictionary((new?.rules ?? []).map { (Match($0), $0) }) { first, _ in first }
+        return Dictionary(
+            (old?.rules ?? []).compactMap { rule in new[Match(rule)].map { (rule.id, $0) } }
+        ) { first, _ in first }
+    }
 }

@@ -51,6 +51,11 @@ package struct Policy: Equatable, Sendable {
         self.apps = apps
         self.rules = rules
     }
+
+    /// A few words for a log.
+    package var summary: String {
+        "\(rules.count) rules, by default \(allowsByDefault ? "allow" : "deny")"
+    }
 }
 
 /// What a session may do on its board, as the authority limits it.

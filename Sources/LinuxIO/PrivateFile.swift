@@ -25,6 +25,12 @@ package enum PrivateFile {
         return bytes
     }
 
+    /// Whether something has this name. The corresponding C function is `lstat`.
+    package static func isThere(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0
+    }
+
     /// Replaces a file's content, durably.
     ///
     /// A new file beside it is written, synced and renamed over it, then the folder is synced.

@@ -8,6 +8,11 @@ package enum PrivateFolder {
     package static func prepare(_ path: String, mode: UInt32 = 0o700) throws(FileFailure) {
         try makeParents(of: path)
         try make(path, mode: mode)
+        try check(path, mode: mode)
+    }
+
+    /// Checks owner and mode. Throws `missing` when there is none.
+    package static func check(_ path: String, mode: UInt32 = 0o700) throws(FileFailure) {
         let raw = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard raw >= 0 else { throw FileFailure(.last("open"), path: path) }
         let folder = Descriptor(owning: raw)

@@ -38,6 +38,9 @@ extension SystemError {
     /// Whether the code is `EPROTO`, by which a library says that a protocol broke.
     package static func isProtocolError(_ code: Int32) -> Bool { code == EPROTO }
 
+    /// Whether there is no such file or folder.
+    package var isMissing: Bool { code == ENOENT }
+
     /// Whether the other side broke off a connection that stood.
     package var isReset: Bool { code == ECONNRESET || code == EPIPE }
 }

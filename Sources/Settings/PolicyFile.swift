@@ -7,7 +7,7 @@ package enum PolicyFile {
     /// Reads the text of `policy.toml`. A file with any fault is refused as a whole: a rule
     /// that is not understood must not be a rule that is not there. No variable overrides it.
     ///
-    /// A rule is known by the line of its `[[rule]]`. The errors carry the faulty value's line.
+    /// A rule is known by the line of its `[[rule]]`. The errors carry the faulty value's place.
     package static func parse(_ text: String, file: String) throws(SettingsError) -> Policy {
         try located(text, file: file).policy
     }
@@ -38,7 +38,7 @@ package enum PolicyFile {
             do throws(SettingFault) {
                 name = try SettingValue.appName(key)
             } catch {
-                throw section.fault(key, error.sentence)
+                throw section.nameFault(key, error.sentence)
             }
             let limits = try section.section(key)
             try limits.allow(only: ["rate", "burst", "max_bytes"])
@@ -84,11 +84,11 @@ package enum PolicyFile {
     ) throws(SettingsError) -> Set<Operation> {
         let texts = try section.need("allow", section.texts("allow"))
         var operations: Set<Operation> = []
-        for text in texts {
+        for (index, text) in texts.enumerated() {
             do throws(SettingFault) {
                 operations.insert(try SettingValue.operation(text))
             } catch {
-                throw section.fault("allow", error.sentence)
+                throw section.fault("allow", element: index, error.sentence)
             }
         }
         return operations
@@ -129,13 +129,13 @@ package enum PolicyFile {
         for (key, node) in table.entries.sorted(by: { $0.key < $1.key }) {
             switch node {
             case .string(let text): declared[key] = .type(text)
-            case .table(let entries):
-                declared[key] = .object(try declarations(of: table.within(key, entries)))
+            case .table:
+                declared[key] = .object(try declarations(of: table.within(key)))
             case .array(let nodes):
-                guard nodes.count == 1, case .table(let entries) = nodes[0] else {
+                guard nodes.count == 1, case .table = nodes[0] else {
                     throw table.fault(key, "is an array of objects, written [{ name = \"type\" }]")
                 }
-                declared[key] = .objects(try declarations(of: table.within(key, entries)))
+                declared[key] = .objects(try declarations(of: table.within(key)))
             default:
                 throw table.fault(key, "is a type such as \"number\", or a table of fields")
             }

@@ -3,14 +3,15 @@ package import Wire
 
 /// What is wrong with a configuration, and where: a sentence for the person who wrote it.
 ///
-/// Prints as `agent.toml:12:5: …`; what is not known of the place is left out. Values are
-/// repeated, for no secret stands in these files.
+/// Prints as `agent.toml:12:5: …`. A value's error stands where the value begins, an unknown
+/// key's at the key, a missing key's where its table begins; only what the file as a whole lacks
+/// has no place. Values are repeated, for no secret stands in these files.
 package struct SettingsError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The file's name as the caller gave it, or the variable that holds the faulty value.
     package let file: String
     /// From 1.
     package let line: Int?
-    /// From 1.
+    /// From 1, in characters (Unicode code points).
     package let column: Int?
     package let message: String
 

@@ -1,17 +1,34 @@
-extension SourceLines {
-    /// Goes to the end of the line on which a value ends; brackets and long strings span lines.
+/// A bracket that is open, and what stands in it.
+private struct Bracket {
+    let byte: UInt8
+    /// Nil where nothing is noted.
+    let path: [String]?
+    var count = 0
+
+    var isArray: Bool { byte == UInt8(ascii: "[") }
+
+    /// The path of the array's element that comes next. The later ones of a long array go by
+    /// the array's place.
+    var element: [String]? {
+        guard isArray, count < 256, let path, path.count < 100 else { return nil }
+        return path + ["#\(count)"]
+    }
+}
+
+extension SourcePlaces {
+    /// Goes to the end of the line on which the value of `path` ends, and notes it with what is
+    /// in it; brackets and long strings span lines.
     ///
     /// Refuses what no configuration of ours holds and the parser may assert on: brackets that
     /// do not match, dates and times, and bytes beyond ASCII outside strings and comments.
-    mutating func skipValue() {
-        var brackets: [UInt8] = []
+    mutating func skipValue(of path: [String]?) {
+        var brackets: [Bracket] = []
+        // The path of the value that begins next.
+        var awaited = path
         // Whether a bare word that follows is a value; inside a table it may be a key.
         var isValue = false
         while let byte = next {
             switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "'"):
-                skipString(byte)
-                continue
             case UInt8(ascii: "#"):
                 skipComment()
                 continue
@@ -20,22 +37,44 @@ extension SourceLines {
                 takeLineBreak()
                 continue
             case UInt8(ascii: "["), UInt8(ascii: "{"):
-                brackets.append(byte)
+                noteValue(of: awaited)
+                brackets.append(Bracket(byte: byte, path: awaited))
+                awaited = brackets.last?.element
                 isValue = byte == UInt8(ascii: "[")
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
                 // In ASCII a closing bracket stands two behind its opening one.
-                if brackets.popLast() != byte - 2 { refuse("a bracket that was not opened") }
-                isValue = brackets.last == UInt8(ascii: "[")
-            case UInt8(ascii: ","): isValue = brackets.last == UInt8(ascii: "[")
+                if brackets.popLast()?.byte != byte - 2 { refuse("a bracket that was not opened") }
+                awaited = nil
+                isValue = brackets.last?.isArray == true
+            case UInt8(ascii: ","):
+                if let last = brackets.indices.last { brackets[last].count += 1 }
+                awaited = brackets.last?.element
+                isValue = brackets.last?.isArray == true
             case UInt8(ascii: "="): isValue = true
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): break
             case 0x21...0x7E:
-                skipWord(isValue: isValue)
+                if !isValue, let table = brackets.last, Self.beginsKey(byte) {
+                    awaited = note(key(), under: table.path)
+                } else {
+                    if isValue { noteValue(of: awaited) }
+                    skipPlain(byte, isValue: isValue)
+                }
                 continue
             default: refuse("a character that stands only in strings and comments")
             }
             position += 1
         }
+    }
+
+    private static func beginsKey(_ byte: UInt8) -> Bool { isBare(byte) || isQuote(byte) }
+
+    private static func isQuote(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'")
+    }
+
+    /// Goes behind a string or a bare word.
+    private mutating func skipPlain(_ byte: UInt8, isValue: Bool) {
+        if Self.isQuote(byte) { skipString(byte) } else { skipWord(isValue: isValue) }
     }
 
     private mutating func skipWord(isValue: Bool) {

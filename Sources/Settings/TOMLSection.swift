@@ -12,7 +12,9 @@ struct TOMLSection {
     func allow(only known: [String]) throws(SettingsError) {
         for key in entries.keys.sorted() where !known.contains(key) {
             let hint = NearestKey.to(key, among: known).map { "; the nearest known is \"\($0)\"" }
-            throw fault(key, named: false, "unknown key \"\(name(of: key))\"\(hint ?? "")")
+            throw SettingsError(
+                document, document.places.key(path + [key]),
+                "unknown key \"\(name(of: key))\"\(hint ?? "")")
         }
     }
 
@@ -84,9 +86,11 @@ struct TOMLSection {
         case nil: return nil
         case .array(let nodes):
             var texts: [String] = []
-            for node in nodes {
+            for (index, node) in nodes.enumerated() {
                 guard case .string(let text) = node else {
-                    throw fault(key, "is an array of strings, but one element is \(node.kind)")
+                    throw fault(
+                        key, element: index,
+                        "is an array of strings, but one element is \(node.kind)")
                 }
                 texts.append(text)
             }
@@ -105,9 +109,18 @@ struct TOMLSection {
         }
     }
 
-    /// A table under this one.
-    func within(_ key: String, _ entries: [String: TOMLNode] = [:]) -> TOMLSection {
-        TOMLSection(document: document, path: path + [key], entries: entries)
+    /// The table under a key, or the first of an array of tables there; else an empty one.
+    func within(_ key: String) -> TOMLSection {
+        var place = path + [key]
+        var node = entries[key]
+        if case .array(let nodes) = node {
+            place.append("#0")
+            node = nodes.first
+        }
+        guard case .table(let members) = node else {
+            return TOMLSection(document: document, path: place, entries: [:])
+        }
+        return TOMLSection(document: document, path: place, entries: members)
     }
 
     /// The tables under `[[key]]` and the line of each header, in the file's order.
@@ -118,25 +131,35 @@ struct TOMLSection {
         }
         var result: [(line: Int, section: TOMLSection)] = []
         for (index, node) in nodes.enumerated() {
-            let place = path + [key, "#\(index)"]
             // Rules and routes go by their lines, so each needs a header of its own.
-            guard case .table(let entries) = node, let line = document.lines.lines[place],
-                document.lines.headers[path + [key]] == nodes.count
+            guard case .table(let entries) = node,
+                let header = document.places.header(path + [key], index),
+                document.places.headers[path + [key]] == nodes.count
             else { throw fault(key, "is written as tables, each under a line [[\(key)]]") }
-            result.append((line, TOMLSection(document: document, path: place, entries: entries)))
+            let place = path + [key, "#\(index)"]
+            let section = TOMLSection(document: document, path: place, entries: entries)
+            result.append((header.line, section))
         }
         return result
     }
 
-    /// An error at a key's value: of the variable that holds it, or of its line in the file.
-    func fault(_ key: String, named: Bool = true, _ sentence: String) -> SettingsError {
+    /// An error at a key's value, or at one element of it: of the variable that holds it, or of
+    /// its place in the file. One of a key that is missing stands where its table begins.
+    func fault(_ key: String, element: Int? = nil, _ sentence: String) -> SettingsError {
         if override(key) != nil {
             return SettingsError(file: variable(key), message: sentence)
         }
-        let line = document.lines[path + [key]]
-        let link = sentence.hasPrefix("is ") ? " " : ": "
-        let message = named ? name(of: key) + link + sentence : sentence
-        return SettingsError(file: document.file, line: line, message: message)
+        let place = path + [key] + (element.map { ["#\($0)"] } ?? [])
+        return SettingsError(document, document.places.value(place), named(key, sentence))
+    }
+
+    /// An error in what a key is called.
+    func nameFault(_ key: String, _ sentence: String) -> SettingsError {
+        SettingsError(document, document.places.key(path + [key]), named(key, sentence))
+    }
+
+    private func named(_ key: String, _ sentence: String) -> String {
+        name(of: key) + (sentence.hasPrefix("is ") ? " " : ": ") + sentence
     }
 
     /// The value of a key that has to be there.
@@ -161,5 +184,11 @@ struct TOMLSection {
 
     private func variable(_ key: String) -> String {
         "POSTERN_" + (path + [key]).joined(separator: "_").uppercased()
+    }
+}
+
+extension SettingsError {
+    fileprivate init(_ document: TOMLDocument, _ place: SourcePlace?, _ message: String) {
+        self.init(file: document.file, place, message)
     }
 }

@@ -17,6 +17,7 @@ extension AgentEffect {
         case .connectUplink(let login):
             "\(login)" + String(decoding: login.will.payload, as: UTF8.self)
         case .subscribeInbox(let topic): topic
+        case .readRoutes(let filters): "\(filters)"
         case .commit, .disconnectUplink, .abandonUplink, .forward, .readBus, .exit: ""
         }
     }
@@ -80,6 +81,7 @@ extension [AgentEffect] {
             case .publishStatus: "status"
             case .forward: "forward"
             case .readBus: "read"
+            case .readRoutes: "routes"
             case .answer: "answer"
             case .log: "log"
             case .exit: "exit"

@@ -68,6 +68,7 @@ extension AgentEffect {
         case .publishStatus: "status"
         case .forward: "forward"
         case .readBus: "read"
+        case .readRoutes: "routes"
         case .answer: "answer"
         case .log: "log"
         case .exit: "exit"
@@ -78,7 +79,7 @@ extension AgentEffect {
     /// the board's own log or loop.
     var isFelt: Bool {
         switch self {
-        case .log, .forward, .readBus: false
+        case .log, .forward, .readBus, .readRoutes: false
         default: true
         }
     }

@@ -1,3 +1,5 @@
+import Settings
+
 /// The configurations that the design shows.
 enum Samples {
     static let agent = """
@@ -62,25 +64,37 @@ struct Fault: Sendable, CustomStringConvertible {
     let text: String
     let file: String
     let line: Int?
+    /// Nil: some column, wherever there is a line.
+    let column: Int?
     let says: String
     let variables: [String: String]
 
     /// A fault in the file, on a line.
-    init(_ text: String, line: Int?, _ says: String) {
-        self.init(text: text, file: "test.toml", line: line, says: says, variables: [:])
+    init(_ text: String, line: Int?, column: Int? = nil, _ says: String) {
+        self.init(
+            text: text, file: "test.toml", line: line, column: column, says: says, variables: [:])
+    }
+
+    /// Whether an error stands where this fault does.
+    func stands(at error: SettingsError?) -> Bool {
+        guard let error, error.file == file, error.line == line else { return false }
+        return column == nil ? (error.column == nil) == (line == nil) : error.column == column
     }
 
     /// A fault in a variable.
     init(_ name: String, _ value: String, in text: String, _ says: String) {
-        self.init(text: text, file: name, line: nil, says: says, variables: [name: value])
+        self.init(
+            text: text, file: name, line: nil, column: nil, says: says, variables: [name: value])
     }
 
     private init(
-        text: String, file: String, line: Int?, says: String, variables: [String: String]
+        text: String, file: String, line: Int?, column: Int?, says: String,
+        variables: [String: String]
     ) {
         self.text = text
         self.file = file
         self.line = line
+        self.column = column
         self.says = says
         self.variables = variables
     }

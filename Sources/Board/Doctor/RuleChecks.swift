@@ -1,0 +1,46 @@
+import Gate
+import Sessions
+import Settings
+import Wire
+
+extension Check {
+    static let rules = [
+        Check(
+            id: "policy-in-force", group: .rules,
+            about: "the running agent's rules are those of the files"
+        ) { facts in
+            guard let rules = facts.rulesInForce else { return .skipped("the agent does not run") }
+            if let fault = rules.text("fault") {
+                return .failed(
+                    "the files are not in force: \(fault)",
+                    next: "mend the file; the agent reads it again by itself, and on SIGHUP")
+            }
+            guard facts.digest != nil, rules.text("digest") == facts.digest else {
+                return .failed(
+                    "the files are not those that the agent has read",
+                    next: "wait a moment, then send the agent SIGHUP")
+            }
+            let waiting = (rules.members["waiting"]?.asArray ?? []).compactMap(\.asString)
+            guard waiting.isEmpty else {
+                return .warning(
+                    "not in force yet: \(waiting.joined(separator: ", "))",
+                    next: "start the agent anew: of agent.toml only routes change while it runs")
+            }
+            return .ok("\(rules.shown("rules")) rules, by default \(rules.shown("default"))")
+        },
+        Check(
+            id: "routes", group: .rules, about: "the running agent reads the routes of agent.toml"
+        ) { facts in
+            guard let settings = facts.settings else {
+                return .skipped("agent.toml cannot be read")
+            }
+            let count = settings.routes.count
+            if let rules = facts.rulesInForce, rules.members["routes"] != .integer(Int64(count)) {
+                return .failed(
+                    "agent.toml has \(count) routes, the agent reads \(rules.shown("routes"))",
+                    next: "wait a moment, then send the agent SIGHUP")
+            }
+            return .ok(count == 0 ? "none" : "\(count)")
+        },
+    ]
+}

@@ -1,0 +1,92 @@
+import Cryptography
+import Gate
+import LinuxIO
+import Settings
+
+/// What `agent.toml` and `policy.toml` hold, byte for byte, read with their modes checked.
+struct RuleContent: Equatable {
+    /// The loosest mode of a file that decides rights.
+    static let mode: UInt32 = 0o640
+    private static let limit = 1_048_576
+
+    let folder: String
+    private let agent: [UInt8]
+    /// Nil: there is no such file.
+    private let policyBytes: [UInt8]?
+
+    /// Throws for a file that may not be read or that others may change, and without
+    /// `agent.toml`.
+    init(
+        folder: String, withoutPolicy: Bool = false, strictestMode: UInt32 = mode
+    ) throws(AgentFailure) {
+        let path = Self.agentPath(in: folder)
+        guard let agent = try Self.read(path, strictestMode) else {
+            throw AgentFailure(.badConfiguration, "there is no \(path)")
+        }
+        self.folder = folder
+        self.agent = agent
+        policyBytes = withoutPolicy
+            ? nil : try Self.read(Self.policyPath(in: folder), strictestMode)
+    }
+
+    static func agentPath(in folder: String) -> String { "\(folder)/agent.toml" }
+    static func policyPath(in folder: String) -> String { "\(folder)/policy.toml" }
+
+    var hasPolicy: Bool { policyBytes != nil }
+
+    func settings() throws(AgentFailure) -> BoardSettings {
+        do throws(SettingsError) {
+            let path = Self.agentPath(in: folder)
+            return try BoardSettings.parse(
+                try SettingsError.text(of: agent, file: path), file: path,
+                environment: Environment.value(_:))
+        } catch {
+            throw AgentFailure(.badConfiguration, "\(error)")
+        }
+    }
+
+    func policy() throws(AgentFailure) -> Policy? {
+        try policyBytes.map { bytes throws(AgentFailure) in
+            try Self.parse(bytes, Self.policyPath(in: folder))
+        }
+    }
+
+    /// The policy file as it is now; nil where there is none.
+    static func policy(
+        in folder: String, strictestMode: UInt32 = mode
+    ) throws(AgentFailure) -> Policy? {
+        let path = policyPath(in: folder)
+        guard let bytes = try read(path, strictestMode) else { return nil }
+        return try parse(bytes, path)
+    }
+
+    private static func parse(_ bytes: [UInt8], _ path: String) throws(AgentFailure) -> Policy {
+        do throws(SettingsError) {
+            return try PolicyFile.parse(try SettingsError.text(of: bytes, file: path), file: path)
+        } catch {
+            throw AgentFailure(.badConfiguration, "\(error)")
+        }
+    }
+
+    private static func read(
+        _ path: String, _ mode: UInt32
+    ) throws(AgentFailure) -> [UInt8]? {
+        do throws(FileFailure) {
+            return try PrivateFile.read(path, limit: limit, strictestMode: mode)
+        } catch {
+            if case .missing = error { return nil }
+            throw AgentFailure(error)
+        }
+    }
+
+    /// Tells one content of both files from another; nil without cryptography.
+    var digest: String? {
+        let bytes = agent + [0, hasPolicy ? 1 : 0] + (policyBytes ?? [])
+        let digits = Array("0123456789abcdef".utf8)
+        return (try? SHA256.digest(bytes)).map { digest in
+            String(decoding: digest.prefix(8).flatMap {
+                [digits[Int($0 >> 4)], digits[Int($0 & 15)]]
+            }, as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Glibc
+
+/// What became of the watched files since the last look.
+package struct FolderNews: Equatable, Sendable {
+    /// A file was written and closed, renamed, removed, or has another mode or owner.
+    package var hasChanged = false
+    /// The folder is not the one that is watched any more: it was removed, renamed or unmounted.
+    /// Nothing more comes; make a new watch.
+    package var isLost = false
+
+    package init(hasChanged: Bool = false, isLost: Bool = false) {
+        self.hasChanged = hasChanged
+        self.isLost = isLost
+    }
+}
+
+/// Tells when some files of one folder change: those that are there, and those that come.
+///
+/// Nothing wakes a poll while nothing changes in the folder. What is not told: writing through
+/// a memory mapping, a link of another name to a file, and what is behind a symbolic link.
+/// The corresponding C functions are `inotify_init1` and `inotify_add_watch`.
+package struct FolderWatch: ~Copyable {
+    private let handle: Descriptor
+    private let names: Set<String>
+    private var unfinished: Set<String> = []
+
+    /// Watches `names` in the folder at `path`, which may itself be a symbolic link.
+    package init(_ path: String, names: Set<String>) throws(SystemError) {
+        let raw = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
+        guard raw >= 0 else { throw .last("inotify_init1") }
+        let handle = Descriptor(owning: raw)
+        let events = IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE
+            | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
+        guard unsafe inotify_add_watch(handle.raw, path, UInt32(bitPattern: events)) >= 0 else {
+            throw .last("inotify_add_watch")
+        }
+        self.handle = handle
+        self.names = names
+    }
+
+    /// To be polled for reading.
+    package var descriptor: Int32 { handle.raw }
+
+    /// Whether a file has been written to and not been closed since: what stands in it now may
+    /// be a part of what is to stand there.
+    package var isBeingWritten: Bool { !unfinished.isEmpty }
+
+    /// Takes everything that has been told so far. Never blocks.
+    package mutating func take() -> FolderNews {
+        var news = FolderNews()
+        var buffer = [UInt8](repeating: 0, count: 8192)
+        while true {
+            let read: Descriptor.Read
+            do throws(SystemError) {
+                read = try handle.read(into: &buffer)
+            } catch {
+                news.isLost = true
+                return news
+            }
+            guard case .bytes(let count) = read else { return news }
+            unsafe buffer.withUnsafeBytes { bytes in
+                unsafe takeEvents(UnsafeRawBufferPointer(rebasing: bytes[..<count]), into: &news)
+            }
+        }
+    }
+
+    /// Source: inotify(7), "Reading events from an inotify file descriptor".
+    private mutating func takeEvents(
+        _ bytes: UnsafeRawBufferPointer, into news: inout FolderNews
+    ) {
+        let size = MemoryLayout<inotify_event>.size
+        var offset = 0
+        while offset + size <= bytes.count {
+            let event = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+            let end = min(offset + size + Int(event.len), bytes.count)
+            let name = unsafe bytes[(offset + size)..<end].prefix { $0 != 0 }
+            unsafe take(
+                Int32(bitPattern: event.mask), String(decoding: name, as: UTF8.self), into: &news)
+            offset = end
+        }
+    }
+
+    private mutating func take(_ event: Int32, _ name: String, into news: inout FolderNews) {
+        if event & (IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF) != 0 {
+            news.isLost = true
+        }
+        if event & IN_Q_OVERFLOW != 0 {
+            // What was not told may be the end of a writing as well as a change.
+            unfinished.removeAll()
+            news.hasChanged = true
+        }
+        guard names.contains(name) else { return }
+        if event & IN_MODIFY != 0 {
+            unfinished.insert(name)
+        } else {
+            if event & IN_ATTRIB == 0 { unfinished.remove(name) }
+            news.hasChanged = true
+        }
+    }
+}

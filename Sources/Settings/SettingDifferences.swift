@@ -1,0 +1,29 @@
+extension BoardSettings {
+    /// The keys whose values differ from `other`'s, routes aside, in the file's order.
+    package func keysUnlike(_ other: BoardSettings) -> [String] {
+        let pairs: [(String, Bool)] = [
+            ("name", name == other.name),
+            ("state_dir", stateDir == other.stateDir),
+            ("run_dir", runDir == other.runDir),
+            ("topic_root", topicRoot == other.topicRoot),
+            ("log_level", logLevel == other.logLevel),
+            ("bus.uri", bus.uri == other.bus.uri),
+            ("bus.username", bus.username == other.bus.username),
+            ("bus.password_file", bus.passwordFile == other.bus.passwordFile),
+            ("uplink.uri", uplink.uri == other.uplink.uri),
+            ("uplink.ca_file", uplink.caFile == other.uplink.caFile),
+            ("uplink.insecure", uplink.insecure == other.uplink.insecure),
+            ("claim.base", claim.base == other.claim.base),
+            ("claim.expires", claim.expires == other.claim.expires),
+            ("session.offline", offline == other.offline),
+            ("outbox.max_bytes", outbox.maxBytes == other.outbox.maxBytes),
+            ("outbox.max_age", outbox.maxAge == other.outbox.maxAge),
+            ("outbox.when_full", outbox.whenFull == other.outbox.whenFull),
+        ]
+        let keys = pairs.filter { !$0.1 }.map(\.0)
+        var rest = self
+        rest.routes = other.routes
+        // A setting that this list does not know is not passed over in silence.
+        return keys.isEmpty && rest != other ? ["a setting"] : keys
+    }
+}
