@@ -48,7 +48,7 @@ package struct RateLimiter: Sendable {
             case .policy:
                 guard let rule = moved[key.rule], let rate = rule.rate else { continue }
                 carried[Key(rule: rule.id, app: key.app)] = min(full, now + rate.depth)
-            case .builtin, .scope: carried[key] = full
+            case .builtin, .scope, .scopeTopics, .route: carried[key] = full
             }
         }
         fullAt = carried

@@ -25,7 +25,7 @@ package enum PolicyFile {
         }
         let apps = try apps(root.section("app"))
         var appLines: [AppName: Int] = [:]
-        for app in apps.keys { appLines[app] = root.document.lines[["app", "\(app)"]] }
+        for app in apps.keys { appLines[app] = root.document.places.value(["app", "\(app)"])?.line }
         let policy = Policy(
             allowsByDefault: standard == .allow, apps: apps, rules: rules)
         return (policy, appLines)
