@@ -14,7 +14,8 @@ extension PolicyLint {
         }
         let elsewhere = Set(
             (scope?.rules.compactMap(\.className) ?? []).map(\.description)
-                + routes.map(\.className.description) + seenClasses.map(\.description))
+                + routes.compactMap { $0.className }.map(\.description)
+                + seenClasses.map(\.description))
         var found: [PolicyFinding] = []
         for mention in mentions where !elsewhere.contains(mention.name) {
             guard let system = Self.systemClass(like: mention.name) else { continue }

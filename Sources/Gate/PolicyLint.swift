@@ -104,13 +104,14 @@ package struct PolicyLint: Sendable {
     private func refusedRoutes() -> [PolicyFinding] {
         let gate = Gate(policy: policy, scope: scope)
         return routes.compactMap { route in
-            guard let refusal = gate.refusalWhateverPayload(
-                route.app, route.className, route.operation)
+            let className: ClassName? = route.className
+            guard let className,
+                let refusal = gate.refusalWhateverPayload(route.app, className, route.operation)
             else { return nil }
             return PolicyFinding(
                 kind: .routeRefused, rule: refusal.rule, place: .route(line: route.line), text: """
                     the route from \(route.from) brings in \(route.operation.rawValue) \
-                    \(route.className) of \(route.app), which \(refusal.rule) always refuses; \
+                    \(className) of \(route.app), which \(refusal.rule) always refuses; \
                     allow it there or drop the route
                     """)
         }
