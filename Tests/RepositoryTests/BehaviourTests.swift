@@ -3,7 +3,7 @@ import Testing
 /// A page that says how Postern behaves names a test for each thing it promises.
 @Suite("Behaviours")
 struct BehaviourTests {
-    private static let pages = ["Provisioning/SESSIONS.md"]
+    private static let pages = ["Provisioning/SESSIONS.md", "Provisioning/POLICY.md"]
     private static var reference: Regex<(Substring, Substring, Substring)> {
         /`(Tests\/[^`]+)` "([^"]+)"/
     }
