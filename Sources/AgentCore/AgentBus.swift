@@ -165,13 +165,14 @@ extension Agent {
     }
 
     private mutating func reject(
-        _ message: BusMessage, _ app: AppName, _ rejection: Rejection, _ path: RecordPath,
+        _ message: BusMessage, _ app: AppName, _ rejection: Rejection, _ path: RecordPath?,
         into batch: inout Batch, at instant: Instant
     ) {
         let notice = RejectionNotice(
             code: rejection.code.rawValue, error: rejection.reason,
-            rule: rejection.rule.description, className: path.className.description,
-            operation: path.operation.rawValue, topic: message.topic, field: rejection.field)
+            rule: rejection.rule.description, className: path?.className.description ?? "",
+            operation: path?.operation.rawValue ?? "", topic: message.topic,
+            field: rejection.field)
         let answer = tellRefusal(message, of: app, rejection.rule, notice, at: instant)
         if let answer { batch.answers.append(answer) }
     }
