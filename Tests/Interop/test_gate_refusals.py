@@ -1,6 +1,8 @@
 """The real `postern-agent`: what a refused program is told, and a mad one."""
 
 import json
+import shutil
+import subprocess
 import time
 
 import pytest
@@ -57,6 +59,35 @@ def test_a_mad_app_is_told_a_bounded_number_of_times(bench, is_asked, measure):
     _wait_health(bench, [count])
     assert len(bench.agent.log.splitlines()) < 60
     bench.wait_data(board, b"calm 500")
+
+
+def test_a_mad_program_in_c_is_told_no_more(bench, measure):
+    """mosquitto_pub is a good deal faster than the other tests' client."""
+    board = bench.live()
+    mad, door = bench.app("mad"), bench.app("door")
+    pub = shutil.which("mosquitto_pub")
+    if pub is None:
+        pytest.skip("mosquitto_pub is not installed")
+    argv = [pub, "-p", str(bench.bus.port), "-u", "mad", "-V", "5", "-q", "1", "-l",
+            "-t", topics.app("mad", "create", "_User")]
+    start = time.monotonic()
+    flood = subprocess.Popen(argv, stdin=subprocess.PIPE)
+    try:
+        flood.stdin.write(b"{}\n" * FLOOD)
+        flood.stdin.close()
+        assert "seq" in door.write("Reading", b"calm")
+        waited = time.monotonic() - start
+        assert flood.wait(60) == 0
+        seconds = time.monotonic() - start
+    finally:
+        flood.kill()
+    until(lambda: sum(b.get("count", 1) for b in _told(mad)) >= FLOOD, "all to be told of", 60)
+    told = _told(mad)
+    assert sum(body.get("count", 1) for body in told) == FLOOD
+    assert len(told) <= 500 + 101 * (time.monotonic() - start + 2)
+    measure.tell("refused, told, seconds of flood", f"{FLOOD}, {len(told)}, {seconds:.2f}")
+    measure.milliseconds("another app's answer meanwhile", waited, 5)
+    bench.wait_data(board, b"calm")
 
 
 def _wait_health(bench, refusals: list[dict]) -> None:
