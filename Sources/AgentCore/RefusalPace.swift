@@ -20,8 +20,9 @@ struct RefusalPace: Sendable {
         let due: Duration
     }
 
-    /// The time at which the bucket of an app, or the shared one, will be full again.
-    private var fullAt: [AppName?: Duration] = [:]
+    /// The time at which the bucket of an app will be full again, and that of the shared one.
+    private var fullAt: [AppName: Duration] = [:]
+    private var sharedFullAt: Duration?
     private var summaries: [AppName: Summary] = [:]
 
     /// When the next summary is due; nil while there is nothing to say.
@@ -30,25 +31,25 @@ struct RefusalPace: Sendable {
     /// Whether the app is told of this one by itself; if not, its summary has it. `now` never
     /// goes back.
     mutating func tells(_ notice: RejectionNotice, to app: AppName, at now: Duration) -> Bool {
-        let key: AppName? = hasRoom(for: app, at: now) ? app : nil
-        let full = max(fullAt[key] ?? now, now) + Self.interval
-        if full - now <= Self.interval * Self.burst {
-            fullAt[key] = full
-            return true
-        }
-        guard key != nil else { return false }
+        guard hasRoom(for: app, at: now) else { return Self.take(from: &sharedFullAt, at: now) }
+        if Self.take(from: &fullAt[app], at: now) { return true }
         let due = summaries[app]?.due ?? now + Self.summaryInterval
         let count = summaries[app]?.count ?? 0
         summaries[app] = Summary(last: notice, count: count + 1, due: due)
         return false
     }
 
+    private static func take(from fullAt: inout Duration?, at now: Duration) -> Bool {
+        let full = max(fullAt ?? now, now) + interval
+        guard full - now <= interval * burst else { return false }
+        fullAt = full
+        return true
+    }
+
     private mutating func hasRoom(for app: AppName, at now: Duration) -> Bool {
         if fullAt[app] != nil { return true }
         if fullAt.count >= Self.appLimit {
-            fullAt = fullAt.filter { key, full in
-                full > now || key.map { summaries[$0] != nil } ?? false
-            }
+            fullAt = fullAt.filter { app, full in full > now || summaries[app] != nil }
         }
         return fullAt.count < Self.appLimit
     }

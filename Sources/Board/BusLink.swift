@@ -30,8 +30,6 @@ struct BusLink: ~Copyable {
     private static let batchBytes = 256 * 1024
     /// The most that one batch can add to the outbox, with what a row takes beside its payload.
     static let batchReserve = Int64(packetLimit) + Int64(batchBytes) + Int64(receiveMaximum) * 512
-    /// Bytes of answers that wait for a broker which does not take them.
-    private static let answerLimit = 1 << 20
     /// How long the way to the SUBACK may take.
     private static let patience = Duration.seconds(10)
 
@@ -43,9 +41,7 @@ struct BusLink: ~Copyable {
     private var retryAt: Duration? = .zero
     /// When a connection without a SUBACK is given up.
     private var connectDeadline: Duration?
-    /// The bytes of each answer that has no PUBACK yet, and of all.
-    private var answers: [Int32: Int] = [:]
-    private var answerBytes = 0
+    private var answers = AnswerRoom()
     private var backoff = Backoff(first: .milliseconds(200), limit: .seconds(10))
     private var isResumed = false
     private var isSubscribed = false
@@ -148,31 +144,26 @@ struct BusLink: ~Copyable {
         // The reader is there only once the speaker has its CONNACK. A resumed session brings
         // requests before the SUBACK: their answers must not wait for it.
         guard reader != nil, let count = speaker?.unacknowledged else { return nil }
-        let size = publication.topic.utf8.count + publication.payload.count
-            + (publication.correlation?.count ?? 0)
         if !publication.retain {
-            guard count < 10_000, answerBytes + size <= Self.answerLimit,
+            guard count < 10_000, answers.hasRoom(for: publication),
                 BusPublication.carries(publication.correlation)
             else { return nil }
         }
         do throws(MQTTError) {
-            try send(publication, size)
+            try send(publication)
             return nil
         } catch {
             return publication.retain ? lost(error, at: now, into: &events) : nil
         }
     }
 
-    private mutating func send(
-        _ publication: BusPublication, _ size: Int
-    ) throws(MQTTError) {
+    private mutating func send(_ publication: BusPublication) throws(MQTTError) {
         let message = OutgoingMessage(
             topic: publication.topic, payload: publication.payload, qos: .atLeastOnce,
             retain: publication.retain,
             properties: MessageProperties(correlationData: publication.correlation))
         guard let packetID = try speaker?.publish(message) else { return }
-        answers[packetID] = size
-        answerBytes += size
+        answers.add(publication, as: packetID)
     }
 
     /// Sends the answers, and then the acknowledgements of what is durable by now.
@@ -232,9 +223,7 @@ extension BusLink {
         try speaker?.read(atMost: 64)
         for event in speaker?.takeEvents() ?? [] {
             if case .connected = event { try connectReader() }
-            if case .published(let packetID, _) = event {
-                answerBytes -= answers.removeValue(forKey: packetID) ?? 0
-            }
+            if case .published(let packetID, _) = event { answers.settle(packetID) }
             if let failure = event.failure { throw failure }
         }
     }
@@ -287,8 +276,7 @@ extension BusLink {
         speaker = nil
         reader = nil
         connectDeadline = nil
-        answers.removeAll()
-        answerBytes = 0
+        answers = AnswerRoom()
         isSubscribed = false
         subscription = nil
         retryAt = now + backoff.next(random: 0)

@@ -46,9 +46,10 @@ struct RefusalTests {
         field: String?
     ) throws {
         var bench = try Bench()
+        let reading = try #require(ClassName("Reading"))
         bench.policy = Policy(allowsByDefault: true, apps: [:], rules: [
             Rule(
-                id: .policy(line: 3), app: nil, className: try #require(ClassName("Reading")),
+                id: .policy(line: 3), app: nil, className: reading,
                 allow: [.create], fields: ["n": try FieldType("number")],
                 maxBytes: nil, rate: nil),
         ])
@@ -70,6 +71,39 @@ struct RefusalTests {
             #expect(effects.correlations == [response.map { Array($0.utf8) }])
         }
         #expect(counts(bench) == [RefusalCount(app: "thermo", rule: rule, count: 2)])
+    }
+
+    @Test("of a board without a session, and of a route's message, name the same", arguments: [
+        ("postern/app/thermo/update/Reading/a", "thermo", nil, 206, "update"),
+        ("postern/app/thermo/update/Reading/a", "thermo", .revoked, 209, "update"),
+        ("bridge/lamp", "bridge", nil, 206, "create"),
+        ("bridge/lamp", "bridge", .signedOut, 209, "create"),
+    ] as [(String, String, UnavailableReason?, Int64, String)])
+    func unavailable(
+        topic: String, app: String, ended: UnavailableReason?, code: Int64, op: String
+    ) throws {
+        var bench = try Bench()
+        let filter = try #require(TopicFilter("bridge/+"))
+        let bridge = try #require(AppName("bridge"))
+        let reading = try #require(ClassName("Reading"))
+        bench.settings.routes = RouteTable([
+            Route(line: 1, from: filter, app: bridge, className: reading, operation: .create),
+        ])
+        bench.store.commit([.memory(BoardMemory(ended: ended))])
+        try bench.restart()
+        bench.handle(.busConnected(resumed: false))
+        let effects = bench.handle(.bus([
+            BusMessage(
+                topic: topic, payload: [], isRetained: false, packetID: 1, responseTopic: nil,
+                correlation: nil),
+        ]))
+        let notice = try #require(try notices(effects, "\(app)/rejected").first)
+        #expect(try notice.integer("code") == code)
+        #expect(try notice.string("rule") == "builtin:session")
+        #expect(try notice.string("class") == "Reading")
+        #expect(try notice.string("op") == op)
+        #expect(try notice.string("topic") == topic)
+        #expect(counts(bench) == [RefusalCount(app: app, rule: "builtin:session", count: 1)])
     }
 
     @Test("go to the app's own folder where its correlation data is too long to be carried")
@@ -192,7 +226,8 @@ struct RefusalTests {
             guard case .publishBus(let publication) = effect else { return nil }
             return publication.topic.hasSuffix("/rejected") ? publication.topic : nil
         }
-        #expect((500...1100).contains(all.count))
+        // Two of each of the 256 that are remembered, and 500 of the others.
+        #expect(all.count == 2 * 256 + 500)
         let entries = counts(bench)
         #expect(entries.count == 64)
         #expect(entries.first == RefusalCount(app: "*", rule: "*", count: 4000 - 63 * 2))

@@ -1,6 +1,8 @@
 """The real `postern-agent`: what a refused program is told, and a mad one."""
 
 import json
+import shutil
+import subprocess
 import time
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from agent_fixtures import bench, make_bench  # noqa: F401, fixtures
 from bench.waiting import until
 from conftest import assert_nothing_leaked
+from house_fixtures import measure  # noqa: F401, a fixture
 from postern_contract import topics
 
 FLOOD = 10_000
@@ -28,7 +31,7 @@ def _told(app) -> list[dict]:
 
 
 @pytest.mark.parametrize("is_asked", [False, True], ids=["silently", "with a response topic"])
-def test_a_mad_app_is_told_a_bounded_number_of_times(bench, is_asked):
+def test_a_mad_app_is_told_a_bounded_number_of_times(bench, is_asked, measure):
     board = bench.live()
     mad, door = bench.app("mad"), bench.app("door")
     options = {"response_topic": topics.app("mad", "answers")} if is_asked else {}
@@ -46,7 +49,8 @@ def test_a_mad_app_is_told_a_bounded_number_of_times(bench, is_asked):
     assert sum(body.get("count", 1) for body in told) == FLOOD
     assert summaries and len(summaries) <= seconds + 2
     assert len(told) <= 500 + 101 * (seconds + 2)
-    assert slowest < 3
+    measure.tell("refused, told, summaries", f"{FLOOD}, {len(told)}, {len(summaries)}")
+    measure.milliseconds("another app's slowest answer meanwhile", slowest, 3)
     for body in summaries:
         assert {"code", "error", "rule", "class", "op", "topic", "id", "count"} <= set(body)
         assert (body["code"], body["class"], body["op"]) == (119, "_User", "create")
@@ -55,6 +59,35 @@ def test_a_mad_app_is_told_a_bounded_number_of_times(bench, is_asked):
     _wait_health(bench, [count])
     assert len(bench.agent.log.splitlines()) < 60
     bench.wait_data(board, b"calm 500")
+
+
+def test_a_mad_program_in_c_is_told_no_more(bench, measure):
+    """mosquitto_pub is a good deal faster than the other tests' client."""
+    board = bench.live()
+    mad, door = bench.app("mad"), bench.app("door")
+    pub = shutil.which("mosquitto_pub")
+    if pub is None:
+        pytest.skip("mosquitto_pub is not installed")
+    argv = [pub, "-p", str(bench.bus.port), "-u", "mad", "-V", "5", "-q", "1", "-l",
+            "-t", topics.app("mad", "create", "_User")]
+    start = time.monotonic()
+    flood = subprocess.Popen(argv, stdin=subprocess.PIPE)
+    try:
+        flood.stdin.write(b"{}\n" * FLOOD)
+        flood.stdin.close()
+        assert "seq" in door.write("Reading", b"calm")
+        waited = time.monotonic() - start
+        assert flood.wait(60) == 0
+        seconds = time.monotonic() - start
+    finally:
+        flood.kill()
+    until(lambda: sum(b.get("count", 1) for b in _told(mad)) >= FLOOD, "all to be told of", 60)
+    told = _told(mad)
+    assert sum(body.get("count", 1) for body in told) == FLOOD
+    assert len(told) <= 500 + 101 * (time.monotonic() - start + 2)
+    measure.tell("refused, told, seconds of flood", f"{FLOOD}, {len(told)}, {seconds:.2f}")
+    measure.milliseconds("another app's answer meanwhile", waited, 5)
+    bench.wait_data(board, b"calm")
 
 
 def _wait_health(bench, refusals: list[dict]) -> None:
