@@ -224,6 +224,24 @@ def test_new_routes_are_read_and_old_ones_are_not(make_bench):
     assert [m.payload for m in bench.data_heard()] == [b"routed", b"routed anew", b"after"]
 
 
+def test_routes_that_change_while_the_bus_is_away(make_bench):
+    bench = make_bench()
+    board = bench.live()
+    rules = Rules(bench)
+    rules.adopt(rules.rename, rules.settings + ROUTE.format("zigbee/+"), rules.agent)
+    bench.bus.stop()
+    rules.adopt(rules.rename, rules.settings + ROUTE.format("tasmota/#"), rules.agent)
+    bench.bus.start()
+    until(lambda: "tasmota/#" in bench.bus.program.log, "the new route's subscription", 30)
+    until(lambda: bench.watcher.is_up, "the watcher to come back", 20)
+    bench.watcher.publish("zigbee/a", b"of the old route")
+    bench.watcher.publish("tasmota/a", b"of the new route")
+    bench.wait_data(board, b"of the new route")
+    bench.app().write("Reading", b"after")
+    bench.wait_data(board, b"after")
+    assert b"of the old route" not in [m.payload for m in bench.data_heard()]
+
+
 def test_route_removed_while_down_is_ignored(make_bench):
     bench = make_bench()
     board = bench.live()
