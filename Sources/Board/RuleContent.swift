@@ -45,6 +45,13 @@ struct RuleContent: Equatable {
         }
     }
 
+    /// Where an agent that runs is asked, also where `agent.toml` is faulty by now.
+    static func controlPath(in folder: String) -> String {
+        let bytes = try? read(agentPath(in: folder), 0o777)
+        let text = String(decoding: (bytes ?? nil) ?? [], as: UTF8.self)
+        return BoardSettings.runDir(in: text, environment: Environment.value(_:)) + "/agent.sock"
+    }
+
     func policy() throws(AgentFailure) -> Policy? {
         try policyBytes.map { bytes throws(AgentFailure) in
             try Self.parse(bytes, Self.policyPath(in: folder))

@@ -12,7 +12,7 @@ struct StatusCommand: AgentVerb {
     @OptionGroup var place: BoardPlace
 
     func perform() throws(AgentFailure) -> ExitStatus {
-        var (isRunning, answer) = try BoardFiles(askingFrom: place).ask(.status)
+        var (isRunning, answer) = try ask()
         answer.members["running"] = .bool(isRunning)
         if !isRunning { answer.members["status"] = .string("down") }
         let isAvailable = answer.members["state"] == .string("available")
@@ -24,6 +24,19 @@ struct StatusCommand: AgentVerb {
         guard isAvailable else { return .notProvisioned }
         guard isRunning, answer.members["uplink"] == .string("connected") else { return .offline }
         return answer.members["degraded"] == .bool(true) ? .degraded : .ok
+    }
+
+    /// An agent that runs is asked whatever has become of its files since: it says so itself.
+    private func ask() throws(AgentFailure) -> (isRunning: Bool, JSONObject) {
+        do throws(AgentFailure) {
+            return try BoardFiles(askingFrom: place).ask(.status)
+        } catch {
+            let path = RuleContent.controlPath(in: place.configDir)
+            guard error.status == .badConfiguration,
+                let answer = try BoardFiles.askRunning(path, .status)
+            else { throw error }
+            return (true, answer)
+        }
     }
 
     private static func lines(_ answer: JSONObject, _ isRunning: Bool) -> [String] {

@@ -68,7 +68,7 @@ package struct BoardSettings: Equatable, Sendable {
             name: try root.value("name", SettingValue.displayName) ?? "board",
             stateDir: try root.value("state_dir", SettingValue.absolutePath)
                 ?? "/var/lib/postern",
-            runDir: try root.value("run_dir", SettingValue.socketFolder) ?? "/run/postern",
+            runDir: try root.value("run_dir", SettingValue.socketFolder) ?? standardRunDir,
             topicRoot: topicRoot,
             bus: try bus(root.section("bus")),
             uplink: try uplink(root.section("uplink")),

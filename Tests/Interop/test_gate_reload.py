@@ -134,8 +134,11 @@ def test_malformed_agent_file_leaves_the_old_rules_of_both(make_bench):
     rules.hang_up()
     rules.wait_log(f"agent.toml:{line}:8: ", after=mark)
     assert "seq" in app.write("Reading", b"1")
-    shown = run(bench._argv("status"))
-    assert shown.returncode == 78 and f"agent.toml:{line}:8: " in shown.stderr
+    # Who runs still answers, and says what is wrong.
+    assert f"agent.toml:{line}:8: " in bench.status()["policy"]["fault"]
+    found = doctor(bench)
+    assert f"agent.toml:{line}:8: " in found["config-agent"]["found"]
+    assert f"agent.toml:{line}:8: " in found["policy-in-force"]["found"]
     rules.adopt(rules.rename, rules.settings, rules.agent)
     assert app.write("Reading", b"2")["code"] == 119
 
@@ -221,6 +224,24 @@ def test_new_routes_are_read_and_old_ones_are_not(make_bench):
     assert [m.payload for m in bench.data_heard()] == [b"routed", b"routed anew", b"after"]
 
 
+def test_routes_that_change_while_the_bus_is_away(make_bench):
+    bench = make_bench()
+    board = bench.live()
+    rules = Rules(bench)
+    rules.adopt(rules.rename, rules.settings + ROUTE.format("zigbee/+"), rules.agent)
+    bench.bus.stop()
+    rules.adopt(rules.rename, rules.settings + ROUTE.format("tasmota/#"), rules.agent)
+    bench.bus.start()
+    until(lambda: "tasmota/#" in bench.bus.program.log, "the new route's subscription", 30)
+    until(lambda: bench.watcher.is_up, "the watcher to come back", 20)
+    bench.watcher.publish("zigbee/a", b"of the old route")
+    bench.watcher.publish("tasmota/a", b"of the new route")
+    bench.wait_data(board, b"of the new route")
+    bench.app().write("Reading", b"after")
+    bench.wait_data(board, b"after")
+    assert b"of the old route" not in [m.payload for m in bench.data_heard()]
+
+
 def test_route_removed_while_down_is_ignored(make_bench):
     bench = make_bench()
     board = bench.live()
@@ -266,6 +287,27 @@ def test_replaced_folder_is_noticed(make_bench):
     assert app.write("Reading", b"1")["code"] == 119
     rules.adopt(rules.rename, OPEN)
     assert "seq" in app.write("Reading", b"2")
+
+
+WITHOUT_INOTIFY = [
+    "unshare", "--user", "--map-root-user", "sh", "-c",
+    'echo 0 > /proc/sys/user/max_inotify_instances && exec "$@"', "sh",
+]
+
+
+def test_without_inotify_hang_up_still_works(make_bench):
+    if run([*WITHOUT_INOTIFY, "true"]).returncode != 0:
+        pytest.skip("this user may not make a user namespace")
+    bench = make_bench(policy=OPEN)
+    bench.agent.argv = [*WITHOUT_INOTIFY, *bench.agent.argv]
+    bench.live()
+    rules, app = Rules(bench), bench.app()
+    rules.wait_log("cannot be watched for changes")
+    rules.rename(CLOSED)
+    assert "seq" in app.write("Reading", b"1")
+    rules.adopt(rules.hang_up)
+    assert app.write("Reading", b"2")["code"] == 119
+    assert bench.agent.log.count("cannot be watched") == 1
 
 
 @pytest.mark.parametrize("name, text, place", [

@@ -9,9 +9,9 @@ extension Check {
             if let fault = facts.askingFault {
                 return .failed(fault, next: "look at the agent's journal")
             }
-            guard facts.settings != nil else { return .skipped("agent.toml cannot be read") }
-            return facts.isRunning
-                ? .ok("it answers")
+            guard !facts.isRunning else { return .ok("it answers") }
+            return facts.settings == nil
+                ? .skipped("agent.toml cannot be read")
                 : .failed("it does not run", next: "start it: postern-agent run, or its unit")
         },
     ]

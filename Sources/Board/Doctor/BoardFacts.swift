@@ -43,6 +43,7 @@ extension BoardFacts {
         guard let settings else {
             modeFaults = [Self.modeFault(RuleContent.agentPath(in: folder), RuleContent.mode)]
                 .compactMap(\.self)
+            askRunning(RuleContent.controlPath(in: folder))
             return
         }
         modeFaults = Self.modeFaults(settings, folder)
@@ -105,6 +106,12 @@ extension BoardFacts {
                 askingFault = error.sentence
             }
         }
+    }
+
+    /// An agent that was started on better files.
+    private mutating func askRunning(_ path: String) {
+        status = (try? BoardFiles.askRunning(path, .status)) ?? nil
+        isRunning = status != nil
     }
 
     private mutating func knock(_ bus: BoardSettings.Bus) {
