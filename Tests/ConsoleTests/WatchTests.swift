@@ -60,7 +60,7 @@ struct WatchTests {
                 for (topic, payload) in [
                     ("postern/v1/\(StubFrontend.iid)/status", "{}"),
                     ("postern/v1/\(StubFrontend.iid)/data/Reading/create", "{\"celsius\":21}"),
-                    ("postern/v1/\(StubFrontend.iid)/data/Reading/delete/r1", "\u{1b}[2J"),
+                    ("postern/v1/\(StubFrontend.iid)/data/Reading/delete/r1/hall", "\u{1b}[2J"),
                 ] {
                     _ = try await publisher.publish(OutgoingMessage(
                         topic: topic, payload: Array(payload.utf8),
@@ -72,12 +72,14 @@ struct WatchTests {
                 let time = StubFrontend.start + 120
                 #expect(await seen == """
                     ! ✓ watching \(uri)
-                    {"app":"thermo","class":"Reading","installationId":"\(StubFrontend.iid)",\
-                    "objectId":null,"op":"create","payload":"{\\"celsius\\":21}",\
+                    {"app":"thermo","class":"Reading","further":null,\
+                    "installationId":"\(StubFrontend.iid)","objectId":null,"op":"create",\
+                    "payload":"{\\"celsius\\":21}",\
                     "payloadBytes":14,"seq":7,"sid":"sEsS000002","time":\(time),\
                     "truncated":false,"ts":1700000100000}
-                    {"app":"thermo","class":"Reading","installationId":"\(StubFrontend.iid)",\
-                    "objectId":"r1","op":"delete","payload":"\\u001b[2J","payloadBytes":4,\
+                    {"app":"thermo","class":"Reading","further":"hall",\
+                    "installationId":"\(StubFrontend.iid)","objectId":"r1","op":"delete",\
+                    "payload":"\\u001b[2J","payloadBytes":4,\
                     "seq":7,"sid":"sEsS000002","time":\(time),"truncated":false,\
                     "ts":1700000100000}
                     [0]
