@@ -69,48 +69,25 @@ extension Agent {
         _ message: BusMessage, _ state: SessionState, into batch: inout Batch,
         at instant: Instant
     ) {
-        switch BusRequest(message.topic) {
-        case .write(let app, let path):
-            judge(message, app, path, state, into: &batch, at: instant)
-        case .read(let app, let query):
+        // A route's message is answered on no topic that its sender names.
+        let message = BusTopic.isRequest(message.topic) ? message : message.unasked
+        switch TopicReading(message.topic, routes: routes) {
+        case .write(let write): judge(message, write, state, into: &batch, at: instant)
+        case .query(let app, let query):
             if query == .sessions, case .available = state,
                 waitsForSessions(message, app, at: instant)
             { return }
             answer(query, to: message, from: app, state, into: &batch)
-        case .malformed(let app, let refusal):
-            guard let app else { return countUntold(.builtin(.topic)) }
-            reject(message, app, refusal, into: &batch, at: instant)
-        case nil:
-            judgeRouted(message, state, into: &batch, at: instant)
-        }
-    }
-
-    /// Another program's topic: the write that its route makes of it. Only a refusal is said,
-    /// to the app that the route stands for.
-    private mutating func judgeRouted(
-        _ message: BusMessage, _ state: SessionState, into batch: inout Batch,
-        at instant: Instant
-    ) {
-        guard let entry = routes.entry(of: message.topic) else { return }
-        let unasked = BusMessage(
-            topic: message.topic, payload: message.payload, isRetained: false,
-            packetID: message.packetID, responseTopic: nil, correlation: nil)
-        switch entry {
-        case .refused(let app, let rejection):
-            reject(unasked, app, rejection, nil, into: &batch, at: instant)
-        case .write(let routed):
-            guard let path = RecordPath(
-                className: routed.className, operation: routed.operation, record: routed.record)
-            else { return }
-            judge(
-                unasked, routed.app, path, to: routed.destination, state, into: &batch,
-                at: instant)
+        case .refused(let app?, let rejection):
+            let stated = BusTopic.stated(in: message.topic)
+            reject(message, app, rejection, stated, into: &batch, at: instant)
+        case .refused(nil, let rejection): countUntold(rejection.rule)
+        case .ignored: break
         }
     }
 
     private mutating func judge(
-        _ message: BusMessage, _ app: AppName, _ path: RecordPath,
-        to destination: Destination? = nil, _ state: SessionState,
+        _ message: BusMessage, _ write: NamedWrite, _ state: SessionState,
         into batch: inout Batch, at instant: Instant
     ) {
         let digest = deliveryDigest(of: message)
@@ -118,19 +95,18 @@ extension Agent {
             let known = bus.isRedelivery(packetID, digest)
         {
             // It was accepted and is durable, whatever the rules say by now.
-            answer(message, app, AcceptedNotice.payload(sequence: known.sequence), into: &batch)
-        } else if let rejection = rejection(
-            of: message, app, path, to: destination, state, at: instant)
-        {
-            reject(message, app, rejection, path, into: &batch, at: instant)
+            let accepted = AcceptedNotice.payload(sequence: known.sequence)
+            answer(message, write.app, accepted, into: &batch)
+        } else if let rejection = rejection(of: message, write, state, at: instant) {
+            let stated = (write.operation.rawValue, write.className.description)
+            reject(message, write.app, rejection, stated, into: &batch, at: instant)
         } else {
-            accept(message, app, path, to: destination, digest, into: &batch, at: instant)
+            accept(message, write, digest, into: &batch, at: instant)
         }
     }
 
     private mutating func rejection(
-        of message: BusMessage, _ app: AppName, _ path: RecordPath,
-        to destination: Destination?, _ state: SessionState, at instant: Instant
+        of message: BusMessage, _ write: NamedWrite, _ state: SessionState, at instant: Instant
     ) -> Rejection? {
         // Past the offline grace the bus is not read: what was on its way is kept, not lost.
         if case .unavailable(let reason) = state, reason != .offline {
@@ -138,44 +114,43 @@ extension Agent {
                 ? "this board is not provisioned" : "this board's session is over"
             return Rejection(code: reason.code, rule: .builtin(.session), reason: text)
         }
-        let write = Write(
-            app: app, className: path.className, operation: path.operation,
-            payload: message.payload, destination: destination)
-        switch gate.decide(write) {
-        case .allow: return limiter.admit(app, gate.rates(of: write), at: instant.monotonic)
+        let whole = write.with(message.payload)
+        switch gate.decide(whole) {
+        case .allow: return limiter.admit(write.app, gate.rates(of: whole), at: instant.monotonic)
         case .deny(let rejection): return rejection
         }
     }
 
     private mutating func accept(
-        _ message: BusMessage, _ app: AppName, _ path: RecordPath,
-        to destination: Destination?, _ digest: UInt128?,
+        _ message: BusMessage, _ write: NamedWrite, _ digest: UInt128?,
         into batch: inout Batch, at instant: Instant
     ) {
-        guard let held = records.session else { return }
+        guard let held = records.session, let topic = topic(of: write) else { return }
         records.lastSequence += 1
         let sequence = records.lastSequence
         batch.writes.append(AcceptedWrite(
             sequence: sequence, session: held.session.objectID, user: held.user.objectID,
-            acceptedAt: clock.now(at: instant), app: app, className: path.className,
-            topic: topic(of: path, to: destination), payload: message.payload))
+            acceptedAt: clock.now(at: instant), app: write.app, className: write.className,
+            topic: topic, payload: message.payload))
         if let packetID = message.packetID, let digest {
             let packet = DeliveredPacket(packetID: packetID, digest: digest, sequence: sequence)
             batch.window.append(packet)
             bus.remember(packet)
         }
-        answer(message, app, AcceptedNotice.payload(sequence: sequence), into: &batch)
+        answer(message, write.app, AcceptedNotice.payload(sequence: sequence), into: &batch)
     }
 
-    private func topic(of path: RecordPath, to destination: Destination?) -> String {
-        let board = records.identity.installation
-        let contract: ContractTopic
-        switch destination {
-        case nil: contract = .data(board, path, nil)
-        case .behind(let further): contract = .data(board, path, further)
-        case .elsewhere(let topic): return topic
-        }
-        return contract.text(under: settings.topicRoot)
+    /// Where it goes upstream. Nil for a record with a create, or none with an update, which no
+    /// topic is read as.
+    private func topic(of write: NamedWrite) -> String? {
+        if case .elsewhere(let topic) = write.destination { return topic }
+        guard let path = RecordPath(
+            className: write.className, operation: write.operation, record: write.record)
+        else { return nil }
+        var further: FurtherLevels?
+        if case .behind(let levels) = write.destination { further = levels }
+        return ContractTopic.data(records.identity.installation, path, further)
+            .text(under: settings.topicRoot)
     }
 
     private func deliveryDigest(of message: BusMessage) -> UInt128? {
@@ -184,30 +159,17 @@ extension Agent {
         return (try? cryptography.digest(bytes))?.prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
     }
 
+    /// `stated` is the operation and the class, as the topic has them or its route.
     private mutating func reject(
-        _ message: BusMessage, _ app: AppName, _ rejection: Rejection, _ path: RecordPath?,
-        into batch: inout Batch, at instant: Instant
+        _ message: BusMessage, _ app: AppName, _ rejection: Rejection,
+        _ stated: (operation: String, className: String), into batch: inout Batch,
+        at instant: Instant
     ) {
         let notice = RejectionNotice(
             code: rejection.code.rawValue, error: rejection.reason,
-            rule: rejection.rule.description, className: path?.className.description ?? "",
-            operation: path?.operation.rawValue ?? "", topic: message.topic,
-            field: rejection.field)
+            rule: rejection.rule.description, className: stated.className,
+            operation: stated.operation, topic: message.topic, field: rejection.field)
         let answer = tellRefusal(message, of: app, rejection.rule, notice, at: instant)
-        if let answer { batch.answers.append(answer) }
-    }
-
-    /// A topic of the agent's that names something malformed: its app is told what it wrote.
-    private mutating func reject(
-        _ message: BusMessage, _ app: AppName, _ refusal: Refusal, into batch: inout Batch,
-        at instant: Instant
-    ) {
-        let rule = RuleID.builtin(.topic)
-        let stated = BusTopic.stated(in: message.topic)
-        let notice = RejectionNotice(
-            code: refusal.code, error: refusal.text, rule: rule.description,
-            className: stated.className, operation: stated.operation, topic: message.topic)
-        let answer = tellRefusal(message, of: app, rule, notice, at: instant)
         if let answer { batch.answers.append(answer) }
     }
 

@@ -57,6 +57,15 @@ package struct BusMessage: Sendable {
     }
 }
 
+extension BusMessage {
+    /// The same, with nobody to answer.
+    var unasked: BusMessage {
+        BusMessage(
+            topic: topic, payload: payload, isRetained: isRetained, packetID: packetID,
+            responseTopic: nil, correlation: nil)
+    }
+}
+
 /// How full the outbox is.
 package struct QueueState: Equatable, Sendable {
     package var messages: Int64

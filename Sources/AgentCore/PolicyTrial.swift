@@ -24,16 +24,14 @@ package struct PolicyTrial: Sendable {
                     code: .badClassName, rule: .builtin(.topic),
                     reason: "the class name is not allowed"))
             }
-            return .write(app, operation, className)
+            return .write(NamedWrite(app: app, className: className, operation: operation))
         }
     }
 
     /// Nil where the subject is no write. Rates are left out: they are no matter of one write.
     package func decision(on subject: PolicyCase.Subject, _ payload: [UInt8]) -> Decision? {
         switch reading(of: subject) {
-        case .write(let app, let operation, let className):
-            gate.decide(Write(
-                app: app, className: className, operation: operation, payload: payload))
+        case .write(let write): gate.decide(write.with(payload))
         case .refused(_, let rejection): .deny(rejection)
         case .query, .ignored: nil
         }

@@ -58,7 +58,7 @@ package struct Route: Hashable, Sendable {
         case .success(let made): destination = made
         case .failure(let error): return refusal(.badKeyName, error.text)
         }
-        return .write(RoutedWrite(
+        return .write(NamedWrite(
             app: app, className: className, operation: operation, record: record,
             destination: destination))
     }

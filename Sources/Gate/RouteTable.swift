@@ -1,11 +1,11 @@
-package import Sessions
+import Sessions
 
 /// Where other people's topics enter: the routes of `agent.toml`, ready to be asked.
 package struct RouteTable: Sendable {
     /// In the file's order.
     package let routes: [Route]
     /// The write that each route always comes to; nil where it depends on the topic.
-    private let fixed: [RoutedWrite?]
+    private let fixed: [NamedWrite?]
     private let trie: TopicTrie
 
     /// `routes` do not overlap, see `TopicFilter.firstOverlap(in:)`.
@@ -35,29 +35,7 @@ package struct RouteTable: Sendable {
 
 /// What a route makes of one topic.
 package enum RouteEntry: Equatable, Sendable {
-    case write(RoutedWrite)
+    case write(NamedWrite)
     /// A level of the topic is no name of a class or record; the app that the route stands for.
     case refused(AppName, Rejection)
-}
-
-/// A message of another program's, as the gate is asked about it.
-package struct RoutedWrite: Equatable, Sendable {
-    package let app: AppName
-    package let className: ClassName
-    package let operation: Operation
-    /// Nil exactly for `create`.
-    package let record: RecordID?
-    /// Where the route leads; nil: the contract's topic for this write.
-    package let destination: Destination?
-
-    package init(
-        app: AppName, className: ClassName, operation: Operation, record: RecordID?,
-        destination: Destination?
-    ) {
-        self.app = app
-        self.className = className
-        self.operation = operation
-        self.record = record
-        self.destination = destination
-    }
 }

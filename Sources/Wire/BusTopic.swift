@@ -70,9 +70,15 @@ package enum BusTopic {
 
     package static func rejected(_ app: AppName) -> String { "postern/app/\(app)/rejected" }
 
+    /// Whether it is under the folder of some app: a request, and no route's topic.
+    package static func isRequest(_ topic: String) -> Bool {
+        topic.utf8.starts(with: "postern/app/".utf8)
+    }
+
     /// What a malformed request has in the place of its operation and its class, as it came
     /// and cut to 256 bytes; empty where it has nothing there.
     package static func stated(in topic: String) -> (operation: String, className: String) {
+        guard isRequest(topic) else { return ("", "") }
         let levels = topic.split(
             separator: "/", maxSplits: 5, omittingEmptySubsequences: false)
         guard levels.count > 3 else { return ("", "") }

@@ -45,7 +45,7 @@ struct RoutePropertyTests {
     }
 
     /// What a message comes to, and the gate's word on it under a scope that grants all topics.
-    private func expectConfined(_ write: RoutedWrite, of topic: String) throws {
+    private func expectConfined(_ write: NamedWrite, of topic: String) throws {
         let all = Scope(
             allowsByDefault: true, rules: [],
             topics: ["#", "$SYS/#", "postern/#"].compactMap(TopicFilter.init))

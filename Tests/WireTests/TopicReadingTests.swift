@@ -7,12 +7,12 @@ import Wire
 struct TopicReadingTests {
     @Test("says what a topic of the bus asks the gate", arguments: [
         ("postern/app/thermo/create/Reading", "thermo create Reading"),
-        ("postern/app/thermo/update/Reading/x1", "thermo update Reading"),
+        ("postern/app/thermo/update/Reading/x1", "thermo update Reading x1"),
         ("postern/app/thermo/create/_User", "thermo create _User"),
         ("postern/app/thermo/create/Rea+ding", "103 builtin:topic"),
         ("postern/app/thermo/update/Reading", "105 builtin:topic"),
         ("postern/app/Thermo/create/Reading", "105 builtin:topic"),
-        ("postern/app/thermo/get/session", "query"), ("postern/app/thermo/rejected", "ignored"),
+        ("postern/app/thermo/get/session", "thermo session"), ("postern/app/thermo/rejected", "ignored"),
         ("postern/session", "ignored"), ("zigbee2mqtt/lamp", "zigbee create Light"),
         ("zigbee2mqtt/lamp/set", "ignored"), ("", "ignored"),
     ])
@@ -22,9 +22,11 @@ struct TopicReadingTests {
             app: try #require(AppName("zigbee")), className: try #require(ClassName("Light")),
             operation: .create)
         let found = switch TopicReading(topic, routes: RouteTable([route])) {
-        case .write(let app, let operation, let name): "\(app) \(operation.rawValue) \(name)"
+        case .write(let write):
+            "\(write.app) \(write.operation.rawValue) \(write.className)"
+                + (write.record.map { " \($0)" } ?? "")
         case .refused(_, let rejection): "\(rejection.code.rawValue) \(rejection.rule)"
-        case .query: "query"
+        case .query(let app, let query): "\(app) \(query)"
         case .ignored: "ignored"
         }
         #expect(found == expected)
