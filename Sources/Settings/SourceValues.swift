@@ -15,6 +15,43 @@ private struct Bracket {
     }
 }
 
+/// Where in a value a scan is.
+private struct Nesting {
+    private var brackets: [Bracket] = []
+    /// The path of the value that begins next.
+    var awaited: [String]?
+    /// Whether a bare word that follows is a value; inside a table it may be a key.
+    var isValue = false
+
+    init(awaited: [String]?) { self.awaited = awaited }
+
+    var isOpen: Bool { !brackets.isEmpty }
+
+    /// The innermost bracket, if what follows in it is a key.
+    var keyed: Bracket? { isValue ? nil : brackets.last }
+
+    mutating func open(_ byte: UInt8) {
+        brackets.append(Bracket(byte: byte, path: awaited))
+        awaited = brackets.last?.element
+        isValue = brackets.last?.isArray == true
+    }
+
+    /// False for a bracket that does not match the one that is open.
+    mutating func close(_ byte: UInt8) -> Bool {
+        // In ASCII a closing bracket stands two behind its opening one.
+        let isMatch = brackets.popLast()?.byte == byte - 2
+        awaited = nil
+        isValue = brackets.last?.isArray == true
+        return isMatch
+    }
+
+    mutating func separate() {
+        if let last = brackets.indices.last { brackets[last].count += 1 }
+        awaited = brackets.last?.element
+        isValue = brackets.last?.isArray == true
+    }
+}
+
 extension SourcePlaces {
     /// Goes to the end of the line on which the value of `path` ends, and notes it with what is
     /// in it; brackets and long strings span lines.
@@ -22,42 +59,30 @@ extension SourcePlaces {
     /// Refuses what no configuration of ours holds and the parser may assert on: brackets that
     /// do not match, dates and times, and bytes beyond ASCII outside strings and comments.
     mutating func skipValue(of path: [String]?) {
-        var brackets: [Bracket] = []
-        // The path of the value that begins next.
-        var awaited = path
-        // Whether a bare word that follows is a value; inside a table it may be a key.
-        var isValue = false
+        var nesting = Nesting(awaited: path)
         while let byte = next {
             switch byte {
             case UInt8(ascii: "#"):
                 skipComment()
                 continue
             case UInt8(ascii: "\n"):
-                if brackets.isEmpty { return }
+                if !nesting.isOpen { return }
                 takeLineBreak()
                 continue
             case UInt8(ascii: "["), UInt8(ascii: "{"):
-                noteValue(of: awaited)
-                brackets.append(Bracket(byte: byte, path: awaited))
-                awaited = brackets.last?.element
-                isValue = byte == UInt8(ascii: "[")
+                noteValue(of: nesting.awaited)
+                nesting.open(byte)
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
-                // In ASCII a closing bracket stands two behind its opening one.
-                if brackets.popLast()?.byte != byte - 2 { refuse("a bracket that was not opened") }
-                awaited = nil
-                isValue = brackets.last?.isArray == true
-            case UInt8(ascii: ","):
-                if let last = brackets.indices.last { brackets[last].count += 1 }
-                awaited = brackets.last?.element
-                isValue = brackets.last?.isArray == true
-            case UInt8(ascii: "="): isValue = true
+                if !nesting.close(byte) { refuse("a bracket that was not opened") }
+            case UInt8(ascii: ","): nesting.separate()
+            case UInt8(ascii: "="): nesting.isValue = true
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): break
             case 0x21...0x7E:
-                if !isValue, let table = brackets.last, Self.beginsKey(byte) {
-                    awaited = note(key(), under: table.path)
+                if let table = nesting.keyed, Self.beginsKey(byte) {
+                    nesting.awaited = note(key(), under: table.path)
                 } else {
-                    if isValue { noteValue(of: awaited) }
-                    skipPlain(byte, isValue: isValue)
+                    if nesting.isValue { noteValue(of: nesting.awaited) }
+                    skipPlain(byte, isValue: nesting.isValue)
                 }
                 continue
             default: refuse("a character that stands only in strings and comments")

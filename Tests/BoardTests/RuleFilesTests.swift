@@ -1,4 +1,5 @@
 import AgentCore
+import Foundation
 import Gate
 import LinuxIO
 import Logging
@@ -102,6 +103,19 @@ struct RuleFilesTests {
         try folder.remove("agent.toml")
         #expect(rules.reload(.signal) == nil)
         #expect(text(rules.report["fault"]).contains("agent.toml"))
+    }
+
+    @Test("are refused as links: who may change what they lead to is not known")
+    func links() throws {
+        let rules = try files()
+        try folder.write("elsewhere.toml", "default = \"allow\"\n")
+        try folder.remove("policy.toml")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "/policy.toml",
+            withDestinationPath: folder.path + "/elsewhere.toml")
+        #expect(rules.reload(.signal) == nil)
+        #expect(text(rules.report["fault"]).contains("policy.toml: not the kind of file"))
+        #expect(rules.report["default"] == .string("deny"))
     }
 
     @Test("are refused when others may change them")
