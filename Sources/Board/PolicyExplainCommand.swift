@@ -79,7 +79,7 @@ struct PolicyExplainCommand: AgentVerb {
             members["rates"] = .array([])
             ProcessEnd.say(JSONValue.object(members).text, to: .output)
         } else {
-            ProcessEnd.say("✗ \(decision.sentence)", to: .output)
+            ProcessEnd.say(PlainText.line("✗ \(decision.sentence)"), to: .output)
         }
     }
 
@@ -108,7 +108,8 @@ struct PolicyExplainCommand: AgentVerb {
             lines.append(row("rates", list.joined(separator: ", ")))
         }
         lines.append(conclusion(decision, hasRates: !rates.isEmpty))
-        for line in lines { ProcessEnd.say(line, to: .output) }
+        // A refusal may repeat names out of the payload.
+        for line in lines { ProcessEnd.say(PlainText.line(line), to: .output) }
     }
 
     private func row(_ title: String, _ text: String) -> String {
