@@ -44,10 +44,9 @@ package struct PolicySimulation: Sendable {
             return
         }
         switch TopicReading(message.topic, routes: trial.routes) {
-        case .write(let app, let operation, let className):
+        case .write(let routed):
             if message.isRewritten { rewritten += 1 }
-            judge(message, Write(
-                app: app, className: className, operation: operation, payload: message.payload))
+            judge(message, trial.write(routed, message.payload))
         case .refused(let app, let rejection):
             writes += 1
             let names = RefusalNames(app: app.map { "\($0)" } ?? "", className: "", operation: "")

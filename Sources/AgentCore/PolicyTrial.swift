@@ -24,16 +24,23 @@ package struct PolicyTrial: Sendable {
                     code: .badClassName, rule: .builtin(.topic),
                     reason: "the class name is not allowed"))
             }
-            return .write(app, operation, className)
+            return .write(RoutedWrite(
+                app: app, className: className, operation: operation, record: nil,
+                destination: nil))
         }
+    }
+
+    /// What the gate is asked.
+    package func write(_ routed: RoutedWrite, _ payload: [UInt8]) -> Write {
+        Write(
+            app: routed.app, className: routed.className, operation: routed.operation,
+            payload: payload)
     }
 
     /// Nil where the subject is no write. Rates are left out: they are no matter of one write.
     package func decision(on subject: PolicyCase.Subject, _ payload: [UInt8]) -> Decision? {
         switch reading(of: subject) {
-        case .write(let app, let operation, let className):
-            gate.decide(Write(
-                app: app, className: className, operation: operation, payload: payload))
+        case .write(let routed): gate.decide(write(routed, payload))
         case .refused(_, let rejection): .deny(rejection)
         case .query, .ignored: nil
         }

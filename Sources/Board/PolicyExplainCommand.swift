@@ -38,12 +38,11 @@ struct PolicyExplainCommand: AgentVerb {
         let session = source.policy == nil ? JudgedPolicy.SessionScope.yes : .ifKnown
         let judged = try JudgedPolicy(place, source, session: session)
         switch judged.trial.reading(of: subject) {
-        case .write(let app, let operation, let name):
+        case .write(let routed):
             let bytes = try payload.map { path throws(AgentFailure) in
                 try JudgedPolicy.payload(path)
             } ?? []
-            report(judged, Write(
-                app: app, className: name, operation: operation, payload: bytes))
+            report(judged, judged.trial.write(routed, bytes))
         case .refused(_, let rejection): report(.deny(rejection))
         case .query: throw AgentFailure(.usage, "the topic asks for something: it is no write")
         case .ignored:

@@ -3,7 +3,8 @@ import Sessions
 
 /// What the gate is asked about a message on a topic of the board's own bus.
 package enum TopicReading: Equatable, Sendable {
-    case write(AppName, Operation, ClassName)
+    /// An app's own write has no destination but the contract's.
+    case write(RoutedWrite)
     /// The topic itself is malformed; nil where the app's own name is.
     case refused(AppName?, Rejection)
     /// A program asks for what the agent knows: no write.
@@ -13,7 +14,10 @@ package enum TopicReading: Equatable, Sendable {
 
     package init(_ topic: String, routes: RouteTable) {
         switch BusRequest(topic) {
-        case .write(let app, let path): self = .write(app, path.operation, path.className)
+        case .write(let app, let path):
+            self = .write(RoutedWrite(
+                app: app, className: path.className, operation: path.operation,
+                record: path.record, destination: nil))
         case .read: self = .query
         case .malformed(let app, let refusal):
             self = .refused(app, Rejection(
@@ -21,8 +25,7 @@ package enum TopicReading: Equatable, Sendable {
                 reason: refusal.text))
         case nil:
             switch routes.entry(of: topic) {
-            case .write(let routed):
-                self = .write(routed.app, routed.operation, routed.className)
+            case .write(let routed): self = .write(routed)
             case .refused(let app, let rejection): self = .refused(app, rejection)
             case nil: self = .ignored
             }

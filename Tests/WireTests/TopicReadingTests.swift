@@ -22,7 +22,7 @@ struct TopicReadingTests {
             app: try #require(AppName("zigbee")), className: try #require(ClassName("Light")),
             operation: .create)
         let found = switch TopicReading(topic, routes: RouteTable([route])) {
-        case .write(let app, let operation, let name): "\(app) \(operation.rawValue) \(name)"
+        case .write(let write): "\(write.app) \(write.operation.rawValue) \(write.className)"
         case .refused(_, let rejection): "\(rejection.code.rawValue) \(rejection.rule)"
         case .query: "query"
         case .ignored: "ignored"
