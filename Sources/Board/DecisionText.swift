@@ -20,13 +20,14 @@ extension Decision {
         }
     }
 
-    /// `policy.toml:14`, or `policy.toml:14: 142 … (celsius)` of a refusal.
+    /// `policy.toml:14`, or `policy.toml:14: 142 … (celsius)` of a refusal. May hold what an app
+    /// sent: for a terminal it goes through `PlainText`.
     var sentence: String {
         switch self {
         case .allow(let rule): "\(rule)"
         case .deny(let rejection):
             "\(rejection.rule): \(rejection.code.rawValue) \(rejection.reason)"
-                + (rejection.field.map { " (\(PlainText.line($0)))" } ?? "")
+                + (rejection.field.map { " (\($0))" } ?? "")
         }
     }
 }

@@ -55,7 +55,8 @@ struct PolicyCheckCommand: AgentVerb {
             return "no policy file: the built-in rules apply"
         }
         let found = count == 0 ? "nothing found" : count == 1 ? "1 finding" : "\(count) findings"
-        return "\(found) in \(policy.rules.count) rules, by default "
+        let rules = policy.rules.count == 1 ? "1 rule" : "\(policy.rules.count) rules"
+        return "\(found) in \(rules), by default "
             + "\(policy.allowsByDefault ? "allow" : "deny"); scope: \(judged.scopeSource)"
     }
 

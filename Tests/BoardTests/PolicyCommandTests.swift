@@ -71,6 +71,12 @@ struct PolicyCommandTests {
         #expect(run(["explain"] + words + draft, in: folder) == expected)
     }
 
+    @Test("what an app sent moves no cursor")
+    func plainText() {
+        let shown = PlainText.line("a\u{1B}[2J\r\u{202E}é\u{85}x")
+        #expect(shown == "a\u{FFFD}[2J\u{FFFD}\u{FFFD}é\u{FFFD}x")
+    }
+
     @Test("a payload larger than any may be is judged, not an error")
     func largePayload() throws {
         let folder = try TemporaryFolder()

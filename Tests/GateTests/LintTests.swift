@@ -82,7 +82,7 @@ struct LintTests {
         ("User", ["1 system-class"]), ("session", ["1 system-class"]),
         ("ROLE", ["1 system-class"]), ("Installation", ["1 system-class"]),
         ("_user", ["1 closed-class", "1 system-class"]), ("_User", ["1 closed-class"]),
-        ("_Join", ["1 closed-class"]), ("Users", []), ("UserData", []),
+        ("_Join", ["1 closed-class"]), ("Users", []), ("UserData", []), ("Product", []),
     ])
     func systemClasses(name: String, expected: [String]) throws {
         #expect(lint(try policy([rule(1, name, [])])) == expected)
