@@ -12,7 +12,8 @@ struct TopicReadingTests {
         ("postern/app/thermo/create/Rea+ding", "103 builtin:topic"),
         ("postern/app/thermo/update/Reading", "105 builtin:topic"),
         ("postern/app/Thermo/create/Reading", "105 builtin:topic"),
-        ("postern/app/thermo/get/session", "thermo session"), ("postern/app/thermo/rejected", "ignored"),
+        ("postern/app/thermo/get/session", "thermo session"),
+        ("postern/app/thermo/rejected", "ignored"),
         ("postern/session", "ignored"), ("zigbee2mqtt/lamp", "zigbee create Light"),
         ("zigbee2mqtt/lamp/set", "ignored"), ("", "ignored"),
     ])
