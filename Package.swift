@@ -51,7 +51,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
-        // C, as module maps only.
+        // C, as module maps only: what ships has no C of its own.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto",
                        providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto",
@@ -119,5 +119,10 @@ let package = Package(
         .tests("LifeTests", ["AgentCore", "AuthorityCore", "AuthorityService", "Board",
                              "Cryptography", "Gate", "Sessions", "Wire"]),
         .tests("RepositoryTests", []),
+
+        // Figures; the C counts allocations, which Swift cannot: it is in no program that ships.
+        .target(name: "CAllocations", path: "Tests/Benchmarks/Allocations"),
+        .executableTarget(name: "bench-gate", dependencies: ["CAllocations", "Gate", "Sessions"],
+                          path: "Tests/Benchmarks/Gate", swiftSettings: settings),
     ]
 )
