@@ -25,6 +25,16 @@ extension Target {
     }
 }
 
+/// The fuzzers have no `main` but libFuzzer's, so they are here only for `Tests/Fuzz/run`, which
+/// builds them with `--sanitize fuzzer` into a folder of their own.
+let fuzzers: [Target] = Context.environment["POSTERN_FUZZ"] == nil ? [] : [
+    "payload", "topic", "policy",
+].map { name in
+    .executableTarget(
+        name: "fuzz-\(name)", dependencies: ["Oracles"], path: "Tests/Fuzz/\(name)",
+        swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])])
+}
+
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let toml = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
@@ -120,9 +130,14 @@ let package = Package(
                              "Cryptography", "Gate", "Sessions", "Wire"]),
         .tests("RepositoryTests", []),
 
+        // What the gate is held against: by the fuzzers with their own inputs, by the tests with
+        // those that are kept.
+        .target(name: "Oracles", dependencies: ["Gate", "Sessions", "Settings", "Wire"],
+                path: "Tests/Oracles", swiftSettings: settings),
         // Figures; the C counts allocations, which Swift cannot: it is in no program that ships.
         .target(name: "CAllocations", path: "Tests/Benchmarks/Allocations"),
         .executableTarget(name: "bench-gate", dependencies: ["CAllocations", "Gate", "Sessions"],
                           path: "Tests/Benchmarks/Gate", swiftSettings: settings),
-    ]
+        .tests("DifferentialTests", ["Oracles", "Gate", "Sessions", "Wire"]),
+    ] + fuzzers
 )
