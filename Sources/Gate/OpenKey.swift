@@ -7,7 +7,7 @@ struct OpenKey {
     init(_ key: ScannedString, in bytes: [UInt8]) {
         self.key = key
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in key.decoded(in: bytes) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        key.forEachByte(in: bytes) { hash = (hash ^ UInt64($0)) &* 0x100_0000_01B3 }
         self.hash = hash
     }
 

@@ -12,9 +12,8 @@ struct ScannedString {
         guard decodedLength == text.utf8.count else { return false }
         let other = text.utf8.span
         if !hasEscapes {
-            for index in 0..<decodedLength where bytes[start + index] != other[index] {
-                return false
-            }
+            let own = bytes.span.extracting(start..<end)
+            for index in other.indices where own[index] != other[index] { return false }
             return true
         }
         return decoded(in: bytes).elementsEqual(text.utf8)
@@ -23,14 +22,32 @@ struct ScannedString {
     /// Whether a Parse server could store it as a key: 1 to 128 bytes, no `_` in front, no `$`,
     /// no dot, no control character.
     func isStorable(in bytes: [UInt8]) -> Bool {
-        (1...128).contains(decodedLength) && !begins(with: UInt8(ascii: "_"), in: bytes)
-            && decoded(in: bytes).allSatisfy {
-                $0 >= 0x20 && $0 != UInt8(ascii: "$") && $0 != UInt8(ascii: ".")
+        guard (1...128).contains(decodedLength), !begins(with: UInt8(ascii: "_"), in: bytes) else {
+            return false
+        }
+        var isStorable = true
+        forEachByte(in: bytes) {
+            if $0 < 0x20 || $0 == UInt8(ascii: "$") || $0 == UInt8(ascii: ".") {
+                isStorable = false
             }
+        }
+        return isStorable
+    }
+
+    /// Calls `body` with each decoded byte; most strings have no escape and are read in place.
+    @inline(__always)
+    func forEachByte(in bytes: [UInt8], _ body: (UInt8) -> Void) {
+        guard hasEscapes else {
+            let span = bytes.span
+            for index in start..<end { body(span[index]) }
+            return
+        }
+        for byte in decoded(in: bytes) { body(byte) }
     }
 
     /// Whether the decoded text begins with `byte`, an ASCII character.
     func begins(with byte: UInt8, in bytes: [UInt8]) -> Bool {
+        guard hasEscapes else { return start < end && bytes[start] == byte }
         var decoded = decoded(in: bytes)
         return decoded.next() == byte
     }
