@@ -1,7 +1,9 @@
 /// Filters as sets of topics: what two share, and which holds the other.
 extension TopicFilter {
+    /// Split by bytes: a combining mark behind a slash makes it no other slash.
     private var levels: [Substring] {
-        description.split(separator: "/", omittingEmptySubsequences: false)
+        description.utf8.split(separator: TopicByte.separator, omittingEmptySubsequences: false)
+            .map { Substring($0) }
     }
 
     /// Whether some topic matches both.
