@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo venv test clean
+.PHONY: help deps build demo venv test bench-gate fuzz clean
 .ONESHELL:
 .SILENT:
 
@@ -27,6 +27,8 @@ help:
 	make demo         install what is missing, build, and watch a board get its session and use it
 	make demo HOLD=1  the same, and everything is left running until ^C
 	make test         everything: unit tests, the interoperability tests, the demo
+	make bench-gate   what a decision and a look into a payload cost
+	make fuzz         10 minutes of each fuzzer: SECONDS=n for more, TARGET=payload for one
 	make build        the three programs, in release mode, into .build/release
 	make deps         install the Debian packages that are missing
 	make venv         a Python environment for the interoperability tests
@@ -71,6 +73,13 @@ $(VENV)/made: Tests/Interop/requirements.txt | deps
 
 test: deps
 	exec python3 Tests/run
+
+bench-gate:
+	swift build $(RELEASE) --product bench-gate
+	exec "$$(swift build $(RELEASE) --show-bin-path)/bench-gate" $(if $(SHORT),--short)
+
+fuzz:
+	exec python3 Tests/Fuzz/run --seconds $(or $(SECONDS),600) $(TARGET)
 
 clean:
 	rm -rf .build $(VENV)

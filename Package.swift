@@ -25,6 +25,16 @@ extension Target {
     }
 }
 
+/// The fuzzers have no `main` but libFuzzer's, so they are here only for `Tests/Fuzz/run`, which
+/// builds them with `--sanitize fuzzer` into a folder of their own.
+let fuzzers: [Target] = Context.environment["POSTERN_FUZZ"] == nil ? [] : [
+    "payload", "topic", "policy",
+].map { name in
+    .executableTarget(
+        name: "fuzz-\(name)", dependencies: ["Oracles"], path: "Tests/Fuzz/\(name)",
+        swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])])
+}
+
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let toml = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
@@ -51,7 +61,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
-        // C, as module maps only.
+        // C, as module maps only: what ships has no C of its own.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto",
                        providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto",
@@ -121,5 +131,15 @@ let package = Package(
         .tests("LifeTests", ["AgentCore", "AuthorityCore", "AuthorityService", "Board",
                              "Cryptography", "Gate", "Sessions", "Wire"]),
         .tests("RepositoryTests", []),
-    ]
+
+        // What the gate is held against: by the fuzzers with their own inputs, by the tests with
+        // those that are kept.
+        .target(name: "Oracles", dependencies: ["Gate", "Sessions", "Settings", "Wire"],
+                path: "Tests/Oracles", swiftSettings: settings),
+        // Figures; the C counts allocations, which Swift cannot: it is in no program that ships.
+        .target(name: "CAllocations", path: "Tests/Benchmarks/Allocations"),
+        .executableTarget(name: "bench-gate", dependencies: ["CAllocations", "Gate", "Sessions"],
+                          path: "Tests/Benchmarks/Gate", swiftSettings: settings),
+        .tests("DifferentialTests", ["Oracles", "Gate", "Sessions", "Wire"]),
+    ] + fuzzers
 )

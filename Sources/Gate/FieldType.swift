@@ -5,6 +5,8 @@ package struct FieldType: Equatable, Sendable, CustomStringConvertible {
     package let value: ValueType
     package let isOptional: Bool
 
+    static let anything = FieldType(.any)
+
     package init(_ value: ValueType, isOptional: Bool = false) {
         self.value = value
         self.isOptional = isOptional

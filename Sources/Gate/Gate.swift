@@ -90,18 +90,11 @@ package struct Gate: Sendable {
         return nil
     }
 
-    /// The rates that a write allowed by the gate counts against.
-    package func rates(of write: borrowing Write) -> [(rule: RuleID, rate: Rate)] {
-        var rates: [(RuleID, Rate)] = []
-        if let rate = apps[write.app]?.rate { rates.append((.policyApp(write.app), rate)) }
-        for layer in [scope, policy] {
-            guard let layer, layer.hasRates, let position = layer.position(of: write) else {
-                continue
-            }
-            let rule = layer.rules[position]
-            if let rate = rule.rate { rates.append((rule.id, rate)) }
-        }
-        return rates
+    /// The rates that a write allowed by the gate counts against. Does not allocate.
+    package func rates(of write: borrowing Write) -> AppliedRates {
+        AppliedRates(
+            app: apps[write.app]?.rate.map { .init(rule: .policyApp(write.app), rate: $0) },
+            scope: scope?.rate(of: write), policy: policy?.rate(of: write))
     }
 
     /// Why no restricted session writes this class, whatever the rules say; nil for a class

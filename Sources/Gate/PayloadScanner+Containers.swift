@@ -5,25 +5,24 @@ extension PayloadScanner {
         try open(depth)
         // An update leaves members of the record away, but what it names it replaces whole.
         let requiresAll = requiresAll || depth > 1
-        var isMissing = rules.fields.map { !$0.type.isOptional && requiresAll }
-        var isSeen = [Bool](repeating: false, count: rules.fields.count)
+        var seen = FieldSet()
         var hasMore = try hasFirst(end: UInt8(ascii: "}"))
         while hasMore {
             let key = try key()
-            guard let index = rules.fields.firstIndex(where: { key.equals($0.name, in: bytes) })
-            else { throw refusal(of: key, otherwise: .unknownField) }
+            guard let index = rules.index(of: key, in: bytes) else {
+                throw refusal(of: key, otherwise: .unknownField)
+            }
             let field = rules.fields[index]
             guard !field.isClosed else { throw refusal(of: key, otherwise: .badKey) }
-            guard !isSeen[index] else { throw FieldFault(.duplicateKey, at: field.name) }
-            isSeen[index] = true
+            guard seen.insert(index) else { throw FieldFault(.duplicateKey, at: field.name) }
             do throws(FieldFault) {
-                isMissing[index] = try member(key, field.type, depth: depth) && isMissing[index]
+                try member(key, field.type, depth: depth)
             } catch {
                 throw error.within(field.name)
             }
             hasMore = try hasNext(end: UInt8(ascii: "}"))
         }
-        if let index = isMissing.firstIndex(of: true) {
+        for index in rules.required where requiresAll && !seen.contains(index) {
             throw FieldFault(.missing, at: rules.fields[index].name)
         }
     }
@@ -44,12 +43,13 @@ extension PayloadScanner {
     mutating func freeObject(depth: Int) throws(FieldFault) {
         try open(depth)
         let start = openKeys.count
-        defer { openKeys.removeSubrange(start...) }
+        if openKeys.isEmpty { openKeys.reserveCapacity(32) }
+        defer { openKeys.removeLast(openKeys.count - start) }
         var hasMore = try hasFirst(end: UInt8(ascii: "}"))
         while hasMore {
             let key = try key()
             let opened = OpenKey(key, in: bytes)
-            guard !openKeys[start...].contains(opened) else {
+            for index in start..<openKeys.count where openKeys[index].equals(opened, in: bytes) {
                 throw FieldFault(.duplicateKey, at: key.text(in: bytes))
             }
             guard openKeys.count - start < Self.maxMembers else {
@@ -58,7 +58,7 @@ extension PayloadScanner {
             openKeys.append(opened)
             do throws(FieldFault) {
                 try checkKey(key)
-                _ = try member(key, FieldType(.any), depth: depth)
+                try member(key, .anything, depth: depth)
             } catch {
                 throw error.within(key.text(in: bytes))
             }
@@ -72,24 +72,23 @@ extension PayloadScanner {
             throw FieldFault(.serverKey(name))
         }
         if key.equals("__type", in: bytes) { return }
-        guard OpenKey(key, in: bytes).isStorable else { throw FieldFault(.badKey) }
+        guard key.isStorable(in: bytes) else { throw FieldFault(.badKey) }
     }
 
-    /// The value behind a key; true if it is a null that stands for no value.
+    /// The value behind a key. Null passes where none need be.
     ///
     /// `className` and a batch's `requests` are judged by their key, wherever they stand: a
     /// receiver may read them in any order.
     private mutating func member(
         _ key: ScannedString, _ field: FieldType, depth: Int
-    ) throws(FieldFault) -> Bool {
+    ) throws(FieldFault) {
         try expect(UInt8(ascii: ":"))
         skipSpace()
         if key.equals("requests", in: bytes), next == UInt8(ascii: "[") {
             throw FieldFault(.serverKey("requests"))
         }
         if next == UInt8(ascii: "n"), field.isOptional {
-            try value(.null, depth: depth)
-            return true
+            return try value(.null, depth: depth)
         }
         if next == UInt8(ascii: "\""),
             key.equals("className", in: bytes) || key.equals("redirectClassName", in: bytes)
@@ -102,7 +101,6 @@ extension PayloadScanner {
             position = start
         }
         try value(field.value, depth: depth)
-        return false
     }
 
     mutating func array(

@@ -44,14 +44,13 @@ extension PayloadScanner {
         return ScannedNumber(value: parse(from: start), isInteger: isInteger)
     }
 
+    @inline(__always)
     private mutating func scanDigits(into digits: inout Digits) throws(FieldFault) {
         guard next.isDigit else {
             throw flaw(position < bytes.count ? .badNumber : .unexpected)
         }
-        while position < bytes.count, bytes[position].isDigit {
-            digits.add(bytes[position] - UInt8(ascii: "0"))
-            position += 1
-        }
+        let end = digits.add(all: bytes.span, from: position)
+        position = end
     }
 
     /// The rare number: many digits, or an exponent.
@@ -74,9 +73,20 @@ private struct Digits {
         1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
     ]
 
-    mutating func add(_ digit: UInt8) {
-        count = min(count + 1, 100)
-        if count <= 15 { mantissa = mantissa * 10 + UInt64(digit) }
+    /// Adds the digits that begin at `start`, and returns where they end.
+    @inline(__always)
+    mutating func add(all bytes: Span<UInt8>, from start: Int) -> Int {
+        var digits = self
+        var index = start
+        while index < bytes.count, bytes[index].isDigit {
+            digits.count += 1
+            if digits.count <= 15 {
+                digits.mantissa = digits.mantissa * 10 + UInt64(bytes[index] - UInt8(ascii: "0"))
+            }
+            index += 1
+        }
+        self = digits
+        return index
     }
 
     /// The value, rounded once, where at most 15 digits make it; else nil.

@@ -21,20 +21,42 @@ struct PayloadScanner {
         self.requiresAll = requiresAll
     }
 
-    /// What is wrong with a document of this type, or nil.
+    /// What is wrong with a record of these fields, or nil. Allocates only for what is refused
+    /// and for objects whose fields nobody lists.
     static func fault(
-        in bytes: [UInt8], type: ValueType, requiresAll: Bool = true
+        in bytes: [UInt8], rules: FieldRules, requiresAll: Bool
     ) -> FieldFault? {
         var scanner = PayloadScanner(bytes, requiresAll: requiresAll)
         do throws(FieldFault) {
             scanner.skipSpace()
-            try scanner.value(type, depth: 0)
-            scanner.skipSpace()
-            guard scanner.position == bytes.count else { throw scanner.flaw(.trailing) }
+            if scanner.next == UInt8(ascii: "{") {
+                try scanner.object(rules, depth: 1)
+            } else {
+                try scanner.value(.object(rules), depth: 0)
+            }
+            try scanner.end()
             return nil
         } catch {
             return error
         }
+    }
+
+    /// What is wrong with a document of this type, or nil.
+    static func fault(in bytes: [UInt8], type: ValueType) -> FieldFault? {
+        var scanner = PayloadScanner(bytes, requiresAll: true)
+        do throws(FieldFault) {
+            scanner.skipSpace()
+            try scanner.value(type, depth: 0)
+            try scanner.end()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private mutating func end() throws(FieldFault) {
+        skipSpace()
+        guard position == bytes.count else { throw flaw(.trailing) }
     }
 
     func flaw(_ flaw: JSONFlaw) -> FieldFault {
@@ -48,12 +70,14 @@ struct PayloadScanner {
     var next: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
     mutating func skipSpace() {
-        while position < bytes.count {
-            switch bytes[position] {
-            case 0x20, 0x0A, 0x0D, 0x09: position += 1
-            default: return
-            }
-        }
+        if next <= 0x20 { position = endOfSpace(from: position) }
+    }
+
+    private func endOfSpace(from start: Int) -> Int {
+        let span = bytes.span
+        var index = start
+        while index < span.count, span[index].isSpace { index += 1 }
+        return index
     }
 
     mutating func expect(_ byte: UInt8) throws(FieldFault) {
@@ -137,4 +161,9 @@ struct PayloadScanner {
         default: throw wrongType(type)
         }
     }
+}
+
+extension UInt8 {
+    /// Source: RFC 8259 §2, ws.
+    fileprivate var isSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 }

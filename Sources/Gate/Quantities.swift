@@ -55,6 +55,8 @@ package struct Rate: Hashable, Sendable, CustomStringConvertible {
     package let unit: Unit
     /// How many may come at once after a quiet time; one unit's worth unless set.
     package private(set) var burst: Int64
+    /// The time in which one more is allowed.
+    let interval: Duration
 
     package init(_ text: String) throws(GrammarError) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -64,6 +66,7 @@ package struct Rate: Hashable, Sendable, CustomStringConvertible {
         self.count = count
         self.unit = unit
         burst = count
+        interval = unit.length / Int(count)
     }
 
     /// The same rate with a bucket of another size; nil leaves it. A size below 1 is 1.
@@ -76,9 +79,6 @@ package struct Rate: Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         "\(count)/\(unit.rawValue)" + (burst == count ? "" : " with a burst of \(burst)")
     }
-
-    /// The time in which one more is allowed.
-    var interval: Duration { unit.length / Int(count) }
 
     /// The time in which an empty bucket fills.
     var depth: Duration { burst == count ? unit.length : interval * Int(burst) }

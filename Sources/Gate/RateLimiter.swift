@@ -1,10 +1,39 @@
 import Sessions
 
+/// The rates that one write counts against: at most one of its app and one of each layer.
+package struct AppliedRates: Sendable {
+    /// A rate, and the rule that sets it.
+    package struct Entry: Sendable {
+        package let rule: RuleID
+        package let rate: Rate
+
+        package init(rule: RuleID, rate: Rate) {
+            self.rule = rule
+            self.rate = rate
+        }
+    }
+
+    let app: Entry?
+    let scope: Entry?
+    let policy: Entry?
+
+    package init(app: Entry? = nil, scope: Entry? = nil, policy: Entry? = nil) {
+        self.app = app
+        self.scope = scope
+        self.policy = policy
+    }
+
+    /// Those that there are, for people.
+    package var entries: [Entry] { [app, scope, policy].compactMap { $0 } }
+}
+
 /// Token buckets for the rates of apps and rules; its owner gives it the time.
 package struct RateLimiter: Sendable {
     /// For each rule and app the time at which its bucket will be full again.
     private var fullAt: [Key: Duration] = [:]
-    /// Above this many buckets the full ones are forgotten, which changes no verdict.
+    /// At this many buckets the full ones are forgotten, which changes no verdict. Twice what
+    /// was left is waited for then, so that a take costs the same however many there are.
+    private var sweepAt = Self.manyBuckets
     private static let manyBuckets = 1024
 
     private struct Key: Hashable {
@@ -15,21 +44,36 @@ package struct RateLimiter: Sendable {
     package init() {}
 
     /// Takes one token of each rate, or none and returns why not. `now` never goes back.
+    /// Does not allocate, but for buckets that were not there.
     package mutating func admit(
-        _ app: AppName, _ rates: [(rule: RuleID, rate: Rate)], at now: Duration
+        _ app: AppName, _ rates: borrowing AppliedRates, at now: Duration
     ) -> Rejection? {
-        for (rule, rate) in rates {
-            let full = fullAt[Key(rule: rule, app: app)] ?? now
-            let wait = full + rate.interval - now - rate.depth
-            if wait > .zero { return Rejection(.rateLimit, rule, .rate(rate, wait: wait)) }
-        }
-        guard !rates.isEmpty else { return nil }
-        if fullAt.count > Self.manyBuckets { fullAt = fullAt.filter { $0.value > now } }
-        for (rule, rate) in rates {
-            let key = Key(rule: rule, app: app)
-            fullAt[key] = max(fullAt[key] ?? now, now) + rate.interval
-        }
+        if let rejection = refusal(app, rates.app, at: now) { return rejection }
+        if let rejection = refusal(app, rates.scope, at: now) { return rejection }
+        if let rejection = refusal(app, rates.policy, at: now) { return rejection }
+        take(app, rates.app, at: now)
+        take(app, rates.scope, at: now)
+        take(app, rates.policy, at: now)
         return nil
+    }
+
+    private func refusal(
+        _ app: AppName, _ entry: AppliedRates.Entry?, at now: Duration
+    ) -> Rejection? {
+        guard let entry, let full = fullAt[Key(rule: entry.rule, app: app)] else { return nil }
+        let wait = full + entry.rate.interval - now - entry.rate.depth
+        guard wait > .zero else { return nil }
+        return Rejection(.rateLimit, entry.rule, .rate(entry.rate, wait: wait))
+    }
+
+    private mutating func take(_ app: AppName, _ entry: AppliedRates.Entry?, at now: Duration) {
+        guard let entry else { return }
+        if fullAt.count > sweepAt {
+            fullAt = fullAt.filter { $0.value > now }
+            sweepAt = max(Self.manyBuckets, 2 * fullAt.count)
+        }
+        let full = fullAt[Key(rule: entry.rule, app: app), default: now]
+        fullAt[Key(rule: entry.rule, app: app)] = max(full, now) + entry.rate.interval
     }
 
     /// Carries the buckets over to another policy file.

@@ -3,51 +3,55 @@
 /// A rule matches by app and class alone, so of all the rules with the same two only the first
 /// is ever asked; the deciding one is the first of at most four.
 struct RuleIndex: Sendable {
-    private struct Key: Hashable {
-        let app: Int32
-        let className: Int32
+    private struct Pair: Hashable {
+        let app: Int
+        let className: Int
     }
 
-    /// Stands for "any" in a rule; a name that no rule has looks up nothing else.
-    private static let any: Int32 = -1
+    /// The names that rules have, numbered; any other name meets only the rules for any.
+    private var apps: [AppName: Int] = [:]
+    private var classes: [ClassName: Int] = [:]
 
-    private var apps: [AppName: Int32] = [:]
-    private var classes: [ClassName: Int32] = [:]
-    private var first: [Key: Int] = [:]
+    // The first rule for any app and class, for each app, for each class, and for both.
+    private var always: Int?
+    private var byApp: [Int?] = []
+    private var byClass: [Int?] = []
+    private var byPair: [Pair: Int] = [:]
 
     init(_ rules: [Rule]) {
         for (index, rule) in rules.enumerated() {
-            let key = Key(
-                app: rule.app.map { Self.number(of: $0, in: &apps) } ?? Self.any,
-                className: rule.className.map { Self.number(of: $0, in: &classes) } ?? Self.any)
-            if first[key] == nil { first[key] = index }
+            let app = rule.app.map { Self.number(of: $0, in: &apps, &byApp) }
+            let className = rule.className.map { Self.number(of: $0, in: &classes, &byClass) }
+            switch (app, className) {
+            case (nil, nil): always = always ?? index
+            case (let app?, nil): byApp[app] = byApp[app] ?? index
+            case (nil, let className?): byClass[className] = byClass[className] ?? index
+            case (let app?, let className?):
+                let pair = Pair(app: app, className: className)
+                byPair[pair] = byPair[pair] ?? index
+            }
         }
     }
 
-    private static func number<Name: Hashable>(of name: Name, in names: inout [Name: Int32])
-        -> Int32
-    {
+    private static func number<Name: Hashable>(
+        of name: Name, in names: inout [Name: Int], _ rows: inout [Int?]
+    ) -> Int {
         if let number = names[name] { return number }
-        let number = Int32(clamping: names.count)
-        names[name] = number
-        return number
+        names[name] = rows.count
+        rows.append(nil)
+        return rows.count - 1
     }
 
     /// The index of the deciding rule, or nil. Does not allocate.
     func firstMatch(app: AppName, className: ClassName) -> Int? {
-        if first.isEmpty { return nil }
-        let app = apps.isEmpty ? Self.any : apps[app] ?? Self.any
-        let className = classes.isEmpty ? Self.any : classes[className] ?? Self.any
-        var best = first[Key(app: Self.any, className: Self.any)]
-        func consider(_ key: Key) {
-            guard let index = first[key] else { return }
-            best = min(best ?? index, index)
+        let app = apps.isEmpty ? nil : apps[app]
+        let className = classes.isEmpty ? nil : classes[className]
+        var best = always ?? .max
+        if let app { best = min(best, byApp[app] ?? .max) }
+        if let className { best = min(best, byClass[className] ?? .max) }
+        if let app, let className, !byPair.isEmpty {
+            best = min(best, byPair[Pair(app: app, className: className)] ?? .max)
         }
-        if app != Self.any { consider(Key(app: app, className: Self.any)) }
-        if className != Self.any { consider(Key(app: Self.any, className: className)) }
-        if app != Self.any, className != Self.any {
-            consider(Key(app: app, className: className))
-        }
-        return best
+        return best == .max ? nil : best
     }
 }

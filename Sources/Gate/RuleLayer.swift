@@ -3,7 +3,7 @@ import Sessions
 /// One list of rules with its default, ready to be asked.
 struct RuleLayer: Sendable {
     let rules: [Rule]
-    let hasRates: Bool
+    private let hasRates: Bool
     private let allowsByDefault: Bool
     private let defaultID: RuleID
     private let index: RuleIndex
@@ -41,6 +41,14 @@ struct RuleLayer: Sendable {
             let fault = shape.fault(in: write.payload, of: write.operation)
         else { return nil }
         return Rejection(fault, rules[position].id)
+    }
+
+    /// The rate that the deciding rule sets.
+    func rate(of write: borrowing Write) -> AppliedRates.Entry? {
+        guard hasRates, let position = position(of: write), let rate = rules[position].rate else {
+            return nil
+        }
+        return AppliedRates.Entry(rule: rules[position].id, rate: rate)
     }
 
     /// The layer's verdict by itself.

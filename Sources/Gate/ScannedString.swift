@@ -6,27 +6,55 @@ struct ScannedString {
     let hasEscapes: Bool
     /// In bytes of UTF-8.
     let decodedLength: Int
+
     /// Whether it is `text`, decoded, byte for byte.
     func equals(_ text: String, in bytes: [UInt8]) -> Bool {
         guard decodedLength == text.utf8.count else { return false }
         let other = text.utf8.span
         if !hasEscapes {
-            for index in 0..<decodedLength where bytes[start + index] != other[index] {
-                return false
-            }
+            let own = bytes.span.extracting(start..<end)
+            for index in other.indices where own[index] != other[index] { return false }
             return true
         }
         return decoded(in: bytes).elementsEqual(text.utf8)
     }
 
+    /// Whether a Parse server could store it as a key: 1 to 128 bytes, no `_` in front, no `$`,
+    /// no dot, no control character.
+    func isStorable(in bytes: [UInt8]) -> Bool {
+        guard (1...128).contains(decodedLength), !begins(with: UInt8(ascii: "_"), in: bytes) else {
+            return false
+        }
+        var isStorable = true
+        forEachByte(in: bytes) {
+            if $0 < 0x20 || $0 == UInt8(ascii: "$") || $0 == UInt8(ascii: ".") {
+                isStorable = false
+            }
+        }
+        return isStorable
+    }
+
+    /// Calls `body` with each decoded byte; most strings have no escape and are read in place.
+    @inline(__always)
+    func forEachByte(in bytes: [UInt8], _ body: (UInt8) -> Void) {
+        guard hasEscapes else {
+            let span = bytes.span
+            for index in start..<end { body(span[index]) }
+            return
+        }
+        for byte in decoded(in: bytes) { body(byte) }
+    }
+
     /// Whether the decoded text begins with `byte`, an ASCII character.
     func begins(with byte: UInt8, in bytes: [UInt8]) -> Bool {
-        hasEscapes ? decoded(in: bytes).first == byte : start < end && bytes[start] == byte
+        guard hasEscapes else { return start < end && bytes[start] == byte }
+        var decoded = decoded(in: bytes)
+        return decoded.next() == byte
     }
 
     /// The decoded text, cut to 128 bytes at most, for people.
     func text(in bytes: [UInt8]) -> String {
-        let all = decoded(in: bytes)
+        let all = Array(decoded(in: bytes))
         guard all.count > 128 else { return String(decoding: all, as: UTF8.self) }
         // Cut before a character, not within: a continuation byte is 10xxxxxx.
         var cut = 128
@@ -34,22 +62,37 @@ struct ScannedString {
         return String(decoding: all[..<cut], as: UTF8.self)
     }
 
-    /// The decoded bytes. The scanner has checked all escapes, so what cannot be is passed over.
-    func decoded(in bytes: [UInt8]) -> [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(decodedLength)
-        var index = start
+    func decoded(in bytes: [UInt8]) -> DecodedBytes { DecodedBytes(of: self, in: bytes) }
+}
+
+/// What a scanned string decodes to, byte for byte. Does not allocate.
+struct DecodedBytes: Sequence, IteratorProtocol {
+    private let bytes: [UInt8]
+    private var index: Int
+    private let end: Int
+    /// What is left of the character that the last escape stood for.
+    private var character = UTF8.EncodedScalar().makeIterator()
+
+    fileprivate init(of string: ScannedString, in bytes: [UInt8]) {
+        self.bytes = bytes
+        index = string.start
+        end = string.end
+    }
+
+    /// The scanner has checked all escapes, so what cannot be is passed over.
+    mutating func next() -> UInt8? {
+        if let byte = character.next() { return byte }
         while index < end {
-            guard bytes[index] == UInt8(ascii: "\\"), index + 1 < end else {
-                result.append(bytes[index])
+            let byte = bytes[index]
+            guard byte == UInt8(ascii: "\\") else {
                 index += 1
-                continue
+                return byte
             }
-            if let scalar = JSONEscape.scalar(in: bytes, at: &index) {
-                result.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
-            }
+            let encoded = JSONEscape.scalar(in: bytes, at: &index).flatMap(UTF8.encode)
+            character = (encoded ?? UTF8.encodedReplacementCharacter).makeIterator()
+            if let byte = character.next() { return byte }
         }
-        return result
+        return nil
     }
 }
 

@@ -113,8 +113,12 @@ extension SourcePlaces {
             position += 1
         }
         if isValue, isDate { refuse("dates and times are not used here") }
+        if isValue, !endsValue || position == start { refuse("no value has this character") }
         if position == start { position += 1 }
     }
+
+    /// Whether a bare value may end here. The parser reads on, over quotes, to what may.
+    private var endsValue: Bool { next.map { " \t\r\n,]}#".utf8.contains($0) } ?? true }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 }

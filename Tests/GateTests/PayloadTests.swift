@@ -151,6 +151,32 @@ struct PayloadTests {
         #expect(try verdict(["v": "any"], object(513)) == "142 v")
     }
 
+    @Test("know each of more fields than a machine word has bits")
+    func manyFields() throws {
+        let fields = Dictionary(uniqueKeysWithValues: try (100..<230).map {
+            ("f\($0)", try FieldType("integer"))
+        })
+        let members = fields.keys.sorted().map { "\"\($0)\":1" }
+        func judge(_ members: [String]) -> String {
+            verdict(fields, Array("{\(members.joined(separator: ","))}".utf8))
+        }
+        #expect(judge(members) == "ok")
+        for index in [0, 63, 64, 65, 129] {
+            #expect(judge(members + [members[index]]) == "107 f\(100 + index)")
+            #expect(judge(members.enumerated().filter { $0.0 != index }.map(\.1))
+                == "142 f\(100 + index)")
+        }
+    }
+
+    @Test("expect a nested object whole in an update, too")
+    func nestedUpdate() throws {
+        let place = FieldType(fields: ["lat": try FieldType("number")])
+        func judge(_ text: String) -> String { verdict(["at": place], Array(text.utf8), .update) }
+        #expect(judge("{}") == "ok")
+        #expect(judge(#"{"at":{"lat":1}}"#) == "ok")
+        #expect(judge(#"{"at":{}}"#) == "142 at.lat")
+    }
+
     @Test("judge an object's own fields")
     func nestedFields() throws {
         let place = FieldType(fields: [

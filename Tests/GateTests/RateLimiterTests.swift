@@ -10,7 +10,7 @@ struct RateLimiterTests {
     func burst() throws {
         let app = try #require(app)
         var limiter = RateLimiter()
-        let rates = [(rule: RuleID.policyApp(app), rate: try Rate("4/s"))]
+        let rates = AppliedRates(app: .init(rule: .policyApp(app), rate: try Rate("4/s")))
         let start = Duration.seconds(1000)
         for _ in 1...4 { #expect(limiter.admit(app, rates, at: start) == nil) }
         let rejection = limiter.admit(app, rates, at: start)
@@ -27,7 +27,8 @@ struct RateLimiterTests {
     func burst(size: Int64) throws {
         let app = try #require(app)
         var limiter = RateLimiter()
-        let rates = [(rule: RuleID.policyApp(app), rate: try Rate("4/s").with(burst: size))]
+        let rates = AppliedRates(
+            app: .init(rule: .policyApp(app), rate: try Rate("4/s").with(burst: size)))
         let start = Duration.seconds(1000)
         for _ in 0..<size { #expect(limiter.admit(app, rates, at: start) == nil) }
         #expect(limiter.admit(app, rates, at: start)?.code == .rateLimit)
@@ -39,12 +40,13 @@ struct RateLimiterTests {
     func allOrNone() throws {
         let app = try #require(app)
         var limiter = RateLimiter()
-        let wide = (rule: RuleID.policyApp(app), rate: try Rate("2/s"))
-        let narrow = (rule: RuleID.policy(line: 3), rate: try Rate("1/s"))
-        #expect(limiter.admit(app, [wide, narrow], at: .zero) == nil)
-        for _ in 1...9 { #expect(limiter.admit(app, [wide, narrow], at: .zero) != nil) }
-        #expect(limiter.admit(app, [wide], at: .zero) == nil)
-        #expect(limiter.admit(app, [wide], at: .zero) != nil)
+        let wide = AppliedRates.Entry(rule: .policyApp(app), rate: try Rate("2/s"))
+        let narrow = AppliedRates.Entry(rule: .policy(line: 3), rate: try Rate("1/s"))
+        let both = AppliedRates(app: wide, policy: narrow)
+        #expect(limiter.admit(app, both, at: .zero) == nil)
+        for _ in 1...9 { #expect(limiter.admit(app, both, at: .zero) != nil) }
+        #expect(limiter.admit(app, AppliedRates(app: wide), at: .zero) == nil)
+        #expect(limiter.admit(app, AppliedRates(app: wide), at: .zero) != nil)
     }
 
     @Test("is asked with the rates of the app and of the deciding rule")
@@ -54,7 +56,8 @@ struct RateLimiterTests {
                 rule(5, "Reading", [.create], rate: "3/s"), rule(6, "Log", [.create]),
             ]), scope: nil)
         func ids(_ app: String, _ className: String) throws -> [String] {
-            gate.rates(of: try write(app, .create, className)).map { "\($0.rule) \($0.rate)" }
+            gate.rates(of: try write(app, .create, className)).entries
+                .map { "\($0.rule) \($0.rate)" }
         }
         #expect(try ids("thermo", "Reading") == ["policy.toml:app.thermo 9/s", "policy.toml:5 3/s"])
         #expect(try ids("thermo", "Log") == ["policy.toml:app.thermo 9/s"])
@@ -68,7 +71,7 @@ struct RateLimiterTests {
         let rate = try Rate("1/h")
         for number in 0..<3000 {
             let app = try #require(AppName("app-\(number)"))
-            let rates = [(rule: RuleID.policy(line: 1), rate: rate)]
+            let rates = AppliedRates(policy: .init(rule: .policy(line: 1), rate: rate))
             #expect(limiter.admit(app, rates, at: .zero) == nil)
             #expect(limiter.admit(app, rates, at: .seconds(1)) != nil)
         }

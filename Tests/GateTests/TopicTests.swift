@@ -84,6 +84,15 @@ struct TopicTests {
         #expect(TopicFilter(String(repeating: "+/", count: 30_000) + "#") != nil)
     }
 
+    @Test("keep a level apart that begins with a combining mark")
+    func combiningMark() throws {
+        let filter = try #require(TopicFilter("+/\u{36F}"))
+        let one = try #require(TopicFilter("+"))
+        #expect(filter.matches("a/\u{36F}") && !one.matches("a/\u{36F}"))
+        #expect(!filter.overlaps(one) && !one.overlaps(filter))
+        #expect(!filter.covers(one) && !one.covers(filter))
+    }
+
     @Test("tells overlap and cover as a search through all small topics does")
     func setsAgreeWithSearch() throws {
         let levels = ["a", "\u{301}", "", "$x", "+", "#"]

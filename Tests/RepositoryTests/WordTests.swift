@@ -84,7 +84,7 @@ struct RepositoryTests {
 
     @Test(
         "can be run where it must",
-        arguments: [".ci/run", "Tests/run", "Devices/simulated/vitals"])
+        arguments: [".ci/run", "Tests/run", "Tests/Fuzz/run", "Devices/simulated/vitals"])
     func executable(path: String) {
         let file = Repository.root.appending(path: path).path
         #expect(FileManager.default.isExecutableFile(atPath: file))

@@ -134,6 +134,7 @@ struct PolicyFileTests {
         // The parser underneath asserts on these, were they to reach it.
         ("[[[", 1), ("[=]", 1), ("\n[ # a\n]", 2), ("a = [}", 1), ("a = [\n1979-05-27 x]", 2),
         ("a = 1979-05-27Tx", 1), ("a = 07:32:00", 1), ("a = [\u{A0}]", 1), ("a = { b = ] }", 1),
+        ("a = 19'9-15-b5 5 T:3J", 1), ("a = [\n19\"9\"]", 2), ("a = (1", 1),
     ])
     func syntax(text: String, line: Int) {
         let error = #expect(throws: SettingsError.self) { try parse(text) }

@@ -1,0 +1,4 @@
+package import Gate
+
+/// Foundation has an `Operation` of its own.
+package typealias GateOperation = Operation
