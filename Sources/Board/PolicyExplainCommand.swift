@@ -85,13 +85,14 @@ struct PolicyExplainCommand: AgentVerb {
     private func report(_ judged: JudgedPolicy, _ write: Write) {
         let layers = judged.gate.explain(write)
         let decision = judged.gate.decide(write)
-        let rates = judged.gate.rates(of: write)
+        let rates = judged.gate.rates(of: write).entries
         guard !place.json else {
             var members = decision.members
             members["layers"] = .array(layers.map(\.json))
-            members["rates"] = .array(rates.map { rule, rate in
+            members["rates"] = .array(rates.map { entry in
                 .object([
-                    "rule": .string(rule.description), "rate": .string(rate.description),
+                    "rule": .string(entry.rule.description),
+                    "rate": .string(entry.rate.description),
                 ])
             })
             ProcessEnd.say(JSONValue.object(members).text, to: .output)

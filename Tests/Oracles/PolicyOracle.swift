@@ -33,7 +33,7 @@ package enum PolicyOracle {
         do throws(SettingsError) {
             let settings = try BoardSettings.parse(
                 text, file: "agent.toml", environment: { _ in nil })
-            let isOpen = settings.routes.contains { $0.className.isReserved }
+            let isOpen = settings.routes.contains { $0.className?.isReserved == true }
             return isOpen ? "a route to a class of the system's" : nil
         } catch {
             return complaint(about: error, in: text)
