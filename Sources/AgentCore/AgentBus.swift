@@ -78,8 +78,10 @@ extension Agent {
                 waitsForSessions(message, app, at: instant)
             { return }
             answer(query, to: message, from: app, state, into: &batch)
+        // Accepted under another route, and durable: it only comes once more.
+        case .refused where redelivered(message) != nil: break
         case .refused(let app?, let rejection):
-            let stated = BusTopic.stated(in: message.topic)
+            let stated = routes.stated(of: message.topic) ?? BusTopic.stated(in: message.topic)
             reject(message, app, rejection, stated, into: &batch, at: instant)
         case .refused(nil, let rejection): countUntold(rejection.rule)
         case .ignored: break
@@ -91,9 +93,7 @@ extension Agent {
         into batch: inout Batch, at instant: Instant
     ) {
         let digest = deliveryDigest(of: message)
-        if let digest, let packetID = message.packetID,
-            let known = bus.isRedelivery(packetID, digest)
-        {
+        if let known = redelivered(message, digest) {
             // It was accepted and is durable, whatever the rules say by now.
             let accepted = AcceptedNotice.payload(sequence: known.sequence)
             answer(message, write.app, accepted, into: &batch)
@@ -153,9 +153,28 @@ extension Agent {
             .text(under: settings.topicRoot)
     }
 
+    private mutating func redelivered(_ message: BusMessage) -> DeliveredPacket? {
+        redelivered(message, deliveryDigest(of: message))
+    }
+
+    private mutating func redelivered(
+        _ message: BusMessage, _ digest: UInt128?
+    ) -> DeliveredPacket? {
+        guard let digest, let packetID = message.packetID else { return nil }
+        return bus.isRedelivery(packetID, digest)
+    }
+
+    /// Of all that a redelivery repeats. A broker that lost its last minute in a power cut gives
+    /// packet ids anew: a write with correlation data of its own is still told from an old one.
     private func deliveryDigest(of message: BusMessage) -> UInt128? {
         guard message.packetID != nil else { return nil }
-        let bytes = Array(message.topic.utf8) + [0] + message.payload
+        var bytes = Array(message.topic.utf8) + [0]
+        if let topic = message.responseTopic { bytes += Array(topic.utf8) }
+        bytes.append(0)
+        if let correlation = message.correlation {
+            bytes += Array("\(correlation.count) ".utf8) + correlation
+        }
+        bytes += [0] + message.payload
         return (try? cryptography.digest(bytes))?.prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
     }
 

@@ -45,7 +45,7 @@ extension Agent {
             // A mad app must not fill the log: 1, 2, 4, 8, … are said.
             if summariesSaid & (summariesSaid - 1) == 0 {
                 emit(.log(.warning, "\(app) is refused faster than it is told why "
-                    + "(\(summary.last.rule)); \(refusals.total) writes refused so far"))
+                    + "(\(summary.last.rule)); \(refusals.total) refused so far, of all apps"))
             }
         }
     }

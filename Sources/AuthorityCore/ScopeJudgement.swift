@@ -19,6 +19,9 @@ struct ScopeJudgement {
             throw Refusal(.tooLarge, "a scope has at most \(Self.limit) bytes")
         }
         if let refusal = forbidden(in: scope) { throw refusal }
+        if let path = scope.strangeMember {
+            throw Refusal(.validation, "a scope has no member \(path)")
+        }
         do throws(WireError) {
             // Read as the board's gate will read it.
             _ = try Scope(scope)

@@ -244,8 +244,12 @@ extension BusLink {
                     complaint = "the local broker refused to subscribe a new route's topic"
                 }
             case .subscribed(_, let codes):
-                guard codes.allSatisfy({ $0 < 0x80 }) else {
+                // The agent's own topics come first. A route that is refused costs itself alone.
+                guard codes.prefix(BusTopic.requests.count).allSatisfy({ $0 < 0x80 }) else {
                     throw .invalid("the local broker refused a subscription")
+                }
+                if !codes.allSatisfy({ $0 < 0x80 }) {
+                    complaint = "the local broker refused to subscribe a route's topic"
                 }
                 isSubscribed = true
                 connectDeadline = nil

@@ -25,6 +25,9 @@ struct JudgedPolicy {
     /// Where the scope comes from, or why there is none.
     private(set) var scopeSource = "not asked for"
 
+    /// The board was asked, and its session is over or was never there.
+    private(set) var lacksSession = false
+
     /// No rules, scopes or lists of cases come near it.
     private static let limit = 1_048_576
 
@@ -125,12 +128,20 @@ struct JudgedPolicy {
     }
 
     private static func scope(in path: String) throws(AgentFailure) -> Scope {
-        let text = try text(path)
-        do throws(WireError) {
-            let json = try JSONValue(parsing: Array(text.utf8), limit: limit)
-            return try Scope(ScopeDocument(unchecked: json))
+        let document = try document(text(path), path)
+        guard let scope = try? Scope(document) else {
+            throw AgentFailure(.badConfiguration, "\(path): not a scope")
+        }
+        return scope
+    }
+
+    private static func document(
+        _ text: String, _ path: String
+    ) throws(AgentFailure) -> ScopeDocument {
+        do throws(ScopeFault) {
+            return try ScopeDocument(written: Array(text.utf8))
         } catch {
-            throw AgentFailure(.badConfiguration, "\(path): \(error.refusal.text)")
+            throw AgentFailure(.badConfiguration, "\(path): \(error)")
         }
     }
 
@@ -148,6 +159,7 @@ struct JudgedPolicy {
                 scopeSource = "the session has none"
                 if answer.members["state"] != .string("available") {
                     scopeSource = "no session is available"
+                    lacksSession = true
                 }
                 return
             }

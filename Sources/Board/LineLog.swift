@@ -13,9 +13,7 @@ struct LineLog: LogHandler {
 
     func log(event: LogEvent) {
         // What a peer wrote may be part of the text: it stays one line, without escapes.
-        let text = event.message.description.unicodeScalars.map { scalar in
-            scalar.value < 0x20 || scalar.value == 0x7F ? "\u{FFFD}" : String(scalar)
-        }.joined()
+        let text = PlainText.line(event.message.description)
         ProcessEnd.say("\(event.level): \(text)", to: .error)
     }
 }

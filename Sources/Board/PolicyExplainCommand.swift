@@ -46,7 +46,8 @@ struct PolicyExplainCommand: AgentVerb {
         case .refused(_, let rejection): report(.deny(rejection))
         case .query: throw AgentFailure(.usage, "the topic asks for something: it is no write")
         case .ignored:
-            throw AgentFailure(.usage, "the topic is no app's, and no route takes it")
+            throw AgentFailure(
+                .usage, "no route takes the topic, and an app's are create, update, delete and get")
         }
         return .ok
     }
@@ -107,8 +108,19 @@ struct PolicyExplainCommand: AgentVerb {
             let list = rates.map { "at most \($0.rate) (\($0.rule))" }
             lines.append(row("rates", list.joined(separator: ", ")))
         }
-        lines.append(conclusion(decision, hasRates: !rates.isEmpty))
-        for line in lines { ProcessEnd.say(line, to: .output) }
+        lines.append(conclusion(decision, hasRates: !rates.isEmpty) + hint(decision, judged))
+        for line in lines { ProcessEnd.say(PlainText.line(line), to: .output) }
+    }
+
+    /// What stands in the way beside the rules, or of this answer.
+    private func hint(_ decision: Decision, _ judged: JudgedPolicy) -> String {
+        switch decision {
+        case .allow where judged.lacksSession:
+            " But no session is available: until one is, every write is refused."
+        case .deny(let rejection) where payload == nil && rejection.code == .invalidJSON:
+            " No payload was given: --payload FILE has one looked into."
+        default: ""
+        }
     }
 
     private func row(_ title: String, _ text: String) -> String {

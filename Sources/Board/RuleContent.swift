@@ -53,9 +53,8 @@ struct RuleContent: Equatable {
     }
 
     func policy() throws(AgentFailure) -> Policy? {
-        try policyBytes.map { bytes throws(AgentFailure) in
-            try Self.parse(bytes, Self.policyPath(in: folder))
-        }
+        guard let policyBytes else { return nil }
+        return try Self.parse(policyBytes, Self.policyPath(in: folder))
     }
 
     /// The policy file as it is now; nil where there is none.
@@ -67,7 +66,15 @@ struct RuleContent: Equatable {
         return try parse(bytes, path)
     }
 
+    /// A file of nothing is what a full disk or a power cut leaves of one: it would open what
+    /// it closed.
     private static func parse(_ bytes: [UInt8], _ path: String) throws(AgentFailure) -> Policy {
+        guard bytes.contains(where: { $0 > 0x20 }) else {
+            throw AgentFailure(.badConfiguration, """
+                \(path):1:1: the file is empty; remove it if no rules are meant, or say \
+                default = "allow"
+                """)
+        }
         do throws(SettingsError) {
             return try PolicyFile.parse(try SettingsError.text(of: bytes, file: path), file: path)
         } catch {

@@ -46,6 +46,10 @@ struct RuleFiles: ~Copyable {
 
     /// Reads both files. A signal takes a policy file that is gone as meant; a change does not.
     mutating func reload(_ cause: Cause) -> AgentEvent? {
+        if cause == .signal, watch.isHalfWritten(at: SystemClock.monotonic) {
+            log.info("a file of the rules is being written: it is read once that is done")
+            return nil
+        }
         defer { report = makeReport() }
         do throws(AgentFailure) {
             let content = try RuleContent(folder: inForce.content.folder)

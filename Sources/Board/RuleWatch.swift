@@ -55,6 +55,12 @@ struct RuleWatch: ~Copyable {
         return true
     }
 
+    /// Whether a file is open that has been written to. Its closing is a change.
+    mutating func isHalfWritten(at now: Duration) -> Bool {
+        _ = take(at: now)
+        return isBeingWritten
+    }
+
     private mutating func take(at now: Duration) -> Bool {
         guard let news = watch?.take() else { return false }
         if news.isLost {

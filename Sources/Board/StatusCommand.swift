@@ -23,7 +23,8 @@ struct StatusCommand: AgentVerb {
         }
         guard isAvailable else { return .notProvisioned }
         guard isRunning, answer.members["uplink"] == .string("connected") else { return .offline }
-        return answer.members["degraded"] == .bool(true) ? .degraded : .ok
+        let isOld = (try? answer.object("policy"))?.text("fault") != nil
+        return isOld || answer.members["degraded"] == .bool(true) ? .degraded : .ok
     }
 
     /// An agent that runs is asked whatever has become of its files since: it says so itself.
@@ -63,12 +64,18 @@ struct StatusCommand: AgentVerb {
 
     /// The count since the agent's start, and who was refused most, by which rule.
     private static func refusals(_ answer: JSONObject) -> String {
-        let most = (answer.members["refusals"]?.asArray ?? []).prefix(3).compactMap { entry in
+        let all = answer.members["refusals"]?.asArray ?? []
+        let most = all.prefix(3).compactMap { entry in
             entry.asObject.flatMap { try? RefusalCount(json: JSONObject($0)) }
         }
-        let named = most.map { "\($0.app) \($0.count) by \($0.rule)" }
+        let named = most.map { count in
+            count.app == "*" && count.rule == "*"
+                ? "others \(count.count)" : "\(count.app) \(count.count) by \(count.rule)"
+        }
+        let more = all.count - most.count
         return answer.shown("refused") + " since the agent's start"
             + (named.isEmpty ? "" : ": " + named.joined(separator: ", "))
+            + (more > 0 ? ", and \(more) more in --json" : "")
     }
 
     /// What is in force, and why the files as they are now are not.

@@ -93,10 +93,10 @@ struct ClaimCommand: Verb {
         } catch {
             throw .configuration(error.description)
         }
-        do throws(WireError) {
-            order["scope"] = .object(try JSONObject(parsing: bytes).members)
+        do throws(ScopeFault) {
+            order["scope"] = try ScopeDocument(written: bytes).json
         } catch {
-            throw .configuration("\(scope): \(error.refusal.text)")
+            throw .configuration("\(scope): \(error)")
         }
         return order
     }

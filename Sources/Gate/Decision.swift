@@ -60,7 +60,13 @@ package struct Rejection: Equatable, Sendable {
 
     /// A sentence for the people who wrote the app. Made when asked for, so that deciding
     /// does not allocate.
-    package var reason: String { cause.text }
+    package var reason: String {
+        if case .noRule = cause, case .scope = rule.layer {
+            return "the session's scope has no rule that allows this class to this app; who claims"
+                + " the board can give it another"
+        }
+        return cause.text
+    }
 
     enum Cause: Equatable, Sendable {
         case protectedClass
@@ -88,10 +94,16 @@ package struct Rejection: Equatable, Sendable {
             case .noRule: "no rule allows this class to this app; ask for one in the policy"
             case .notGranted(let topic):
                 "the session's scope does not grant \(topic); an administrator can, in topics"
-            case .rate(let rate, let wait): "more than \(rate); wait \(wait.milliseconds + 1) ms"
+            case .rate(let rate, let wait): "more than \(rate); wait \(Self.text(wait))"
             case .payload(let kind): kind.reason
             case .told(let text): text
             }
+        }
+
+        /// Rounded up: milliseconds, or seconds from ten on.
+        private static func text(_ wait: Duration) -> String {
+            wait < .seconds(10)
+                ? "\(wait.milliseconds + 1) ms" : "\(wait.milliseconds / 1000 + 1) s"
         }
     }
 }

@@ -84,6 +84,9 @@ struct DestinationText: Hashable, Sendable {
         guard (1...Self.longest).contains(made.utf8.count) else {
             return "a topic outside the contract's has 1 to \(Self.longest) bytes"
         }
+        if made.topicLevels.count > TopicFilter.mostLevels {
+            return "a topic outside the contract's has at most \(TopicFilter.mostLevels) levels"
+        }
         if made.utf8.first == TopicByte.dollar { return "topics that begin with $ are a server's" }
         if let filter = reserved.first(where: { $0.matches(made) }) {
             return "no route leads to \(filter), which is Postern's own; data goes to {data}/…"

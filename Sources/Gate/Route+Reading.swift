@@ -59,6 +59,9 @@ extension Route {
         guard from.description.utf8.count <= longestFilter else {
             throw RouteFault(key: "from", sentence: "has at most \(longestFilter) bytes")
         }
+        guard from.description.topicLevels.count <= TopicFilter.mostLevels else {
+            throw RouteFault(key: "from", sentence: "has at most \(TopicFilter.mostLevels) levels")
+        }
         // From its own topics the agent would read its own words as a program's.
         if let own = reserved.first(where: { $0.overlaps(from) }) {
             throw RouteFault(

@@ -31,6 +31,15 @@ package struct RouteTable: Sendable {
         if let write = fixed[index] { return .write(write) }
         return routes[index].entry(of: topic)
     }
+
+    /// What the route of a refused topic says of it: its operation, and its class if it names
+    /// one. Nil where no route takes the topic.
+    package func stated(of topic: String) -> (operation: String, className: String)? {
+        trie.match(topic.utf8.span).map { index in
+            let route = routes[index]
+            return (route.operation.rawValue, route.className?.description ?? "")
+        }
+    }
 }
 
 /// What a route makes of one topic.

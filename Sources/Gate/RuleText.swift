@@ -14,8 +14,7 @@ extension Rule {
         var parts = [subject]
         parts.append("allow \(operations)")
         if let fields {
-            let list = fields.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }
-            parts.append("fields { \(list.joined(separator: ", ")) }")
+            parts.append("fields \(FieldRules(fields).text)")
         }
         if let maxBytes { parts.append("max_bytes \(maxBytes)") }
         if let rate { parts.append("rate \(rate)") }
@@ -28,5 +27,28 @@ extension AppLimit {
     package var text: String {
         let parts = [maxBytes.map { "max_bytes \($0)" }, rate.map { "rate \($0)" }]
         return parts.compactMap { $0 }.joined(separator: "; ")
+    }
+}
+
+extension FieldRules {
+    /// As a policy file writes it, without its quotes: `{ at = { lat = number }, unit = string? }`.
+    fileprivate var text: String {
+        let list = fields.map { field in
+            let isNested = field.type.value.nestedText != nil
+            let name = field.name + (isNested && field.type.isOptional ? "?" : "")
+            return "\(name) = \(field.type.value.nestedText ?? field.type.description)"
+        }
+        return list.isEmpty ? "{}" : "{ \(list.joined(separator: ", ")) }"
+    }
+}
+
+extension ValueType {
+    /// Of objects whose members are listed, and arrays of them; nil for all else.
+    fileprivate var nestedText: String? {
+        switch self {
+        case .object(let fields?): fields.text
+        case .array(.object(let fields?), _): "[\(fields.text)]"
+        default: nil
+        }
     }
 }

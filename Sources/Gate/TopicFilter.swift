@@ -9,6 +9,10 @@ package struct TopicFilter: Hashable, Sendable, CustomStringConvertible {
     /// In bytes of UTF-8, of a filter and of a topic. Source: MQTT 5.0 §4.7.3.
     package static let longest = 65_535
 
+    /// Of what a route subscribes or publishes to. Mosquitto ends the connection of a client
+    /// that names a topic with more than 200 slashes.
+    static let mostLevels = 128
+
     /// Parses a filter; nil for an empty or too long one, NUL, or a misplaced wildcard.
     package init?(_ text: String) {
         guard (1...Self.longest).contains(text.utf8.count), Self.isValid(text.utf8) else {

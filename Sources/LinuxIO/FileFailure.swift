@@ -41,7 +41,7 @@ extension FileFailure: CustomStringConvertible {
             "\(path): mode \(Self.octal(mode)) is too open; chmod \(Self.octal(strictest)) it"
         case .foreignOwner(let path, let user):
             "\(path): belongs to user \(user), neither this one nor root; chown it"
-        case .wrongKind(let path): "\(path): not the kind of file that belongs there"
+        case .wrongKind(let path): "\(path): a link, or not the kind of file that belongs there"
         case .tooLarge(let path, let limit): "\(path): larger than \(limit) bytes"
         case .notPermitted(let path): "\(path): this user may not open or change it"
         case .noSpace(let path): "\(path): the disk is full"

@@ -9,7 +9,7 @@ package enum ProcessEnd {
     ///
     /// An error is not reported: there is nowhere left to report it to.
     package static func say(_ line: String, to stream: Terminal.Stream) {
-        var rest = Array((line + "\n").utf8)[...]
+        var rest = Array((inert(line) + "\n").utf8)[...]
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes { buffer in
                 unsafe write(stream.rawValue, buffer.baseAddress, buffer.count)
@@ -18,5 +18,20 @@ package enum ProcessEnd {
             guard count > 0 else { return }
             rest = rest.dropFirst(count)
         }
+    }
+
+    /// The text with what a terminal obeys replaced, but for line ends and tabs: a peer, an app
+    /// or a file may have written a part of it. Source: ECMA-48 §5.2, the C0 and C1 sets.
+    private static func inert(_ text: String) -> String {
+        func isActive(_ scalar: Unicode.Scalar) -> Bool {
+            switch scalar.value {
+            case 0x09, 0x0A: false
+            case 0..<0x20, 0x7F..<0xA0: true
+            default: false
+            }
+        }
+        guard text.unicodeScalars.contains(where: isActive) else { return text }
+        return String(String.UnicodeScalarView(
+            text.unicodeScalars.map { isActive($0) ? "\u{FFFD}" : $0 }))
     }
 }

@@ -92,7 +92,12 @@ struct SourcePlaces {
     /// Notes each part of a dotted key, and returns the whole path: in it each array of tables
     /// is followed by its latest element.
     mutating func note(_ parts: [KeyPart], under table: [String]?) -> [String]? {
-        guard var path = table, path.count + parts.count <= Self.deepest else { return nil }
+        guard var path = table else { return nil }
+        guard path.count + parts.count <= Self.deepest else {
+            // The parser underneath takes a table apart by recursion.
+            refuse("nested deeper than \(Self.deepest) levels")
+            return nil
+        }
         for part in parts {
             path.append(part.name)
             if keys[path] == nil, hasRoom(for: path) { keys[path] = part.place }

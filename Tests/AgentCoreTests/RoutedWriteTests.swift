@@ -68,9 +68,9 @@ struct RoutedWriteTests {
         ("named/_User/x", 119, "builtin:protected-class", "_User", "update"),
         ("named/_Session/x", 119, "builtin:protected-class", "_Session", "update"),
         ("named/_Join/x", 119, "builtin:reserved-class", "_Join", "update"),
-        ("named/1st/x", 103, "agent.toml:2", "", ""),
-        ("named/Lamp/a b", 105, "agent.toml:2", "", ""),
-        ("behind/a//b", 105, "agent.toml:3", "", ""),
+        ("named/1st/x", 103, "agent.toml:2", "", "update"),
+        ("named/Lamp/a b", 105, "agent.toml:2", "", "update"),
+        ("behind/a//b", 105, "agent.toml:3", "Reading", "create"),
         ("home/lamp", 119, "scope:topics", "Reading", "create"),
     ])
     func refusals(

@@ -14,6 +14,7 @@ struct ScopeTests {
         (##"{"topics":["#"]}"##, 119), (##"{"topics":["+/#"]}"##, 119),
         (##"{"topics":["postern/v1/x"]}"##, 119), (##"{"topics":["postern/+/x/outbox"]}"##, 119),
         (##"{"topics":["+/v1/+/inbox"]}"##, 119), (##"{"topics":["postern/#"]}"##, 119),
+        (#"{"defalt":"deny"}"#, 142), (#"{"rules":[{"class":"A","allow":[],"rate":"1/s"}]}"#, 142),
         (##"{"topics":["$SYS/x"]}"##, 119), (##"{"topics":["$share/authority/x"]}"##, 119),
         (##"{"topics":["$CONTROL/dynamic-security/v1"]}"##, 119),
         (##"{"topics":["a/b#"]}"##, 119), (##"{"topics":[""]}"##, 119),

@@ -41,6 +41,18 @@ struct RuleFilesTests {
         return text
     }
 
+    @Test("are refused where one is empty, as a full disk or a power cut leaves it", arguments: [
+        "", "\n", " \t\r\n\n",
+    ])
+    func empty(content: String) throws {
+        let rules = try files()
+        try folder.write("policy.toml", content)
+        #expect(rules.reload(.signal) == nil)
+        #expect(rules.report["default"] == .string("deny"))
+        #expect(text(rules.report["fault"]).contains("policy.toml:1:1: the file is empty"))
+        #expect(throws: AgentFailure.self) { try files() }
+    }
+
     @Test("are adopted when they differ, and not when they do not")
     func same() throws {
         let rules = try files()
@@ -114,7 +126,7 @@ struct RuleFilesTests {
             atPath: folder.path + "/policy.toml",
             withDestinationPath: folder.path + "/elsewhere.toml")
         #expect(rules.reload(.signal) == nil)
-        #expect(text(rules.report["fault"]).contains("policy.toml: not the kind of file"))
+        #expect(text(rules.report["fault"]).contains("not the kind of file"))
         #expect(rules.report["default"] == .string("deny"))
     }
 

@@ -132,6 +132,10 @@ struct RouteTests {
          "Reading create > home/" + String(repeating: "a", count: 251)),
         ("in/+", "home/{1}", "in/" + String(repeating: "a", count: 252),
          "zigbee 105 agent.toml:7"),
+        ("in/#", "home/{1}", "in/a" + String(repeating: "/", count: 126),
+         "Reading create > home/a" + String(repeating: "/", count: 126)),
+        ("in/#", "home/{1}", "in/a" + String(repeating: "/", count: 127),
+         "zigbee 105 agent.toml:7"),
         ("in/+", "{data}/{1}", "in/" + String(repeating: "a", count: 161),
          "zigbee 105 agent.toml:7"),
     ])
@@ -148,6 +152,7 @@ struct RouteTests {
         ("postern/+", "R", "", "", "from", "Postern's own"),
         ("postern/v1/+/data/#", "R", "", "", "from", "Postern's own"),
         (String(repeating: "a", count: 513), "R", "", "", "from", "at most 512 bytes"),
+        (String(repeating: "/", count: 128), "R", "", "", "from", "at most 128 levels"),
         ("a/+", "_User", "", "", "class", "a system class"),
         ("a/+", "_Role", "", "", "class", "a system class"),
         ("a/+", "_Join", "", "", "class", "a system class"),

@@ -129,7 +129,7 @@ def test_explain_shows_each_layer_and_ends_with_a_sentence(policy, tmp_path):
     lines = shown.splitlines()
     assert [line.split("  ")[0] for line in lines if not line.startswith(" ")][:-1] == [
         "write", "built-in", "scope", "app limit", "policy.toml", "rates"]
-    assert "✗ policy.toml:7: 142 the policy allows number(-60..125) here (celsius)" in shown
+    assert "✗ policy.toml:7: 142 the rule allows number(-60..125) here (celsius)" in shown
     assert "says: app thermo, class Reading; allow create; fields { celsius = " in shown
     assert "at most 2/s (policy.toml:app.thermo)" in shown
     assert lines[-1].startswith("It is refused by policy.toml:7 with 142: ")

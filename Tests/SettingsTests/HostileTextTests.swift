@@ -1,3 +1,4 @@
+import Foundation
 import Settings
 import Testing
 
@@ -9,6 +10,19 @@ struct HostileTextTests {
         "e", "inf", "nan", "true", "t", "1979-05-27", "07:32", ".5", "z", "\u{E9}", "\u{FEFF}",
         "\u{7F}", "\u{1}", "\u{A0}", "\u{2028}", "\r", "rule", "[rule]", "[[rule]]", "= {",
     ]
+
+    @Test("nested beyond any configuration is refused by its place", arguments: [
+        "[K]\n", "K = 1\n", "x = 1\n[[K]]\n",
+    ])
+    func deep(form: String) {
+        let key = Array(repeating: "a", count: 100_000).joined(separator: ".")
+        let text = form.replacingOccurrences(of: "K", with: key)
+        let error = #expect(throws: SettingsError.self) {
+            try PolicyFile.parse(text, file: "p")
+        }
+        #expect(error?.message.contains("nested deeper than 100 levels") == true)
+        #expect(error?.line == (form.hasPrefix("x") ? 2 : 1))
+    }
 
     @Test("is read or refused, and ends no process", arguments: 1...8)
     func survives(seed: UInt64) {

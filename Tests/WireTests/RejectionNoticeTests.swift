@@ -8,7 +8,7 @@ struct RejectionNoticeTests {
 
     private func notice(topic: String = "t", field: String? = "at.lat") -> RejectionNotice {
         RejectionNotice(
-            code: 111, error: "the policy expects number here", rule: "policy.toml:14",
+            code: 111, error: "the rule expects number here", rule: "policy.toml:14",
             className: "Reading", operation: "create", topic: topic, field: field)
     }
 
@@ -16,7 +16,7 @@ struct RejectionNoticeTests {
     func members() throws {
         let json = try JSONObject(parsing: notice().payload(id: try id()))
         #expect(json.members == [
-            "code": 111, "error": "the policy expects number here", "rule": "policy.toml:14",
+            "code": 111, "error": "the rule expects number here", "rule": "policy.toml:14",
             "class": "Reading", "op": "create", "topic": "t", "id": .string(Example.id),
             "field": "at.lat",
         ])
@@ -31,7 +31,7 @@ struct RejectionNoticeTests {
         #expect(try json.integer("count") == 93)
         #expect(try json.string("error")
             == "93 more refused within a second and not told singly; "
-            + "the last: the policy expects number here")
+            + "the last: the rule expects number here")
         #expect(json.members.count == 9)
     }
 

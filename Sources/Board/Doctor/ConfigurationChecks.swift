@@ -17,7 +17,7 @@ extension Check {
                     old rules until then; none starts with it
                     """)
             }
-            return .ok(facts.policy?.summary ?? "no policy.toml: the built-in rules apply")
+            return .ok(facts.policy?.summary ?? "there is no policy.toml")
         },
         Check(
             id: "file-modes", group: .configuration,

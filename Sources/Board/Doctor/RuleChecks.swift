@@ -13,7 +13,7 @@ extension Check {
             if let fault = rules.text("fault") {
                 return .failed(
                     "the files are not in force: \(fault)",
-                    next: "mend the file; the agent reads it again by itself, and on SIGHUP")
+                    next: "mend the file, or put it back; the agent reads it again by itself")
             }
             guard facts.digest != nil, rules.text("digest") == facts.digest else {
                 return .failed(
