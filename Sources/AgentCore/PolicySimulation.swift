@@ -43,7 +43,7 @@ package struct PolicySimulation: Sendable {
             retained += 1
             return
         }
-        switch TopicReading(message.topic, routes: trial.routes) {
+        switch trial.reading(of: .topic(message.topic)) {
         case .write(let write):
             if message.isRewritten { rewritten += 1 }
             judge(message, write.with(message.payload))

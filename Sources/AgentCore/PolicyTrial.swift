@@ -8,16 +8,27 @@ package import Wire
 package struct PolicyTrial: Sendable {
     package let gate: Gate
     package let routes: RouteTable
+    /// Whether the gate has all that a session's scope says. If not, no write is refused for
+    /// what only a scope grants.
+    private let isScopeJudged: Bool
 
-    package init(gate: Gate, routes: RouteTable) {
+    package init(gate: Gate, routes: RouteTable, isScopeJudged: Bool) {
         self.gate = gate
         self.routes = routes
+        self.isScopeJudged = isScopeJudged
     }
 
     /// What a subject comes to: a write with its names, a refusal of its topic, or no write.
     package func reading(of subject: PolicyCase.Subject) -> TopicReading {
         switch subject {
-        case .topic(let topic): return TopicReading(topic, routes: routes)
+        case .topic(let topic):
+            let reading = TopicReading(topic, routes: routes)
+            guard !isScopeJudged, case .write(let write) = reading,
+                case .elsewhere? = write.destination
+            else { return reading }
+            return .write(NamedWrite(
+                app: write.app, className: write.className, operation: write.operation,
+                record: write.record))
         case .write(let app, let operation, let name):
             guard let className = ClassName(name) else {
                 return .refused(app, Rejection(

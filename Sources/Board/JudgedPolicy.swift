@@ -22,6 +22,7 @@ struct JudgedPolicy {
     let appLines: [AppName: Int]
     private(set) var routes = RouteTable()
     private(set) var scope: Scope?
+    private var isScopeJudged = false
     /// Where the scope comes from, or why there is none.
     private(set) var scopeSource = "not asked for"
 
@@ -38,12 +39,13 @@ struct JudgedPolicy {
         let text = if let draft = source.policy {
             try Self.text(draft)
         } else {
-            try Self.guarded(file)
+            try Self.inForce(file, place)
         }
         (policy, appLines) = try Self.located(text, file)
         let hasSettings = try Self.routes(place, into: &routes)
         if let path = source.scope {
             scope = try Self.scope(in: path)
+            isScopeJudged = true
             scopeSource = path
         } else if session != .no {
             try askSession(place, hasSettings, mustKnow: session == .yes)
@@ -51,7 +53,28 @@ struct JudgedPolicy {
     }
 
     var gate: Gate { Gate(policy: policy, scope: scope) }
-    var trial: PolicyTrial { PolicyTrial(gate: gate, routes: routes) }
+    var trial: PolicyTrial {
+        PolicyTrial(gate: gate, routes: routes, isScopeJudged: isScopeJudged)
+    }
+
+    /// The scope as routes meet it: a session without one is granted no topic. Nil where it is
+    /// not known.
+    var scopeOfRoutes: Scope? {
+        scope ?? (isScopeJudged ? Scope(allowsByDefault: true, rules: [], topics: []) : nil)
+    }
+
+    /// Nil where the folder has no policy; a folder that is not there is a mistake.
+    private static func inForce(
+        _ file: String, _ place: BoardPlace
+    ) throws(AgentFailure) -> String? {
+        guard PrivateFile.isThere(place.configDir) else {
+            throw AgentFailure(
+                .badConfiguration,
+                "\(place.configDir): there is no such folder; name another with --config-dir, or"
+                    + " a policy file with --policy")
+        }
+        return try guarded(file)
+    }
 
     private static func located(
         _ text: String?, _ file: String
@@ -109,7 +132,7 @@ struct JudgedPolicy {
             var file = try InputFile(path)
             bytes = try file.read(first: limit + 1)
         } catch {
-            throw AgentFailure(error)
+            throw AgentFailure(input: error)
         }
         guard bytes.count <= limit else {
             throw AgentFailure(.badConfiguration, "\(path): larger than \(limit) bytes")
@@ -123,7 +146,7 @@ struct JudgedPolicy {
             var file = try InputFile(path)
             return try file.read(first: Gate.payloadLimit + 1)
         } catch {
-            throw AgentFailure(error)
+            throw AgentFailure(input: error)
         }
     }
 
@@ -160,6 +183,8 @@ struct JudgedPolicy {
                 if answer.members["state"] != .string("available") {
                     scopeSource = "no session is available"
                     lacksSession = true
+                } else {
+                    isScopeJudged = true
                 }
                 return
             }
@@ -167,10 +192,21 @@ struct JudgedPolicy {
                 throw AgentFailure(.failed, "the session's scope cannot be read")
             }
             scope = read
+            isScopeJudged = true
             scopeSource = "the session's"
         } catch {
             guard !mustKnow else { throw error }
             scopeSource = "not known: \(error.sentence)"
+        }
+    }
+}
+
+extension AgentFailure {
+    /// A file that the caller named is not there, or is none: the caller is to name another.
+    init(input failure: FileFailure) {
+        switch failure {
+        case .missing, .wrongKind: self.init(.usage, "\(failure)")
+        default: self.init(failure)
         }
     }
 }

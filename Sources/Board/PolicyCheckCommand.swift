@@ -13,7 +13,7 @@ struct PolicyCheckCommand: AgentVerb {
             Looks for rules that no write comes to, names that are likely mistyped, rules that \
             the scope refuses, limits without effect, and routes that nothing lets in. The scope \
             is the session's unless --scope gives one. Exit status: 0 nothing found, 3 \
-            something found, 78 the file is malformed.
+            something found, 78 the file is malformed, or there is no such folder.
             """)
 
     @OptionGroup var place: BoardPlace
@@ -23,7 +23,7 @@ struct PolicyCheckCommand: AgentVerb {
         let judged = try JudgedPolicy(place, source, session: .ifKnown)
         let findings = judged.policy.map { policy in
             PolicyLint(
-                policy: policy, scope: judged.scope, routes: judged.routes.routes,
+                policy: policy, scope: judged.scopeOfRoutes, routes: judged.routes.routes,
                 appLines: judged.appLines
             ).findings
         } ?? []

@@ -14,9 +14,9 @@ struct PolicySimulateCommand: AgentVerb {
             The log is what `mosquitto_sub -t '#' -F %j` wrote on the board's own broker, a \
             message a line. Messages go through as on the bus: retained ones are passed over, \
             routes are followed, rates count by the time of each line, and the session counts \
-            as available. No scope is judged unless --scope or --with-session says so. A line \
-            that is no message is counted and told. Exit status: 0 whatever is refused, 1 no \
-            line could be read.
+            as available. No scope is judged unless --scope or --with-session says so, nor the \
+            topics that only a scope grants. A line that is no message is counted and told. \
+            Exit status: 0 whatever is refused, 1 no line could be read, 2 there is no such log.
             """)
 
     /// A payload of the largest size with each byte escaped, and its topic, are shorter.
@@ -40,7 +40,7 @@ struct PolicySimulateCommand: AgentVerb {
             var file = try InputFile(log)
             while let line = try file.nextLine(limit: Self.lineLimit) { run.take(line) }
         } catch {
-            throw AgentFailure(.failed, "\(error)")
+            throw AgentFailure(input: error)
         }
         for fault in run.faults.prefix(Self.toldFaults) {
             ProcessEnd.say("\(log):\(fault.line): \(fault.sentence)", to: .error)

@@ -15,7 +15,8 @@ struct PolicyTestCommand: AgentVerb {
             payload_file, and expect = "allow" or "deny"; name, rule, code and field are \
             compared where they are given. Rates are no part of a case, and no scope is unless \
             --scope or --with-session says so: cases are the same on every board. Exit status: \
-            0 all agree, 1 one does not, 2 there is no case, 78 a file is malformed.
+            0 all agree, 1 one does not, 2 there is no case or no such file, 78 a file is \
+            malformed or names a payload that is not there.
             """)
 
     @OptionGroup var place: BoardPlace
@@ -56,7 +57,9 @@ struct PolicyTestCommand: AgentVerb {
             do throws(AgentFailure) {
                 return try JudgedPolicy.payload(path.hasPrefix("/") ? path : folder + path)
             } catch {
-                throw AgentFailure(error.status, "\(file):\(one.line): \(error.sentence)")
+                // The file of cases names it, not the caller.
+                let status = error.status == .usage ? .badConfiguration : error.status
+                throw AgentFailure(status, "\(file):\(one.line): \(error.sentence)")
             }
         }
     }

@@ -24,7 +24,7 @@ package struct FurtherLevels: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// `to` of a route: a destination in which captures are still to be filled in.
-struct DestinationText: Hashable, Sendable {
+struct DestinationText: Hashable, Sendable, CustomStringConvertible {
     private enum Base: Hashable {
         case behind
         case elsewhere
@@ -34,6 +34,7 @@ struct DestinationText: Hashable, Sendable {
     static let longest = 256
     private static let data = "{data}"
 
+    let description: String
     private let base: Base
     private let text: RouteText
     private let reserved: [TopicFilter]
@@ -51,6 +52,7 @@ struct DestinationText: Hashable, Sendable {
         guard isBehind || !source.contains(Self.data) else {
             throw GrammarError("{data} stands first, alone or before a slash")
         }
+        description = source
         base = isBehind ? .behind : .elsewhere
         self.reserved = reserved
         let rest = isBehind ? levels.dropFirst().joined(separator: "/") : source
@@ -71,6 +73,24 @@ struct DestinationText: Hashable, Sendable {
         guard base == .behind else { return .success(.elsewhere(made)) }
         return FurtherLevels(made).map { .success(.behind($0)) }
             ?? .failure(GrammarError("the levels behind {data} are no topic's"))
+    }
+
+    /// A filter that matches all topics outside the contract's root to which it may come; nil
+    /// where it comes to none.
+    func topicsElsewhere(from: TopicFilter) -> TopicFilter? {
+        guard base == .elsewhere else { return nil }
+        let count = from.wildcards
+        let captures = (0..<count).map { from.endsInMany && $0 == count - 1 ? "#" : "+" }
+        var levels: [String] = []
+        for level in text.text(captures: captures.map { $0[...] }).topicLevels {
+            // What a # stood for may have any number of levels.
+            if level.utf8.contains(TopicByte.many) {
+                levels.append("#")
+                break
+            }
+            levels.append(level.utf8.contains(TopicByte.one) ? "+" : String(level))
+        }
+        return TopicFilter(levels.joined(separator: "/"))
     }
 
     private func fault(in made: String) -> String? {

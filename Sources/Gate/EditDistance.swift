@@ -1,38 +1,45 @@
 /// How far two names are apart.
 package enum EditDistance {
     /// Beyond this many bytes a name is compared by its beginning: the work stays bounded.
-    private static let compared = 64
+    static let compared = 64
 
-    /// Insertions, deletions and replacements of bytes that lead from one to the other.
+    /// Insertions, deletions and replacements of bytes, and exchanges of two neighbours, that
+    /// lead from one to the other; no byte is edited twice (optimal string alignment).
     package static func between(_ left: String, _ right: String) -> Int {
-        let left = left.utf8.prefix(compared)
-        let right = Array(right.utf8.prefix(compared))
+        between(Array(left.utf8.prefix(compared)), Array(right.utf8.prefix(compared)))
+    }
+
+    static func between(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        var start = 0
+        while start < min(left.count, right.count), left[start] == right[start] { start += 1 }
+        var (leftEnd, rightEnd) = (left.count, right.count)
+        while leftEnd > start, rightEnd > start, left[leftEnd - 1] == right[rightEnd - 1] {
+            leftEnd -= 1
+            rightEnd -= 1
+        }
+        // What both begin and end with costs nothing.
+        return distance(Array(left[start..<leftEnd]), Array(right[start..<rightEnd]))
+    }
+
+    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        if left.isEmpty || right.isEmpty { return max(left.count, right.count) }
+        var beforeAbove: [Int] = []
         var above = Array(0...right.count)
-        for (row, byte) in left.enumerated() {
+        for row in left.indices {
             var current = [row + 1]
-            var diagonal = row
-            for (other, over) in zip(right, above.dropFirst()) {
-                let beside = current.last ?? 0
-                current.append(min(diagonal + (byte == other ? 0 : 1), over + 1, beside + 1))
-                diagonal = over
+            for column in right.indices {
+                let replaced = above[column] + (left[row] == right[column] ? 0 : 1)
+                var least = min(replaced, above[column + 1] + 1, current[column] + 1)
+                if row > 0, column > 0, left[row] == right[column - 1],
+                    left[row - 1] == right[column]
+                {
+                    least = min(least, beforeAbove[column - 1] + 1)
+                }
+                current.append(least)
             }
+            beforeAbove = above
             above = current
         }
-        return above.last ?? 0
-    }
-
-    /// Whether one is likely the other, mistyped: equal but for case, one edit apart, or two in
-    /// names of eight bytes or more. Names that differ in digits alone are a series, no mistake,
-    /// and those of up to three bytes are too short to tell.
-    package static func isLikelyTypo(_ name: String, of known: String) -> Bool {
-        guard name != known else { return false }
-        if name.lowercased() == known.lowercased() { return true }
-        let shorter = min(name.utf8.count, known.utf8.count)
-        guard shorter > 3, withoutDigits(name) != withoutDigits(known) else { return false }
-        return between(name, known) <= (shorter >= 8 ? 2 : 1)
-    }
-
-    private static func withoutDigits(_ name: String) -> [UInt8] {
-        name.utf8.filter { !$0.isDigit }
+        return above[right.count]
     }
 }

@@ -21,7 +21,8 @@ extension PolicyLint {
                 if it was meant, drop the rule
                 """))
         }
-        let suspects = mentions.filter { Self.systemClass(like: $0.name) == nil }
+        let systems = Set(found.map(\.rule))
+        let suspects = mentions.filter { !systems.contains($0.rule) }
         return found + Self.typos(.classTypo, suspects, among: mentions, elsewhere: elsewhere)
     }
 
@@ -52,14 +53,14 @@ extension PolicyLint {
             counts[mention.name, default: 0] += 1
             first[mention.name] = min(first[mention.name] ?? .max, mention.line)
         }
-        let known = elsewhere.union(counts.keys).sorted()
+        for name in elsewhere.union(counts.keys) {
+            let isInUse = elsewhere.contains(name) || counts[name] ?? 0 > 1
+            first[name] = isInUse ? -1 : first[name]
+        }
+        let known = NameNeighbours(first)
         return suspects.compactMap { mention in
             guard counts[mention.name] == 1, !elsewhere.contains(mention.name) else { return nil }
-            let near = known.first { other in
-                let isBetterKnown = elsewhere.contains(other) || counts[other] ?? 0 > 1
-                    || first[other] ?? .max < mention.line
-                return isBetterKnown && EditDistance.isLikelyTypo(mention.name, of: other)
-            }
+            let near = known.likelyMeant(by: mention.name, on: mention.line)
             return near.map { near in
                 mention.finding(kind, """
                     \(mention.key) "\(mention.name)" is named nowhere else, and "\(near)" is; if \

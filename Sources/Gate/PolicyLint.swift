@@ -53,13 +53,24 @@ package struct PolicyLint: Sendable {
             if let earlier = wider.min(by: { $0.line < $1.line }) {
                 found.append(finding(.unreachableRule, rule, """
                     no write comes to this rule: the one on line \(earlier.line), for \
-                    \(earlier.subject), takes them all; put this one before it or drop it
+                    \(earlier.subject), takes them all; \(remedy(rule, behind: earlier))
                     """))
             } else {
                 first[Pattern(rule)] = rule
             }
         }
         return found
+    }
+
+    private func remedy(_ rule: Rule, behind earlier: Rule) -> String {
+        guard Pattern(rule) == Pattern(earlier) else { return "put this one before it or drop it" }
+        // In the other order the other rule would be the unreachable one.
+        let missing = Operation.allCases.filter {
+            rule.allow.contains($0) && !earlier.allow.contains($0)
+        }
+        if missing.isEmpty { return "drop this one" }
+        let names = missing.map(\.rawValue).joined(separator: ", ")
+        return "put \(names) into the allow of that one, or drop this one"
     }
 
     private func closed(_ rule: Rule) -> [PolicyFinding] {
@@ -98,24 +109,6 @@ package struct PolicyLint: Sendable {
             \(keys.count == 1 ? "has" : "have") no effect; allow an operation or drop \
             \(keys.count == 1 ? "it" : "them")
             """)]
-    }
-
-    /// Judged by app, class and operation; whatever the payload.
-    private func refusedRoutes() -> [PolicyFinding] {
-        let gate = Gate(policy: policy, scope: scope)
-        return routes.compactMap { route in
-            // A class that a level of the topic names is known only when one comes.
-            guard let className = route.className,
-                let refusal = gate.refusalWhateverPayload(
-                    route.app, className, route.operation)
-            else { return nil }
-            return PolicyFinding(
-                kind: .routeRefused, rule: refusal.rule, place: .route(line: route.line), text: """
-                    the route from \(route.from) brings in \(route.operation.rawValue) \
-                    \(className) of \(route.app), which \(refusal.rule) always refuses; \
-                    allow it there or drop the route
-                    """)
-        }
     }
 }
 

@@ -18,7 +18,7 @@ struct PolicySimulationTests {
     private func simulation(_ rules: [Rule]) -> PolicySimulation {
         let policy = Policy(allowsByDefault: false, apps: [:], rules: rules)
         return PolicySimulation(PolicyTrial(
-            gate: Gate(policy: policy, scope: nil), routes: RouteTable()))
+            gate: Gate(policy: policy, scope: nil), routes: RouteTable(), isScopeJudged: false))
     }
 
     private func message(
@@ -82,6 +82,28 @@ struct PolicySimulationTests {
         simulation.take(try message("postern/health"))
         #expect(simulation.messages == 3 && simulation.writes == 0)
         #expect(simulation.retained == 1 && simulation.otherTopics == 2)
+    }
+
+    @Test("refuses no topic that only a scope grants, unless a scope is judged", arguments: [
+        (false, true), (true, false),
+    ])
+    func grants(isScopeJudged: Bool, isAllowed: Bool) throws {
+        let from = try #require(TopicFilter("meters/+"))
+        let app = try #require(AppName("meter"))
+        let route = try Route(
+            RouteDeclaration(
+                from: from, app: app, className: "Energy", operation: .create, objectID: nil,
+                to: "home/{1}/energy"),
+            line: 4, reserved: [])
+        let trial = PolicyTrial(
+            gate: Gate(policy: nil, scope: nil), routes: RouteTable([route]),
+            isScopeJudged: isScopeJudged)
+        var simulation = PolicySimulation(trial)
+        simulation.take(try message("meters/hall"))
+        #expect(simulation.writes == 1 && simulation.allowed == (isAllowed ? 1 : 0))
+        #expect(simulation.refusals.map(\.rule) == (isAllowed ? [] : ["scope:topics"]))
+        let decision = try #require(trial.decision(on: .topic("meters/hall"), []))
+        #expect(decision.isAllow == isAllowed)
     }
 
     @Test("does not grow with what it is given")

@@ -109,7 +109,6 @@ struct PolicyCommandTests {
         let folder = try TemporaryFolder()
         try folder.write("cases.toml", cases)
         #expect(run(["test", folder.path + "/cases.toml"], in: folder) == expected)
-        #expect(run(["test", folder.path + "/nowhere.toml"], in: folder) == .badConfiguration)
     }
 
     private static let line = #"{"tst":"2026-11-21T17:05:15.733904Z+0000","#
@@ -125,6 +124,59 @@ struct PolicyCommandTests {
         try folder.write("log", log)
         #expect(run(["simulate", folder.path + "/log"], in: folder) == expected)
         #expect(run(["simulate", folder.path + "/log", "--json"], in: folder) == expected)
-        #expect(run(["simulate", folder.path + "/nowhere"], in: folder) == .failed)
+    }
+
+    @Test("end with 2 where a file that the caller names is not there, or is a folder", arguments: [
+        ["test", "FILE"], ["simulate", "FILE"], ["check", "--policy", "FILE"],
+        ["check", "--scope", "FILE"],
+        ["explain", "a", "create", "A", "--policy", "/dev/null", "--payload", "FILE"],
+    ])
+    func missingFile(words: [String]) throws {
+        let folder = try TemporaryFolder()
+        for file in [folder.path + "/nowhere", folder.path] {
+            #expect(run(words.map { $0 == "FILE" ? file : $0 }, in: folder) == .usage)
+        }
+    }
+
+    @Test("end with 78 where the rules' folder is not there, unless a draft is judged")
+    func missingFolder() throws {
+        let folder = try TemporaryFolder()
+        let place = ["--config-dir", folder.path + "/nowhere"]
+        #expect(AgentProgram.run(["policy", "check"] + place) == .badConfiguration)
+        #expect(run(["check"], in: folder) == .ok)
+        let draft = ["policy", "check", "--policy", "/dev/null"]
+        #expect(AgentProgram.run(draft + place) == .ok)
+    }
+
+    private static let board = """
+        name = "b"
+        [uplink]
+        uri = "mqtts://broker.example:8883"
+        [claim]
+        base = "https://authority.example/claim"
+        [[route]]
+        from = "meters/+"
+        app = "meter"
+        class = "Energy"
+        op = "create"
+        to = "home/{1}/energy"
+        """
+
+    @Test("judge a route's topic by a scope, and by none where none is given", arguments: [
+        (nil, .ok, .ok), ("{\"topics\":[]}", .degraded, .failed),
+        ("{\"topics\":[\"home/+/energy\"]}", .ok, .ok),
+        ("{\"topics\":[\"home/+/power\"]}", .degraded, .failed),
+    ] as [(String?, Board.ExitStatus, Board.ExitStatus)])
+    func grantedTopics(
+        scope: String?, checked: Board.ExitStatus, tested: Board.ExitStatus
+    ) throws {
+        let folder = try TemporaryFolder()
+        try folder.write("agent.toml", Self.board)
+        try folder.write("policy.toml", "")
+        try folder.write("scope.json", scope ?? "")
+        try folder.write("cases.toml", "[[case]]\ntopic = \"meters/a\"\nexpect = \"allow\"\n")
+        let words = scope == nil ? [] : ["--scope", folder.path + "/scope.json"]
+        #expect(run(["check"] + words, in: folder) == checked)
+        #expect(run(["test", folder.path + "/cases.toml"] + words, in: folder) == tested)
     }
 }

@@ -56,6 +56,27 @@ struct LintTests {
         #expect(finding.allSatisfy { $0.text.contains("line 5, for any app, any class") })
     }
 
+    @Test("says what to do with a rule behind one of the same app and class", arguments: [
+        ([.create], [.update], "put update into the allow of that one, or drop this one"),
+        ([.create], [.delete, .update, .create], "put update, delete into the allow of that"),
+        ([.create, .update], [.update], "takes them all; drop this one"),
+        ([], [.create], "put create into the allow of that one, or drop this one"),
+        ([.create], [], "takes them all; drop this one"),
+    ] as [(Set<GateOperation>, Set<GateOperation>, String)])
+    func sameSubject(
+        first: Set<GateOperation>, second: Set<GateOperation>, advice: String
+    ) throws {
+        let findings = PolicyLint(policy: try policy([
+            rule(3, app: "a", "A", first), rule(9, app: "a", "A", second),
+        ])).findings
+        #expect(findings.map(text) == ["9 unreachable-rule"])
+        #expect(findings.first?.text.contains(advice) == true)
+        let wider = PolicyLint(policy: try policy([
+            rule(3, "*", first), rule(9, app: "a", "A", second),
+        ])).findings
+        #expect(wider.first?.text.hasSuffix("put this one before it or drop it") == true)
+    }
+
     @Test("finds a class that is likely mistyped", arguments: [
         (["Reading", "Reading", "Readng"], [], ["3 class-typo"]),
         (["Readng", "Reading", "Reading"], [], ["1 class-typo"]),
@@ -69,6 +90,13 @@ struct LintTests {
         // A series, and names too short to tell.
         (["Door1", "Door2", "Door33"], [], []), (["Lux", "Lax"], [], []),
         (["Lux", "LUX"], [], ["2 class-typo"]),
+        // Neighbours exchanged, alone and beside another edit.
+        (["Reading", "Raeding"], [], ["2 class-typo"]), (["Door", "Doro"], [], ["2 class-typo"]),
+        (["Temperature", "Tepmeratur"], [], ["2 class-typo"]),
+        // A digit where a letter was meant, and a letter amiss in a series.
+        (["Reading", "Read1ng"], [], ["2 class-typo"]),
+        (["Sensor1", "Sensor2", "Senosr2"], [], ["3 class-typo"]),
+        (["Temperature1", "Temperatur2"], [], ["2 class-typo"]),
     ] as [([String], [String], [String])])
     func classTypos(rules: [String], seen: [String], expected: [String]) throws {
         // One app each, so that no rule hides another.
@@ -89,6 +117,31 @@ struct LintTests {
         #expect(lint(try policy([rule(1, name, [])]), seen: [name]) == expected.filter {
             $0.contains("closed")
         })
+    }
+
+    private static func letters(_ number: Int) -> String {
+        [676, 26, 1].map { String(UnicodeScalar(UInt8(97 + number / $0 % 26))) }.joined()
+    }
+
+    @Test("comes to an end with ten thousand rules", arguments: [
+        (10_000, ["C"], false, false), (10_000, ["Sensor", "Senosr"], false, true),
+        (3000, ["C"], true, true), (10_000, ["Sensor"], true, true),
+    ])
+    func manyRules(count: Int, stems: [String], areLetters: Bool, isFound: Bool) throws {
+        func name(_ number: Int) -> String {
+            stems[number % stems.count] + (areLetters ? Self.letters(number) : "\(number)")
+        }
+        let rules = try (0..<count).map { try rule($0 + 1, app: "a\($0)", name($0), [.create]) }
+        let scope = Scope(
+            allowsByDefault: true,
+            rules: try (1...100).map { number in
+                Rule(
+                    id: .scope(number), app: nil, className: try #require(ClassName("S\(number)")),
+                    allow: [], fields: nil, maxBytes: nil, rate: nil)
+            }, topics: [])
+        let findings = PolicyLint(policy: try policy(rules), scope: scope).findings
+        #expect(findings.allSatisfy { $0.kind == .classTypo })
+        #expect(findings.isEmpty != isFound)
     }
 
     @Test("finds an app that is likely mistyped, in a rule or under [app]")
@@ -182,6 +235,27 @@ struct LintTests {
         let findings = PolicyLint(policy: policy, routes: routes).findings
         #expect(findings.map(text) == ["route 30 route-refused", "route 40 route-refused"])
         #expect(findings.map(\.rule.description) == ["policy.toml:9", "policy.toml:default"])
+    }
+
+    @Test("finds a route whose topics the scope never grants", arguments: [
+        ("home/{1}/energy", [], true), ("home/{1}/energy", ["home/+/energy"], false),
+        ("home/{1}/energy", ["home/#"], false), ("home/{1}/energy", ["home/hall/energy"], false),
+        ("home/{1}/energy", ["home/+/power", "house/#"], true),
+        ("home/x{1}/energy", ["home/xa/energy"], false), ("home/{1}", ["home"], true),
+        ("home/{2}", ["home/a/b/c"], false), ("home/{2}/x", ["home/a/b/c"], false),
+        ("{1}/x", ["home/x"], false), ("house/{2}", ["home/a/b/c"], true),
+        ("{data}/{1}", [], false), (nil, [], false),
+    ] as [(String?, [String], Bool)])
+    func grants(to: String?, topics: [String], isFound: Bool) throws {
+        let routes = [try route("meters/+/#", "Energy", to: to, line: 20)]
+        let scope = Scope(
+            allowsByDefault: true, rules: [], topics: topics.compactMap(TopicFilter.init))
+        let findings = PolicyLint(policy: try policy([]), scope: scope, routes: routes).findings
+        #expect(findings.map(text) == (isFound ? ["route 20 route-refused"] : []))
+        #expect(findings.allSatisfy { $0.rule == .scopeTopics })
+        #expect(findings.allSatisfy { $0.text.contains(" leads to \(to ?? ""), ") })
+        // A scope that is not known refuses nothing.
+        #expect(lint(try policy([]), routes: routes).isEmpty)
     }
 
     @Test("finds nothing in what is plain")

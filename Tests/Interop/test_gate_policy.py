@@ -109,6 +109,22 @@ def test_check_of_a_malformed_file_names_line_and_column(policy, tmp_path):
     assert f"{path}:3:" in said and 'unknown key "rule.clas"' in said
 
 
+def test_check_of_a_folder_that_is_not_there_names_it(policy, tmp_path):
+    nowhere = tmp_path / "nowhere"
+    said = policy("check", "--config-dir", nowhere, status=78)[1]
+    assert f"{nowhere}: there is no such folder" in said
+
+
+def test_check_says_what_to_add_to_the_rule_before(policy, tmp_path):
+    path = draft(tmp_path, '[[rule]]\nclass = "A"\nallow = ["create"]\n' * 2
+                 + '[[rule]]\nclass = "A"\nallow = ["update"]\n')
+    lines = policy("check", "--policy", path, status=3)[0].splitlines()
+    assert lines[0].endswith("takes them all; drop this one [unreachable-rule]")
+    assert lines[1].startswith(f"{path}:7: no write comes to this rule: the one on line 1, ")
+    assert lines[1].endswith(
+        "put update into the allow of that one, or drop this one [unreachable-rule]")
+
+
 def test_check_against_a_scope(policy, tmp_path):
     scope = tmp_path / "scope.json"
     scope.write_text('{"default": "deny", "rules": [{"class": "Reading", "allow": ["create"]}]}')
@@ -239,7 +255,9 @@ def test_simulate_of_nothing_that_can_be_read_fails(policy, tmp_path):
     log = tmp_path / "log"
     log.write_text("")
     policy("simulate", log, status=1)
-    policy("simulate", tmp_path / "nowhere", status=1)
+    nowhere = tmp_path / "nowhere"
+    assert f"{nowhere}: there is no such file" in policy("simulate", nowhere, status=2)[1]
+    policy("test", nowhere, status=2)
 
 
 def test_simulate_takes_a_long_log_in_bounded_memory(programs, policy, tmp_path):
