@@ -15,9 +15,19 @@ struct WatchTests {
         let port = try FreePort.next()
         let file = FileManager.default.temporaryDirectory
             .appendingPathComponent("watch-\(UUID().uuidString).conf").path
-        let lines = "listener \(port) 127.0.0.1\nallow_anonymous true\nuser root\n"
+        let log = file + ".log"
+        let lines = """
+            listener \(port) 127.0.0.1
+            allow_anonymous true
+            user root
+            log_dest file \(log)
+            log_type all
+
+            """
         try lines.write(toFile: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(atPath: file) }
+        defer {
+            for path in [file, log] { try? FileManager.default.removeItem(atPath: path) }
+        }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/sbin/mosquitto")
         process.arguments = ["-c", file]
@@ -29,7 +39,13 @@ struct WatchTests {
             kill(process.processIdentifier, SIGKILL)
             process.waitUntilExit()
         }
-        try await body(try BrokerURI("mqtt://127.0.0.1:\(port)"))
+        do {
+            try await body(try BrokerURI("mqtt://127.0.0.1:\(port)"))
+        } catch {
+            let said = (try? String(contentsOfFile: log, encoding: .utf8)) ?? "nothing"
+            Issue.record("mosquitto (running: \(process.isRunning)) said: \(said)")
+            throw error
+        }
     }
 
     /// Connects as soon as the broker listens, within a minute.
