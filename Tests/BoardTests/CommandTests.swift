@@ -131,6 +131,6 @@ struct CommandTests {
     func payload() throws {
         let folder = try folder()
         #expect(run("policy explain thermo create A --payload /nowhere/x", in: folder)
-            == .badConfiguration)
+            == .usage)
     }
 }

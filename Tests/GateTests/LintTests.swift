@@ -136,8 +136,8 @@ struct LintTests {
             allowsByDefault: true,
             rules: try (1...100).map { number in
                 Rule(
-                    id: .scope(number), app: nil, className: try #require(ClassName("S\(number)")),
-                    allow: [], fields: nil, maxBytes: nil, rate: nil)
+                    id: .scope(number), app: nil,
+                    className: try #require(ClassName("Other\(number)")), allow: [], fields: nil, maxBytes: nil, rate: nil)
             }, topics: [])
         let findings = PolicyLint(policy: try policy(rules), scope: scope).findings
         #expect(findings.allSatisfy { $0.kind == .classTypo })
