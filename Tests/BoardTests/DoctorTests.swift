@@ -21,8 +21,8 @@ struct DoctorTests {
         facts.isRunning = true
         facts.busLogin = .letIn
         facts.anonymousBus = .refused("broker login: not authorised")
-        facts.libraryVersion = "2.0.18"
-        facts.libraryAborts = false
+        facts.mosquittoVersion = "2.0.18"
+        facts.mosquittoAborts = false
         facts.now = now
         let session = Session(
             objectID: try #require(ObjectID("abcdefghij")), user: try #require(UserID("u")),
@@ -90,7 +90,7 @@ struct DoctorTests {
         },
         Breakage("uplink", .failed, .failed) { $0.set("uplink", .string("TCP: refused")) },
         Breakage("uplink", .warning, .degraded) { $0.set("uplinkNote", .string("MQTT 3.1.1")) },
-        Breakage("libmosquitto", .warning, .degraded) { $0.libraryAborts = true },
+        Breakage("libmosquitto", .warning, .degraded) { $0.mosquittoAborts = true },
         Breakage("queue", .failed, .failed) { $0.set("queueFault", .string("damaged")) },
         Breakage("queue", .warning, .degraded) {
             $0.change("queue") { $0["bytes"] = .integer(230 << 20) }

@@ -27,8 +27,8 @@ struct BoardFacts {
     var busLogin: BusProbe.Answer?
     /// Without a login.
     var anonymousBus: BusProbe.Answer?
-    var libraryVersion = Library.version
-    var libraryAborts = Library.abortsOnMalformedPackets
+    var mosquittoVersion = Library.version
+    var mosquittoAborts = Library.abortsOnMalformedPackets
     var now = Timestamp(milliseconds: SystemClock.wallMilliseconds)
 
     /// The rules of the running agent.

@@ -25,10 +25,10 @@ extension Check {
             id: "libmosquitto", group: .versions,
             about: "the linked MQTT library withstands what a broker may send"
         ) { facts in
-            guard facts.libraryAborts else { return .ok(facts.libraryVersion) }
+            guard facts.mosquittoAborts else { return .ok(facts.mosquittoVersion) }
             return .warning(
                 """
-                \(facts.libraryVersion): before 2.0.16 a broker can end the agent with a \
+                \(facts.mosquittoVersion): before 2.0.16 a broker can end the agent with a \
                 malformed packet; it is started again and loses nothing
                 """,
                 next: "install libmosquitto 2.0.16 or later")
