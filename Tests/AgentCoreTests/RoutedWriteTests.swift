@@ -64,6 +64,26 @@ struct RoutedWriteTests {
         #expect(effects.published("postern/app/zigbee/rejected").isEmpty)
     }
 
+    @Test("that was accepted is not refused when it comes again under a changed route")
+    func redelivery() throws {
+        var bench = try board()
+        let message = BusMessage(
+            topic: "plain/1st", payload: [1], isRetained: false, packetID: 5, responseTopic: nil,
+            correlation: nil)
+        bench.handle(.bus([message]))
+        #expect(bench.store.writes.count == 1)
+        bench.settings.routes = RouteTable([try Self.route(1, "plain/+", "{1}")])
+        try bench.restart()
+        bench.handle(.started)
+        let again = bench.handle(.bus([message]))
+        #expect(again.published("postern/app/zigbee/rejected").isEmpty)
+        bench.handle(.busConnected(resumed: true))
+        // What is new is judged by the route as it is.
+        let new = bench.handle(.bus([message]))
+        #expect(new.published("postern/app/zigbee/rejected").count == 1)
+        #expect(bench.store.writes.count == 1)
+    }
+
     @Test("that is refused is told to the app that its route stands for, and counted", arguments: [
         ("named/_User/x", 119, "builtin:protected-class", "_User", "update"),
         ("named/_Session/x", 119, "builtin:protected-class", "_Session", "update"),
