@@ -71,6 +71,9 @@ package struct QueueState: Equatable, Sendable {
     package var messages: Int64
     package var bytes: Int64
     package var oldest: Timestamp?
+    /// How many writes stand among the dead letters.
+    package var dead: Int64 = 0
+    package var losses = QueueLosses()
 
     package init(messages: Int64 = 0, bytes: Int64 = 0, oldest: Timestamp? = nil) {
         self.messages = messages

@@ -15,30 +15,24 @@ struct BoardLoop: ~Copyable {
     enum Ending { case stopped, storeFailed(StoreError), failed(SystemError) }
 
     private var agent: Agent
-    private let storage: BoardStorage
+    private var outbox: Outbox
     private var bus: BusLink
     private var uplink: UplinkLink
-    private var forwarder = Forwarder()
     private var poller = Poller()
     private var events: [AgentEvent] = [.started]
     private var ending: Ending?
     private var hasSaidReady = false
-    /// How many refusals the log hears of next.
-    private var nextRefusalSaid: Int64 = 1
-    /// When the store is asked again that had no time, and whether that was said.
-    private var storeRetryAt: Duration?
-    private var isStoreSaidBusy = false
     /// What `status` says of the rules.
     private var rulesReport = JSONValue.null
     private let notifier: Notifier
     private let log: Logger
 
     init(
-        agent: Agent, storage: BoardStorage, bus: consuming BusLink,
+        agent: Agent, outbox: consuming Outbox, bus: consuming BusLink,
         uplink: consuming UplinkLink, notifier: Notifier, log: Logger
     ) {
         self.agent = agent
-        self.storage = storage
+        self.outbox = outbox
         self.bus = bus
         self.uplink = uplink
         self.notifier = notifier
@@ -73,7 +67,7 @@ struct BoardLoop: ~Copyable {
             events.removeAll(keepingCapacity: true)
             for event in batch where ending == nil { handle(event, &control) }
             if ending != nil { return }
-            forward()
+            advanceOutbox()
             uplink.flush(into: &events)
             if let text = bus.flush(at: SystemClock.monotonic, into: &events) {
                 log.warning("\(text)")
@@ -103,10 +97,10 @@ struct BoardLoop: ~Copyable {
         case .connectUplink(let login):
             if let event = uplink.connect(login, at: SystemClock.monotonic) { events.append(event) }
         case .disconnectUplink:
-            settle()
+            outbox.settle(&uplink, at: SystemClock.monotonic)
             uplink.disconnect()
         case .abandonUplink:
-            settle()
+            outbox.settle(&uplink, at: SystemClock.monotonic)
             uplink.abandon()
         case .subscribeInbox(let topic):
             attempt { uplink throws(MQTTError) in try uplink.subscribe(topic) }
@@ -117,8 +111,8 @@ struct BoardLoop: ~Copyable {
             publish(OutgoingMessage(
                 topic: topic, payload: status.payload, qos: .atLeastOnce, retain: true))
         case .forward(let user):
-            settle()
-            forwarder.forward(user)
+            outbox.settle(&uplink, at: SystemClock.monotonic)
+            outbox.forward(user)
         case .readBus(let isWanted): bus.read(isWanted)
         case .readRoutes(let filters):
             if let text = bus.readRoutes(
@@ -134,8 +128,15 @@ struct BoardLoop: ~Copyable {
 
     private mutating func commit(_ changes: [RecordChange]) {
         do throws(StoreError) {
-            try storage.commit(changes)
-            events.append(.queue(storage.queue))
+            try outbox.commit(changes, into: &events)
+        } catch {
+            ending = .storeFailed(error)
+        }
+    }
+
+    private mutating func advanceOutbox() {
+        do throws(StoreError) {
+            try outbox.advance(&uplink, at: SystemClock.monotonic, into: &events)
         } catch {
             ending = .storeFailed(error)
         }
@@ -148,13 +149,13 @@ struct BoardLoop: ~Copyable {
     /// What only the loop knows of the board's state.
     private func completed(_ status: JSONValue) -> JSONValue {
         guard case .object(var members) = status else { return status }
-        members["refusedUpstream"] = .integer(forwarder.refusals)
+        members["refusedUpstream"] = .integer(outbox.refusals)
         members["policy"] = rulesReport
-        members["degraded"] = .bool(uplink.isDegraded || forwarder.fault != nil)
+        members["degraded"] = .bool(uplink.isDegraded || outbox.fault != nil)
         if uplink.isDegraded, members["uplink"] == .string("connected") {
             members["uplinkNote"] = .string("degraded: MQTT 3.1.1, without user properties")
         }
-        members["queueFault"] = forwarder.fault.map { .string($0) } ?? .null
+        members["queueFault"] = outbox.fault.map { .string($0) } ?? .null
         return .object(members)
     }
 
@@ -184,7 +185,7 @@ extension BoardLoop {
         let now = Instant.current
         let deadline = [
             agent.nextDeadline(at: now), bus.nextDeadline(at: now.monotonic),
-            uplink.nextDeadline(at: now.monotonic), forwarder.nextDeadline, storeRetryAt,
+            uplink.nextDeadline(at: now.monotonic), outbox.nextDeadline,
             control.nextDeadline, rules.nextDeadline,
         ].compactMap(\.self).min()
         _ = try poller.wait(deadline.map { max($0 - now.monotonic, .zero) })
@@ -209,102 +210,6 @@ extension BoardLoop {
     private mutating func adopt(_ change: AgentEvent?, _ rules: borrowing RuleFiles) {
         if let change { events.append(change) }
         rulesReport = rules.report
-    }
-
-    /// Removes what has arrived upstream, and sends what the window has room for.
-    private mutating func forward() {
-        let now = SystemClock.monotonic
-        forwarder.wake(at: now)
-        settle()
-        if forwarder.isStalled(at: now) {
-            forwarder.forward(nil)
-            let seconds = Forwarder.patience.components.seconds
-            return events.append(.uplink(.lost("MQTT: no PUBACK for \(seconds) s")))
-        }
-        if storeRetryAt.map({ $0 <= now }) ?? true {
-            do throws(StoreError) {
-                try advanceQueue(at: now)
-            } catch {
-                queueFailed(error, at: now)
-            }
-        }
-        sayRefusals()
-    }
-
-    /// Books what the broker has acknowledged, before anything makes it forgotten: a PUBACK may
-    /// come in one read with the end of the session.
-    private mutating func settle() {
-        forwarder.settle(uplink.takeOutcomes(), at: SystemClock.monotonic)
-    }
-
-    private mutating func advanceQueue(at now: Duration) throws(StoreError) {
-        storeRetryAt = nil
-        if forwarder.fault == nil, !forwarder.acknowledged.isEmpty {
-            try storage.queueReader.transact([.remove(forwarder.acknowledged)])
-            forwarder.removed()
-            isStoreSaidBusy = false
-            events.append(.queue(storage.queue))
-        }
-        let room = forwarder.room(window: uplink.window)
-        guard room > 0, storage.queue.messages > 0 else { return }
-        let writes = try storage.queueReader.next(after: forwarder.position, limit: room)
-        let lost = storage.queueReader.takeDamaged().count { $0.sequence != nil }
-        if lost > 0 {
-            // They stand in a table of their own now, and the authority sees a gap.
-            events += [.gap(Int64(lost)), .queue(storage.queue)]
-        }
-        send(writes, at: now)
-    }
-
-    /// The queue's trouble is not the session's: what can wait is tried again, and behind a
-    /// damaged page nothing is sent, but the board stays within reach.
-    private mutating func queueFailed(_ error: StoreError, at now: Duration) {
-        switch error {
-        case .unavailable:
-            storeRetryAt = now + .seconds(1)
-            if !isStoreSaidBusy { log.warning("the queue waits: \(error)") }
-            isStoreSaidBusy = true
-        case .corrupt:
-            forwarder.close("\(error)")
-            log.critical("""
-                \(error): the queue cannot be read, NOTHING IS FORWARDED until the agent is \
-                started anew; session and uplink stay. Look at the disk.
-                """)
-        default:
-            ending = .storeFailed(error)
-        }
-    }
-
-    /// Stops at the first write that the connection, not the write, is at fault for.
-    private mutating func send(_ writes: [AcceptedWrite], at now: Duration) {
-        for write in writes {
-            guard forwarder.mayForward(write) else {
-                forwarder.skip(write.sequence)
-                continue
-            }
-            do throws(MQTTError) {
-                let packetID = try uplink.publish(write.message)
-                guard forwarder.sent(write.sequence, as: packetID, at: now) else {
-                    return events.append(.uplink(.lost("MQTT: all packet ids are taken")))
-                }
-            } catch {
-                switch error {
-                case .tooLarge, .invalid: forwarder.refuse(write.sequence, "\(error)", at: now)
-                case .tooManyInFlight: return
-                default: return events.append(.uplink(.lost("\(error)")))
-                }
-            }
-        }
-    }
-
-    /// At the first, the second, the fourth …: a broker that refuses all fills no journal.
-    private mutating func sayRefusals() {
-        guard forwarder.refusals >= nextRefusalSaid else { return }
-        while nextRefusalSaid <= forwarder.refusals { nextRefusalSaid *= 2 }
-        log.warning("""
-            not taken upstream, kept and tried again within 10 minutes: \(forwarder.lastRefusal); \
-            \(forwarder.refusals) so far
-            """)
     }
 
     private mutating func sayReady() {

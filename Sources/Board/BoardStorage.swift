@@ -96,7 +96,11 @@ struct BoardStorage {
 
     var queue: QueueState {
         let usage = database.usage()
-        return QueueState(messages: usage.messages, bytes: usage.bytes, oldest: usage.oldest)
+        var state = QueueState(
+            messages: usage.messages, bytes: usage.bytes, oldest: usage.oldest)
+        state.dead = usage.dead
+        state.losses = usage.losses
+        return state
     }
 
     var queueReader: BoardDatabase { database }

@@ -65,7 +65,7 @@ struct RunCommand: AgentVerb {
             uplink: "unknown")
         let bus = try files.busLogin(for: identity, will: will.payload)
         var loop = BoardLoop(
-            agent: agent, storage: board.storage, bus: BusLink(bus),
+            agent: agent, outbox: Outbox(board.storage, log: log), bus: BusLink(bus),
             uplink: UplinkLink(files.uplinkDefaults), notifier: Notifier(), log: log)
         switch loop.run(signals, &control, &rules) {
         case .stopped: return

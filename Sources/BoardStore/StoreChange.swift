@@ -69,6 +69,9 @@ package struct QueueUsage: Equatable, Sendable {
     package let bytes: Int64
     /// When the oldest was accepted; nil when the queue is empty.
     package let oldest: Timestamp?
+    /// How many stand among the dead letters.
+    package var dead: Int64 = 0
+    package var losses = QueueLosses()
 }
 
 /// A record that could not be opened. It was moved out of the way and is kept, bounded.
