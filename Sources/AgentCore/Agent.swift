@@ -17,6 +17,8 @@ package struct AgentSettings: Sendable {
     package var queueLimit: Int64
     /// Room kept free for messages that are already on their way when reading stops.
     package var queueReserve: Int64
+    /// How old a queued write may become.
+    package var queueAge: Duration
     package var version: String
     package var buildDate: Timestamp
     package var processID: Int64
@@ -24,7 +26,8 @@ package struct AgentSettings: Sendable {
     package init(
         name: String, topicRoot: TopicRoot, claimBase: String, claimLifetime: Duration,
         offline: Duration?, routes: RouteTable, queueLimit: Int64, queueReserve: Int64,
-        version: String, buildDate: Timestamp, processID: Int64
+        queueAge: Duration = .seconds(14 * 86_400), version: String, buildDate: Timestamp,
+        processID: Int64
     ) {
         self.name = name
         self.topicRoot = topicRoot
@@ -34,6 +37,7 @@ package struct AgentSettings: Sendable {
         self.routes = routes
         self.queueLimit = queueLimit
         self.queueReserve = queueReserve
+        self.queueAge = queueAge
         self.version = version
         self.buildDate = buildDate
         self.processID = processID
@@ -125,7 +129,7 @@ package struct Agent: Sendable {
         [
             uplink.retryAt, requests.nextDeadline, sessionDeadline(at: instant),
             healthDeadline, waits.nextDeadline, signOutDeadline, readers.nextDeadline,
-            refusalDeadline,
+            refusalDeadline, expiryDeadline(at: instant),
         ].compactMap(\.self).min()
     }
 
@@ -138,6 +142,7 @@ package struct Agent: Sendable {
         answerLateCommands(at: instant)
         answerLateReaders(at: instant)
         summarizeRefusals(due: instant.monotonic)
+        expireQueue(at: instant)
         steerReading()
         publishHealthIfDue(at: instant)
     }

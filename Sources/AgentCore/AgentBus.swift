@@ -19,7 +19,7 @@ struct Bus: Sendable {
     }
 
     mutating func count() { window.count() }
-    mutating func endRedeliveries() { window.endRedeliveries() }
+    mutating func endRedeliveries() -> [Int64] { window.endRedeliveries() }
 
     mutating func isRedelivery(_ packetID: UInt16, _ digest: UInt128) -> DeliveredPacket? {
         window.take(packetID, digest)
@@ -34,6 +34,7 @@ private struct Batch {
     var writes: [AcceptedWrite] = []
     var window: [DeliveredPacket] = []
     var answers: [BusPublication] = []
+    var lost: [Int64] = []
 }
 
 extension Agent {
@@ -43,7 +44,8 @@ extension Agent {
         bus.healthAt = nil
         // A retained message of an earlier life may stand there: say what is so, once more.
         published = nil
-        bus.endRedeliveries()
+        let gone = bus.endRedeliveries()
+        if !gone.isEmpty { emit(.commit([.lose(gone)])) }
         guard !resumed, !bus.window.isEmpty else { return }
         // The broker has forgotten what it delivered: its packet ids begin anew.
         bus.forgetWindow()
@@ -62,6 +64,7 @@ extension Agent {
         if !batch.writes.isEmpty {
             emit(.commit([.append(batch.writes, window: batch.window)]))
         }
+        if !batch.lost.isEmpty { emit(.commit([.lose(batch.lost)])) }
         for answer in batch.answers { emit(.publishBus(answer)) }
     }
 
@@ -93,15 +96,17 @@ extension Agent {
         into batch: inout Batch, at instant: Instant
     ) {
         let digest = deliveryDigest(of: message)
-        if let known = redelivered(message, digest) {
+        let known = redelivered(message, digest)
+        if let known, known.isDurable {
             // It was accepted and is durable, whatever the rules say by now.
             let accepted = AcceptedNotice.payload(sequence: known.sequence)
             answer(message, write.app, accepted, into: &batch)
         } else if let rejection = rejection(of: message, write, state, at: instant) {
             let stated = (write.operation.rawValue, write.className.description)
             reject(message, write.app, rejection, stated, into: &batch, at: instant)
+            if let known { batch.lost.append(known.sequence) }
         } else {
-            accept(message, write, digest, into: &batch, at: instant)
+            accept(message, write, digest, as: known?.sequence, into: &batch, at: instant)
         }
     }
 
@@ -121,13 +126,14 @@ extension Agent {
         }
     }
 
+    /// `known` is the sequence that it was given before a crash.
     private mutating func accept(
-        _ message: BusMessage, _ write: NamedWrite, _ digest: UInt128?,
+        _ message: BusMessage, _ write: NamedWrite, _ digest: UInt128?, as known: Int64?,
         into batch: inout Batch, at instant: Instant
     ) {
         guard let held = records.session, let topic = topic(of: write) else { return }
-        records.lastSequence += 1
-        let sequence = records.lastSequence
+        if known == nil { records.lastSequence += 1 }
+        let sequence = known ?? records.lastSequence
         batch.writes.append(AcceptedWrite(
             sequence: sequence, session: held.session.objectID, user: held.user.objectID,
             acceptedAt: clock.now(at: instant), app: write.app, className: write.className,

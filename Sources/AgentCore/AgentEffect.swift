@@ -37,6 +37,10 @@ package enum RecordChange: Sendable {
     case session(HeldSession?)
     case memory(BoardMemory)
     case append([AcceptedWrite], window: [DeliveredPacket])
+    /// Drops what was accepted in this span, for it is older than `max_age`.
+    case expire(Range<Timestamp>)
+    /// These sequences may have been given and will not come again.
+    case lose([Int64])
     case clearWindow
     /// Another user's claim: what the old one's queue holds can never be read again.
     case destroyQueue
@@ -48,11 +52,14 @@ package struct DeliveredPacket: Hashable, Sendable {
     /// The first 16 bytes of SHA-256 over topic, NUL and payload.
     package let digest: UInt128
     package let sequence: Int64
+    /// False where the sequence is all that outlived a crash: the write itself is taken anew.
+    package let isDurable: Bool
 
-    package init(packetID: UInt16, digest: UInt128, sequence: Int64) {
+    package init(packetID: UInt16, digest: UInt128, sequence: Int64, isDurable: Bool = true) {
         self.packetID = packetID
         self.digest = digest
         self.sequence = sequence
+        self.isDurable = isDurable
     }
 }
 

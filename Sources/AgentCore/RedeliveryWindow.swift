@@ -33,8 +33,12 @@ struct RedeliveryWindow: Sendable {
         if delivered > Self.limit { expected.removeAll() }
     }
 
-    /// What comes from now on is new.
-    mutating func endRedeliveries() { expected.removeAll() }
+    /// What comes from now on is new. Returns the sequences that were given, are not durable and
+    /// have not come again: nobody has their writes any more.
+    mutating func endRedeliveries() -> [Int64] {
+        defer { expected.removeAll() }
+        return expected.values.filter { !$0.isDurable }.map(\.sequence).sorted()
+    }
 
     /// What a packet was accepted as, if it comes again.
     mutating func take(_ packetID: UInt16, _ digest: UInt128) -> DeliveredPacket? {

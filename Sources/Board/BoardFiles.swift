@@ -69,18 +69,19 @@ struct BoardFiles {
             name: settings.name, topicRoot: settings.topicRoot, claimBase: settings.claim.base,
             claimLifetime: settings.claim.expires, offline: settings.offline,
             routes: RouteTable(settings.routes),
-            queueLimit: settings.outbox.maxBytes.bytes,
+            // One that drops its oldest is never too full to be read into.
+            queueLimit: settings.outbox.whenFull == .refuse
+                ? settings.outbox.maxBytes.bytes : .max,
             // A small outbox still has room to be read into.
             queueReserve: min(BusLink.batchReserve, settings.outbox.maxBytes.bytes / 2),
+            queueAge: settings.outbox.maxAge,
             version: Release.version,
             buildDate: Release.date, processID: Int64(ProcessIdentity.processID))
     }
 
-    /// A sentence on the settings that are read and not acted on yet.
-    var notInForce: String {
-        var names = ["outbox.max_age"]
-        if settings.outbox.whenFull == .dropOldest { names.append("when_full = \"drop-oldest\"") }
-        return "not in force yet: \(names.joined(separator: ", ")); a full outbox refuses"
+    var outboxSettings: OutboxSettings {
+        OutboxSettings(
+            settings.outbox, volatileWindow: "\(settings.runDir)/window")
     }
 
     var controlPath: String { "\(settings.runDir)/agent.sock" }

@@ -21,6 +21,13 @@ struct BoardLoop: ~Copyable {
     private var poller = Poller()
     private var events: [AgentEvent] = [.started]
     private var ending: Ending?
+    /// What came and waits for the store to have room: on the bus, and on the inbox.
+    private var stalledBus = StalledEvents()
+    private var stalledInbox = StalledEvents()
+    /// Why the last of it had to wait; nil once something was kept again.
+    private var stallText: String?
+    /// What a held batch's apps are told once it is safe.
+    private var heldAnswers: [BusPublication] = []
     private var hasSaidReady = false
     /// What `status` says of the rules.
     private var rulesReport = JSONValue.null
@@ -49,8 +56,7 @@ struct BoardLoop: ~Copyable {
             turn(&control)
             if let ending {
                 if case .storeFailed = ending { return ending }
-                leave()
-                return ending
+                return leave(ending)
             }
             do throws(SystemError) {
                 try wait(signals, &control, &rules)
@@ -68,7 +74,10 @@ struct BoardLoop: ~Copyable {
             for event in batch where ending == nil { handle(event, &control) }
             if ending != nil { return }
             advanceOutbox()
+            if ending != nil { return }
             uplink.flush(into: &events)
+            tellHeld()
+            bus.acknowledge(!outbox.isHolding && stalledBus.isEmpty)
             if let text = bus.flush(at: SystemClock.monotonic, into: &events) {
                 log.warning("\(text)")
             }
@@ -76,7 +85,34 @@ struct BoardLoop: ~Copyable {
     }
 
     private mutating func handle(_ event: AgentEvent, _ control: inout ControlServer) {
-        if case .busConnected = event { sayReady() }
+        switch event {
+        case .bus, .busConnected:
+            if stalledBus.follows(event) { return }
+        case .inbox:
+            if stalledInbox.follows(event) { return }
+        // All of it comes again.
+        case .busLost: stalledBus.clear()
+        case .uplink(.lost), .uplink(.refused): stalledInbox.clear()
+        default: break
+        }
+        if case .busConnected = event {
+            outbox.busSettled(true)
+            sayReady()
+        } else if case .busLost = event {
+            outbox.busSettled(false)
+        }
+        // A copy costs what is then changed of it, so only where it may be needed.
+        let before: Agent? = switch event {
+        case .bus, .inbox: agent
+        default: nil
+        }
+        obey(event, &control)
+        if case .storeFailed(let error)? = ending, error.mayPass, let before {
+            stall(event, before, error)
+        }
+    }
+
+    private mutating func obey(_ event: AgentEvent, _ control: inout ControlServer) {
         for effect in agent.handle(event, at: .current) {
             if case .control(.status, _) = event, case .answer(let connection, let json) = effect {
                 control.answer(connection, completed(json))
@@ -87,12 +123,42 @@ struct BoardLoop: ~Copyable {
         }
     }
 
+    /// What the store has no room for the agent forgets that it saw: it is tried again in a
+    /// second. Meanwhile nothing more is read on the bus, and nothing acknowledged there. Of
+    /// other events half the effects may be done: a life anew from disk knows which.
+    private mutating func stall(_ event: AgentEvent, _ before: Agent, _ error: StoreError) {
+        let now = SystemClock.monotonic
+        switch event {
+        case .inbox: stalledInbox.add(event, at: now)
+        default: stalledBus.add(event, at: now)
+        }
+        ending = nil
+        agent = before
+        let text = "nothing is accepted until it can be kept: \(error)"
+        if stallText != text { log.error("\(text)") }
+        stallText = text
+    }
+
+    private mutating func tellHeld() {
+        guard !outbox.isHolding, !heldAnswers.isEmpty else { return }
+        for answer in heldAnswers { say(answer) }
+        heldAnswers.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func say(_ publication: BusPublication) {
+        if let text = bus.publish(publication, at: SystemClock.monotonic, into: &events) {
+            log.warning("\(text)")
+        }
+    }
+
     private mutating func perform(_ effect: AgentEffect, _ control: inout ControlServer) {
         switch effect {
         case .commit(let changes): commit(changes)
         case .publishBus(let publication):
-            if let text = bus.publish(publication, at: SystemClock.monotonic, into: &events) {
-                log.warning("\(text)")
+            if outbox.isHolding, !publication.retain {
+                heldAnswers.append(publication)
+            } else {
+                say(publication)
             }
         case .connectUplink(let login):
             if let event = uplink.connect(login, at: SystemClock.monotonic) { events.append(event) }
@@ -128,7 +194,12 @@ struct BoardLoop: ~Copyable {
 
     private mutating func commit(_ changes: [RecordChange]) {
         do throws(StoreError) {
-            try outbox.commit(changes, into: &events)
+            try outbox.commit(
+                changes, window: uplink.window, at: SystemClock.monotonic, into: &events)
+            if stallText != nil, stalledBus.isEmpty, stalledInbox.isEmpty {
+                log.info("the store takes what is accepted again")
+                stallText = nil
+            }
         } catch {
             ending = .storeFailed(error)
         }
@@ -151,11 +222,11 @@ struct BoardLoop: ~Copyable {
         guard case .object(var members) = status else { return status }
         members["refusedUpstream"] = .integer(outbox.refusals)
         members["policy"] = rulesReport
-        members["degraded"] = .bool(uplink.isDegraded || outbox.fault != nil)
+        members["degraded"] = .bool(uplink.isDegraded || stallText != nil)
         if uplink.isDegraded, members["uplink"] == .string("connected") {
             members["uplinkNote"] = .string("degraded: MQTT 3.1.1, without user properties")
         }
-        members["queueFault"] = outbox.fault.map { .string($0) } ?? .null
+        members["queueFault"] = stallText.map { .string($0) } ?? .null
         return .object(members)
     }
 
@@ -186,6 +257,7 @@ extension BoardLoop {
         let deadline = [
             agent.nextDeadline(at: now), bus.nextDeadline(at: now.monotonic),
             uplink.nextDeadline(at: now.monotonic), outbox.nextDeadline,
+            stalledBus.endsAt, stalledInbox.endsAt,
             control.nextDeadline, rules.nextDeadline,
         ].compactMap(\.self).min()
         _ = try poller.wait(deadline.map { max($0 - now.monotonic, .zero) })
@@ -201,6 +273,7 @@ extension BoardLoop {
         uplink.collect(poller, at: woken, into: &events)
         if let text = bus.collect(poller, at: woken, into: &events) { log.warning("\(text)") }
         control.collect(poller, at: woken, into: &events)
+        events += stalledBus.take(at: woken) + stalledInbox.take(at: woken)
         adopt(isReloadWanted ? rules.reload(.signal) : rules.collect(poller, at: woken), rules)
         events.append(.deadline)
         notifier.watchdog()
@@ -220,10 +293,24 @@ extension BoardLoop {
         ProcessEnd.say("ready", to: .error)
     }
 
-    private mutating func leave() {
+    /// Makes durable what was accepted, acknowledges it, and says goodbye to both brokers.
+    private mutating func leave(_ ending: Ending) -> Ending {
         notifier.stopping()
-        bus.close()
-        uplink.disconnect()
+        defer {
+            bus.close()
+            uplink.disconnect()
+        }
+        do throws(StoreError) {
+            try outbox.close()
+        } catch {
+            // Nothing of it was acknowledged: it comes again.
+            log.error("at the end: \(error)")
+            return ending
+        }
+        tellHeld()
+        bus.acknowledge(stalledBus.isEmpty)
+        _ = bus.flush(at: SystemClock.monotonic, into: &events)
+        return ending
     }
 }
 

@@ -1,6 +1,7 @@
 import AgentCore
 import BoardStore
 import Cryptography
+import Gate
 import LinuxIO
 import Sessions
 import Wire
@@ -88,10 +89,30 @@ struct BoardStorage {
     }
 
     func window() throws(StoreError) -> [DeliveredPacket] {
-        try database.redeliveryWindow().map { entry in
-            DeliveredPacket(
-                packetID: entry.packetID, digest: entry.digest, sequence: entry.sequence)
-        }
+        try database.redeliveryWindow().map { DeliveredPacket($0, isDurable: true) }
+    }
+
+    /// The highest sequence that was given, and the packets that have one and are not on disk.
+    ///
+    /// After a crash of an agent that gave some without a word on disk, `found` tells which;
+    /// without it all that were reserved count as given, and are announced as a gap. Of a second
+    /// crash before the bus is read `found` tells nothing any more.
+    func settleSequences(
+        _ found: [WindowEntry]
+    ) throws(StoreError) -> (last: Int64, undurable: [WindowEntry]) {
+        let counters = database.counters
+        let known = max(database.lastSequence, counters[SequenceReserve.given] ?? 0)
+        let reserved = counters[SequenceReserve.reserved] ?? 0
+        guard reserved > known else { return (known, []) }
+        let undurable = found.filter { $0.sequence > known && $0.sequence <= reserved }
+        let isTold = (found.last?.sequence).map { $0 >= known } ?? false
+        let last = isTold ? max(known, undurable.last?.sequence ?? 0) : reserved
+        try database.transact(
+            (isTold ? [] : [.lose(known + 1...reserved, .unknown)])
+                + [
+                    .counter(SequenceReserve.given, last), .counter(SequenceReserve.reserved, 0),
+                ])
+        return (last, undurable)
     }
 
     var queue: QueueState {
@@ -106,8 +127,10 @@ struct BoardStorage {
     var queueReader: BoardDatabase { database }
 
     /// Makes all changes durable, or none.
-    func commit(_ changes: [RecordChange]) throws(StoreError) {
-        try database.transact(changes.flatMap(Self.translate))
+    func commit(
+        _ changes: [RecordChange], after first: [StoreChange] = []
+    ) throws(StoreError) {
+        try database.transact(first + changes.flatMap(Self.translate))
     }
 
     private static func translate(_ change: RecordChange) -> [StoreChange] {
@@ -126,11 +149,21 @@ struct BoardStorage {
                 }),
             ]
         case .clearWindow: [.clearWindow]
+        case .expire(let span): [.expire(from: span.lowerBound, before: span.upperBound)]
+        case .lose(let sequences): sequences.map { .lose($0...$0, .unknown) }
         case .destroyQueue: [.destroyQueue]
         }
     }
 
     private static func put(_ record: VaultRecord, _ json: JSONValue?) -> StoreChange {
         json.map { .put(record, SecretBytes($0.bytes)) } ?? .destroy(record)
+    }
+}
+
+extension DeliveredPacket {
+    init(_ entry: WindowEntry, isDurable: Bool) {
+        self.init(
+            packetID: entry.packetID, digest: entry.digest, sequence: entry.sequence,
+            isDurable: isDurable)
     }
 }

@@ -52,6 +52,8 @@ struct BusLink: ~Copyable {
     /// Something for the log that ends nothing.
     private var complaint: String?
     private var isReading = true
+    /// Whether what was read may be acknowledged. Until then no more is read.
+    private var acknowledges = true
     private var failure = ""
 
     init(_ login: BusLogin) { self.login = login }
@@ -64,12 +66,16 @@ struct BusLink: ~Copyable {
         return isWaiting ? now : [retryAt, connectDeadline].compactMap(\.self).min()
     }
 
+    private var wantsInput: Bool { acknowledges && (isReading || !isSubscribed) }
+
     /// What OpenSSL has read already, no poll tells of.
     private var readerHasBufferedInput: Bool {
-        mutating get { (isReading || !isSubscribed) && reader?.hasBufferedInput == true }
+        mutating get { wantsInput && reader?.hasBufferedInput == true }
     }
 
     mutating func read(_ isWanted: Bool) { isReading = isWanted }
+
+    mutating func acknowledge(_ isWanted: Bool) { acknowledges = isWanted }
 
     /// Reads these topics of other programs from now on, beside the agent's own. What a new
     /// route is refused by the broker is said; the rest goes on.
@@ -101,7 +107,7 @@ struct BusLink: ~Copyable {
             speakerSlot = poller.add(descriptor, read: interest.read, write: interest.write)
         }
         // A paused reader is polled for nothing: not even its end is looked at.
-        if isReading || !isSubscribed, let descriptor = reader?.descriptor,
+        if wantsInput, let descriptor = reader?.descriptor,
             let interest = reader?.interest
         {
             readerSlot = poller.add(descriptor, read: interest.read, write: interest.write)
@@ -170,7 +176,7 @@ struct BusLink: ~Copyable {
     mutating func flush(at now: Duration, into events: inout [AgentEvent]) -> String? {
         do throws(MQTTError) {
             if speaker?.hasQueuedWrites == true { try speaker?.write() }
-            if reader?.hasQueuedWrites == true { try reader?.write() }
+            if acknowledges, reader?.hasQueuedWrites == true { try reader?.write() }
             return nil
         } catch {
             return lost(error, at: now, into: &events)

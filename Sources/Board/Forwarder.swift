@@ -28,11 +28,10 @@ struct Forwarder {
     private var inFlight: [Int32: Int64] = [:]
     /// When something in flight was last acknowledged, or the first of it sent.
     private var lastSign = Duration.zero
-    /// What can be removed from the queue now. Until it is, nothing is sent: it would be read
-    /// and sent again.
+    /// What the broker has taken since the last look. Until it has left the queue it must not
+    /// be sent again.
     private(set) var acknowledged: [Int64] = []
-    /// Why nothing can leave until the agent starts anew.
-    private(set) var fault: String?
+    private var unremoved: Set<Int64> = []
     /// The first write that was refused since the cursor last stood before it.
     private var firstRefused: Int64?
     private var retryAt: Duration?
@@ -70,6 +69,7 @@ struct Forwarder {
             }
             refusedInRow = 0
             acknowledged.append(sequence)
+            unremoved.insert(sequence)
         }
     }
 
@@ -109,17 +109,21 @@ struct Forwarder {
     /// When `wake` has something to do, or the connection is to be given up.
     var nextDeadline: Duration? { [retryAt, pausedUntil, stallsAt].compactMap(\.self).min() }
 
-    /// Those that arrived have left the queue.
-    mutating func removed() { acknowledged.removeAll(keepingCapacity: true) }
+    /// What has arrived since the last call.
+    mutating func takeAcknowledged() -> [Int64] {
+        defer { acknowledged.removeAll(keepingCapacity: true) }
+        return acknowledged
+    }
 
-    /// Nothing leaves any more: the queue cannot be read.
-    mutating func close(_ text: String) { fault = text }
+    /// All that arrived have left the queue.
+    mutating func removed() { unremoved.removeAll(keepingCapacity: true) }
+
+    /// Whether all goes: writes may leave, and none waits to be tried again.
+    var flows: Bool { user != nil && pausedUntil == nil && firstRefused == nil }
 
     /// How many more writes the connection takes.
     func room(window: Int) -> Int {
-        guard user != nil, pausedUntil == nil, fault == nil, acknowledged.isEmpty else {
-            return 0
-        }
+        guard user != nil, pausedUntil == nil else { return 0 }
         return max(0, min(window, Self.windowLimit) - inFlight.count)
     }
 
@@ -129,6 +133,7 @@ struct Forwarder {
     /// Whether this write may leave: another user's never does, and none twice at a time.
     func mayForward(_ write: AcceptedWrite) -> Bool {
         write.user == user && !inFlight.values.contains(write.sequence)
+            && !unremoved.contains(write.sequence)
     }
 
     /// Books what was sent. False when its packet id is another's that is still in flight:

@@ -1,51 +1,123 @@
 import AgentCore
 import BoardStore
 import Gate
+import LinuxIO
 import Logging
 import Mosquitto
 import Sessions
+import Settings
 
-/// The board's outbox: what was accepted goes in durably, and leaves in order once a broker
-/// has taken it.
+/// The board's outbox: what was accepted becomes durable here, and leaves in order once a
+/// broker has taken it.
+///
+/// A write is durable when it is on disk. With `durability = "spill"` the upstream broker's
+/// acknowledgement will do: until it comes, or the write is on disk after all, nothing of the
+/// batch is acknowledged on the bus (`isHolding`).
 struct Outbox: ~Copyable {
+    /// How long what was acknowledged waits to leave the disk together with something else.
+    private static let removalDelay = Duration.milliseconds(100)
+    /// So many acknowledged writes leave the disk at once.
+    private static let removalLimit = 512
+    /// When the store is asked again that could not do as it was asked.
+    private static let retryAfter = Duration.seconds(1)
+
     private let storage: BoardStorage
+    private let settings: OutboxSettings
     private let log: Logger
     private var forwarder = Forwarder()
+    private var recent = RecentWrites()
+    private var held: HeldBatch?
+    private var reserve: SequenceReserve
+    /// Whether redeliveries on the bus are over: one must not be overwritten by what is held.
+    private var isBusSettled = false
+    /// What can leave the disk, and when it does at the latest.
+    private var removable: [Int64] = []
+    private var removalDue: Duration?
     /// How many refusals the log hears of next.
     private var nextRefusalSaid: Int64 = 1
     /// When the store is asked again that had no time, and whether that was said.
     private var storeRetryAt: Duration?
     private var isStoreSaidBusy = false
 
-    init(_ storage: BoardStorage, log: Logger) {
+    init(_ storage: BoardStorage, _ settings: OutboxSettings, log: Logger) {
         self.storage = storage
+        self.settings = settings
         self.log = log
+        reserve = SequenceReserve(settings.volatileWindow)
     }
 
     /// How often a broker did not take a write.
     var refusals: Int64 { forwarder.refusals }
-    /// Why nothing can leave until the agent starts anew.
-    var fault: String? { forwarder.fault }
+    /// Whether nothing may be acknowledged or answered on the bus now, nor more be read.
+    var isHolding: Bool { held != nil }
 
     var nextDeadline: Duration? {
-        [forwarder.nextDeadline, storeRetryAt].compactMap(\.self).min()
+        [forwarder.nextDeadline, storeRetryAt, removalDue, held?.deadline]
+            .compactMap(\.self).min()
     }
 
-    /// Makes changes durable, those of the queue and the records that go with them, or none.
-    mutating func commit(
-        _ changes: [RecordChange], into events: inout [AgentEvent]
-    ) throws(StoreError) {
-        try storage.commit(changes)
-        events.append(.queue(storage.queue))
-    }
+    mutating func busSettled(_ isSettled: Bool) { isBusSettled = isSettled }
 
     /// Whose writes may leave; nil: none.
     mutating func forward(_ user: UserID?) { forwarder.forward(user) }
 
+    /// Makes changes durable, those of the queue and the records that go with them, or none;
+    /// or holds a batch of writes, if that will do.
+    mutating func commit(
+        _ changes: [RecordChange], window: Int, at now: Duration,
+        into events: inout [AgentEvent]
+    ) throws(StoreError) {
+        if changes.count == 1, case .append(let writes, let packets)? = changes.first,
+            mayHold(writes, window), try hold(writes, packets, at: now)
+        { return }
+        // What was accepted before stands before it.
+        try spill(into: &events)
+        try write(changes, into: &events)
+    }
+
+    private mutating func write(
+        _ changes: [RecordChange], into events: inout [AgentEvent]
+    ) throws(StoreError) {
+        var appended: [AcceptedWrite] = []
+        var isQueueChanged = false
+        for change in changes {
+            switch change {
+            case .append(let writes, _): appended += writes
+            case .destroyQueue, .expire: isQueueChanged = true
+            case .claim, .trust, .session, .memory, .clearWindow, .lose: break
+            }
+        }
+        let dropping = room(for: appended)
+        try storage.commit(changes, after: dropping + (appended.isEmpty ? [] : removal))
+        if isQueueChanged || !dropping.isEmpty { recent.removeAll() }
+        recent.append(appended)
+        if !appended.isEmpty { removed() }
+        events.append(.queue(storage.queue))
+    }
+
+    /// What is dropped for these to have room: a fiftieth of the whole at a time, so that not
+    /// every batch has to look for something.
+    private func room(for writes: [AcceptedWrite]) -> [StoreChange] {
+        guard let limit = settings.dropsBeyond, !writes.isEmpty else { return [] }
+        let size = writes.reduce(0) { $0 + Int64($1.payload.count + $1.topic.utf8.count) + 64 }
+        let excess = storage.queue.bytes + size - limit
+        guard excess > 0 else { return [] }
+        return [.makeRoom(bytes: excess + limit / 50, keep: settings.keep)]
+    }
+}
+
+// Forwarding.
+extension Outbox {
     /// Books what the broker has acknowledged, before anything makes it forgotten: a PUBACK may
     /// come in one read with the end of the session.
     mutating func settle(_ uplink: inout UplinkLink, at now: Duration) {
         forwarder.settle(uplink.takeOutcomes(), at: now)
+        for sequence in forwarder.takeAcknowledged() where held?.settle(sequence) != true {
+            removable.append(sequence)
+            if removalDue == nil { removalDue = now + Self.removalDelay }
+        }
+        if removable.isEmpty { forwarder.removed() }
+        if held?.isSafe == true { held = nil }
     }
 
     /// Removes what has arrived upstream, and sends what the window has room for.
@@ -59,61 +131,81 @@ struct Outbox: ~Copyable {
         if forwarder.isStalled(at: now) {
             forwarder.forward(nil)
             let seconds = Forwarder.patience.components.seconds
-            return events.append(.uplink(.lost("MQTT: no PUBACK for \(seconds) s")))
+            events.append(.uplink(.lost("MQTT: no PUBACK for \(seconds) s")))
+        }
+        if let held, held.deadline <= now || !forwarder.flows {
+            try spill(into: &events)
+        }
+        try attempt(at: now) { (outbox) throws(StoreError) in
+            try outbox.removeIfDue(at: now, into: &events)
         }
         if storeRetryAt.map({ $0 <= now }) ?? true {
-            do throws(StoreError) {
-                try advanceQueue(&uplink, at: now, into: &events)
-            } catch {
-                try queueFailed(error, at: now)
+            storeRetryAt = nil
+            try attempt(at: now) { (outbox) throws(StoreError) in
+                try outbox.sendNext(&uplink, at: now, into: &events)
             }
         }
         sayRefusals()
     }
 
-    private mutating func advanceQueue(
-        _ uplink: inout UplinkLink, at now: Duration, into events: inout [AgentEvent]
-    ) throws(StoreError) {
-        storeRetryAt = nil
-        if forwarder.fault == nil, !forwarder.acknowledged.isEmpty {
-            try storage.queueReader.transact([.remove(forwarder.acknowledged)])
-            forwarder.removed()
-            isStoreSaidBusy = false
-            events.append(.queue(storage.queue))
-        }
-        let room = forwarder.room(window: uplink.window)
-        guard room > 0, storage.queue.messages > 0 else { return }
-        let writes = try storage.queueReader.next(after: forwarder.position, limit: room)
-        let lost = storage.queueReader.takeDamaged().count { $0.sequence != nil }
-        if lost > 0 {
-            // They stand in a table of their own now, and the authority sees a gap.
-            events += [.gap(Int64(lost)), .queue(storage.queue)]
-        }
-        send(writes, over: &uplink, at: now, into: &events)
+    private var removal: [StoreChange] { removable.isEmpty ? [] : [.remove(removable)] }
+
+    private mutating func removed() {
+        removable.removeAll(keepingCapacity: true)
+        removalDue = nil
+        forwarder.removed()
     }
 
-    /// The queue's trouble is not the session's: what can wait is tried again, and behind a
-    /// damaged page nothing is sent, but the board stays within reach.
-    private mutating func queueFailed(_ error: StoreError, at now: Duration) throws(StoreError) {
-        switch error {
-        case .unavailable:
-            storeRetryAt = now + .seconds(1)
+    private mutating func removeIfDue(
+        at now: Duration, into events: inout [AgentEvent]
+    ) throws(StoreError) {
+        guard !removable.isEmpty, let due = removalDue,
+            due <= now || removable.count >= Self.removalLimit && storeRetryAt == nil
+        else { return }
+        try storage.queueReader.transact(removal)
+        removed()
+        isStoreSaidBusy = false
+        events.append(.queue(storage.queue))
+    }
+
+    private mutating func sendNext(
+        _ uplink: inout UplinkLink, at now: Duration, into events: inout [AgentEvent]
+    ) throws(StoreError) {
+        let room = forwarder.room(window: uplink.window)
+        guard room > 0 else { return }
+        if held != nil {
+            return send(held?.takeUnsent() ?? [], over: &uplink, at: now, into: &events)
+        }
+        if let writes = recent.next(after: forwarder.position, limit: room) {
+            return send(writes, over: &uplink, at: now, into: &events)
+        }
+        guard storage.queue.messages > removable.count else { return }
+        let writes = try storage.queueReader.next(after: forwarder.position, limit: room)
+        if storage.queueReader.takeDamaged().contains(where: { $0.sequence != nil }) {
+            events.append(.queue(storage.queue))
+        }
+        send(writes[...], over: &uplink, at: now, into: &events)
+    }
+
+    /// What can wait is tried again in a second: a full disk does not keep from leaving what
+    /// stands on it.
+    private mutating func attempt(
+        at now: Duration, _ body: (inout Self) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        do throws(StoreError) {
+            try body(&self)
+        } catch {
+            guard error.mayPass else { throw error }
+            storeRetryAt = now + Self.retryAfter
+            if removalDue.map({ $0 <= now }) == true { removalDue = storeRetryAt }
             if !isStoreSaidBusy { log.warning("the queue waits: \(error)") }
             isStoreSaidBusy = true
-        case .corrupt:
-            forwarder.close("\(error)")
-            log.critical("""
-                \(error): the queue cannot be read, NOTHING IS FORWARDED until the agent is \
-                started anew; session and uplink stay. Look at the disk.
-                """)
-        default:
-            throw error
         }
     }
 
     /// Stops at the first write that the connection, not the write, is at fault for.
     private mutating func send(
-        _ writes: [AcceptedWrite], over uplink: inout UplinkLink, at now: Duration,
+        _ writes: ArraySlice<AcceptedWrite>, over uplink: inout UplinkLink, at now: Duration,
         into events: inout [AgentEvent]
     ) {
         for write in writes {
@@ -144,5 +236,63 @@ struct Outbox: ~Copyable {
             not taken upstream, kept and tried again within 10 minutes: \(forwarder.lastRefusal); \
             \(forwarder.refusals) so far
             """)
+    }
+}
+
+// Durability "spill".
+extension Outbox {
+    /// Whether these can be in the upstream broker's hands at once: the way is open, nothing
+    /// waits before them, and there is room for all of them in flight.
+    private func mayHold(_ writes: [AcceptedWrite], _ window: Int) -> Bool {
+        settings.durability == .spill && isBusSettled && forwarder.flows
+            && forwarder.room(window: window) >= writes.count + (held?.unsent.count ?? 0)
+            && storage.queue.messages == removable.count
+    }
+
+    /// False where they must go to disk after all.
+    private mutating func hold(
+        _ writes: [AcceptedWrite], _ window: [DeliveredPacket], at now: Duration
+    ) throws(StoreError) -> Bool {
+        guard let last = writes.last?.sequence else { return true }
+        let changes = reserve.changes(before: last)
+        if !changes.isEmpty { try storage.commit([], after: changes) }
+        reserve.moved(before: last)
+        do throws(FileFailure) {
+            try reserve.note(((held?.window ?? []) + window).map(WindowEntry.init))
+        } catch {
+            log.warning("durability \"spill\" is not to be had: \(error)")
+            return false
+        }
+        if held == nil {
+            held = HeldBatch(writes, window: window, at: now)
+        } else {
+            held?.add(writes, window: window)
+        }
+        return true
+    }
+
+    /// Makes what is held durable on disk, if anything is.
+    private mutating func spill(into events: inout [AgentEvent]) throws(StoreError) {
+        guard let batch = held else { return }
+        try write([.append(batch.rest, window: batch.window)], into: &events)
+        held = nil
+    }
+
+    /// Makes all durable that was accepted; nothing is asked of the outbox after it.
+    mutating func close() throws(StoreError) {
+        var events: [AgentEvent] = []
+        try spill(into: &events)
+        let changes = removal + reserve.closing
+        guard !changes.isEmpty else { return }
+        try storage.commit([], after: changes)
+        removed()
+        reserve.closed()
+    }
+}
+
+extension WindowEntry {
+    init(_ packet: DeliveredPacket) {
+        self.init(
+            packetID: packet.packetID, digest: packet.digest, sequence: packet.sequence)
     }
 }

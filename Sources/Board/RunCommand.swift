@@ -17,7 +17,6 @@ struct RunCommand: AgentVerb {
         let files = try BoardFiles(place)
         var log = Logger(label: "postern-agent") { _ in LineLog() }
         log.logLevel = Logger.Level(rawValue: files.settings.logLevel.rawValue) ?? .info
-        log.warning("\(files.notInForce)")
         let signals: SignalDescriptor
         do throws(SystemError) {
             signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
@@ -59,13 +58,14 @@ struct RunCommand: AgentVerb {
     ) throws(AgentFailure) {
         let files = rules.inForce
         let board = try StandingBoard(files)
-        let (agent, identity) = try board.makeAgent { log.error("\($0)") }
+        let (agent, identity) = try board.makeLivingAgent { log.error("\($0)") }
         let will = HealthNotice(
             up: false, pid: Int64(ProcessIdentity.processID), time: Instant.current.wall,
             uplink: "unknown")
         let bus = try files.busLogin(for: identity, will: will.payload)
         var loop = BoardLoop(
-            agent: agent, outbox: Outbox(board.storage, log: log), bus: BusLink(bus),
+            agent: agent, outbox: Outbox(board.storage, files.outboxSettings, log: log),
+            bus: BusLink(bus),
             uplink: UplinkLink(files.uplinkDefaults), notifier: Notifier(), log: log)
         switch loop.run(signals, &control, &rules) {
         case .stopped: return

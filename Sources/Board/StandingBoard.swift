@@ -58,14 +58,48 @@ struct StandingBoard: ~Copyable {
         _ report: (String) -> Void = { _ in }
     ) throws(AgentFailure) -> (Agent, BoardIdentity) {
         do throws(StoreError) {
-            let records = try storage.load(report)
-            let agent = Agent(
-                settings: files.agentSettings, cryptography: Cryptographer(), records: records,
-                policy: files.policy, window: try storage.window(), queue: storage.queue,
-                at: .current)
-            return (agent, records.identity)
+            return try makeAgent(try storage.load(report), try storage.window())
         } catch {
             throw AgentFailure(error)
+        }
+    }
+
+    /// The same, for a life that gives sequences: it goes on after the last one that was given,
+    /// and knows again what was given one and is not on disk.
+    func makeLivingAgent(
+        _ report: (String) -> Void
+    ) throws(AgentFailure) -> (Agent, BoardIdentity) {
+        let given = givenSequences(report)
+        do throws(StoreError) {
+            var records = try storage.load(report)
+            let settled = try storage.settleSequences(given)
+            records.lastSequence = settled.last
+            let window = try storage.window()
+                + settled.undurable.map { DeliveredPacket($0, isDurable: false) }
+            return try makeAgent(records, window)
+        } catch {
+            throw AgentFailure(error)
+        }
+    }
+
+    private func makeAgent(
+        _ records: BoardRecords, _ window: [DeliveredPacket]
+    ) throws(StoreError) -> (Agent, BoardIdentity) {
+        let agent = Agent(
+            settings: files.agentSettings, cryptography: Cryptographer(), records: records,
+            policy: files.policy, window: window, queue: storage.queue, at: .current)
+        return (agent, records.identity)
+    }
+
+    /// What an agent that ended without a word left in memory; empty where there is nothing.
+    private func givenSequences(_ report: (String) -> Void) -> [WindowEntry] {
+        let path = files.outboxSettings.volatileWindow
+        guard PrivateFile.isThere(path) else { return [] }
+        do throws(FileFailure) {
+            return try VolatileWindow(path).found
+        } catch {
+            report("the sequences given last are not known: \(error)")
+            return []
         }
     }
 

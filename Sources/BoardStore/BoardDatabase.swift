@@ -104,6 +104,7 @@ package final class BoardDatabase {
         case .counter(let name, let value):
             state.count(name, value)
             stateIsChanged = true
+        case .expire, .makeRoom, .lose: break
         }
     }
 

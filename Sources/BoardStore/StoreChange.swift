@@ -36,6 +36,9 @@ package enum StoreChange: Sendable {
     /// Sets a counter that survives a restart. At most `QueueState.counterLimit` names of at
     /// most 255 bytes; a further name is not kept.
     case counter(String, Int64)
+    case expire(from: Timestamp, before: Timestamp)
+    case makeRoom(bytes: Int64, keep: [ClassName])
+    case lose(ClosedRange<Int64>, QueueLosses.Cause)
 }
 
 /// A message that the local broker may deliver again after a crash, and the sequence it had.

@@ -40,6 +40,20 @@ package enum StoreError: Error, Equatable, Sendable {
     }
 }
 
+extension StoreError {
+    /// Whether the same may succeed on the same open database once the obstacle is gone.
+    ///
+    /// Not after a failed read or write: what the kernel then holds of the file is not to be
+    /// trusted, so it is opened anew.
+    package var mayPass: Bool {
+        switch self {
+        case .unavailable(.busy), .unavailable(.full), .unavailable(.readOnly),
+            .unavailable(.noMemory): true
+        default: false
+        }
+    }
+}
+
 extension StoreError: CustomStringConvertible {
     package var description: String {
         switch self {

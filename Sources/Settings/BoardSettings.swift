@@ -45,11 +45,24 @@ package struct BoardSettings: Equatable, Sendable {
         package var maxBytes: ByteCount
         package var maxAge: Duration
         package var whenFull: WhenFull
+        /// The classes that are dropped last, the most important first; all others go before
+        /// them.
+        package var keep: [ClassName]
+        package var durability: Durability
     }
 
     package enum WhenFull: String, Sendable, CaseIterable {
         case refuse
         case dropOldest = "drop-oldest"
+    }
+
+    /// When a write counts as safe, and is acknowledged.
+    package enum Durability: String, Sendable, CaseIterable {
+        /// Once it is on this board's disk.
+        case always
+        /// Once the upstream broker has it, or, where that takes longer than 50 ms, once it is
+        /// on this board's disk.
+        case spill
     }
 
     /// Reads the text of `agent.toml`. A variable `POSTERN_` + the upper-cased path wins over
@@ -120,17 +133,36 @@ extension BoardSettings {
     }
 
     private static func outbox(_ section: TOMLSection) throws(SettingsError) -> Outbox {
-        try section.allow(only: ["max_bytes", "max_age", "when_full"])
+        try section.allow(only: ["max_bytes", "max_age", "when_full", "keep", "durability"])
         let outbox = Outbox(
             maxBytes: try section.size("max_bytes")
                 ?? ByteCount(bytes: 256 << 20),
             maxAge: try section.value("max_age", SettingValue.span) ?? .seconds(14 * 86_400),
-            whenFull: try section.value("when_full", SettingValue.choice) ?? .refuse)
+            whenFull: try section.value("when_full", SettingValue.choice) ?? .refuse,
+            keep: try kept(section),
+            durability: try section.value("durability", SettingValue.choice) ?? .always)
         // Below this no message of the largest size fits.
         guard outbox.maxBytes.bytes >= 1 << 20 else {
             throw section.fault("max_bytes", "is at least 1 MiB")
         }
         return outbox
+    }
+
+    private static func kept(_ section: TOMLSection) throws(SettingsError) -> [ClassName] {
+        var classes: [ClassName] = []
+        for (index, text) in (try section.texts("keep") ?? []).enumerated() {
+            do throws(SettingFault) {
+                let name = try SettingValue.className(text)
+                guard !classes.contains(name) else {
+                    throw SettingFault("\"\(text)\" stands there twice")
+                }
+                classes.append(name)
+            } catch {
+                throw section.fault("keep", element: index, error.sentence)
+            }
+        }
+        guard classes.count <= 64 else { throw section.fault("keep", "has at most 64 classes") }
+        return classes
     }
 }
 

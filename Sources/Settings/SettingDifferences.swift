@@ -19,6 +19,8 @@ extension BoardSettings {
             ("outbox.max_bytes", outbox.maxBytes == other.outbox.maxBytes),
             ("outbox.max_age", outbox.maxAge == other.outbox.maxAge),
             ("outbox.when_full", outbox.whenFull == other.outbox.whenFull),
+            ("outbox.keep", outbox.keep == other.outbox.keep),
+            ("outbox.durability", outbox.durability == other.outbox.durability),
         ]
         let keys = pairs.filter { !$0.1 }.map(\.0)
         var rest = self

@@ -10,6 +10,7 @@ struct MemoryStore {
     var trust: [UInt8]?
     private var session: [UInt8]?
     private var memory: [UInt8]?
+    private(set) var lost: [Int64] = []
     private(set) var window: [DeliveredPacket] = []
     private(set) var writes: [AcceptedWrite] = []
     private(set) var lastSequence: Int64 = 0
@@ -35,6 +36,8 @@ struct MemoryStore {
             lastSequence = new.last?.sequence ?? lastSequence
         case .clearWindow: window.removeAll()
         case .destroyQueue: writes.removeAll()
+        case .expire(let span): writes.removeAll { span.contains($0.acceptedAt) }
+        case .lose(let sequences): lost += sequences
         }
     }
 

@@ -11,6 +11,7 @@ struct BoardDisk: Sendable {
     private(set) var trust: Trust?
     private(set) var session: HeldSession?
     private(set) var memory: BoardMemory?
+    private(set) var lost: [Int64] = []
     private(set) var window: [DeliveredPacket] = []
     private(set) var writes: [AcceptedWrite] = []
     private(set) var lastSequence: Int64 = 0
@@ -50,6 +51,8 @@ struct BoardDisk: Sendable {
             lastSequence = new.last?.sequence ?? lastSequence
         case .clearWindow: window.removeAll()
         case .destroyQueue: writes.removeAll()
+        case .expire(let span): writes.removeAll { span.contains($0.acceptedAt) }
+        case .lose(let sequences): lost += sequences
         }
     }
 

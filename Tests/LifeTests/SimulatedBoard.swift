@@ -95,6 +95,8 @@ extension RecordChange {
         case .append: "append"
         case .clearWindow: "clear window"
         case .destroyQueue: "destroy queue"
+        case .expire: "expire"
+        case .lose: "lose"
         }
     }
 }

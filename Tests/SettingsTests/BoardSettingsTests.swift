@@ -29,6 +29,8 @@ struct BoardSettingsTests {
         #expect(settings.outbox.maxBytes == ByteCount(bytes: 256 << 20))
         #expect(settings.outbox.maxAge == .seconds(14 * 86_400))
         #expect(settings.outbox.whenFull == .refuse)
+        #expect(settings.outbox.keep.isEmpty)
+        #expect(settings.outbox.durability == .always)
         let route = try #require(settings.routes.first)
         #expect(route.line == 19)
         #expect(route.from == TopicFilter("zigbee2mqtt/+"))
@@ -125,6 +127,9 @@ struct BoardSettingsTests {
         Fault(uplink + "[outbox]\nmax_bytes = -1", line: 4, column: 13, "a size is written"),
         Fault(uplink + "[outbox]\nmax_age = 14", line: 4, column: 11,
             "is a string, not an integer"),
+        Fault(uplink + "[outbox]\nkeep = [\"A\", \"A\"]", line: 4, column: 14, "twice"),
+        Fault(uplink + "[outbox]\nkeep = [\"a b\"]", line: 4, column: 9, "is no class"),
+        Fault(uplink + "[outbox]\ndurability = \"never\"", line: 4, column: 14, "is none of"),
         Fault(uplink + "[outbox]\nwhen_full = \"drop\"", line: 4, column: 13,
             "none of \"refuse\", \"drop-oldest\""),
         Fault("POSTERN_UPLINK_URI", "mqtt://b.example", in: uplink, "insecure = true"),

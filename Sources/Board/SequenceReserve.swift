@@ -1,0 +1,51 @@
+import BoardStore
+import LinuxIO
+import Logging
+
+/// The sequences that may be given without a word on disk, and what keeps them from being given
+/// twice: a bound on disk, which is moved a million at a time, and a file in memory that tells
+/// after a crash which were given.
+struct SequenceReserve: ~Copyable {
+    /// One small transaction for so many writes.
+    private static let stride: Int64 = 1_000_000
+    static let reserved = "sequence.reserved"
+    static let given = "sequence.given"
+
+    private let path: String
+    private var window: VolatileWindow?
+    private var bound: Int64 = 0
+    private var last: Int64 = 0
+
+    init(_ path: String) { self.path = path }
+
+    /// What is to be on disk before a write of this sequence is held; empty mostly.
+    func changes(before sequence: Int64) -> [StoreChange] {
+        guard sequence > bound else { return [] }
+        return [.counter(Self.reserved, sequence + Self.stride)]
+    }
+
+    /// `changes(before:)` are on disk.
+    mutating func moved(before sequence: Int64) {
+        if sequence > bound { bound = sequence + Self.stride }
+    }
+
+    /// Remembers which packets of the bus have which sequence. Must come before they are sent.
+    mutating func note(_ entries: [WindowEntry]) throws(FileFailure) {
+        if window == nil { window = try VolatileWindow(path) }
+        try window?.write(entries)
+        last = max(last, entries.map(\.sequence).max() ?? 0)
+    }
+
+    /// What is to be on disk at a clean end; empty when nothing was reserved.
+    var closing: [StoreChange] {
+        guard bound > 0 else { return [] }
+        return [.counter(Self.given, last), .counter(Self.reserved, 0)]
+    }
+
+    mutating func closed() {
+        bound = 0
+        window = nil
+        // What is left there is known to be old: its sequences are not above the given ones.
+        try? PrivateFile.remove(path)
+    }
+}
