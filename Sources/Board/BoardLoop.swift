@@ -113,6 +113,8 @@ struct BoardLoop: ~Copyable {
         case .forward(let user):
             outbox.settle(&uplink, at: SystemClock.monotonic)
             outbox.forward(user)
+        case .grant(let grants): outbox.grant(grants)
+        case .retryForwarding: outbox.retryForwarding(at: SystemClock.monotonic)
         case .readBus(let isWanted): bus.read(isWanted)
         case .readRoutes(let filters):
             if let text = bus.readRoutes(

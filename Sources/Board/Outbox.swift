@@ -46,7 +46,14 @@ struct Outbox: ~Copyable {
     /// come in one read with the end of the session.
     mutating func settle(_ uplink: inout UplinkLink, at now: Duration) {
         forwarder.settle(uplink.takeOutcomes(), at: now)
+        if let end = uplink.takeEnd() { forwarder.connectionEnded(end, at: now) }
     }
+
+    /// Where this board may publish from now on.
+    mutating func grant(_ grants: PublishGrants) { forwarder.grant(grants) }
+
+    /// The session lives: a broker that did not let the board publish is tried again.
+    mutating func retryForwarding(at now: Duration) { forwarder.retry(at: now) }
 
     /// Removes what has arrived upstream, and sends what the window has room for.
     ///
@@ -68,18 +75,24 @@ struct Outbox: ~Copyable {
                 try queueFailed(error, at: now)
             }
         }
+        uplink.watchesEnd = forwarder.watchesEnd
         sayRefusals()
+        if let hold = forwarder.takeHoldNews() { events.append(.uplink(.held(hold))) }
     }
 
     private mutating func advanceQueue(
         _ uplink: inout UplinkLink, at now: Duration, into events: inout [AgentEvent]
     ) throws(StoreError) {
         storeRetryAt = nil
-        if forwarder.fault == nil, !forwarder.acknowledged.isEmpty {
-            try storage.queueReader.transact([.remove(forwarder.acknowledged)])
+        if forwarder.fault == nil, forwarder.hasRemovals {
+            try storage.queueReader.transact(
+                [.remove(forwarder.acknowledged), .bury(forwarder.buried)])
             forwarder.removed()
             isStoreSaidBusy = false
             events.append(.queue(storage.queue))
+        }
+        if forwarder.wantsControl, storage.queue.messages > 0 {
+            sendControl(&uplink, into: &events)
         }
         let room = forwarder.room(window: uplink.window)
         guard room > 0, storage.queue.messages > 0 else { return }
@@ -117,22 +130,36 @@ struct Outbox: ~Copyable {
         into events: inout [AgentEvent]
     ) {
         for write in writes {
-            guard forwarder.mayForward(write) else {
+            guard forwarder.mayForward(write), !forwarder.buryIfForbidden(write) else {
                 forwarder.skip(write.sequence)
                 continue
             }
+            guard forwarder.hasRoom(for: write) else { return }
             do throws(MQTTError) {
                 let packetID = try uplink.publish(write.message)
-                guard forwarder.sent(write.sequence, as: packetID, at: now) else {
+                guard forwarder.sent(
+                    write.sequence, as: packetID, size: write.payload.count, at: now)
+                else {
                     return events.append(.uplink(.lost("MQTT: all packet ids are taken")))
                 }
             } catch {
                 switch error {
-                case .tooLarge, .invalid: forwarder.refuse(write.sequence, "\(error)", at: now)
+                case .tooLarge, .invalid: forwarder.bury(write.sequence, "\(error)")
                 case .tooManyInFlight: return
                 default: return events.append(.uplink(.lost("\(error)")))
                 }
             }
+        }
+    }
+
+    private mutating func sendControl(
+        _ uplink: inout UplinkLink, into events: inout [AgentEvent]
+    ) {
+        do throws(MQTTError) {
+            try uplink.repeatStatus()
+            forwarder.controlSent()
+        } catch {
+            events.append(.uplink(.lost("\(error)")))
         }
     }
 
@@ -141,8 +168,7 @@ struct Outbox: ~Copyable {
         guard forwarder.refusals >= nextRefusalSaid else { return }
         while nextRefusalSaid <= forwarder.refusals { nextRefusalSaid *= 2 }
         log.warning("""
-            not taken upstream, kept and tried again within 10 minutes: \(forwarder.lastRefusal); \
-            \(forwarder.refusals) so far
+            not taken upstream: \(forwarder.lastRefusal); \(forwarder.refusals) so far
             """)
     }
 }

@@ -44,6 +44,21 @@ extension BoardDatabase {
         }
     }
 
+    func bury(_ burials: [Burial]) throws(StoreError) {
+        guard !burials.isEmpty else { return }
+        let copy = try Statement(connection, """
+            INSERT OR REPLACE INTO aside
+                SELECT seq, at, sid, user, body, 'dead: ' || ?2 FROM queue WHERE seq = ?1
+            """)
+        for burial in burials {
+            copy.bind(1, burial.sequence)
+            copy.bind(2, burial.reason)
+            try copy.run()
+        }
+        try remove(burials.map(\.sequence))
+        try connection.run(Self.trimAside)
+    }
+
     private static let copyAside = """
         INSERT OR REPLACE INTO aside
             SELECT seq, at, sid, user, body, 'unopened' FROM queue WHERE seq = ?1
