@@ -40,12 +40,12 @@ struct Forwarder {
     private var lastSign = Duration.zero
     private var window = ForwardingWindow()
     private var search = PoisonSearch()
-    /// What can be removed from the queue now.
+    /// What the broker has taken since the last look.
     private(set) var acknowledged: [Int64] = []
-    /// What becomes a dead letter now, and why.
+    /// What it has taken and may stand in the queue still.
+    private var unremoved: [Int64] = []
+    /// What becomes a dead letter now, and why; it stands in the queue until then.
     private(set) var buried: [Burial] = []
-    /// Why nothing can leave until the agent starts anew.
-    private(set) var fault: String?
     /// Why nothing leaves for now.
     private(set) var hold: WriteHold?
     /// When the broker is tried again; nil: it is being tried, or nothing is held.
@@ -100,6 +100,7 @@ struct Forwarder {
             let answer = BrokerAnswer(reasonCode)
             if case .taken = answer {
                 acknowledged.append(flight.sequence)
+                unremoved.append(flight.sequence)
                 if hold != nil, holdEnds == nil { endHold() }
             } else {
                 book(answer, reasonCode, of: flight.sequence, at: now)
@@ -123,6 +124,7 @@ struct Forwarder {
     /// Books a write that can never be taken: a dead letter, and the next one goes.
     mutating func bury(_ sequence: Int64, _ reason: String) {
         cursor = max(cursor, sequence)
+        if sequence <= furthest { reread.dealtWith.insert(sequence) }
         furthest = max(furthest, sequence)
         buried.append(Burial(sequence: sequence, reason: reason))
         note(sequence, "\(reason); now a dead letter")
@@ -179,7 +181,7 @@ struct Forwarder {
 
     private mutating func rewind(before sequence: Int64) {
         cursor = min(cursor, sequence - 1)
-        let dealtWith = inFlight.values.map(\.sequence) + acknowledged + buried.map(\.sequence)
+        let dealtWith = inFlight.values.map(\.sequence) + unremoved + buried.map(\.sequence)
         reread = (furthest, Set(dealtWith))
     }
 
@@ -191,16 +193,17 @@ struct Forwarder {
     /// When `wake` has something to do, or the connection is to be given up.
     var nextDeadline: Duration? { [holdEnds, stallsAt].compactMap(\.self).min() }
 
-    var hasRemovals: Bool { !acknowledged.isEmpty || !buried.isEmpty }
-
-    /// Those that arrived, and the dead letters, have left the queue.
-    mutating func removed() {
-        acknowledged.removeAll(keepingCapacity: true)
-        buried.removeAll()
+    /// What has arrived since the last call.
+    mutating func takeAcknowledged() -> [Int64] {
+        defer { acknowledged.removeAll(keepingCapacity: true) }
+        return acknowledged
     }
 
-    /// Nothing leaves any more: the queue cannot be read.
-    mutating func close(_ text: String) { fault = text }
+    /// All that arrived have left the queue.
+    mutating func removed() { unremoved.removeAll(keepingCapacity: true) }
+
+    /// All of `buried` are dead letters now.
+    mutating func buriedAll() { buried.removeAll() }
 
     /// Books the end of a connection, before the way is closed: see `PoisonSearch`.
     mutating func connectionEnded(_ end: ConnectionEnd, at now: Duration) {
@@ -215,7 +218,10 @@ struct Forwarder {
 
 // What leaves next.
 extension Forwarder {
-    private var isOpen: Bool { user != nil && holdEnds == nil && fault == nil }
+    private var isOpen: Bool { user != nil && holdEnds == nil }
+
+    /// Whether all goes: writes may leave, none waits to be tried again, none is suspected.
+    var flows: Bool { user != nil && hold == nil && firstRefused == nil && !search.isOn }
 
     /// How many more writes the connection takes, of those the broker lets be unacknowledged.
     func room(window limit: Int) -> Int {
@@ -238,7 +244,8 @@ extension Forwarder {
     /// Whether this write may leave: another user's never does, and none twice at a time.
     func mayForward(_ write: AcceptedWrite) -> Bool {
         guard write.user == user else { return false }
-        return write.sequence > reread.upTo || !reread.dealtWith.contains(write.sequence)
+        if write.sequence > furthest { return true }
+        return write.sequence <= reread.upTo && !reread.dealtWith.contains(write.sequence)
     }
 
     /// Whether this write has become a dead letter: its topic was granted to the session that
@@ -263,6 +270,7 @@ extension Forwarder {
         guard inFlight[packetID] == nil else { return false }
         if inFlight.isEmpty { lastSign = now }
         cursor = sequence
+        if sequence <= furthest { reread.dealtWith.insert(sequence) }
         furthest = max(furthest, sequence)
         inFlight[packetID] = Flight(sequence: sequence, size: size, sentAt: now)
         bytesInFlight += size

@@ -1,9 +1,11 @@
 import AgentCore
 import BoardStore
 import Gate
+import LinuxIO
 import Logging
 import Mosquitto
 import Sessions
+import Wire
 
 /// The board's outbox: what was accepted goes in durably, and leaves in order once a broker
 /// has taken it.
@@ -25,10 +27,22 @@ struct Outbox: ~Copyable {
     /// How often a broker did not take a write.
     var refusals: Int64 { forwarder.refusals }
     /// Why nothing can leave until the agent starts anew.
-    var fault: String? { forwarder.fault }
+    private(set) var fault: String?
+    private var removable: [Int64] = []
 
     var nextDeadline: Duration? {
         [forwarder.nextDeadline, storeRetryAt].compactMap(\.self).min()
+    }
+
+    /// What this and the store know of the outbox, added to an answer of the agent's.
+    func completed(_ answer: JSONValue, dead: Int64 = 0) -> JSONValue {
+        let answer = QueueAnswer(storage).completed(answer, dead: dead)
+        guard case .object(var members) = answer else { return answer }
+        members["fault"] = fault.map { .string($0) } ?? .null
+        members["retryIn"] = forwarder.holdEnds.map { end in
+            .integer(max(0, (end - SystemClock.monotonic).components.seconds))
+        } ?? .null
+        return .object(members)
     }
 
     /// Makes changes durable, those of the queue and the records that go with them, or none.
@@ -84,17 +98,19 @@ struct Outbox: ~Copyable {
         _ uplink: inout UplinkLink, at now: Duration, into events: inout [AgentEvent]
     ) throws(StoreError) {
         storeRetryAt = nil
-        if forwarder.fault == nil, forwarder.hasRemovals {
-            try storage.queueReader.transact(
-                [.remove(forwarder.acknowledged), .bury(forwarder.buried)])
+        removable += forwarder.takeAcknowledged()
+        if fault == nil, !removable.isEmpty || !forwarder.buried.isEmpty {
+            try storage.queueReader.transact([.remove(removable), .bury(forwarder.buried)])
+            removable.removeAll()
             forwarder.removed()
+            forwarder.buriedAll()
             isStoreSaidBusy = false
             events.append(.queue(storage.queue))
         }
         if forwarder.wantsControl, storage.queue.messages > 0 {
             sendControl(&uplink, into: &events)
         }
-        let room = forwarder.room(window: uplink.window)
+        let room = fault == nil ? forwarder.room(window: uplink.window) : 0
         guard room > 0, storage.queue.messages > 0 else { return }
         let writes = try storage.queueReader.next(after: forwarder.position, limit: room)
         let lost = storage.queueReader.takeDamaged().count { $0.sequence != nil }
@@ -114,7 +130,7 @@ struct Outbox: ~Copyable {
             if !isStoreSaidBusy { log.warning("the queue waits: \(error)") }
             isStoreSaidBusy = true
         case .corrupt:
-            forwarder.close("\(error)")
+            fault = "\(error)"
             log.critical("""
                 \(error): the queue cannot be read, NOTHING IS FORWARDED until the agent is \
                 started anew; session and uplink stay. Look at the disk.

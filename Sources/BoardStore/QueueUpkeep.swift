@@ -1,3 +1,6 @@
+import Gate
+import Sessions
+
 extension BoardDatabase {
     /// How many rows that could not be opened are kept; beyond it the oldest go.
     private static let asideLimit = 1000
@@ -57,6 +60,25 @@ extension BoardDatabase {
         }
         try remove(burials.map(\.sequence))
         try connection.run(Self.trimAside)
+        state.count("dead", (state.counters["dead"] ?? 0) + Int64(burials.count))
+    }
+
+    /// The newest dead letters, the newest first.
+    package func deadLetters(limit: Int) throws(StoreError) -> [DeadLetter] {
+        let select = try Statement(connection, """
+            SELECT seq, at, sid, user, body, substr(reason, 7) FROM aside
+                WHERE reason LIKE 'dead: %' ORDER BY seq DESC LIMIT ?1
+            """)
+        select.bind(1, Int64(limit))
+        var letters: [DeadLetter] = []
+        while try select.step() {
+            guard let write = try openRow(
+                Place.queue(generation: keys.queue.generation), of: select)
+            else { continue }
+            letters.append(DeadLetter(
+                write: write, reason: select.text(5), buriedAt: write.acceptedAt))
+        }
+        return letters
     }
 
     private static let copyAside = """

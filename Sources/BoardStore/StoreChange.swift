@@ -75,6 +75,13 @@ package struct Burial: Equatable, Sendable {
     }
 }
 
+/// A write that no broker takes.
+package struct DeadLetter: Equatable, Sendable {
+    package let write: AcceptedWrite
+    package let reason: String
+    package let buriedAt: Timestamp
+}
+
 /// How full the queue is.
 package struct QueueUsage: Equatable, Sendable {
     package let messages: Int64
