@@ -12,6 +12,7 @@ extension Agent {
         switch request {
         case .status: answer = status(at: instant)
         case .session: answer = sessionReport(at: instant)
+        case .queue: answer = .object(queueReport(at: instant))
         case .pair: answer = pair(fresh: false, at: instant)
         case .pairNew: answer = pair(fresh: true, at: instant)
         case .refresh(let minutes):
@@ -59,6 +60,7 @@ extension Agent {
             case .object(let health) = health(up: true, at: instant).json
         else { return .null }
         members.merge(health) { $1 }
+        members.merge(queueReport(at: instant)) { $1 }
         members["name"] = .string(settings.name)
         members["installationId"] = .string(records.identity.installation.description)
         members["version"] = .string(settings.version)

@@ -18,6 +18,10 @@ package enum AgentEffect: Sendable {
     case publishStatus(topic: String, BoardStatus)
     /// Whether queued records may leave, and whose.
     case forward(user: UserID?)
+    /// Where this board may publish, by the scope now in force.
+    case grant(PublishGrants)
+    /// The session lives, so a broker that did not let it publish is tried again.
+    case retryForwarding
     /// Whether the bus is read. While it is not, the broker keeps what comes.
     case readBus(Bool)
     /// Which other programs' topics are read from now on; the agent judges them already.

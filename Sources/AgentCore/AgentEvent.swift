@@ -32,6 +32,8 @@ package enum UplinkEvent: Sendable {
     case refused(String)
     /// The connection failed or ended; the text names the layer.
     case lost(String)
+    /// Why the broker takes no writes for now; nil: it takes them again.
+    case held(WriteHold?)
 }
 
 /// One message from a program on the board.

@@ -152,6 +152,7 @@ extension Agent {
         guard document != held.scope else { return }
         held.scope = document
         gate = Gate(policy: policy, scope: scope)
+        tellGrants(under: scope)
     }
 
     /// Keeps the highest number taken. The changes belong in the commit of what it stands on:

@@ -38,6 +38,7 @@ extension Agent {
             if request.kind == .authenticate {
                 requests.minutes = nil
                 planHeartbeat(at: instant)
+                retryIfForbidden()
             }
             planRefresh(at: instant)
             publishSessionIfChanged(at: instant)

@@ -162,6 +162,7 @@ extension Agent {
     /// Whether the authority was heard so lately that nothing hangs on hearing it at once.
     private func heartbeatMayWait(_ held: HeldSession, at instant: Instant) -> Bool {
         guard records.trust?.isAcknowledged == true, held.pendingRefresh == nil,
+            uplink.hold != .forbidden,
             case .available = sessionState(at: instant), !clock.isUnset(at: instant),
             !waits.areAwaiting(.heartbeat)
         else { return false }
@@ -174,7 +175,7 @@ extension Agent {
         transmit(id, .list, at: instant)
     }
 
-    private mutating func authenticate(at instant: Instant) {
+    mutating func authenticate(at instant: Instant) {
         requests.heartbeatAt = nil
         guard !requests.isPending(.authenticate), let id = freshID() else { return }
         requests.add(id, .authenticate, isNew: true, at: instant.monotonic)

@@ -89,6 +89,7 @@ extension Agent {
     /// Queued records leave while there is a session; the store sends none of another user's.
     mutating func steerForwarding(at instant: Instant) {
         let user = sessionState(at: instant) == .available ? records.session?.user.objectID : nil
+        if uplink.isReady, user != nil { tellGrants() }
         emit(.forward(user: uplink.isReady ? user : nil))
     }
 

@@ -23,8 +23,12 @@ struct Uplink: Sendable {
     var answered: [[UInt8]] = []
     /// A revocation whose answer waits for the next connection.
     var farewell: (re: MessageID, session: ObjectID)?
-    /// For people: `connected`, or the layer that failed and how.
-    var text = "not connected yet"
+    /// `connected`, or the layer that failed and how.
+    var reach = "not connected yet"
+    /// Why the broker takes no writes, at the last try.
+    var hold: WriteHold?
+    /// For people.
+    var text: String { hold.map { "\(reach); writes are held: \($0)" } ?? reach }
 
     var isReady: Bool { phase == .ready }
 }
@@ -68,6 +72,8 @@ extension Agent {
         case .lost(let text):
             if !uplink.isReady { tryNextPlace() }
             uplinkLost(text, at: instant)
+        case .held(let hold):
+            held(hold, at: instant)
         }
     }
 
@@ -80,7 +86,7 @@ extension Agent {
 
     private mutating func uplinkReady(at instant: Instant) {
         uplink.phase = .ready
-        uplink.text = "connected"
+        uplink.reach = "connected"
         uplink.login = 0
         uplink.readyAt = instant.monotonic
         emit(.log(.info, "connected to the upstream broker"))
@@ -123,10 +129,10 @@ extension Agent {
         var wait = uplink.backoff.next(random: randomByte())
         // While somebody may be claiming the board, a minute is long to wait at its side.
         if records.session == nil, records.claim != nil { wait = min(wait, .seconds(10)) }
-        if uplink.text != text { emit(.log(.warning, "upstream: \(text)")) }
+        if uplink.reach != text { emit(.log(.warning, "upstream: \(text)")) }
         uplinkIdle()
         readersGetWhatThereIs(at: instant)
-        uplink.text = text
+        uplink.reach = text
         uplink.retryAt = instant.monotonic + wait
         emit(.disconnectUplink)
         emit(.forward(user: nil))
@@ -155,7 +161,7 @@ extension Agent {
         }
         guard let login = nextLogin(at: instant) else {
             uplink.retryAt = nil
-            uplink.text = "no login yet: run `postern-agent pair`"
+            uplink.reach = "no login yet: run `postern-agent pair`"
             return
         }
         uplink.retryAt = nil

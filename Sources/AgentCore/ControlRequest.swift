@@ -5,6 +5,8 @@ package import Wire
 package enum ControlRequest: Equatable, Sendable {
     case status
     case session
+    /// The outbox, with so many of its dead letters, the newest.
+    case queue(dead: Int64)
     case pair
     /// A fresh claim secret although the board is claimed.
     case pairNew
@@ -18,6 +20,7 @@ package enum ControlRequest: Equatable, Sendable {
         switch try json.string("request") {
         case "status": self = .status
         case "session": self = .session
+        case "queue": self = .queue(dead: try json.integer("dead"))
         case "pair": self = .pair
         case "pair-new": self = .pairNew
         case "refresh":
@@ -31,6 +34,7 @@ package enum ControlRequest: Equatable, Sendable {
         let name = switch self {
         case .status: "status"
         case .session: "session"
+        case .queue: "queue"
         case .pair: "pair"
         case .pairNew: "pair-new"
         case .refresh: "refresh"
@@ -38,6 +42,7 @@ package enum ControlRequest: Equatable, Sendable {
         }
         var members: [String: JSONValue] = ["request": .string(name)]
         if case .refresh(let minutes?) = self { members["durationMinutes"] = .integer(minutes) }
+        if case .queue(let dead) = self { members["dead"] = .integer(dead) }
         return .object(members)
     }
 }

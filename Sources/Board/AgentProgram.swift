@@ -100,7 +100,7 @@ struct AgentCommand: ParsableCommand {
         version: "postern-agent \(Release.version)",
         subcommands: [
             RunCommand.self, PairCommand.self, StatusCommand.self, SessionCommand.self,
-            PolicyCommand.self, DoctorCommand.self,
+            QueueCommand.self, PolicyCommand.self, DoctorCommand.self,
         ])
 
     @OptionGroup var place: BoardPlace

@@ -114,8 +114,10 @@ struct BoardLoop: ~Copyable {
 
     private mutating func obey(_ event: AgentEvent, _ control: inout ControlServer) {
         for effect in agent.handle(event, at: .current) {
-            if case .control(.status, _) = event, case .answer(let connection, let json) = effect {
-                control.answer(connection, completed(json))
+            if case .control(let request, let asker) = event,
+                case .answer(let connection, let json) = effect, connection == asker
+            {
+                control.answer(connection, completed(json, for: request))
             } else {
                 perform(effect, &control)
             }
@@ -179,6 +181,8 @@ struct BoardLoop: ~Copyable {
         case .forward(let user):
             outbox.settle(&uplink, at: SystemClock.monotonic)
             outbox.forward(user)
+        case .grant(let grants): outbox.grant(grants)
+        case .retryForwarding: outbox.retryForwarding(at: SystemClock.monotonic)
         case .readBus(let isWanted): bus.read(isWanted)
         case .readRoutes(let filters):
             if let text = bus.readRoutes(
@@ -218,7 +222,15 @@ struct BoardLoop: ~Copyable {
     }
 
     /// What only the loop knows of the board's state.
-    private func completed(_ status: JSONValue) -> JSONValue {
+    private func completed(_ answer: JSONValue, for request: ControlRequest) -> JSONValue {
+        switch request {
+        case .status: completed(status: outbox.completed(answer))
+        case .queue(let dead): outbox.completed(answer, dead: dead)
+        case .session, .pair, .pairNew, .refresh, .logout: answer
+        }
+    }
+
+    private func completed(status: JSONValue) -> JSONValue {
         guard case .object(var members) = status else { return status }
         members["refusedUpstream"] = .integer(outbox.refusals)
         members["policy"] = rulesReport

@@ -1,104 +1,188 @@
+import AgentCore
+import BoardStore
 import Gate
 import Mosquitto
 import Sessions
 
 /// Carries queued writes upstream, in order, with a bounded number unacknowledged.
 ///
-/// A write leaves the queue only after a successful PUBACK. Booked by its own sequence
-/// number: a packet id says only which of those in flight is meant. One that the broker will
-/// not take holds up no other: it stays in the queue, and is tried again minutes later.
+/// A write leaves the queue only after a successful PUBACK, or as a dead letter. Booked by its
+/// own sequence number: a packet id says only which of those in flight is meant.
+///
+/// What the broker refuses for now holds the whole queue, which goes on at the first refused;
+/// what it can never take is a dead letter, and the others go on.
 struct Forwarder {
-    /// More in flight brings no more speed, and libmosquitto's search for the next is linear.
-    private static let windowLimit = Connection.inFlightWindow
-    /// When what was refused is tried again, unless a new connection comes first: soon, since
-    /// a new session's role may be a moment behind it, and then less and less often.
-    private static let retryAfter = Duration.seconds(10)...Duration.seconds(600)
-    /// How long nothing is sent to a broker that has had enough.
-    private static let pause = Duration.seconds(60)
+    private struct Flight {
+        let sequence: Int64
+        let size: Int
+        let sentAt: Duration
+    }
+
     /// How long a broker may acknowledge nothing of what is in flight.
     static let patience = Duration.seconds(60)
-    /// So many refused in a row are a broker that has had enough, whatever it says: the queue
-    /// is not carried over the network again and again for nothing.
-    private static let rowLimit = 100
 
     /// Whose writes may leave; nil: none.
     private var user: UserID?
+    /// Whose left last.
+    private var lastUser: UserID?
+    /// Where this board may publish; nil: the broker alone says.
+    private var grants: PublishGrants?
     /// The last sequence handed to the connection.
     private var cursor: Int64 = 0
-    private var inFlight: [Int32: Int64] = [:]
+    /// The highest ever handed to one.
+    private var furthest: Int64 = 0
+    /// Up to here the queue is read a second time, and these of it were dealt with: in flight,
+    /// or still to be removed.
+    private var reread: (upTo: Int64, dealtWith: Set<Int64>) = (0, [])
+    private var inFlight: [Int32: Flight] = [:]
+    private var bytesInFlight = 0
     /// When something in flight was last acknowledged, or the first of it sent.
     private var lastSign = Duration.zero
-    /// What the broker has taken since the last look. Until it has left the queue it must not
-    /// be sent again.
+    private var window = ForwardingWindow()
+    private var search = PoisonSearch()
+    /// What the broker has taken since the last look.
     private(set) var acknowledged: [Int64] = []
-    private var unremoved: Set<Int64> = []
+    /// What it has taken and may stand in the queue still.
+    private var unremoved: [Int64] = []
+    /// What becomes a dead letter now, and why; it stands in the queue until then.
+    private(set) var buried: [Burial] = []
+    /// Why nothing leaves for now.
+    private(set) var hold: WriteHold?
+    /// When the broker is tried again; nil: it is being tried, or nothing is held.
+    private(set) var holdEnds: Duration?
+    /// Whether the agent does not know yet how it stands with the hold.
+    private var isHoldNews = false
+    /// Whether the authority has not answered yet since the broker last forbade.
+    private var awaitsAuthority = false
+    private var holdBackoff = Backoff(first: .seconds(1), limit: Self.longestHold)
     /// The first write that was refused since the cursor last stood before it.
     private var firstRefused: Int64?
-    private var retryAt: Duration?
-    private var retrySpan = Self.retryAfter.lowerBound
-    private var pausedUntil: Duration?
-    private var refusedInRow = 0
-    /// How often a write was refused; it is kept and tried again.
+    /// How often a write was refused.
     private(set) var refusals: Int64 = 0
-    /// Why the last of them was.
+    /// Why the last of them was, and what became of it.
     private(set) var lastRefusal = ""
+
+    /// Without an answer of the authority's, too, a broker that forbids is tried so often: it
+    /// alone knows what it allows.
+    private static let longestHold = Duration.seconds(600)
 
     /// Opens or closes the way. Closed, what was in flight will be sent again.
     mutating func forward(_ user: UserID?) {
         guard user != self.user else { return }
         self.user = user
         inFlight.removeAll()
-        cursor = 0
+        bytesInFlight = 0
         firstRefused = nil
-        retryAt = nil
-        retrySpan = Self.retryAfter.lowerBound
-        pausedUntil = nil
-        refusedInRow = 0
+        window = ForwardingWindow()
+        search.connectionBegan()
+        rewind(before: 1)
+        guard let user else { return }
+        if user != lastUser { endHold() }
+        if hold != nil { window.beginWithOne() }
+        lastUser = user
     }
 
-    /// Books outcomes. What the broker refused stays in the queue.
+    /// Where this board may publish from now on.
+    mutating func grant(_ grants: PublishGrants) { self.grants = grants }
+
+    /// Books what came of the writes, and of other messages.
     mutating func settle(_ outcomes: [(packetID: Int32, reasonCode: UInt8)], at now: Duration) {
+        guard !outcomes.isEmpty else { return }
         for (packetID, reasonCode) in outcomes {
-            guard let sequence = inFlight.removeValue(forKey: packetID) else { continue }
-            lastSign = now
-            guard reasonCode < 0x80 else {
-                let text = ReasonCode.text(reasonCode)
-                book(sequence, "the broker refused it: \(text)", at: now)
-                if reasonCode == ReasonCode.quotaExceeded { pausedUntil = now + Self.pause }
+            guard let flight = inFlight.removeValue(forKey: packetID) else {
+                search.controlAnswered()
                 continue
             }
-            refusedInRow = 0
-            acknowledged.append(sequence)
-            unremoved.insert(sequence)
+            bytesInFlight -= flight.size
+            lastSign = now
+            search.writeAnswered()
+            window.acknowledged(packetID)
+            let answer = BrokerAnswer(reasonCode)
+            if case .taken = answer {
+                acknowledged.append(flight.sequence)
+                unremoved.append(flight.sequence)
+                if hold != nil, holdEnds == nil { endHold() }
+            } else {
+                book(answer, reasonCode, of: flight.sequence, at: now)
+            }
+        }
+        window.settled(at: now)
+    }
+
+    private mutating func book(
+        _ answer: BrokerAnswer, _ code: UInt8, of sequence: Int64, at now: Duration
+    ) {
+        let text = "the broker refused it: \(ReasonCode.text(code))"
+        switch answer {
+        case .taken: break
+        case .never: bury(sequence, text)
+        case .later: hold(.refused(ReasonCode.text(code)), sequence, text, at: now)
+        case .forbidden: hold(.forbidden, sequence, text, at: now)
         }
     }
 
-    /// Books a write that the connection cannot carry: it is passed over.
-    mutating func refuse(_ sequence: Int64, _ text: String, at now: Duration) {
-        cursor = sequence
-        book(sequence, text, at: now)
+    /// Books a write that can never be taken: a dead letter, and the next one goes.
+    mutating func bury(_ sequence: Int64, _ reason: String) {
+        cursor = max(cursor, sequence)
+        if sequence <= furthest { reread.dealtWith.insert(sequence) }
+        furthest = max(furthest, sequence)
+        buried.append(Burial(sequence: sequence, reason: reason))
+        note(sequence, "\(reason); now a dead letter")
     }
 
-    private mutating func book(_ sequence: Int64, _ text: String, at now: Duration) {
-        firstRefused = min(firstRefused ?? sequence, sequence)
-        if retryAt == nil {
-            retryAt = now + retrySpan
-            retrySpan = min(retrySpan * 2, Self.retryAfter.upperBound)
-        }
+    private mutating func note(_ sequence: Int64, _ text: String) {
         refusals += 1
         lastRefusal = "write \(sequence): \(text)"
-        refusedInRow += 1
-        if refusedInRow.isMultiple(of: Self.rowLimit) { pausedUntil = now + Self.pause }
     }
 
-    /// Ends a pause, and goes back to what was refused, when it is time.
+    private mutating func hold(
+        _ reason: WriteHold, _ sequence: Int64, _ text: String, at now: Duration
+    ) {
+        firstRefused = min(firstRefused ?? sequence, sequence)
+        note(sequence, "\(text); everything waits")
+        guard holdEnds == nil || (reason == .forbidden && hold != .forbidden) else { return }
+        hold = reason
+        let span = reason == .forbidden ? Self.longestHold : holdBackoff.next(random: 0)
+        holdEnds = now + span
+        isHoldNews = true
+        awaitsAuthority = reason == .forbidden
+    }
+
+    private mutating func endHold() {
+        isHoldNews = isHoldNews || hold != nil
+        hold = nil
+        holdEnds = nil
+        holdBackoff.reset()
+    }
+
+    /// How it stands with the hold, after each time that it began or ended; once.
+    mutating func takeHoldNews() -> WriteHold?? {
+        guard isHoldNews else { return nil }
+        isHoldNews = false
+        return .some(hold)
+    }
+
+    /// The authority says that the session lives: a broker that forbids is tried again soon,
+    /// and each time later.
+    mutating func retry(at now: Duration) {
+        guard awaitsAuthority, let end = holdEnds else { return }
+        awaitsAuthority = false
+        holdEnds = min(end, now + holdBackoff.next(random: 0))
+    }
+
+    /// Goes back to what was refused, when it is time; with one write at first.
     mutating func wake(at now: Duration) {
-        if let until = pausedUntil, until <= now { pausedUntil = nil }
-        if let due = retryAt, due <= now {
-            retryAt = nil
-            if let first = firstRefused { cursor = min(cursor, first - 1) }
-            firstRefused = nil
-        }
+        guard let end = holdEnds, end <= now else { return }
+        holdEnds = nil
+        window.beginWithOne()
+        if let first = firstRefused { rewind(before: first) }
+        firstRefused = nil
+    }
+
+    private mutating func rewind(before sequence: Int64) {
+        cursor = min(cursor, sequence - 1)
+        let dealtWith = inFlight.values.map(\.sequence) + unremoved + buried.map(\.sequence)
+        reread = (furthest, Set(dealtWith))
     }
 
     /// Whether the connection is to be given up: it stands, but nothing comes back.
@@ -107,7 +191,7 @@ struct Forwarder {
     private var stallsAt: Duration? { inFlight.isEmpty ? nil : lastSign + Self.patience }
 
     /// When `wake` has something to do, or the connection is to be given up.
-    var nextDeadline: Duration? { [retryAt, pausedUntil, stallsAt].compactMap(\.self).min() }
+    var nextDeadline: Duration? { [holdEnds, stallsAt].compactMap(\.self).min() }
 
     /// What has arrived since the last call.
     mutating func takeAcknowledged() -> [Int64] {
@@ -118,36 +202,106 @@ struct Forwarder {
     /// All that arrived have left the queue.
     mutating func removed() { unremoved.removeAll(keepingCapacity: true) }
 
-    /// Whether all goes: writes may leave, and none waits to be tried again.
-    var flows: Bool { user != nil && pausedUntil == nil && firstRefused == nil }
+    /// All of `buried` are dead letters now.
+    mutating func buriedAll() { buried.removeAll() }
 
-    /// How many more writes the connection takes.
-    func room(window: Int) -> Int {
-        guard user != nil, pausedUntil == nil else { return 0 }
-        return max(0, min(window, Self.windowLimit) - inFlight.count)
+    /// Books the end of a connection, before the way is closed: see `PoisonSearch`.
+    mutating func connectionEnded(_ end: ConnectionEnd, at now: Duration) {
+        let alone = inFlight.count == 1 ? inFlight.values.first : nil
+        let blamed = search.connectionEnded(
+            end, inFlight: inFlight.count, alone: alone.map { ($0.sequence, $0.sentAt) }, at: now)
+        guard let blamed else { return }
+        let tries = PoisonSearch.attempts
+        bury(blamed, "the broker ended \(tries) connections in a row at this message alone")
     }
+}
+
+// What leaves next.
+extension Forwarder {
+    private var isOpen: Bool { user != nil && holdEnds == nil }
+
+    /// Whether all goes: writes may leave, none waits to be tried again, none is suspected.
+    var flows: Bool { user != nil && hold == nil && firstRefused == nil && !search.isOn }
+
+    /// How many more writes the connection takes, of those the broker lets be unacknowledged.
+    func room(window limit: Int) -> Int {
+        guard isOpen else { return 0 }
+        if search.isOn { return inFlight.isEmpty && search.isReady ? min(1, limit) : 0 }
+        return max(0, min(limit, window.size) - inFlight.count)
+    }
+
+    /// Whether it matters how the connection ends.
+    var watchesEnd: Bool { search.isOn }
+
+    /// Whether another message is to go over the connection before the next write.
+    var wantsControl: Bool { isOpen && inFlight.isEmpty && search.wantsControl }
+
+    mutating func controlSent() { search.controlSent() }
 
     /// The writes to send next are those after this sequence.
     var position: Int64 { cursor }
 
     /// Whether this write may leave: another user's never does, and none twice at a time.
     func mayForward(_ write: AcceptedWrite) -> Bool {
-        write.user == user && !inFlight.values.contains(write.sequence)
-            && !unremoved.contains(write.sequence)
+        guard write.user == user else { return false }
+        if write.sequence > furthest { return true }
+        return write.sequence <= reread.upTo && !reread.dealtWith.contains(write.sequence)
+    }
+
+    /// Whether this write has become a dead letter: its topic was granted to the session that
+    /// accepted it, and is no more.
+    mutating func buryIfForbidden(_ write: AcceptedWrite) -> Bool {
+        guard let grants, !grants.allow(write.topic) else { return false }
+        bury(write.sequence, "its topic is not granted any more")
+        return true
+    }
+
+    /// Whether this write's payload has room beside those in flight; the first always has.
+    func hasRoom(for write: AcceptedWrite) -> Bool {
+        bytesInFlight == 0 || bytesInFlight + write.payload.count <= ForwardingWindow.bytes
     }
 
     /// Books what was sent. False when its packet id is another's that is still in flight:
     /// no PUBACK could be told apart, so the connection is to be given up.
     @discardableResult
-    mutating func sent(_ sequence: Int64, as packetID: Int32, at now: Duration) -> Bool {
+    mutating func sent(
+        _ sequence: Int64, as packetID: Int32, size: Int = 0, at now: Duration
+    ) -> Bool {
         guard inFlight[packetID] == nil else { return false }
         if inFlight.isEmpty { lastSign = now }
         cursor = sequence
-        inFlight[packetID] = sequence
+        if sequence <= furthest { reread.dealtWith.insert(sequence) }
+        furthest = max(furthest, sequence)
+        inFlight[packetID] = Flight(sequence: sequence, size: size, sentAt: now)
+        bytesInFlight += size
+        window.sent(packetID, waiting: inFlight.count, bytes: bytesInFlight, at: now)
         return true
     }
 
     mutating func skip(_ sequence: Int64) { cursor = sequence }
+}
+
+/// What a PUBACK's reason code makes of a write. Source: MQTT 5 §3.4.2.1.
+enum BrokerAnswer: Equatable, Sendable {
+    case taken
+    /// Not now: a quota, or a fault of the broker's own. Codes that no standard has are these:
+    /// they lose no write.
+    case later
+    /// This board may not publish there, by what the broker knows now.
+    case forbidden
+    /// The same bytes will never be taken.
+    case never
+
+    init(_ code: UInt8) {
+        switch code {
+        case ..<0x80: self = .taken
+        case ReasonCode.notAuthorized: self = .forbidden
+        case ReasonCode.topicNameInvalid, ReasonCode.payloadFormatInvalid,
+            ReasonCode.packetTooLarge:
+            self = .never
+        default: self = .later
+        }
+    }
 }
 
 extension AcceptedWrite {

@@ -6,6 +6,7 @@ import Logging
 import Mosquitto
 import Sessions
 import Settings
+import Wire
 
 /// The board's outbox: what was accepted becomes durable here, and leaves in order once a
 /// broker has taken it.
@@ -56,10 +57,26 @@ struct Outbox: ~Copyable {
             .compactMap(\.self).min()
     }
 
+    /// What this and the store know of the outbox, added to an answer of the agent's.
+    func completed(_ answer: JSONValue, dead: Int64 = 0) -> JSONValue {
+        let answer = QueueAnswer(storage).completed(answer, dead: dead)
+        guard case .object(var members) = answer else { return answer }
+        members["retryIn"] = forwarder.holdEnds.map { end in
+            .integer(max(0, (end - SystemClock.monotonic).components.seconds))
+        } ?? .null
+        return .object(members)
+    }
+
     mutating func busSettled(_ isSettled: Bool) { isBusSettled = isSettled }
 
     /// Whose writes may leave; nil: none.
     mutating func forward(_ user: UserID?) { forwarder.forward(user) }
+
+    /// Where this board may publish from now on.
+    mutating func grant(_ grants: PublishGrants) { forwarder.grant(grants) }
+
+    /// The session lives: a broker that did not let the board publish is tried again.
+    mutating func retryForwarding(at now: Duration) { forwarder.retry(at: now) }
 
     /// Makes changes durable, those of the queue and the records that go with them, or none;
     /// or holds a batch of writes, if that will do.
@@ -112,6 +129,7 @@ extension Outbox {
     /// come in one read with the end of the session.
     mutating func settle(_ uplink: inout UplinkLink, at now: Duration) {
         forwarder.settle(uplink.takeOutcomes(), at: now)
+        if let end = uplink.takeEnd() { forwarder.connectionEnded(end, at: now) }
         for sequence in forwarder.takeAcknowledged() where held?.settle(sequence) != true {
             removable.append(sequence)
             if removalDue == nil { removalDue = now + Self.removalDelay }
@@ -133,7 +151,9 @@ extension Outbox {
             let seconds = Forwarder.patience.components.seconds
             events.append(.uplink(.lost("MQTT: no PUBACK for \(seconds) s")))
         }
-        if let held, held.deadline <= now || !forwarder.flows {
+        if let held,
+            held.deadline <= now || !forwarder.flows || !forwarder.buried.isEmpty
+        {
             try spill(into: &events)
         }
         try attempt(at: now) { (outbox) throws(StoreError) in
@@ -145,21 +165,29 @@ extension Outbox {
                 try outbox.sendNext(&uplink, at: now, into: &events)
             }
         }
+        uplink.watchesEnd = forwarder.watchesEnd
         sayRefusals()
+        if let hold = forwarder.takeHoldNews() { events.append(.uplink(.held(hold))) }
     }
 
-    private var removal: [StoreChange] { removable.isEmpty ? [] : [.remove(removable)] }
+    /// What leaves the queue with the next transaction.
+    private var removal: [StoreChange] {
+        (removable.isEmpty ? [] : [.remove(removable)])
+            + (forwarder.buried.isEmpty ? [] : [.bury(forwarder.buried)])
+    }
 
     private mutating func removed() {
         removable.removeAll(keepingCapacity: true)
         removalDue = nil
         forwarder.removed()
+        forwarder.buriedAll()
     }
 
     private mutating func removeIfDue(
         at now: Duration, into events: inout [AgentEvent]
     ) throws(StoreError) {
-        guard !removable.isEmpty, let due = removalDue,
+        if removalDue == nil, !forwarder.buried.isEmpty { removalDue = now + Self.removalDelay }
+        guard let due = removalDue,
             due <= now || removable.count >= Self.removalLimit && storeRetryAt == nil
         else { return }
         try storage.queueReader.transact(removal)
@@ -171,6 +199,9 @@ extension Outbox {
     private mutating func sendNext(
         _ uplink: inout UplinkLink, at now: Duration, into events: inout [AgentEvent]
     ) throws(StoreError) {
+        if forwarder.wantsControl, storage.queue.messages > removable.count {
+            sendControl(&uplink, into: &events)
+        }
         let room = forwarder.room(window: uplink.window)
         guard room > 0 else { return }
         if held != nil {
@@ -209,18 +240,21 @@ extension Outbox {
         into events: inout [AgentEvent]
     ) {
         for write in writes {
-            guard forwarder.mayForward(write) else {
+            guard forwarder.mayForward(write), !forwarder.buryIfForbidden(write) else {
                 forwarder.skip(write.sequence)
                 continue
             }
+            guard forwarder.hasRoom(for: write) else { return }
             do throws(MQTTError) {
                 let packetID = try uplink.publish(write.message)
-                guard forwarder.sent(write.sequence, as: packetID, at: now) else {
+                guard forwarder.sent(
+                    write.sequence, as: packetID, size: write.payload.count, at: now)
+                else {
                     return events.append(.uplink(.lost("MQTT: all packet ids are taken")))
                 }
             } catch {
                 switch error {
-                case .tooLarge, .invalid: forwarder.refuse(write.sequence, "\(error)", at: now)
+                case .tooLarge, .invalid: forwarder.bury(write.sequence, "\(error)")
                 case .tooManyInFlight: return
                 default: return events.append(.uplink(.lost("\(error)")))
                 }
@@ -233,9 +267,19 @@ extension Outbox {
         guard forwarder.refusals >= nextRefusalSaid else { return }
         while nextRefusalSaid <= forwarder.refusals { nextRefusalSaid *= 2 }
         log.warning("""
-            not taken upstream, kept and tried again within 10 minutes: \(forwarder.lastRefusal); \
-            \(forwarder.refusals) so far
+            not taken upstream: \(forwarder.lastRefusal); \(forwarder.refusals) so far
             """)
+    }
+
+    private mutating func sendControl(
+        _ uplink: inout UplinkLink, into events: inout [AgentEvent]
+    ) {
+        do throws(MQTTError) {
+            try uplink.repeatStatus()
+            forwarder.controlSent()
+        } catch {
+            events.append(.uplink(.lost("\(error)")))
+        }
     }
 }
 

@@ -112,6 +112,9 @@ struct StandingBoard: ~Copyable {
                 if case .commit(let changes) = effect { try storage.commit(changes) }
                 if case .answer(_, let json) = effect { answer = json }
             }
+            if case .queue(let dead) = request {
+                answer = QueueAnswer(storage).completed(answer, dead: dead)
+            }
             return answer
         } catch {
             throw AgentFailure(error)

@@ -12,7 +12,7 @@ struct StatusCommand: AgentVerb {
     @OptionGroup var place: BoardPlace
 
     func perform() throws(AgentFailure) -> ExitStatus {
-        var (isRunning, answer) = try ask()
+        var (isRunning, answer) = try BoardFiles.askAnyhow(place, .status)
         answer.members["running"] = .bool(isRunning)
         if !isRunning { answer.members["status"] = .string("down") }
         let isAvailable = answer.members["state"] == .string("available")
@@ -22,27 +22,20 @@ struct StatusCommand: AgentVerb {
             for line in Self.lines(answer, isRunning) { ProcessEnd.say(line, to: .output) }
         }
         guard isAvailable else { return .notProvisioned }
-        guard isRunning, answer.members["uplink"] == .string("connected") else { return .offline }
-        let isOld = (try? answer.object("policy"))?.text("fault") != nil
-        return isOld || answer.members["degraded"] == .bool(true) ? .degraded : .ok
-    }
-
-    /// An agent that runs is asked whatever has become of its files since: it says so itself.
-    private func ask() throws(AgentFailure) -> (isRunning: Bool, JSONObject) {
-        do throws(AgentFailure) {
-            return try BoardFiles(askingFrom: place).ask(.status)
-        } catch {
-            let path = RuleContent.controlPath(in: place.configDir)
-            guard error.status == .badConfiguration,
-                let answer = try BoardFiles.askRunning(path, .status)
-            else { throw error }
-            return (true, answer)
+        guard isRunning, answer.text("uplink")?.hasPrefix("connected") == true else {
+            return .offline
         }
+        let isOld = (try? answer.object("policy"))?.text("fault") != nil
+        let isDegraded = answer.members["degraded"] == .bool(true)
+        let isHeld = answer.text("hold") != nil
+        return isOld || isDegraded || isHeld ? .degraded : .ok
     }
 
     private static func lines(_ answer: JSONObject, _ isRunning: Bool) -> [String] {
         let queue = (try? answer.object("queue")) ?? JSONObject([:])
-        let size = "\(queue.shown("messages")) messages, \(queue.shown("bytes")) bytes"
+        let oldest = QueueText.oldest(queue).map { ", the oldest of \($0)" } ?? ""
+        let lasts = QueueText.lasts(queue).map { "; lasts \($0)" } ?? ""
+        let lost = [QueueText.losses(answer), QueueText.dead(answer)].compactMap(\.self)
         let fault = answer.text("queueFault").map { "; NOT FORWARDED: \($0)" } ?? ""
         let note = answer.text("uplinkNote").map { ", \($0)" } ?? ""
         let rows: [(String, String)] = [
@@ -51,7 +44,8 @@ struct StatusCommand: AgentVerb {
             ("session", SessionCommand.sentence(answer)),
             ("authority", answer.shown("authority")),
             ("uplink", answer.shown("uplink") + note),
-            ("queue", size + fault),
+            ("queue", QueueText.size(queue) + oldest + lasts + fault),
+            ("lost", lost.isEmpty ? "nothing" : lost.joined(separator: "; ")),
             ("rules", Self.rules(answer)),
             ("refused", Self.refusals(answer)),
             ("upstream", answer.shown("refusedUpstream") + " refused by the broker"),

@@ -39,6 +39,16 @@ struct UplinkLink: ~Copyable {
     /// What came of the messages that were published since the last look.
     private(set) var outcomes: [(packetID: Int32, reasonCode: UInt8)] = []
     private(set) var isDegraded = false
+    /// How a connection that had been made ended, until it is taken.
+    private var end: ConnectionEnd?
+    /// Whether the socket is looked at before each read, so that its end can be told.
+    var watchesEnd = false
+    /// Whether the broker has let this connection in.
+    private var isMade = false
+    /// What stood at the socket before the last read.
+    private var seen = SocketProbe.Peek.nothing
+    /// What this board last said of itself, retained.
+    private var lastStatus: OutgoingMessage?
     private var version = ProtocolVersion.v5
     /// How many attempts were made: each tries the next of a name's addresses.
     private var attempts = 0
@@ -54,6 +64,11 @@ struct UplinkLink: ~Copyable {
         // What OpenSSL has read already, no poll tells of.
         if connection?.hasBufferedInput == true { return now }
         return [deadline, connection?.nextTick.map { now + $0 }].compactMap(\.self).min()
+    }
+
+    mutating func takeEnd() -> ConnectionEnd? {
+        defer { end = nil }
+        return end
     }
 
     mutating func takeOutcomes() -> [(packetID: Int32, reasonCode: UInt8)] {
@@ -73,7 +88,7 @@ struct UplinkLink: ~Copyable {
             connection = try dial(login, address: nil)
             return nil
         } catch {
-            return failed("\(error)")
+            return failed(error)
         }
     }
 
@@ -82,7 +97,7 @@ struct UplinkLink: ~Copyable {
             lookup = try HostLookup(host)
             return nil
         } catch {
-            return failed("name lookup: \(error.text)")
+            return failed(.nameLookup(error.text))
         }
     }
 
@@ -101,6 +116,8 @@ struct UplinkLink: ~Copyable {
         lookup = nil
         deadline = nil
         isDegraded = false
+        isMade = false
+        lastStatus = nil
         outcomes.removeAll()
     }
 
@@ -125,7 +142,7 @@ struct UplinkLink: ~Copyable {
             }
             if connection?.nextTick == .zero { try connection?.tick() }
         } catch {
-            events.append(failed("\(error)", isLogin: error.layer == .brokerLogin))
+            events.append(failed(error))
         }
     }
 
@@ -134,7 +151,7 @@ struct UplinkLink: ~Copyable {
         do throws(MQTTError) {
             try connection?.write()
         } catch {
-            events.append(failed("\(error)"))
+            events.append(failed(error))
         }
     }
 
@@ -145,16 +162,27 @@ struct UplinkLink: ~Copyable {
     /// Queues a message; its outcome comes under the packet id.
     mutating func publish(_ message: OutgoingMessage) throws(MQTTError) -> Int32 {
         guard connection != nil else { throw .notConnected }
+        if message.retain { lastStatus = message }
         return try connection?.publish(message) ?? 0
+    }
+
+    /// Says once more what this board last said of itself: a message that the broker has to
+    /// acknowledge, and that changes nothing for anyone.
+    mutating func repeatStatus() throws(MQTTError) {
+        if let lastStatus { _ = try publish(lastStatus) }
     }
 }
 
 extension UplinkLink {
-    private mutating func failed(_ text: String, isLogin: Bool = false) -> AgentEvent {
+    private mutating func failed(_ error: MQTTError) -> AgentEvent {
+        if isMade { end = ConnectionEnd(error, after: seen) }
+        isMade = false
+        seen = .nothing
         connection = nil
         lookup = nil
         deadline = nil
-        return .uplink(isLogin ? .refused(text) : .lost(text))
+        let text = "\(error)"
+        return .uplink(error.layer == .brokerLogin ? .refused(text) : .lost(text))
     }
 
     private mutating func finishLookup() throws(MQTTError) {
@@ -199,11 +227,14 @@ extension UplinkLink {
     }
 
     private mutating func listen(into events: inout [AgentEvent]) throws(MQTTError) {
+        let descriptor = watchesEnd ? connection?.descriptor : nil
+        seen = descriptor.map(SocketProbe.peek) ?? .nothing
         try connection?.read(atMost: 64)
         for event in connection?.takeEvents() ?? [] {
             switch event {
             case .connected(let ack):
                 isDegraded = ack.version == .v311
+                isMade = true
                 // The broker may be a newer one the next time.
                 version = .v5
                 events.append(.uplink(.connected))
@@ -225,6 +256,22 @@ extension UplinkLink {
             case .unsubscribed:
                 break
             }
+        }
+        seen = .nothing
+    }
+}
+
+extension ConnectionEnd {
+    /// - Parameter seen: what stood at the socket before the read that met the end. Within TLS,
+    ///   bytes before the end are the other side's own: nobody on the way can make them.
+    init(_ error: MQTTError, after seen: SocketProbe.Peek) {
+        switch error {
+        case .mqtt(_, let code) where code >= 0x80, .brokerLogin(_, let code) where code >= 0x80:
+            self = .told(code)
+        case .tcp where seen == .closed, .tls where seen == .closed || seen == .data:
+            self = .closed
+        default:
+            self = .broken
         }
     }
 }

@@ -96,6 +96,7 @@ package final class BoardDatabase {
             isClearingDue = true
         case .append(let writes): try append(writes)
         case .remove(let sequences): try remove(sequences)
+        case .bury(let burials): try bury(burials)
         case .destroyQueue:
             try destroyQueue()
             isClearingDue = true

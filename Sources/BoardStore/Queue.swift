@@ -12,7 +12,9 @@ extension BoardDatabase {
             oldest = Timestamp(milliseconds: statements.oldest.int(0))
         }
         statements.oldest.reset()
-        return QueueUsage(messages: state.messages, bytes: state.bytes, oldest: oldest)
+        var usage = QueueUsage(messages: state.messages, bytes: state.bytes, oldest: oldest)
+        usage.dead = state.counters["dead"] ?? 0
+        return usage
     }
 
     /// The counters that `StoreChange.counter` set.
@@ -53,15 +55,18 @@ extension BoardDatabase {
     }
 
     /// Opens the row that `statements.next` stands on; nil when any bit of it differs.
-    func openRow(_ shared: [UInt8]) throws(StoreError) -> AcceptedWrite? {
-        let row = (sequence: statements.next.int(0), at: statements.next.int(1))
-        let session = statements.next.text(2)
-        let user = statements.next.text(3)
+    func openRow(
+        _ shared: [UInt8], of statement: Statement? = nil
+    ) throws(StoreError) -> AcceptedWrite? {
+        let select = statement ?? statements.next
+        let row = (sequence: select.int(0), at: select.int(1))
+        let session = select.text(2)
+        let user = select.text(3)
         var place = shared
         Place.append(
             sequence: row.sequence, at: row.at, session: session, user: user, to: &place)
         rowBuffer.removeAll(keepingCapacity: true)
-        let isWhole = try statements.next.withBlob(4) { (body) throws(StoreError) in
+        let isWhole = try select.withBlob(4) { (body) throws(StoreError) in
             try reader.open(
                 body, key: keys.queue, for: row.sequence, at: place, into: &rowBuffer)
         }

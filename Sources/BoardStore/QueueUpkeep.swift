@@ -1,3 +1,6 @@
+import Gate
+import Sessions
+
 extension BoardDatabase {
     /// How many rows that could not be opened are kept; beyond it the oldest go.
     private static let asideLimit = 1000
@@ -42,6 +45,40 @@ extension BoardDatabase {
         } catch {
             // The rows stay where they are, and are met again.
         }
+    }
+
+    func bury(_ burials: [Burial]) throws(StoreError) {
+        guard !burials.isEmpty else { return }
+        let copy = try Statement(connection, """
+            INSERT OR REPLACE INTO aside
+                SELECT seq, at, sid, user, body, 'dead: ' || ?2 FROM queue WHERE seq = ?1
+            """)
+        for burial in burials {
+            copy.bind(1, burial.sequence)
+            copy.bind(2, burial.reason)
+            try copy.run()
+        }
+        try remove(burials.map(\.sequence))
+        try connection.run(Self.trimAside)
+        state.count("dead", (state.counters["dead"] ?? 0) + Int64(burials.count))
+    }
+
+    /// The newest dead letters, the newest first.
+    package func deadLetters(limit: Int) throws(StoreError) -> [DeadLetter] {
+        let select = try Statement(connection, """
+            SELECT seq, at, sid, user, body, substr(reason, 7) FROM aside
+                WHERE reason LIKE 'dead: %' ORDER BY seq DESC LIMIT ?1
+            """)
+        select.bind(1, Int64(limit))
+        var letters: [DeadLetter] = []
+        while try select.step() {
+            guard let write = try openRow(
+                Place.queue(generation: keys.queue.generation), of: select)
+            else { continue }
+            letters.append(DeadLetter(
+                write: write, reason: select.text(5), buriedAt: write.acceptedAt))
+        }
+        return letters
     }
 
     private static let copyAside = """

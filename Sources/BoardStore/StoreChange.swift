@@ -26,6 +26,8 @@ package enum StoreChange: Sendable {
     case append([AcceptedWrite])
     /// Removes writes from the queue, after their upstream PUBACK. Unknown ones are skipped.
     case remove([Int64])
+    /// Moves writes that no broker takes from the queue to the dead letters.
+    case bury([Burial])
     /// Removes all writes, those set aside too, and replaces the queue's key.
     /// `lastSequence`, the counters and the redelivery window stay.
     case destroyQueue
@@ -63,6 +65,24 @@ package struct WindowEntry: Equatable, Sendable {
             sum << 8 | (index < bytes.count ? UInt128(bytes[index]) : 0)
         }
     }
+}
+
+/// A write that becomes a dead letter, and why.
+package struct Burial: Equatable, Sendable {
+    package let sequence: Int64
+    package let reason: String
+
+    package init(sequence: Int64, reason: String) {
+        self.sequence = sequence
+        self.reason = reason
+    }
+}
+
+/// A write that no broker takes.
+package struct DeadLetter: Equatable, Sendable {
+    package let write: AcceptedWrite
+    package let reason: String
+    package let buriedAt: Timestamp
 }
 
 /// How full the queue is.

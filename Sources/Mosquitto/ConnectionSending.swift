@@ -88,7 +88,7 @@ extension Connection {
         try TopicName.check(message.topic)
         if message.qos == .atLeastOnce {
             guard ack.maximumQoS == .atLeastOnce else {
-                throw .invalid("the broker acknowledges no messages")
+                throw .mqtt("the broker acknowledges no messages", reasonCode: 0)
             }
             guard inbox.unacknowledged < Self.inFlightLimit else {
                 throw .tooManyInFlight(limit: Self.inFlightLimit)
@@ -108,6 +108,7 @@ extension Connection {
         switch mosq_err_t(code) {
         case MOSQ_ERR_SUCCESS: return
         case MOSQ_ERR_NO_CONN: throw .notConnected
+        case MOSQ_ERR_NOMEM: throw .mqtt("no memory is left", reasonCode: 0)
         case MOSQ_ERR_OVERSIZE_PACKET, MOSQ_ERR_PAYLOAD_SIZE:
             throw .tooLarge(limit: Int(ack?.maximumPacketSize ?? .max))
         default: throw .invalid(Library.text(code))

@@ -69,6 +69,8 @@ extension MQTTError: CustomStringConvertible {
 /// The reason codes that a caller decides by. Source: MQTT 5 §2.4.
 package enum ReasonCode {
     package static let success: UInt8 = 0x00
+    package static let malformedPacket: UInt8 = 0x81
+    package static let protocolError: UInt8 = 0x82
     package static let unsupportedProtocolVersion: UInt8 = 0x84
     package static let clientIdentifierNotValid: UInt8 = 0x85
     package static let badUserNameOrPassword: UInt8 = 0x86
@@ -76,12 +78,22 @@ package enum ReasonCode {
     package static let serverUnavailable: UInt8 = 0x88
     package static let badAuthenticationMethod: UInt8 = 0x8C
     package static let sessionTakenOver: UInt8 = 0x8E
+    package static let topicNameInvalid: UInt8 = 0x90
+    package static let packetTooLarge: UInt8 = 0x95
     package static let quotaExceeded: UInt8 = 0x97
     package static let administrativeAction: UInt8 = 0x98
+    package static let payloadFormatInvalid: UInt8 = 0x99
 
     /// libmosquitto's words for a reason code. The corresponding C function is
     /// `mosquitto_reason_string`.
     package static func text(_ code: UInt8) -> String { Library.reason(code) }
+
+    /// Whether a DISCONNECT with this code speaks of a packet that was sent. Source: MQTT 5
+    /// §3.14.2.1.
+    package static func blamesPacket(_ code: UInt8) -> Bool {
+        [malformedPacket, protocolError, topicNameInvalid, packetTooLarge,
+         payloadFormatInvalid].contains(code)
+    }
 
     /// Whether new credentials may help: the broker refused these, or this client.
     package static func isLogin(_ code: UInt8) -> Bool {

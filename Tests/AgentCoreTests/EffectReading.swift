@@ -18,7 +18,9 @@ extension AgentEffect {
             "\(login)" + String(decoding: login.will.payload, as: UTF8.self)
         case .subscribeInbox(let topic): topic
         case .readRoutes(let filters): "\(filters)"
-        case .commit, .disconnectUplink, .abandonUplink, .forward, .readBus, .exit: ""
+        case .grant(let grants): "\(grants)"
+        case .commit, .disconnectUplink, .abandonUplink, .forward, .retryForwarding, .readBus,
+            .exit: ""
         }
     }
 
@@ -80,6 +82,8 @@ extension [AgentEffect] {
             case .send: "send"
             case .publishStatus: "status"
             case .forward: "forward"
+            case .grant: "grant"
+            case .retryForwarding: "retry"
             case .readBus: "read"
             case .readRoutes: "routes"
             case .answer: "answer"

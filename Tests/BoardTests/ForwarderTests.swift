@@ -1,3 +1,5 @@
+import AgentCore
+import BoardStore
 import Gate
 import Mosquitto
 import Sessions
@@ -7,13 +9,16 @@ import Testing
 
 @Suite("Forwarder")
 struct ForwarderTests {
-    private func write(_ sequence: Int64, user: String = "ann0000000") throws -> AcceptedWrite {
+    private func write(
+        _ sequence: Int64, user: String = "ann0000000",
+        topic: String = "postern/v1/x/data/Reading/create", payload: [UInt8] = [1, 2, 3]
+    ) throws -> AcceptedWrite {
         AcceptedWrite(
             sequence: sequence, session: try #require(ObjectID("Session001")),
             user: try #require(UserID(user)),
             acceptedAt: Timestamp(milliseconds: 1_800_000_000_123),
             app: try #require(AppName("thermo")), className: try #require(ClassName("Reading")),
-            topic: "postern/v1/x/data/Reading/create", payload: [1, 2, 3])
+            topic: topic, payload: payload)
     }
 
     private let ann = UserID("ann0000000")
@@ -56,88 +61,185 @@ struct ForwarderTests {
         #expect(forwarder.position == 3)
         forwarder.settle(
             [(packetID: 12, reasonCode: 0), (packetID: 11, reasonCode: 0x10)], at: .zero)
-        #expect(forwarder.takeAcknowledged() == [2, 1])
-        #expect(forwarder.acknowledged.isEmpty)
+        let taken = forwarder.takeAcknowledged()
+        #expect(taken == [2, 1])
+        #expect(try [1, 2, 3].map { try forwarder.mayForward(write($0)) }
+            == [false, false, false])
+        // Others go meanwhile; these do not go again while they stand in the queue.
         #expect(forwarder.room(window: 100) == 99)
-        // While they stand in the queue they are read again, and not sent.
-        #expect(forwarder.mayForward(try write(1)) == false)
+        forwarder.forward(nil)
+        forwarder.forward(ann)
+        #expect(forwarder.position == 0)
+        #expect(try [1, 2, 3].map { try forwarder.mayForward(write($0)) } == [false, false, true])
         forwarder.removed()
-        #expect(forwarder.mayForward(try write(1)) == true)
+        #expect(forwarder.acknowledged.isEmpty)
         forwarder.settle(
             [(packetID: 12, reasonCode: 0), (packetID: 99, reasonCode: 0)], at: .zero)
         #expect(forwarder.acknowledged.isEmpty)
     }
 
-    @Test("keeps and counts what the broker refuses", arguments: [0x80, 0x87, 0x97, 0x99, 0xFF])
+    @Test("makes of each reason code what it says of the write", arguments: [
+        (0x00, BrokerAnswer.taken), (0x10, .taken), (0x80, .later), (0x83, .later),
+        (0x87, .forbidden), (0x90, .never), (0x91, .later), (0x95, .never), (0x97, .later),
+        (0x99, .never), (0xFF, .later),
+    ])
+    func codes(code: Int, answer: BrokerAnswer) {
+        #expect(BrokerAnswer(UInt8(code)) == answer)
+    }
+
+    @Test("holds all writes at one that is refused for now, and goes on at it, in order",
+          arguments: [0x80, 0x83, 0x97])
     func refused(code: Int) throws {
         var forwarder = Forwarder()
         forwarder.forward(ann)
-        forwarder.sent(1, as: 11, at: .zero)
-        forwarder.sent(2, as: 12, at: .zero)
-        forwarder.settle([(packetID: 11, reasonCode: UInt8(code))], at: .zero)
+        for sequence in 1...4 as ClosedRange<Int64> {
+            forwarder.sent(sequence, as: Int32(sequence), at: .zero)
+        }
+        forwarder.settle([(1, 0), (2, UInt8(code)), (4, 0)], at: .zero)
         #expect(forwarder.refusals == 1)
-        #expect(forwarder.acknowledged.isEmpty)
-        // What follows goes on, or waits a minute where the broker has no room.
-        #expect(forwarder.room(window: 100) == (code == 0x97 ? 0 : 99))
-        #expect(forwarder.position == 2)
-        // Soon it is tried again, and what is still on its way is not.
-        forwarder.wake(at: .seconds(9))
-        #expect(forwarder.position == 2)
-        forwarder.wake(at: .seconds(10))
-        #expect(forwarder.position == 0)
-        #expect(forwarder.mayForward(try write(1)) == true)
-        #expect(forwarder.mayForward(try write(2)) == false)
-        forwarder.wake(at: .seconds(59))
-        #expect(forwarder.room(window: 100) == (code == 0x97 ? 0 : 99))
-        forwarder.wake(at: .seconds(60))
-        #expect(forwarder.room(window: 100) == 99)
+        #expect(forwarder.acknowledged == [1, 4])
+        #expect(forwarder.room(window: 100) == 0)
+        #expect(forwarder.nextDeadline == .seconds(1))
+        let news1 = forwarder.takeHoldNews()
+        #expect(news1 == .some(.refused(ReasonCode.text(UInt8(code)))))
+        let news2 = forwarder.takeHoldNews()
+        #expect(news2 == nil)
+        forwarder.wake(at: .milliseconds(999))
+        #expect(forwarder.room(window: 100) == 0)
+        forwarder.wake(at: .seconds(1))
+        #expect(forwarder.position == 1)
+        #expect(try (1...4).map { try forwarder.mayForward(write($0)) }
+            == [false, true, false, false])
+        // The third is still on its way, and the window is one.
+        #expect(forwarder.room(window: 100) == 0)
+        forwarder.settle([(3, 0)], at: .seconds(1))
+        let news3 = forwarder.takeHoldNews()
+        #expect(news3 == .some(nil))
+        #expect(forwarder.room(window: 100) == 2)
+        forwarder.sent(2, as: 5, at: .seconds(1))
+        forwarder.settle([(5, 0)], at: .seconds(1))
+        #expect(forwarder.room(window: 100) == 3)
+        #expect(forwarder.hold == nil)
     }
 
-    @Test("tries what is refused again less and less often, until a connection is new")
+    @Test("tries what is refused again less and less often, across connections")
     func patience() {
         var forwarder = Forwarder()
         forwarder.forward(ann)
         var now = Duration.zero
-        for span in [10, 20, 40, 80, 160, 320, 600, 600] {
-            forwarder.refuse(1, "no", at: now)
+        var packetID: Int32 = 0
+        for span in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600] {
+            packetID += 1
+            forwarder.sent(1, as: packetID, at: now)
+            forwarder.settle([(packetID, 0x97)], at: now)
+            forwarder.forward(nil)
+            forwarder.forward(ann)
             now += .seconds(span)
             forwarder.wake(at: now - .milliseconds(1))
-            #expect(forwarder.position == 1)
+            #expect(forwarder.room(window: 100) == 0)
             forwarder.wake(at: now)
-            #expect(forwarder.position == 0)
+            #expect(forwarder.room(window: 100) == 1)
         }
-        forwarder.forward(nil)
-        forwarder.forward(ann)
-        forwarder.refuse(1, "no", at: now)
-        forwarder.wake(at: now + .seconds(10))
-        #expect(forwarder.position == 0)
+        forwarder.sent(1, as: 99, at: now)
+        forwarder.settle([(99, 0)], at: now)
+        forwarder.sent(2, as: 100, at: now)
+        forwarder.settle([(100, 0x97)], at: now)
+        #expect(forwarder.nextDeadline == now + .seconds(1))
     }
 
-    @Test("passes over a write that the connection cannot carry, until the next one")
-    func unsendable() throws {
+    @Test("holds what is forbidden until the authority has answered, and then tries soon")
+    func forbidden() {
         var forwarder = Forwarder()
         forwarder.forward(ann)
-        forwarder.refuse(1, "larger than the 100 bytes that are taken", at: .zero)
+        var now = Duration.zero
+        for span in [1, 2, 4] {
+            forwarder.sent(1, as: 1, at: now)
+            forwarder.settle([(1, 0x87)], at: now)
+            let news4 = forwarder.takeHoldNews()
+            #expect(news4 == .some(.forbidden))
+            #expect(forwarder.holdEnds == now + .seconds(600))
+            now += .seconds(5)
+            forwarder.retry(at: now)
+            // A second answer is none to this refusal.
+            forwarder.retry(at: now)
+            #expect(forwarder.holdEnds == now + .seconds(span))
+            now += .seconds(span)
+            forwarder.wake(at: now)
+        }
+        forwarder.retry(at: now)
+        #expect(forwarder.room(window: 100) == 1)
+    }
+
+    @Test("holds no write of another user's for what one was refused")
+    func anotherUser() {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        forwarder.sent(1, as: 1, at: .zero)
+        forwarder.settle([(1, 0x87)], at: .zero)
+        forwarder.forward(nil)
+        forwarder.forward(UserID("bob0000000"))
+        #expect(forwarder.hold == nil)
+        #expect(forwarder.room(window: 100) == 100)
+    }
+
+    @Test("buries what can never be taken, and the others go on", arguments: [0x90, 0x95, 0x99])
+    func never(code: Int) throws {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        forwarder.sent(1, as: 1, at: .zero)
+        forwarder.sent(2, as: 2, at: .zero)
+        forwarder.settle([(1, UInt8(code)), (2, 0)], at: .zero)
+        #expect(forwarder.buried.map(\.sequence) == [1])
+        #expect(forwarder.buried[0].reason.contains(ReasonCode.text(UInt8(code))))
+        #expect(forwarder.acknowledged == [2])
+        #expect(forwarder.room(window: 100) == 100)
+        // It stands in the queue until it is moved, and is not sent meanwhile.
+        forwarder.forward(nil)
+        forwarder.forward(ann)
+        #expect(try forwarder.mayForward(write(1)) == false)
+        forwarder.buriedAll()
+        #expect(forwarder.buried.isEmpty)
+    }
+
+    @Test("buries a write that the connection cannot carry")
+    func unsendable() {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        forwarder.bury(1, "larger than the 100 bytes that are taken")
         #expect(forwarder.position == 1)
         #expect(forwarder.refusals == 1)
         #expect(forwarder.lastRefusal.contains("100 bytes"))
-        forwarder.forward(nil)
-        #expect(forwarder.nextDeadline == nil)
-        forwarder.forward(ann)
-        #expect(forwarder.position == 0)
+        #expect(forwarder.buried.map(\.sequence) == [1])
     }
 
-    @Test("rests when everything is refused")
-    func everything() {
+    @Test("buries a write elsewhere whose topic is no longer granted, and no other")
+    func grants() throws {
         var forwarder = Forwarder()
         forwarder.forward(ann)
-        for sequence in 1...100 as ClosedRange<Int64> {
-            forwarder.sent(sequence, as: Int32(sequence), at: .zero)
-            forwarder.settle([(packetID: Int32(sequence), reasonCode: 0x87)], at: .zero)
-        }
-        #expect(forwarder.room(window: 100) == 0)
-        forwarder.wake(at: .seconds(60))
-        #expect(forwarder.room(window: 100) == 100)
+        let own = try write(1), elsewhere = try write(2, topic: "plant/1/power")
+        let isOpen = !forwarder.buryIfForbidden(elsewhere)
+        #expect(isOpen)
+        let filter = try #require(TopicFilter("plant/+/power"))
+        forwarder.grant(PublishGrants(own: "postern/v1/x/data/", elsewhere: [filter]))
+        var buried = [own, elsewhere].map { forwarder.buryIfForbidden($0) }
+        #expect(buried == [false, false])
+        forwarder.grant(PublishGrants(own: "postern/v1/x/data/", elsewhere: []))
+        buried = [own, elsewhere].map { forwarder.buryIfForbidden($0) }
+        #expect(buried == [false, true])
+        #expect(forwarder.buried.map(\.reason) == ["its topic is not granted any more"])
+    }
+
+    @Test("has about 1 MiB of payload in flight at the most, and one write of any size")
+    func bytes() throws {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        let large = try write(1, payload: Array(repeating: 0, count: 600_000))
+        #expect(forwarder.hasRoom(for: large))
+        forwarder.sent(1, as: 1, size: 600_000, at: .zero)
+        #expect(!forwarder.hasRoom(for: large))
+        #expect(try forwarder.hasRoom(for: write(2)))
+        forwarder.settle([(1, 0)], at: .zero)
+        #expect(forwarder.hasRoom(for: large))
     }
 
     @Test("sends again, after the way was closed, what was not acknowledged")
@@ -180,7 +282,7 @@ struct ForwarderTests {
     func room() {
         var forwarder = Forwarder()
         forwarder.forward(ann)
-        #expect(forwarder.room(window: 65_535) == Connection.inFlightWindow)
+        #expect(forwarder.room(window: 65_535) == ForwardingWindow.usual)
         #expect(forwarder.room(window: 0) == 0)
         for sequence in 1...20 as ClosedRange<Int64> {
             forwarder.sent(sequence, as: Int32(sequence), at: .zero)

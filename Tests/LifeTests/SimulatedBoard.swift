@@ -67,6 +67,8 @@ extension AgentEffect {
         case .send: "send"
         case .publishStatus: "status"
         case .forward: "forward"
+        case .grant: "grant"
+        case .retryForwarding: "retry"
         case .readBus: "read"
         case .readRoutes: "routes"
         case .answer: "answer"
@@ -79,7 +81,7 @@ extension AgentEffect {
     /// the board's own log or loop.
     var isFelt: Bool {
         switch self {
-        case .log, .forward, .readBus, .readRoutes: false
+        case .log, .forward, .grant, .retryForwarding, .readBus, .readRoutes: false
         default: true
         }
     }

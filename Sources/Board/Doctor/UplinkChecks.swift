@@ -10,6 +10,9 @@ extension Check {
                 return .skipped("the agent does not run")
             }
             guard let text = status.text("uplink") else { return unknown }
+            if status.text("hold") != nil, text.hasPrefix("connected") {
+                return .warning(text, next: "look at what the broker lets this board publish")
+            }
             guard text == "connected" else {
                 return .failed(text, next: "look at the layer that is named, from here to there")
             }

@@ -1,0 +1,67 @@
+package import Gate
+import Sessions
+import Wire
+
+/// Why the upstream broker takes no writes for now.
+package enum WriteHold: Equatable, Sendable, CustomStringConvertible {
+    /// It does not let this board publish there.
+    case forbidden
+    /// It has had enough, or a fault of its own; in its words.
+    case refused(String)
+
+    package var description: String {
+        switch self {
+        case .forbidden: "the broker does not let this board publish"
+        case .refused(let text): "the broker takes none for now (\(text))"
+        }
+    }
+}
+
+/// Where a board may publish its writes.
+package struct PublishGrants: Equatable, Sendable {
+    /// What the topics of the board's own data begin with.
+    private let own: String
+    /// What its session's scope grants elsewhere.
+    private let elsewhere: [TopicFilter]
+
+    package init(own: String, elsewhere: [TopicFilter]) {
+        self.own = own
+        self.elsewhere = elsewhere
+    }
+
+    package func allow(_ topic: String) -> Bool {
+        topic.utf8.starts(with: own.utf8) || elsewhere.contains { $0.matches(topic) }
+    }
+}
+
+extension Agent {
+    /// What the forwarder told of the broker. Forbidden, the authority is asked whether the
+    /// session lives: a 209 ends it; any other answer has the broker tried again.
+    mutating func held(_ hold: WriteHold?, at instant: Instant) {
+        guard hold != uplink.hold else { return }
+        uplink.hold = hold
+        guard let hold else {
+            return emit(.log(.info, "the upstream broker takes writes again"))
+        }
+        emit(.log(.warning, "writes are held, none is lost: \(hold)"))
+        if hold == .forbidden, uplink.isReady { authenticate(at: instant) }
+    }
+
+    /// The authority has said that the session lives.
+    mutating func retryIfForbidden() {
+        if uplink.hold == .forbidden { emit(.retryForwarding) }
+    }
+
+    /// Tells where writes may go. A scope that cannot be read makes no dead letters: then the
+    /// broker alone says what it takes.
+    mutating func tellGrants() {
+        guard let held = records.session else { return }
+        guard let document = held.scope else { return tellGrants(under: nil) }
+        if let scope = try? Scope(document) { tellGrants(under: scope) }
+    }
+
+    mutating func tellGrants(under scope: Scope?) {
+        let own = "\(settings.topicRoot)/\(records.identity.installation)/data/"
+        emit(.grant(PublishGrants(own: own, elsewhere: scope?.topics ?? [])))
+    }
+}

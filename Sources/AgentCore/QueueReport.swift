@@ -1,0 +1,42 @@
+package import Gate
+package import Sessions
+import Wire
+
+extension Agent {
+    /// The outbox as `queue show` has it. Part of `status`, too.
+    ///
+    /// What the loop and the store know, it leaves to them: the file, the dead letters, when a
+    /// held queue is tried again.
+    package func queueReport(at instant: Instant) -> [String: JSONValue] {
+        var report: [String: JSONValue] = [:]
+        if case .object(let health) = health(up: true, at: instant).json,
+            case .object(var queue)? = health["queue"]
+        {
+            queue["limit"] = .integer(settings.queueLimit)
+            queue["oldestAge"] = self.queue.oldest.map { oldest in
+                .integer(max(0, (clock.now(at: instant) - oldest).components.seconds))
+            } ?? .null
+            report["queue"] = .object(queue)
+        }
+        report["dead"] = .integer(queue.dead)
+        report["losses"] = queue.losses.json
+        report["hold"] = uplink.hold.map { .string("\($0)") } ?? .null
+        report["uplink"] = .string(uplink.text)
+        return report
+    }
+}
+
+extension QueueLosses {
+    /// `ranges` are pairs of the first and the last number.
+    package var json: JSONValue {
+        let named = causes.map { ($0.key.rawValue, JSONValue.integer($0.value)) }
+        return .object([
+            "total": .integer(total),
+            "causes": .object(Dictionary(named) { first, _ in first }),
+            "classes": .object(drops.mapValues(JSONValue.integer)),
+            "ranges": .array(ranges.map {
+                .array([.integer($0.lowerBound), .integer($0.upperBound)])
+            }),
+        ])
+    }
+}

@@ -1,0 +1,89 @@
+import AgentCore
+import Gate
+import Sessions
+import Testing
+import Wire
+
+@Suite("Hold of writes")
+struct HoldTests {
+    /// Provisioned, with the first heartbeat answered.
+    private func settled() throws -> Bench {
+        var bench = try Bench()
+        let sent = try bench.sent(try bench.provision())
+        try bench.answer(try #require(sent.last))
+        return bench
+    }
+
+    @Test("asks the authority at once when the broker forbids, and tries again on its answer")
+    func forbidden() throws {
+        var bench = try settled()
+        for _ in 1...3 {
+            let asked = try bench.sent(bench.handle(.uplink(.held(.forbidden))))
+            #expect(asked.map(\.body.name) == ["authenticate"])
+            let effects = try bench.answer(try #require(asked.first))
+            #expect(effects.kinds.contains("retry"))
+        }
+    }
+
+    @Test("tries no broker again on an answer when none forbids")
+    func notHeld() throws {
+        var bench = try settled()
+        bench.handle(.uplink(.held(.refused("Quota exceeded"))))
+        let effects = bench.run(for: .seconds(200))
+        let beat = try #require(try bench.sent(effects).first { $0.body.name == "authenticate" })
+        #expect(try !bench.answer(beat).kinds.contains("retry"))
+    }
+
+    @Test("asks at the next connect what it could not ask at once")
+    func offline() throws {
+        var bench = try settled()
+        bench.handle(.uplink(.lost("TCP: the broker closed the connection")))
+        #expect(try bench.sent(bench.handle(.uplink(.held(.forbidden)))).isEmpty)
+        bench.run(for: .seconds(2))
+        let asked = try bench.sent(bench.connect())
+        #expect(asked.contains { $0.body.name == "authenticate" })
+    }
+
+    @Test("is said in words where the uplink's state is, until the broker takes writes again",
+          arguments: [
+              (WriteHold.forbidden, "connected; writes are held: the broker does not let this "
+                  + "board publish"),
+              (.refused("Quota exceeded"), "connected; writes are held: the broker takes none "
+                  + "for now (Quota exceeded)"),
+          ])
+    func said(hold: WriteHold, text: String) throws {
+        var bench = try settled()
+        bench.handle(.uplink(.held(hold)))
+        #expect(bench.agent.health(up: true, at: bench.instant).uplink == text)
+        bench.handle(.uplink(.held(nil)))
+        #expect(bench.agent.health(up: true, at: bench.instant).uplink == "connected")
+    }
+
+    @Test("ends with the session that the authority says is over")
+    func over() throws {
+        var bench = try settled()
+        let asked = try bench.sent(bench.handle(.uplink(.held(.forbidden))))
+        let effects = try bench.reply(
+            try #require(asked.first), .error(Refusal(.invalidSession, "over")))
+        #expect(effects.kinds.contains("abandon"))
+        #expect(!effects.kinds.contains("retry"))
+    }
+
+    @Test("knows where the scope in force lets this board publish")
+    func grants() throws {
+        let filter = try #require(TopicFilter("plant/+/power"))
+        let grants = PublishGrants(own: "postern/v1/x/data/", elsewhere: [filter])
+        let topics = ["postern/v1/x/data/Reading/create", "plant/1/power", "plant/1/2/power",
+                      "postern/v1/x/status", "postern/v1/y/data/Reading/create"]
+        #expect(topics.map(grants.allow) == [true, true, false, false, false])
+    }
+
+    @Test("tells the grants before the way is opened")
+    func order() throws {
+        var bench = try Bench()
+        let kinds = try bench.provision().kinds + bench.connect().kinds
+        let grant = try #require(kinds.firstIndex(of: "grant"))
+        let forward = try #require(kinds.lastIndex(of: "forward"))
+        #expect(grant < forward)
+    }
+}
