@@ -138,6 +138,7 @@ extension Agent {
         held.session = session
         records.session = held
         emit(.commit(taken + [.session(held)]))
+        tellGrantsIfNew()
         publishSessionIfChanged(at: instant)
     }
 
@@ -152,7 +153,7 @@ extension Agent {
         guard document != held.scope else { return }
         held.scope = document
         gate = Gate(policy: policy, scope: scope)
-        tellGrants(under: scope)
+        uplink.grantsAreUntold = true
     }
 
     /// Keeps the highest number taken. The changes belong in the commit of what it stands on:

@@ -31,6 +31,7 @@ extension Agent {
         records.trust = trust
         records.session = held
         emit(.commit([.trust(trust), .session(held), .memory(records.memory)]))
+        tellGrantsIfNew()
         heardFromAuthority(at: instant)
         switch reply.outcome {
         case .result:

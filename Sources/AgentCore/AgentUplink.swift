@@ -27,6 +27,8 @@ struct Uplink: Sendable {
     var reach = "not connected yet"
     /// Why the broker takes no writes, at the last try.
     var hold: WriteHold?
+    /// Whether the scope has changed since the forwarder was told of it.
+    var grantsAreUntold = false
     /// For people.
     var text: String { hold.map { "\(reach); writes are held: \($0)" } ?? reach }
 

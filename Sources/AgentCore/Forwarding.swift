@@ -38,12 +38,11 @@ extension Agent {
     /// What the forwarder told of the broker. Forbidden, the authority is asked whether the
     /// session lives: a 209 ends it; any other answer has the broker tried again.
     mutating func held(_ hold: WriteHold?, at instant: Instant) {
-        guard hold != uplink.hold else { return }
-        uplink.hold = hold
-        guard let hold else {
-            return emit(.log(.info, "the upstream broker takes writes again"))
+        if hold != uplink.hold {
+            emit(hold.map { .log(.warning, "writes are held, none is lost: \($0)") }
+                ?? .log(.info, "the upstream broker takes writes again"))
         }
-        emit(.log(.warning, "writes are held, none is lost: \(hold)"))
+        uplink.hold = hold
         if hold == .forbidden, uplink.isReady { authenticate(at: instant) }
     }
 
@@ -52,15 +51,21 @@ extension Agent {
         if uplink.hold == .forbidden { emit(.retryForwarding) }
     }
 
+    /// After the commit of a scope that may have changed.
+    mutating func tellGrantsIfNew() {
+        if uplink.grantsAreUntold { tellGrants() }
+    }
+
     /// Tells where writes may go. A scope that cannot be read makes no dead letters: then the
     /// broker alone says what it takes.
     mutating func tellGrants() {
+        uplink.grantsAreUntold = false
         guard let held = records.session else { return }
         guard let document = held.scope else { return tellGrants(under: nil) }
         if let scope = try? Scope(document) { tellGrants(under: scope) }
     }
 
-    mutating func tellGrants(under scope: Scope?) {
+    private mutating func tellGrants(under scope: Scope?) {
         let own = "\(settings.topicRoot)/\(records.identity.installation)/data/"
         emit(.grant(PublishGrants(own: own, elsewhere: scope?.topics ?? [])))
     }
