@@ -6,43 +6,62 @@ package import Sessions
 /// change a vault record, but only one may append. After a power cut at any instant the file
 /// holds the state before or after the last `transact`.
 package final class BoardDatabase {
-    let connection: Connection
-    let statements: Statements
+    private(set) var connection: Connection
+    private(set) var statements: Statements
+    let files: DatabaseFiles
     let wrapping: KeyWrapping
     /// What is held in memory of the file, put back when a transaction is undone.
     var keys: KeyRing
-    var state: QueueState
+    var state = QueueState()
+    var ledger = QueueLedger()
+    var memory = QueueMemory()
     var writer: EpochCipher
     var reader: EpochCipher
     private var dataVersion: Int64
     /// Whether old pages still wait to be cleared, for a reader stood in the way.
     private var isClearingDue = false
+    /// Set when a sync failed: what the file's pages in memory hold may not be on the disk.
+    private var isSuspect = false
     var stateIsChanged = false
+    var ledgerIsChanged = false
+    /// The highest key of the redelivery window; nil when it is not known.
+    var windowEnd: Int64?
     /// Reused for each row.
     var rowBuffer: [UInt8] = []
     var sealedBuffer: [UInt8] = []
+    var placeBuffer: [UInt8] = []
+    /// The row that was read or appended last, opened.
+    var open: BatchReader?
     var damaged: [DamagedRecord]
 
     /// Opens the database in `folder`, or makes folder, key and database at the first start.
     ///
     /// Throws `unreadable` when the file is damaged beyond use, is empty, or is gone while its
-    /// key is there: the caller decides whether to `setAside` and open again.
-    package init(folder: String, keySource: some KeySource) throws(StoreError) {
+    /// key is there: the caller decides whether to `salvage`, or to `setAside` and open again.
+    package convenience init(
+        folder: String, keySource: some KeySource
+    ) throws(StoreError) {
+        try self.init(DatabaseFiles(folder: folder), keySource)
+    }
+
+    init(_ files: DatabaseFiles, _ keySource: some KeySource) throws(StoreError) {
         do throws(StoreError) {
-            let files = DatabaseFiles(folder: folder)
+            self.files = files
             try files.prepare()
             let key = try files.storageKey(keySource)
             wrapping = KeyWrapping(key, source: keySource.name)
             connection = try Self.open(files.database)
             statements = try Statements(connection)
-            let found = try KeyTable.loadOrReplace(connection, wrapping)
+            let isOld = connection.isInTransaction
+            let found = isOld
+                ? (ring: try KeyTable.load(connection, wrapping), damaged: [])
+                : try KeyTable.loadOrReplace(connection, wrapping)
             keys = found.ring
             damaged = found.damaged.map { DamagedRecord(name: $0, sequence: nil) }
             dataVersion = try connection.number("PRAGMA data_version")
-            state = QueueState()
             writer = try EpochCipher(keys.queue, for: 0)
             reader = try EpochCipher(keys.queue, for: 0)
-            try loadOrRepairState()
+            if isOld { try bringUp() } else { try loadOrRepairState() }
         } catch .corrupt(let what) {
             throw .unreadable(what)
         }
@@ -62,6 +81,7 @@ package final class BoardDatabase {
         try DatabaseFiles(folder: folder).setAside(at: time)
     }
 
+    /// Opens the file; a transaction is open afterwards if it is to be brought up.
     private static func open(_ path: String) throws(StoreError) -> Connection {
         let connection = try Connection(path)
         try connection.run(Schema.settings)
@@ -72,17 +92,23 @@ package final class BoardDatabase {
         guard version <= Schema.version else {
             throw .newerSchema(found: version, known: Schema.version)
         }
-        guard version == Schema.version else { throw .unreadable("schema \(version)") }
+        guard version >= 1 else { throw .unreadable("schema \(version)") }
         try connection.run("PRAGMA journal_mode=WAL")
+        if version == 1 { try beginBringingUp(connection) }
+        connection.watchLog()
         return connection
     }
 
     /// Does all changes in their order, or none.
     ///
-    /// When it returns they are on disk. When it throws, nothing changed, in memory neither.
+    /// When it returns they are on disk, but for a transaction of removals alone (see
+    /// `StoreChange.remove`). When it throws, nothing changed, in memory neither.
     package func transact(_ changes: [StoreChange]) throws(StoreError) {
         guard !changes.isEmpty else { return }
-        try transaction { () throws(StoreError) in
+        let isOnlyRemoval = changes.allSatisfy { change in
+            if case .remove = change { true } else { false }
+        }
+        try transaction(isSynced: !isOnlyRemoval) { () throws(StoreError) in
             for change in changes { try apply(change) }
         }
         clearOldPages()
@@ -90,67 +116,103 @@ package final class BoardDatabase {
 
     private func apply(_ change: StoreChange) throws(StoreError) {
         switch change {
-        case .put(let record, let secret): try put(record, secret)
+        case .put(let record, let secret):
+            try overwriting { () throws(StoreError) in try put(record, secret) }
         case .destroy(let record):
-            try destroy(record)
+            try overwriting { () throws(StoreError) in try destroy(record) }
             isClearingDue = true
         case .append(let writes): try append(writes)
         case .remove(let sequences): try remove(sequences)
         case .bury(let burials): try bury(burials)
+        case .expire(let time): try expire(before: time)
+        case .makeRoom(let bytes, let keep): try makeRoom(bytes, keep)
+        case .lose(let range, let cause): lose(range, cause)
         case .destroyQueue:
             try destroyQueue()
             isClearingDue = true
         case .window(let entries): try addToWindow(entries)
-        case .clearWindow: try connection.run("DELETE FROM window")
+        case .clearWindow:
+            try connection.run("DELETE FROM window")
+            windowEnd = nil
         case .counter(let name, let value):
-            state.count(name, value)
-            stateIsChanged = true
-        case .expire, .makeRoom, .lose: break
+            ledger.count(name, value)
+            ledgerIsChanged = true
         }
     }
 
+    /// Runs `body` so that what it deletes is overwritten.
+    func overwriting(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        try connection.overwrite(true)
+        defer { try? connection.overwrite(false) }
+        try body()
+    }
+
     /// Runs `body` in a write transaction; undoes file and memory if it throws.
-    func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    func transaction(
+        isSynced: Bool = true, _ body: () throws(StoreError) -> Void
+    ) throws(StoreError) {
         if connection.isGone { throw .unreadable("board.db was moved or deleted") }
-        try statements.begin.run()
-        var before = (keys, state)
+        try trust()
+        try boundLog()
+        try connection.sync(isSynced)
+        try judged { () throws(StoreError) in try statements.begin.run() }
+        var before = (keys, state, ledger, memory)
         stateIsChanged = false
+        ledgerIsChanged = false
         do throws(StoreError) {
             try reloadIfChangedElsewhere()
-            before = (keys, state)
+            before = (keys, state, ledger, memory)
             try body()
             if stateIsChanged { try saveState() }
+            if ledgerIsChanged { try saveLedger() }
             try statements.commit.run()
         } catch {
             // After some failures SQLite has undone it already.
             if connection.isInTransaction { try? statements.rollback.run() }
-            (keys, state) = before
-            writer.forget()
-            reader.forget()
+            (keys, state, ledger, memory) = before
+            forget()
+            isSuspect = isSuspect || error.isOfSync
             throw error
         }
+        carryLog()
     }
 
     /// Runs `body` on one unchanging view of the file.
     func snapshot<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+        try trust()
         try statements.beginRead.run()
         defer { if connection.isInTransaction { try? statements.rollback.run() } }
         try reloadIfChangedElsewhere()
         return try body()
     }
 
+    private func judged(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        do throws(StoreError) {
+            try body()
+        } catch {
+            isSuspect = isSuspect || error.isOfSync
+            throw error
+        }
+    }
+
+    private func forget() {
+        writer.forget()
+        reader.forget()
+        open = nil
+        windowEnd = nil
+    }
+
     /// Another process may have replaced a key since.
     ///
     /// Source: sqlite.org/pragma.html#pragma_data_version.
-    private func reloadIfChangedElsewhere() throws(StoreError) {
+    func reloadIfChangedElsewhere() throws(StoreError) {
         defer { statements.dataVersion.reset() }
         guard try statements.dataVersion.step() else { return }
         let version = statements.dataVersion.int(0)
         guard version != dataVersion else { return }
         keys = try KeyTable.load(connection, wrapping)
-        if let loaded = try loadState() { state = loaded }
-        writer.forget()
-        reader.forget()
+        forget()
+        try loadState()
         dataVersion = version
     }
 
@@ -168,6 +230,54 @@ package final class BoardDatabase {
             isClearingDue = false
         } catch {
             // A reader stands in the way: after the next transaction it is tried again.
+            isSuspect = isSuspect || error.isOfSync
         }
+    }
+}
+
+/// The log's length, and a file whose sync failed.
+extension BoardDatabase {
+    /// Frames, a page of 4 KiB each, after which the log is carried into the file.
+    private static let logDue = 1000
+    /// Frames at which nothing more is written until a reader lets go of the log.
+    private static let logLimit = 2000
+
+    private func carryLog() {
+        guard connection.logFrames >= Self.logDue else { return }
+        do throws(StoreError) {
+            try connection.carryLog()
+        } catch {
+            // What was committed stands in the log.
+            isSuspect = isSuspect || error.isOfSync
+        }
+    }
+
+    /// Throws `unavailable(.busy)` while another process reads and the log is long.
+    private func boundLog() throws(StoreError) {
+        guard connection.logFrames >= Self.logLimit else { return }
+        try judged { () throws(StoreError) in try connection.emptyLog() }
+    }
+
+    /// Opens the file anew after a failed sync, before anything is believed or written.
+    ///
+    /// The kernel may have marked pages as written that are not, and a second sync would then
+    /// succeed for nothing. Opened anew, SQLite checks each frame of the log by its checksum;
+    /// then the whole log is written to the file, which is synced.
+    /// Source: lwn.net/Articles/752063; sqlite.org/fileformat2.html#walformat.
+    func trust() throws(StoreError) {
+        guard isSuspect else { return }
+        forget()
+        // The old connection must be closed first: a database of nothing stands in.
+        connection = try Connection(":memory:")
+        try connection.run(Schema.tables)
+        statements = try Statements(connection)
+        let opened = try Self.open(files.database)
+        try opened.emptyLog()
+        statements = try Statements(opened)
+        connection = opened
+        keys = try KeyTable.load(connection, wrapping)
+        try loadState()
+        dataVersion = try connection.number("PRAGMA data_version")
+        isSuspect = false
     }
 }

@@ -1,14 +1,26 @@
 /// Puts numbers and short texts behind one another, big-endian.
 extension [UInt8] {
     mutating func append(number: Int64) {
-        append(contentsOf: stride(from: 56, through: 0, by: -8).map { shift in
-            UInt8(truncatingIfNeeded: number >> Int64(shift))
-        })
+        var shift: Int64 = 56
+        while shift >= 0 {
+            append(UInt8(truncatingIfNeeded: number >> shift))
+            shift -= 8
+        }
     }
 
     mutating func append(half: UInt16) {
         append(UInt8(half >> 8))
         append(UInt8(half & 0xFF))
+    }
+
+    /// Seven bits a byte, lowest first, the top bit set on all but the last.
+    mutating func append(varint number: UInt64) {
+        var rest = number
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
     }
 
     mutating func append(digest: UInt128) {
@@ -34,25 +46,40 @@ extension [UInt8] {
 
 /// Takes apart what `[UInt8].append` put together. Any bytes give a value or nil, never a trap.
 struct ByteReader {
-    private let bytes: [UInt8]
-    private var position = 0
+    let bytes: [UInt8]
+    private(set) var position = 0
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     var isAtEnd: Bool { position == bytes.count }
 
-    mutating func byte() -> UInt8? { take(1)?.first }
+    mutating func byte() -> UInt8? {
+        guard position < bytes.count else { return nil }
+        defer { position += 1 }
+        return bytes[position]
+    }
 
     mutating func half() -> UInt16? {
-        take(2)?.reduce(0) { $0 << 8 | UInt16($1) }
+        skip(2)?.reduce(0) { $0 << 8 | UInt16(bytes[$1]) }
     }
 
     mutating func number() -> Int64? {
-        take(8)?.reduce(0) { $0 << 8 | Int64($1) }
+        skip(8)?.reduce(0) { $0 << 8 | Int64(bytes[$1]) }
+    }
+
+    mutating func varint() -> UInt64? {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while shift < 64, let byte = byte() {
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+        return nil
     }
 
     mutating func digest() -> UInt128? {
-        take(16)?.reduce(0) { $0 << 8 | UInt128($1) }
+        skip(16)?.reduce(0) { $0 << 8 | UInt128(bytes[$1]) }
     }
 
     mutating func shortText() -> String? {
@@ -62,7 +89,7 @@ struct ByteReader {
 
     /// `count` bytes that must be UTF-8.
     mutating func text(_ count: Int) -> String? {
-        take(count).flatMap { String(validating: $0, as: UTF8.self) }
+        skip(count).flatMap { String(validating: bytes[$0], as: UTF8.self) }
     }
 
     mutating func rest() -> [UInt8] {
@@ -70,9 +97,10 @@ struct ByteReader {
         return Array(bytes[position...])
     }
 
-    private mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
+    /// Where the next `count` bytes stand; passes over them.
+    mutating func skip(_ count: Int) -> Range<Int>? {
         guard count >= 0, count <= bytes.count - position else { return nil }
         defer { position += count }
-        return bytes[position..<position + count]
+        return position..<position + count
     }
 }

@@ -6,6 +6,8 @@ import CSQLite
 @safe
 final class Connection {
     fileprivate let raw: OpaquePointer
+    private var isSynced = true
+    private let frames: UnsafeMutablePointer<Int32>
 
     /// Opens an existing file. Waits up to two seconds for another process.
     ///
@@ -21,11 +23,35 @@ final class Connection {
             throw StoreError(sqlite: code, "open")
         }
         unsafe raw = handle
+        unsafe frames = .allocate(capacity: 1)
+        unsafe frames.initialize(to: 0)
         unsafe sqlite3_extended_result_codes(handle, 1)
         unsafe sqlite3_busy_timeout(handle, 2000)
     }
 
-    deinit { unsafe sqlite3_close_v2(raw) }
+    deinit {
+        unsafe sqlite3_close_v2(raw)
+        unsafe frames.deallocate()
+    }
+
+    /// How many frames the log had after the last commit, once `watchLog` was called.
+    var logFrames: Int { Int(unsafe frames.pointee) }
+
+    /// Counts the log's frames from now on; nothing else carries them into the database file
+    /// then but `carryLog` and `emptyLog`. The corresponding C function is `sqlite3_wal_hook`.
+    func watchLog() {
+        _ = unsafe sqlite3_wal_hook(
+            raw,
+            { place, _, _, count in
+                unsafe place?.assumingMemoryBound(to: Int32.self).pointee = count
+                return SQLITE_OK
+            }, frames)
+    }
+
+    /// Whether what is deleted from now on is overwritten, also where that costs a write.
+    func overwrite(_ isWanted: Bool) throws(StoreError) {
+        try run(isWanted ? "PRAGMA secure_delete=ON" : "PRAGMA secure_delete=FAST")
+    }
 
     /// Runs statements that give no rows that matter.
     ///
@@ -48,6 +74,29 @@ final class Connection {
         return texts
     }
 
+    /// Whether a commit is on disk when it returns, from the next transaction on.
+    ///
+    /// Without it a commit only stands in the log: a power cut may undo it, and all after it up
+    /// to the next synced one, never one without the other. A later synced commit is safe: it
+    /// syncs the log file as a whole, whose frames only count as far as their checksums chain,
+    /// and the log's own header is synced at its start in either mode. A checkpoint syncs the
+    /// log before the database takes anything from it.
+    /// Source: sqlite.org/pragma.html#pragma_synchronous; sqlite.org/wal.html#performance.
+    func sync(_ isWanted: Bool) throws(StoreError) {
+        // The pragma acts while it is compiled, so it cannot be prepared once.
+        guard isWanted != isSynced else { return }
+        try run(isWanted ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL")
+        isSynced = isWanted
+    }
+
+    /// Carries the log's frames into the database file, as far as no reader stands in the way.
+    ///
+    /// The corresponding C function is `sqlite3_wal_checkpoint_v2`.
+    func carryLog() throws(StoreError) {
+        let mode = SQLITE_CHECKPOINT_PASSIVE
+        try check(unsafe sqlite3_wal_checkpoint_v2(raw, nil, mode, nil, nil), "checkpoint")
+    }
+
     /// Whether a transaction is open. The corresponding C function is `sqlite3_get_autocommit`.
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(raw) == 0 }
 
@@ -67,6 +116,7 @@ final class Connection {
     func emptyLog() throws(StoreError) {
         let mode = SQLITE_CHECKPOINT_TRUNCATE
         try check(unsafe sqlite3_wal_checkpoint_v2(raw, nil, mode, nil, nil), "checkpoint")
+        unsafe frames.pointee = 0
     }
 
     fileprivate func check(_ result: Int32, _ doing: String) throws(StoreError) {

@@ -9,9 +9,10 @@ import Sessions
 /// stands alone means that the database was lost.
 struct DatabaseFiles {
     let folder: String
-    var database: String { folder + "/board.db" }
-    var next: String { folder + "/board.db.new" }
-    private var companions: [String] { ["-wal", "-shm", "-journal"] }
+    var name = "board.db"
+    var database: String { "\(folder)/\(name)" }
+    var next: String { database + ".new" }
+    var companions: [String] { ["-wal", "-shm", "-journal"] }
 
     /// Makes or checks the folder, and checks what stands in it.
     func prepare() throws(StoreError) {
@@ -85,21 +86,22 @@ struct DatabaseFiles {
     ///
     /// Can be repeated after a power cut; what said that a new one is due comes last.
     func setAside(at time: Timestamp) throws(StoreError) {
-        for suffix in [""] + companions {
-            let path = database + suffix
-            let other = "\(database).damaged-\(time.milliseconds)\(suffix)"
-            do throws(FileFailure) {
-                try PrivateFile.move(path, to: other)
-            } catch .missing {
-                continue
-            } catch {
-                throw StoreError(error)
-            }
-        }
+        for suffix in [""] + companions { try moveAside(suffix, at: time) }
         try onFile { () throws(FileFailure) in try PrivateFile.touch(next) }
     }
 
-    private func onFile<T: ~Copyable>(
+    func moveAside(_ suffix: String, at time: Timestamp) throws(StoreError) {
+        do throws(FileFailure) {
+            let other = "\(database).damaged-\(time.milliseconds)\(suffix)"
+            try PrivateFile.move(database + suffix, to: other)
+        } catch .missing {
+            return
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    func onFile<T: ~Copyable>(
         _ body: () throws(FileFailure) -> T
     ) throws(StoreError) -> T {
         do throws(FileFailure) {

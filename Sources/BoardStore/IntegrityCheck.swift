@@ -34,27 +34,47 @@ extension BoardDatabase {
     }
 
     private func checkQueue(_ found: inout [String]) throws(StoreError) {
-        let place = Place.queue(generation: keys.queue.generation)
-        var (messages, bytes): (Int64, Int64) = (0, 0)
-        defer { statements.next.reset() }
-        statements.next.bind(1, Int64.min)
-        while found.count < 100, try statements.next.step() {
-            if try openRow(place) == nil { found.append("queue \(statements.next.int(0))") }
-            messages += 1
-            bytes += try statements.next.withBlob(4) { (body) throws(StoreError) in
-                Int64(body.count) + QueueRow.overhead
-            }
+        var (stored, bytes): (Int64, Int64) = (0, 0)
+        let rows = statements.rows
+        defer { rows.reset() }
+        rows.bind(1, Int64.min)
+        while found.count < 100, try rows.step() {
+            let head = rows.head
+            if try !opensWhole(rows) { found.append(head.name) }
+            stored += head.count
+            bytes += head.cost
         }
-        if try loadState() == nil, try connection.number("SELECT count(*) FROM state") > 0 {
+        if try savedState() == nil, try connection.number("SELECT count(*) FROM state") > 0 {
             found.append("queue state")
         }
-        if messages != state.messages || bytes != state.bytes {
-            found.append("queue: \(messages) rows where \(state.messages) should be")
+        if stored != state.stored || bytes != state.bytes {
+            found.append("queue: \(stored) writes where \(state.stored) should be")
         }
         let before = damaged
         damaged = []
         _ = try readWindow()
         found += damaged.map(\.name)
         damaged = before
+        try checkDead(&found)
+    }
+
+    private func opensWhole(_ rows: Statement) throws(StoreError) -> Bool {
+        open = nil
+        guard try openRow(rows), var row = open.take() else { return false }
+        while row.next() != nil {}
+        return row.isAtEnd
+    }
+
+    private func checkDead(_ found: inout [String]) throws(StoreError) {
+        let select = try Statement(
+            connection, "SELECT seq, buried, sid, user, body FROM dead ORDER BY seq")
+        var count: Int64 = 0
+        while found.count < 100, try select.step() {
+            if try openLetter(select) == nil { found.append("dead letter \(select.int(0))") }
+            count += 1
+        }
+        if count != state.dead {
+            found.append("\(count) dead letters where \(state.dead) should be")
+        }
     }
 }

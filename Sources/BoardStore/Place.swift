@@ -13,8 +13,8 @@ enum Place {
         bytes("vault", record.rawValue, generation)
     }
 
-    static func state(last sequence: Int64, generation: Int64) -> [UInt8] {
-        var place = bytes("state", "queue", generation)
+    static func state(_ part: String, last sequence: Int64, generation: Int64) -> [UInt8] {
+        var place = bytes("state", part, generation)
         place.append(number: sequence)
         return place
     }
@@ -26,6 +26,31 @@ enum Place {
     }
 
     /// What all rows of the queue share.
+    static func batch(generation: Int64) -> [UInt8] { bytes("batch", "", generation) }
+
+    /// Adds what is a row's own to a copy of `batch`.
+    static func append(_ head: RowHead, to place: inout [UInt8]) {
+        place.append(number: head.first)
+        place.append(number: head.last)
+        place.append(number: head.count)
+        place.append(number: head.oldest)
+        place.append(number: head.classes)
+        place.append(contentsOf: head.session.utf8)
+        place.append(0)
+        place.append(contentsOf: head.user.utf8)
+    }
+
+    static func dead(
+        _ sequence: Int64, at milliseconds: Int64, session: String, user: String,
+        generation: Int64
+    ) -> [UInt8] {
+        var place = bytes("dead", "", generation)
+        append(
+            sequence: sequence, at: milliseconds, session: session, user: user, to: &place)
+        return place
+    }
+
+    /// What all rows of schema 1 share.
     static func queue(generation: Int64) -> [UInt8] { bytes("queue", "", generation) }
 
     /// Adds what is a row's own to a copy of `queue`.

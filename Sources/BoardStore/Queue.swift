@@ -7,45 +7,48 @@ extension BoardDatabase {
 
     /// How full the queue is. Asks the file for the age of the oldest only.
     package func usage() -> QueueUsage {
-        var oldest: Timestamp?
-        if state.messages > 0, (try? statements.oldest.step()) == true {
-            oldest = Timestamp(milliseconds: statements.oldest.int(0))
-        }
-        statements.oldest.reset()
-        var usage = QueueUsage(messages: state.messages, bytes: state.bytes, oldest: oldest)
-        usage.dead = state.counters["dead"] ?? 0
-        return usage
+        QueueUsage(
+            messages: memory.messages, bytes: state.bytes, oldest: oldest(), dead: state.dead,
+            losses: ledger.losses)
     }
 
     /// The counters that `StoreChange.counter` set.
-    package var counters: [String: Int64] { state.counters }
+    package var counters: [String: Int64] { ledger.counters }
 
     /// The writes after `sequence`, in order: at most `limit`, and no more once their payloads
     /// pass `bytes`. Empty only when there are no more.
     ///
-    /// A row that does not open is moved to a table of its own, named in `takeDamaged` and
-    /// passed over; it never holds up the rest.
+    /// A row that does not open is moved to a table of its own, booked among the losses, named
+    /// in `takeDamaged` and passed over; it never holds up the rest.
     package func next(
         after sequence: Int64, limit: Int, bytes: Int = 1 << 20
     ) throws(StoreError) -> [AcceptedWrite] {
-        var writes: [AcceptedWrite] = []
-        var unopened: [Int64] = []
+        var part = QueuePart(position: sequence, limit: limit, bytes: bytes)
+        if let open, part.position >= open.head.first - 1, part.position < open.head.last,
+            try isFresh()
+        { readOpen(&part) }
+        guard !part.isFull else { return part.writes }
+        var unopened: [RowHead] = []
         try snapshot { () throws(StoreError) in
-            let place = Place.queue(generation: keys.queue.generation)
-            var size = 0
-            defer { statements.next.reset() }
-            statements.next.bind(1, sequence)
-            while writes.count < limit, size < bytes, try statements.next.step() {
-                if let write = try openRow(place) {
-                    size += write.payload.count
-                    writes.append(write)
+            let start = try firstKey(at: part.position)
+            let rows = statements.rows
+            defer { rows.reset() }
+            rows.bind(1, start)
+            while !part.isFull, try rows.step() {
+                let head = rows.head
+                guard head.last > part.position else { continue }
+                if try openRow(rows) {
+                    readOpen(&part)
+                    // What is left of it can no longer be told apart.
+                    if let open, !open.isAtEnd, !part.isFull { unopened.append(head) }
                 } else {
-                    unopened.append(statements.next.int(0))
+                    unopened.append(head)
                 }
+                if !part.isFull { part.position = max(part.position, head.last) }
             }
         }
         if !unopened.isEmpty { setAside(unopened) }
-        return writes
+        return part.writes
     }
 
     /// What could not be opened since the last call.
@@ -54,109 +57,66 @@ extension BoardDatabase {
         return damaged
     }
 
-    /// Opens the row that `statements.next` stands on; nil when any bit of it differs.
-    func openRow(
-        _ shared: [UInt8], of statement: Statement? = nil
-    ) throws(StoreError) -> AcceptedWrite? {
-        let select = statement ?? statements.next
-        let row = (sequence: select.int(0), at: select.int(1))
-        let session = select.text(2)
-        let user = select.text(3)
-        var place = shared
-        Place.append(
-            sequence: row.sequence, at: row.at, session: session, user: user, to: &place)
-        rowBuffer.removeAll(keepingCapacity: true)
-        let isWhole = try select.withBlob(4) { (body) throws(StoreError) in
-            try reader.open(
-                body, key: keys.queue, for: row.sequence, at: place, into: &rowBuffer)
-        }
-        guard isWhole else { return nil }
-        return QueueRow.decode(
-            rowBuffer, sequence: row.sequence, at: row.at, session: session, user: user)
-    }
-
     /// Whose writes there are, those set aside too: a few names at most, as they stand.
     package func queueUsers() throws(StoreError) -> [String] {
         let select = try Statement(connection, """
-            SELECT user FROM queue UNION SELECT user FROM aside LIMIT 16
+            SELECT user FROM batch UNION SELECT user FROM aside UNION SELECT user FROM dead
+                LIMIT 16
             """)
         var users: [String] = []
         while try select.step() { users.append(select.text(0)) }
         return users
     }
 
-    func append(_ writes: [AcceptedWrite]) throws(StoreError) {
-        let shared = Place.queue(generation: keys.queue.generation)
-        var place: [UInt8] = []
-        var bound: (session: ObjectID, user: UserID)?
-        for write in writes {
-            guard write.sequence > state.lastSequence else {
-                throw .outOfOrder(sequence: write.sequence, last: state.lastSequence)
+    /// Whether what is held of the file in memory still holds.
+    private func isFresh() throws(StoreError) -> Bool {
+        try trust()
+        try reloadIfChangedElsewhere()
+        return open != nil
+    }
+
+    /// Reads on in the row that is open.
+    private func readOpen(_ part: inout QueuePart) {
+        guard var row = open.take() else { return }
+        if row.position > part.position { row.rewind() }
+        let marks = memory.marks[row.head.first]
+        while !part.isFull, let item = row.next() {
+            guard item.sequence > part.position, marks?.contains(item.sequence) ?? true else {
+                continue
             }
-            if bound?.session != write.session || bound?.user != write.user {
-                statements.append.bind(3, write.session.description)
-                statements.append.bind(4, write.user.description)
-                bound = (write.session, write.user)
-            }
-            place.removeAll(keepingCapacity: true)
-            place.append(contentsOf: shared)
-            try appendRow(write, at: &place)
+            part.add(row.write(item))
         }
-        stateIsChanged = stateIsChanged || !writes.isEmpty
+        open = row
     }
 
-    private func appendRow(
-        _ write: AcceptedWrite, at place: inout [UInt8]
-    ) throws(StoreError) {
-        let milliseconds = write.acceptedAt.milliseconds
-        Place.append(
-            sequence: write.sequence, at: milliseconds, session: write.session.description,
-            user: write.user.description, to: &place)
-        rowBuffer.removeAll(keepingCapacity: true)
-        sealedBuffer.removeAll(keepingCapacity: true)
-        guard QueueRow.encode(write, into: &rowBuffer) else {
-            throw .corrupt("queue \(write.sequence): its topic is too long")
-        }
-        try writer.seal(
-            rowBuffer, key: keys.queue, for: write.sequence, at: place, into: &sealedBuffer)
-        statements.append.bind(1, write.sequence)
-        statements.append.bind(2, milliseconds)
-        try statements.append.run(5, blob: sealedBuffer)
-        state.lastSequence = write.sequence
-        state.add(messages: 1, bytes: Int64(sealedBuffer.count) + QueueRow.overhead)
+    /// The key of the row that the write after `sequence` would stand in, or a lower bound.
+    func firstKey(at sequence: Int64) throws(StoreError) -> Int64 {
+        defer { statements.rowBefore.reset() }
+        statements.rowBefore.bind(1, sequence)
+        return try statements.rowBefore.step() ? statements.rowBefore.int(0) : sequence
+    }
+}
+
+/// What one call of `next` gathers.
+private struct QueuePart {
+    private(set) var writes: [AcceptedWrite] = []
+    /// All up to here were looked at.
+    var position: Int64
+    private let limit: Int
+    private let bytes: Int
+    private var size = 0
+
+    init(position: Int64, limit: Int, bytes: Int) {
+        self.position = position
+        self.limit = limit
+        self.bytes = bytes
     }
 
-    func remove(_ sequences: [Int64]) throws(StoreError) {
-        var rest = sequences.sorted()[...]
-        while let first = rest.popFirst() {
-            var last = first
-            while let next = rest.first, next == last || next &- 1 == last {
-                last = next
-                rest.removeFirst()
-            }
-            try remove(first...last)
-        }
-        try giveBackPages()
-        stateIsChanged = stateIsChanged || !sequences.isEmpty
-    }
+    var isFull: Bool { writes.count >= limit || size >= bytes }
 
-    private func remove(_ run: ClosedRange<Int64>) throws(StoreError) {
-        defer { statements.remove.reset() }
-        statements.remove.bind(1, run.lowerBound)
-        statements.remove.bind(2, run.upperBound)
-        while try statements.remove.step() {
-            state.add(messages: -1, bytes: -(statements.remove.int(0) + QueueRow.overhead))
-        }
-    }
-
-    func destroyQueue() throws(StoreError) {
-        let window = try readWindow()
-        try connection.run("DELETE FROM queue; DELETE FROM aside; DELETE FROM window")
-        try giveBackPages(most: .max)
-        try replaceKey(.queue)
-        try addToWindow(window)
-        state.messages = 0
-        state.bytes = 0
-        stateIsChanged = true
+    mutating func add(_ write: AcceptedWrite) {
+        size += write.payload.count
+        position = write.sequence
+        writes.append(write)
     }
 }

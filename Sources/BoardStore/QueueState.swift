@@ -1,53 +1,70 @@
-/// What the store remembers of the queue beside its rows.
+/// What the store remembers of the queue beside its rows, saved with nearly every change.
 struct QueueState: Equatable {
-    static let counterLimit = 256
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
+    static let holeLimit = 128
 
     var lastSequence: Int64 = 0
-    var messages: Int64 = 0
+    /// Writes in all rows, with those removed from a row that still stands.
+    var stored: Int64 = 0
     var bytes: Int64 = 0
-    var counters: [String: Int64] = [:]
+    /// All up to here have left the queue.
+    var watermark: Int64 = 0
+    /// Above it, what has left of rows that still stand: at most `holeLimit`, the lowest.
+    var holes: [ClosedRange<Int64>] = []
+    /// The latest time at which a write was accepted, and the earliest among those that are
+    /// older than one before them, as after a step of the clock. Milliseconds.
+    var latest: Int64 = 0
+    var lateFloor: Int64 = .max
+    /// Dead letters, and the bytes of their bodies.
+    var dead: Int64 = 0
+    var deadBytes: Int64 = 0
 
-    mutating func add(messages count: Int64, bytes size: Int64) {
-        messages = max(0, messages + count)
-        bytes = max(0, bytes + size)
+    mutating func add(stored count: Int64, bytes size: Int64) {
+        stored = max(0, stored &+ count)
+        bytes = max(0, bytes &+ size)
     }
 
-    mutating func count(_ name: String, _ value: Int64) {
-        guard name.utf8.count <= 255 else { return }
-        guard counters[name] != nil || counters.count < Self.counterLimit else { return }
-        counters[name] = value
+    mutating func accepted(at time: Int64) {
+        if time < latest { lateFloor = min(lateFloor, time) }
+        latest = max(latest, time)
     }
 
     /// `lastSequence` has a column of its own, which the ciphertext is bound to.
-    func encoded() -> [UInt8] {
-        var row: [UInt8] = [Self.version]
-        row.append(number: messages)
-        row.append(number: bytes)
-        row.append(half: UInt16(clamping: counters.count))
-        for (name, value) in counters {
-            guard row.append(short: name) else { continue }
-            row.append(number: value)
+    func encode(into row: inout [UInt8]) {
+        row.append(Self.version)
+        for number in [stored, bytes, watermark, latest, lateFloor, dead, deadBytes] {
+            row.append(number: number)
         }
-        return row
+        for hole in holes {
+            row.append(number: hole.lowerBound)
+            row.append(number: hole.upperBound)
+        }
     }
 
     init() {}
 
-    /// Nil for bytes that `encoded` does not make.
+    /// Nil for bytes that `encode` does not make.
     init?(_ row: [UInt8], lastSequence: Int64) {
         var reader = ByteReader(row)
-        guard reader.byte() == Self.version, let messages = reader.number(),
-            let bytes = reader.number(), let count = reader.half(),
-            count <= Self.counterLimit, messages >= 0, bytes >= 0
+        guard reader.byte() == Self.version, let stored = reader.number(),
+            let bytes = reader.number(), let watermark = reader.number(),
+            let latest = reader.number(), let lateFloor = reader.number(),
+            let dead = reader.number(), let deadBytes = reader.number(),
+            stored >= 0, bytes >= 0, dead >= 0, deadBytes >= 0
         else { return nil }
-        for _ in 0..<count {
-            guard let name = reader.shortText(), let value = reader.number() else { return nil }
-            counters[name] = value
+        while !reader.isAtEnd {
+            guard let first = reader.number(), let last = reader.number(), first <= last,
+                holes.count < Self.holeLimit
+            else { return nil }
+            holes.append(first...last)
         }
-        guard reader.isAtEnd else { return nil }
         self.lastSequence = lastSequence
-        self.messages = messages
+        self.stored = stored
         self.bytes = bytes
+        self.watermark = watermark
+        self.latest = latest
+        self.lateFloor = lateFloor
+        self.dead = dead
+        self.deadBytes = deadBytes
     }
 }

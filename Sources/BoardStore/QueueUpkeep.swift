@@ -1,9 +1,8 @@
 import Gate
-import Sessions
 
 extension BoardDatabase {
-    /// How many rows that could not be opened are kept; beyond it the oldest go.
-    private static let asideLimit = 1000
+    /// Rows that could not be opened are kept up to so many bytes; beyond it the oldest go.
+    private static let asideLimit = 4 << 20
     /// Free pages that stay for reuse, 4 MiB; what is beyond goes back to the file system.
     private static let sparePages: Int64 = 1024
 
@@ -15,127 +14,95 @@ extension BoardDatabase {
         return (max(0, pages - free) * size, pages * size)
     }
 
-    /// Shrinks the file by at most `most` pages when much of it is empty. Runs within a
-    /// transaction.
+    /// Shrinks the file by at most `most` pages once it is half empty, and to the end when the
+    /// queue is. Runs within a transaction. Half empty, since each page given back is one that
+    /// is moved.
     func giveBackPages(most: Int64 = 512) throws(StoreError) {
         defer { statements.freePages.reset() }
         guard try statements.freePages.step() else { return }
-        let beyond = statements.freePages.int(0) - Self.sparePages
-        guard beyond > 0 else { return }
-        try connection.run("PRAGMA incremental_vacuum(\(min(beyond, most)))")
+        let free = statements.freePages.int(0)
+        guard free > Self.sparePages, free > state.bytes / 4096 else { return }
+        let pages = min(free - Self.sparePages, state.stored == 0 ? .max : most)
+        try connection.run("PRAGMA incremental_vacuum(\(pages))")
     }
 
     /// Moves rows that do not open out of the queue, or leaves that for the next time.
-    func setAside(_ sequences: [Int64]) {
+    func setAside(_ heads: [RowHead]) {
         do throws(StoreError) {
             try transaction { () throws(StoreError) in
-                let copy = try Statement(connection, Self.copyAside)
-                for sequence in sequences {
-                    copy.bind(1, sequence)
-                    try copy.run()
-                }
-                try remove(sequences)
-                try connection.run(Self.trimAside)
-                let name = "damaged"
-                state.count(name, (state.counters[name] ?? 0) + Int64(sequences.count))
+                for head in heads { try moveAside(head) }
             }
-            for number in sequences {
-                note(DamagedRecord(name: "queue \(number)", sequence: number))
+            for head in heads {
+                note(DamagedRecord(name: head.name, sequence: head.first))
             }
         } catch {
             // The rows stay where they are, and are met again.
         }
     }
 
-    func bury(_ burials: [Burial]) throws(StoreError) {
-        guard !burials.isEmpty else { return }
+    /// Moves one row that does not open out of the queue, and books its writes.
+    func moveAside(_ head: RowHead) throws(StoreError) {
         let copy = try Statement(connection, """
-            INSERT OR REPLACE INTO aside
-                SELECT seq, at, sid, user, body, 'dead: ' || ?2 FROM queue WHERE seq = ?1
+            INSERT OR REPLACE INTO aside (first, last, user, body)
+                SELECT first, last, user, body FROM batch WHERE first = ?1
             """)
-        for burial in burials {
-            copy.bind(1, burial.sequence)
-            copy.bind(2, burial.reason)
-            try copy.run()
-        }
-        try remove(burials.map(\.sequence))
-        try connection.run(Self.trimAside)
-        state.count("dead", (state.counters["dead"] ?? 0) + Int64(burials.count))
-    }
-
-    /// The newest dead letters, the newest first.
-    package func deadLetters(limit: Int) throws(StoreError) -> [DeadLetter] {
-        let select = try Statement(connection, """
-            SELECT seq, at, sid, user, body, substr(reason, 7) FROM aside
-                WHERE reason LIKE 'dead: %' ORDER BY seq DESC LIMIT ?1
+        copy.bind(1, head.first)
+        try copy.run()
+        let marks = memory.marks[head.first] ?? RowMarks(all: head.first, head.last)
+        for run in marks?.runs ?? [] { ledger.losses.lose(run, .damaged) }
+        let count = min(marks?.count ?? 0, head.count)
+        ledger.count("damaged", (ledger.counters["damaged"] ?? 0) + count)
+        ledgerIsChanged = true
+        try drop(head, left: count)
+        try connection.run("""
+            DELETE FROM aside WHERE first IN (SELECT first FROM (SELECT first,
+                sum(length(body)) OVER (ORDER BY first DESC) AS bytes FROM aside)
+                WHERE bytes > \(Self.asideLimit))
             """)
-        select.bind(1, Int64(limit))
-        var letters: [DeadLetter] = []
-        while try select.step() {
-            guard let write = try openRow(
-                Place.queue(generation: keys.queue.generation), of: select)
-            else { continue }
-            letters.append(DeadLetter(
-                write: write, reason: select.text(5), buriedAt: write.acceptedAt))
-        }
-        return letters
+        // What stood in its columns may be damaged too.
+        try countRows()
     }
-
-    private static let copyAside = """
-        INSERT OR REPLACE INTO aside
-            SELECT seq, at, sid, user, body, 'unopened' FROM queue WHERE seq = ?1
-        """
-    private static let trimAside = """
-        DELETE FROM aside WHERE seq NOT IN (SELECT seq FROM aside ORDER BY seq DESC
-            LIMIT \(asideLimit))
-        """
 
     func saveState() throws(StoreError) {
-        let place = Place.state(last: state.lastSequence, generation: keys.queue.generation)
+        rowBuffer.removeAll(keepingCapacity: true)
+        state.holes = memory.marks.isEmpty ? [] : holes()
+        state.encode(into: &rowBuffer)
+        try save(1, "queue")
+    }
+
+    /// What has left of rows that still stand, above the watermark.
+    private func holes() -> [ClosedRange<Int64>] {
+        var holes: [ClosedRange<Int64>] = []
+        for (first, marks) in memory.marks.sorted(by: { $0.key < $1.key }) {
+            if let lowest = marks.lowest, lowest > first, lowest - 1 > state.watermark {
+                holes.append(first...lowest - 1)
+            }
+            holes += marks.holes
+            if holes.count > QueueState.holeLimit { break }
+        }
+        return Array(holes.prefix(QueueState.holeLimit))
+    }
+
+    func saveLedger() throws(StoreError) {
+        rowBuffer.removeAll(keepingCapacity: true)
+        ledger.encode(into: &rowBuffer)
+        try save(2, "ledger")
+    }
+
+    private func save(_ id: Int64, _ part: String) throws(StoreError) {
+        let place = Place.state(
+            part, last: state.lastSequence, generation: keys.queue.generation)
         sealedBuffer.removeAll(keepingCapacity: true)
         try writer.seal(
-            state.encoded(), key: keys.queue, for: state.lastSequence, at: place,
+            rowBuffer, key: keys.queue, for: state.lastSequence, at: place,
             into: &sealedBuffer)
-        statements.saveState.bind(1, state.lastSequence)
-        try statements.saveState.run(2, blob: sealedBuffer)
+        statements.saveState.bind(1, id)
+        statements.saveState.bind(2, state.lastSequence)
+        try statements.saveState.run(3, blob: sealedBuffer)
     }
+}
 
-    /// The state as it was saved; nil when there is none or any bit of it differs.
-    func loadState() throws(StoreError) -> QueueState? {
-        let select = try Statement(connection, "SELECT last, sealed FROM state")
-        guard try select.step() else { return nil }
-        let last = select.int(0)
-        let place = Place.state(last: last, generation: keys.queue.generation)
-        var plaintext: [UInt8] = []
-        let isWhole = try select.withBlob(1) { (sealed) throws(StoreError) in
-            try reader.open(sealed, key: keys.queue, for: last, at: place, into: &plaintext)
-        }
-        return isWhole ? QueueState(plaintext, lastSequence: last) : nil
-    }
-
-    /// Loads the state; counts it anew when it is damaged.
-    ///
-    /// Then sequence numbers go on far above all that the file still shows: a gap is better
-    /// than a number used twice.
-    func loadOrRepairState() throws(StoreError) {
-        if let loaded = try loadState() {
-            state = loaded
-            return
-        }
-        let rows = """
-            SELECT max(coalesce((SELECT max(seq) FROM queue), 0),
-                coalesce((SELECT max(last) FROM window), 0),
-                coalesce((SELECT max(seq) FROM aside), 0), (SELECT count(*) FROM state))
-            """
-        let highest = try connection.number(rows)
-        guard highest > 0 else { return }
-        let (last, overflow) = highest.addingReportingOverflow(1 << 20)
-        guard !overflow else { throw .corrupt("queue state") }
-        state.lastSequence = last
-        state.messages = try connection.number("SELECT count(*) FROM queue")
-        let sizes = "SELECT coalesce(sum(length(body) + \(QueueRow.overhead)), 0) FROM queue"
-        state.bytes = try connection.number(sizes)
-        note(DamagedRecord(name: "queue state", sequence: nil))
-        try transaction { () throws(StoreError) in try saveState() }
-    }
+extension RowHead {
+    /// For logs.
+    var name: String { first == last ? "queue \(first)" : "queue \(first) to \(last)" }
 }

@@ -10,8 +10,11 @@ extension BoardDatabase {
     func addToWindow(_ entries: [WindowEntry]) throws(StoreError) {
         guard let last = entries.map(\.sequence).max() else { return }
         var rows = entries.suffix(WindowEntry.kept)
+        let end = try endOfWindow()
         // Two batches may end with the same write, delivered twice.
-        rows.insert(contentsOf: try readWindow(row: last) ?? [], at: rows.startIndex)
+        if last <= end {
+            rows.insert(contentsOf: try readWindow(row: last) ?? [], at: rows.startIndex)
+        }
         rowBuffer.removeAll(keepingCapacity: true)
         for entry in rows {
             rowBuffer.append(half: entry.packetID)
@@ -23,8 +26,16 @@ extension BoardDatabase {
         try writer.seal(rowBuffer, key: keys.queue, for: last, at: place, into: &sealedBuffer)
         statements.addWindow.bind(1, last)
         try statements.addWindow.run(2, blob: sealedBuffer)
+        // Rows of old entries go many at a time: reading leaves them out.
+        windowEnd = max(last, end)
+        guard last >> 8 != end >> 8 else { return }
         statements.trimWindow.bind(1, max(last, Int64(WindowEntry.kept)) - Int64(WindowEntry.kept))
         try statements.trimWindow.run()
+    }
+
+    private func endOfWindow() throws(StoreError) -> Int64 {
+        if let windowEnd { return windowEnd }
+        return try connection.number("SELECT coalesce(max(last), 0) FROM window")
     }
 
     func readWindow() throws(StoreError) -> [WindowEntry] {
@@ -56,15 +67,20 @@ extension BoardDatabase {
         let isWhole = try select.withBlob(1) { (sealed) throws(StoreError) in
             try reader.open(sealed, key: keys.queue, for: last, at: place, into: &plaintext)
         }
-        guard isWhole else { return nil }
+        return isWhole ? [WindowEntry](plaintext) : nil
+    }
+}
+
+extension [WindowEntry] {
+    /// Takes apart what `addToWindow` sealed; nil for other bytes.
+    init?(_ plaintext: [UInt8]) {
         var bytes = ByteReader(plaintext)
-        var entries: [WindowEntry] = []
+        self = []
         while !bytes.isAtEnd {
             guard let packetID = bytes.half(), let sequence = bytes.number(),
                 let digest = bytes.digest()
             else { return nil }
-            entries.append(WindowEntry(packetID: packetID, digest: digest, sequence: sequence))
+            append(WindowEntry(packetID: packetID, digest: digest, sequence: sequence))
         }
-        return entries
     }
 }

@@ -5,10 +5,15 @@ struct Statements {
     let commit: Statement
     let rollback: Statement
     let dataVersion: Statement
-    let append: Statement
-    let remove: Statement
-    let next: Statement
-    let oldest: Statement
+    let addRow: Statement
+    let dropRow: Statement
+    /// Rows from a key on, whole.
+    let rows: Statement
+    /// The key of the row that a sequence would stand in.
+    let rowBefore: Statement
+    /// Rows that a run of sequences touches, without their bodies.
+    let heads: Statement
+    let front: Statement
     let saveState: Statement
     let addWindow: Statement
     let trimWindow: Statement
@@ -17,23 +22,32 @@ struct Statements {
     let putRecord: Statement
     let freePages: Statement
 
+    private static let head = """
+        first, last, count, oldest, classes, sid, user, length(body)
+        """
+
     init(_ connection: Connection) throws(StoreError) {
         begin = try Statement(connection, "BEGIN IMMEDIATE")
         beginRead = try Statement(connection, "BEGIN")
         commit = try Statement(connection, "COMMIT")
         rollback = try Statement(connection, "ROLLBACK")
         dataVersion = try Statement(connection, "PRAGMA data_version")
-        append = try Statement(
+        addRow = try Statement(connection, """
+            INSERT INTO batch (first, last, count, oldest, classes, sid, user, body)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            """)
+        dropRow = try Statement(connection, "DELETE FROM batch WHERE first = ?1")
+        rows = try Statement(
+            connection, "SELECT \(Self.head), body FROM batch WHERE first >= ?1 ORDER BY first")
+        rowBefore = try Statement(
+            connection, "SELECT first FROM batch WHERE first <= ?1 ORDER BY first DESC LIMIT 1")
+        heads = try Statement(
             connection,
-            "INSERT INTO queue (seq, at, sid, user, body) VALUES (?1, ?2, ?3, ?4, ?5)")
-        remove = try Statement(
-            connection, "DELETE FROM queue WHERE seq BETWEEN ?1 AND ?2 RETURNING length(body)")
-        next = try Statement(
-            connection,
-            "SELECT seq, at, sid, user, body FROM queue WHERE seq > ?1 ORDER BY seq")
-        oldest = try Statement(connection, "SELECT at FROM queue ORDER BY seq LIMIT 1")
+            "SELECT \(Self.head) FROM batch WHERE first BETWEEN ?1 AND ?2 ORDER BY first")
+        front = try Statement(
+            connection, "SELECT \(Self.head) FROM batch ORDER BY first LIMIT 1")
         saveState = try Statement(
-            connection, "INSERT OR REPLACE INTO state (id, last, sealed) VALUES (1, ?1, ?2)")
+            connection, "INSERT OR REPLACE INTO state (id, last, sealed) VALUES (?1, ?2, ?3)")
         addWindow = try Statement(
             connection, "INSERT OR REPLACE INTO window (last, sealed) VALUES (?1, ?2)")
         trimWindow = try Statement(connection, "DELETE FROM window WHERE last <= ?1")
@@ -42,5 +56,14 @@ struct Statements {
         putRecord = try Statement(
             connection, "INSERT OR REPLACE INTO vault (name, sealed) VALUES (?1, ?2)")
         freePages = try Statement(connection, "PRAGMA freelist_count")
+    }
+}
+
+extension Statement {
+    /// The columns of a row without its body, as `Statements.head` has them.
+    var head: RowHead {
+        RowHead(
+            first: int(0), last: int(1), count: int(2), oldest: int(3), classes: int(4),
+            session: text(5), user: text(6), size: Int(clamping: int(7)))
     }
 }

@@ -88,3 +88,11 @@ extension StoreError {
         }
     }
 }
+
+extension StoreError {
+    /// Whether a sync failed: the store opens the file anew at the next call.
+    var isOfSync: Bool {
+        guard case .unavailable(.inputOutput(let name)) = self else { return false }
+        return name.hasSuffix("FSYNC")
+    }
+}

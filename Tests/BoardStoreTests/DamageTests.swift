@@ -1,4 +1,5 @@
 import Foundation
+import Gate
 import LinuxIO
 import Sessions
 import Testing
@@ -46,12 +47,13 @@ struct DamageTests {
         let store = try folder.open()
         try store.transact([
             .put(.identity, Sample.secret("one")), .put(.trust, Sample.secret("two")),
-            .append(try Sample.writes(1...3)),
+            .append([try Sample.write(1)]), .append([try Sample.write(2)]),
+            .append([try Sample.write(3)]),
         ])
         try folder.raw().run("""
             UPDATE vault SET sealed = (SELECT sealed FROM vault WHERE name = 'trust')
                 WHERE name = 'identity';
-            UPDATE queue SET body = (SELECT body FROM queue WHERE seq = 1) WHERE seq = 2;
+            UPDATE batch SET body = (SELECT body FROM batch WHERE first = 1) WHERE first = 2;
             """)
         #expect(throws: StoreError.corrupt("vault record identity")) { try store.read(.identity) }
         #expect(try store.allSequences() == [1, 3])
@@ -61,14 +63,16 @@ struct DamageTests {
     func queueRows() throws {
         let folder = try StateFolder()
         let store = try folder.open()
-        try store.transact([.append(try Sample.writes(1...3))])
-        try flipping(folder, table: "queue", column: "body", where: "seq = 2") { _ in
+        try store.transact(try Sample.writes(1...3).map { .append([$0]) })
+        try flipping(folder, table: "batch", column: "body", where: "first = 2") { _ in
             let found = try store.integrityCheck()
             #expect(found == ["queue 2"])
         }
         let raw = try folder.raw()
-        for (row, column) in [(1, "sid = 'sess000002'"), (2, "user = 'x'"), (3, "at = at + 1")] {
-            try raw.run("UPDATE queue SET \(column) WHERE seq = \(row)")
+        for (row, column) in [
+            (1, "sid = 'sess000002'"), (2, "user = 'x'"), (3, "oldest = oldest + 1"),
+        ] {
+            try raw.run("UPDATE batch SET \(column) WHERE first = \(row)")
         }
         try store.transact([.append(try Sample.writes(4...5))])
         #expect(try store.allSequences() == [4, 5])
@@ -80,6 +84,8 @@ struct DamageTests {
         for store in [store, try folder.open()] {
             #expect(store.counters["damaged"] == 3)
             #expect(store.usage().messages == 2)
+            #expect(store.usage().losses.ranges == [1...3])
+            #expect(store.usage().losses.causes == [.damaged: 3])
             #expect(try store.integrityCheck() == [])
         }
         #expect(try raw.number("SELECT count(*) FROM aside") == 3)
@@ -116,7 +122,7 @@ struct DamageTests {
     func queueState() throws {
         let original = try StateFolder()
         try original.open().transact([
-            .append(try Sample.writes(1...3)), .remove([1]),
+            .append([try Sample.write(1)]), .append(try Sample.writes(2...3)), .remove([1]),
         ])
         for (table, column, row) in [
             ("state", "sealed", "1"), ("keys", "wrapped", "purpose = 'queue'"),

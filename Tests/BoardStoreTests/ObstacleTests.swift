@@ -1,5 +1,7 @@
 import Foundation
+import Gate
 import LinuxIO
+import Sessions
 import Testing
 @testable import BoardStore
 
@@ -77,13 +79,34 @@ struct ObstacleTests {
 
 @Suite("Row")
 struct RowTests {
-    @Test("of any bytes gives a value or nothing, never a trap")
+    private let head = RowHead(
+        first: 1, last: 9, count: 9, oldest: 1, classes: 1, session: "sess000001",
+        user: "user000001")
+
+    private func row() throws -> [UInt8] {
+        var encoder = BatchEncoder()
+        var row: [UInt8] = []
+        encoder.begin("sess000001", "user000001", in: &row)
+        for write in try Sample.writes(1...9) {
+            #expect(encoder.append(write, class: 1, to: &row))
+        }
+        return row
+    }
+
+    @Test("of any bytes gives values or nothing, never a trap")
     func anyBytes() throws {
-        var encoded: [UInt8] = []
-        #expect(QueueRow.encode(try Sample.write(1), into: &encoded))
-        var state = QueueState()
-        state.count("gaps", 7)
-        for bytes in [encoded, state.encoded()] {
+        var state: [UInt8] = []
+        var whole = QueueState()
+        whole.holes = [3...4]
+        whole.encode(into: &state)
+        var counted = QueueLedger()
+        counted.count("gaps", 7)
+        counted.losses.lose(1...3, .full)
+        counted.losses.drop(3, of: "Reading")
+        _ = counted.classes.bit(for: "Reading")
+        var ledger: [UInt8] = []
+        counted.encode(into: &ledger)
+        for bytes in [try row(), state, ledger] {
             for length in 0...bytes.count {
                 decode(Array(bytes.prefix(length)))
                 for value: UInt8 in [0, 1, 0x7F, 0x80, 0xFF] where length < bytes.count {
@@ -93,12 +116,36 @@ struct RowTests {
                 }
             }
         }
-        #expect(QueueState(state.encoded(), lastSequence: 0) == state)
+        #expect(QueueState(state, lastSequence: 0) == whole)
+        #expect(QueueLedger(ledger) == counted)
     }
 
     private func decode(_ bytes: [UInt8]) {
-        _ = QueueRow.decode(
-            bytes, sequence: 1, at: 1, session: "sess000001", user: "user000001")
+        if var row = BatchReader(bytes, head) {
+            while let item = row.next() { _ = row.write(item) }
+        }
         _ = QueueState(bytes, lastSequence: 1)
+        _ = QueueLedger(bytes)
+        _ = DeadLetter(bytes, 1, 1, "sess000001", "user000001")
+    }
+
+    @Test("gives back what was put in, whatever the order of times and destinations")
+    func roundTrip() throws {
+        let base = try Sample.write(1)
+        let writes = (Int64(1)...200).map { number in
+            AcceptedWrite(
+                sequence: number * 3, session: base.session, user: base.user,
+                acceptedAt: Timestamp(milliseconds: 1_700_000_000_000 - number * 7919 % 1000),
+                app: base.app, className: base.className, topic: "t/\(number * 31 % 40)",
+                payload: Array(repeating: UInt8(number % 256), count: Int(number * 37 % 900)))
+        }
+        var encoder = BatchEncoder()
+        var row: [UInt8] = []
+        encoder.begin("sess000001", "user000001", in: &row)
+        for write in writes { #expect(encoder.append(write, class: 1, to: &row)) }
+        var reader = try #require(BatchReader(row, encoder.head))
+        var found: [AcceptedWrite] = []
+        while let item = reader.next() { found.append(reader.write(item)) }
+        #expect(found == writes && reader.isAtEnd)
     }
 }

@@ -110,7 +110,7 @@ struct QueueTests {
         let changes = (0..<300).map { StoreChange.counter("dropped.\($0)", Int64($0)) }
         try folder.open().transact(changes + [.counter("dropped.5", 50)])
         let counters = try folder.open().counters
-        #expect(counters.count == QueueState.counterLimit)
+        #expect(counters.count == QueueLedger.counterLimit)
         #expect(counters["dropped.5"] == 50)
     }
 }

@@ -1,3 +1,4 @@
+import Gate
 import Sessions
 import Testing
 @testable import BoardStore
@@ -114,17 +115,21 @@ struct DestructionTests {
         let store = try folder.open()
         let entry = WindowEntry(packetID: 7, digest: 9, sequence: 3000)
         try store.transact([
-            .append(try Sample.writes(1...3000)), .window([entry]), .counter("gaps", 2),
+            .append(try Sample.writes(1...1233)), .append([try Sample.write(1234)]),
+            .append(try Sample.writes(1235...3000)), .bury([Burial(sequence: 7, reason: "")]),
+            .window([entry]), .counter("gaps", 2),
             .put(.session, Sample.secret("session")),
         ])
-        let row = try blob(folder, "SELECT body FROM queue WHERE seq = 1234")
+        let row = try blob(folder, "SELECT body FROM batch WHERE first = 1234")
         let wrapped = try blob(folder, "SELECT wrapped FROM keys WHERE purpose = 'queue'")
         #expect(try folder.contains(row) && folder.contains(wrapped))
 
         try store.transact([.destroyQueue])
 
         #expect(try !folder.contains(row) && !folder.contains(wrapped))
-        let usage = QueueUsage(messages: 0, bytes: 0, oldest: nil)
+        var usage = QueueUsage(messages: 0, bytes: 0, oldest: nil)
+        usage.losses.lose(7...7, .dead)
+        usage.losses.lose(1...3000, .destroyed)
         for store in [store, try folder.open()] {
             #expect(store.usage() == usage)
             #expect(store.lastSequence == 3000)

@@ -150,7 +150,8 @@ struct BoardStorageTests {
         let records = try storage.load()
         #expect(records.session == nil && records.claim == nil)
         #expect(try storage.window().isEmpty)
-        #expect(storage.queue == QueueState())
+        #expect(storage.queue.messages == 0 && storage.queue.bytes == 0)
+        #expect(storage.queue.losses.causes == [.destroyed: 1])
         #expect(records.lastSequence == 1)
     }
 

@@ -1,0 +1,124 @@
+import Gate
+import LinuxIO
+package import Sessions
+
+/// What was saved of a damaged database.
+package struct SalvageReport: Equatable, Sendable {
+    /// What the damaged file is called now.
+    package var setAside = ""
+    /// The vault records that are lost.
+    package var lostRecords: [String] = []
+    package var messages: Int64 = 0
+    package var deadLetters: Int64 = 0
+    /// Sequences that were accepted, did not leave, and cannot be read.
+    package var lost: Int64 = 0
+}
+
+extension BoardDatabase {
+    /// Builds a new database of all that can be read of a damaged one, which is renamed to
+    /// `board.db.damaged-` and the time in milliseconds, and never deleted.
+    ///
+    /// No connection may be open to the file in this process. Every record and row is bound to
+    /// its place and the storage key, so nothing comes back that was not written there. Lost
+    /// writes are booked as damaged; a write that had left may come back with its sequence. Takes
+    /// as much room again as the queue takes.
+    ///
+    /// Throws `unreadable`, and leaves all as it was, when the identity cannot be read or the
+    /// log cannot be carried into the file; `unavailable` when there is no room for it now. After
+    /// a power cut in it, calling it again finishes it.
+    package static func salvage(
+        folder: String, keySource: some KeySource, at time: Timestamp
+    ) throws(StoreError) -> SalvageReport {
+        let files = DatabaseFiles(folder: folder)
+        try files.prepare()
+        var report = SalvageReport()
+        report.setAside = "board.db.damaged-\(time.milliseconds)"
+        if try !files.isFinishedSalvage() {
+            try files.carryLog()
+            guard let key = try keySource.load() else {
+                throw .keyMissing(source: keySource.name)
+            }
+            let wreck = try Wreck(files.database, KeyWrapping(key, source: keySource.name))
+            let target = try files.beginSalvage()
+            try BoardDatabase(target, keySource).adopt(wreck, &report)
+        }
+        try files.finishSalvage(at: time)
+        return report
+    }
+
+    /// Takes over everything that a wreck holds.
+    private func adopt(
+        _ wreck: Wreck, _ report: inout SalvageReport
+    ) throws(StoreError) {
+        try transact(wreck.records.map { .put($0, $1) })
+        report.lostRecords = wreck.lostRecords
+        let known = try wreck.state()
+        if let ledger = try wreck.ledger() {
+            self.ledger.counters = ledger.counters
+            self.ledger.losses = ledger.losses
+        }
+        try adoptRows(wreck, known)
+        try transaction { () throws(StoreError) in
+            try wreck.letters { (letter) throws(StoreError) in try addLetter(letter) }
+            try trimDead()
+            try addToWindow(try wreck.window())
+            let before = ledger.losses.total
+            try bookGaps(known, wreck.highest)
+            report.lost = ledger.losses.total - before
+            (stateIsChanged, ledgerIsChanged) = (true, true)
+        }
+        report.messages = memory.messages
+        report.deadLetters = state.dead
+        // Only the file itself is carried on.
+        try connection.emptyLog()
+    }
+
+    private func adoptRows(
+        _ wreck: Wreck, _ known: QueueState?
+    ) throws(StoreError) {
+        try wreck.rows { (writes) throws(StoreError) in
+            let left = writes.filter { write in
+                guard let known else { return true }
+                return write.sequence > known.watermark
+                    && !known.holes.contains { $0.contains(write.sequence) }
+            }
+            guard let first = left.first, let last = left.last,
+                try heads(touching: first.sequence...last.sequence).isEmpty
+            else { return }
+            try transaction(isSynced: false) { () throws(StoreError) in
+                var rest = left[...]
+                while !rest.isEmpty { memory.messages += try addRow(&rest).count }
+                for write in left { state.accepted(at: write.acceptedAt.milliseconds) }
+                stateIsChanged = true
+            }
+        }
+    }
+
+    /// Sets the last sequence, and books what stands between the rows.
+    private func bookGaps(_ known: QueueState?, _ highest: Int64) throws(StoreError) {
+        let top = max(highest, known?.lastSequence ?? 0)
+        let (above, overflow) = top.addingReportingOverflow(known == nil ? 1 << 20 : 0)
+        guard !overflow else { throw .corrupt("queue state") }
+        state.lastSequence = above
+        let front = try frontRow()
+        var position = known?.watermark ?? front.map { $0.first - 1 } ?? top
+        let holes = known?.holes ?? []
+        func book(to end: Int64) {
+            guard end > position else { return }
+            var first = position + 1
+            for hole in holes where hole.upperBound >= first && hole.lowerBound <= end {
+                if hole.lowerBound > first { lose(first...hole.lowerBound - 1, .damaged) }
+                first = max(first, hole.upperBound + 1)
+            }
+            if first <= end { lose(first...end, .damaged) }
+        }
+        let heads = try Statement(connection, "SELECT first, last FROM batch ORDER BY first")
+        while try heads.step() {
+            book(to: heads.int(0) - 1)
+            position = max(position, heads.int(1))
+        }
+        book(to: top)
+        if above > top { lose(top + 1...above, .unknown) }
+        state.watermark = front.map { $0.first - 1 } ?? above
+    }
+}

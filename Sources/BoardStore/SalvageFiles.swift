@@ -1,0 +1,50 @@
+import LinuxIO
+import Sessions
+
+/// The files of a salvage: a database is built as `board.db.salvaging`, called
+/// `board.db.salvaged` once it is whole, and takes the place of `board.db` once that is out of
+/// the way.
+extension DatabaseFiles {
+    private var target: DatabaseFiles { DatabaseFiles(folder: folder, name: "board.db.salvaging") }
+    private var finished: String { folder + "/board.db.salvaged" }
+
+    /// Whether a whole one waits to take its place, for power was cut before it could.
+    func isFinishedSalvage() throws(StoreError) -> Bool { try isThere(finished) }
+
+    /// Carries the log into the file, so that the file alone holds everything.
+    func carryLog() throws(StoreError) {
+        guard try isThere(database + "-wal") else { return }
+        do throws(StoreError) {
+            let connection = try Connection(database)
+            try connection.emptyLog()
+        } catch {
+            if case .unavailable = error { throw error }
+            throw .unreadable("its log cannot be carried into it: \(error)")
+        }
+    }
+
+    /// Clears what an earlier attempt left, and says that a database is due there.
+    func beginSalvage() throws(StoreError) -> DatabaseFiles {
+        let target = target
+        for suffix in ["", ".new"] + companions {
+            try onFile { () throws(FileFailure) in
+                try PrivateFile.remove(target.database + suffix)
+            }
+        }
+        try onFile { () throws(FileFailure) in try PrivateFile.touch(target.next) }
+        return target
+    }
+
+    func finishSalvage(at time: Timestamp) throws(StoreError) {
+        if try !isFinishedSalvage() {
+            try onFile { () throws(FileFailure) in
+                try PrivateFile.move(target.database, to: finished)
+            }
+        }
+        // The log first: alone, it would make a new database believe what is not its own.
+        for suffix in companions + [""] {
+            try moveAside(suffix, at: time)
+        }
+        try onFile { () throws(FileFailure) in try PrivateFile.move(finished, to: database) }
+    }
+}
