@@ -85,10 +85,8 @@ struct Outbox: ~Copyable {
         guard room > 0, storage.queue.messages > 0 else { return }
         let writes = try storage.queueReader.next(after: forwarder.position, limit: room)
         let lost = storage.queueReader.takeDamaged().count { $0.sequence != nil }
-        if lost > 0 {
-            // They stand in a table of their own now, and the authority sees a gap.
-            events += [.gap(Int64(lost)), .queue(storage.queue)]
-        }
+        // They stand in a table of their own now, and the store counts them as lost.
+        if lost > 0 { events.append(.queue(storage.queue)) }
         send(writes, over: &uplink, at: now, into: &events)
     }
 

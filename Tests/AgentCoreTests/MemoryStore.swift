@@ -15,6 +15,7 @@ struct MemoryStore {
     private(set) var lastSequence: Int64 = 0
     private(set) var commits = 0
     var isUnreadable = false
+    private var losses = QueueLosses()
 
     init(_ identity: BoardIdentity) { self.identity = identity.json.bytes }
 
@@ -34,8 +35,15 @@ struct MemoryStore {
             window += packets
             lastSequence = new.last?.sequence ?? lastSequence
         case .clearWindow: window.removeAll()
-        case .destroyQueue: writes.removeAll()
+        case .destroyQueue: destroyQueue()
         }
+    }
+
+    private mutating func destroyQueue() {
+        losses.total += Int64(writes.count)
+        losses.causes[.destroyed, default: 0] += Int64(writes.count)
+        losses.ranges += writes.map { $0.sequence...$0.sequence }
+        writes.removeAll()
     }
 
     /// The records as an agent that starts now would find them.
@@ -61,9 +69,11 @@ struct MemoryStore {
     }
 
     var queue: QueueState {
-        QueueState(
+        var state = QueueState(
             messages: Int64(writes.count),
             bytes: writes.reduce(0) { $0 + Int64($1.payload.count) + 64 },
             oldest: writes.first?.acceptedAt)
+        state.losses = losses
+        return state
     }
 }
