@@ -51,7 +51,8 @@ struct StatusCommand: AgentVerb {
             ("session", SessionCommand.sentence(answer)),
             ("authority", answer.shown("authority")),
             ("uplink", answer.shown("uplink") + note),
-            ("queue", size + fault),
+            ("queue", size + Self.outlook(queue) + fault),
+            ("lost", Self.losses(answer)),
             ("rules", Self.rules(answer)),
             ("refused", Self.refusals(answer)),
             ("upstream", answer.shown("refusedUpstream") + " refused by the broker"),
@@ -60,6 +61,20 @@ struct StatusCommand: AgentVerb {
         return rows.map { name, text in
             name + String(repeating: " ", count: 11 - name.count) + text
         }
+    }
+
+    /// How old the oldest message is, and how long the room lasts.
+    private static func outlook(_ queue: JSONObject) -> String {
+        let oldest = (try? queue.time("oldest")).map { ", oldest of \(CalendarText.utc($0)) UTC" }
+        let left = queue.members["hoursLeft"].flatMap { $0 == .null ? nil : $0 }
+        return (oldest ?? "") + (left.map { ", full in \($0.text) hours at this rate" } ?? "")
+    }
+
+    /// What will never arrive, and what the local broker never handed over.
+    private static func losses(_ answer: JSONObject) -> String {
+        let drops = (try? answer.object("bus")).flatMap { try? $0.integer("dropped") } ?? 0
+        return answer.shown("gaps") + " announced as gaps, " + answer.shown("dead")
+            + " dead letters" + (drops > 0 ? "; the local broker dropped \(drops)" : "")
     }
 
     /// The count since the agent's start, and who was refused most, by which rule.
