@@ -22,6 +22,8 @@ package struct AgentSettings: Sendable {
     package var version: String
     package var buildDate: Timestamp
     package var processID: Int64
+    /// A full outbox drops its oldest and is read into for ever; else reading stops.
+    package var dropsOldest = false
 
     package init(
         name: String, topicRoot: TopicRoot, claimBase: String, claimLifetime: Duration,
@@ -70,6 +72,10 @@ package struct Agent: Sendable {
     private(set) var hasStarted = false
     var bus: Bus
     var queue = QueueState()
+    /// Of writes accepted since `queue` was told; the loop tells it after every commit.
+    var unsettledBytes: Int64 = 0
+    var flow = QueueFlow()
+    var lossNews = LossNews()
     /// Messages on the inbox that could not be opened or were not for now.
     var dropped: Int64 = 0
     var refusals = RefusalTally()
@@ -112,8 +118,9 @@ package struct Agent: Sendable {
         case .bus(let messages): judge(messages, at: instant)
         case .uplink(let event): handle(event, at: instant)
         case .inbox(let payload): receive(payload, at: instant)
-        case .queue(let state): queueChanged(state)
-        case .gap(let count): gapped(by: count, at: instant)
+        case .busBroker(let dropped, let stored):
+            busBrokerTold(dropped: dropped, stored: stored)
+        case .queue(let state): queueChanged(state, at: instant)
         case .control(let request, let connection):
             answer(request, connection, at: instant)
         case .rules(let policy, let routes): adopt(policy, routes, at: instant)
@@ -129,7 +136,7 @@ package struct Agent: Sendable {
         [
             uplink.retryAt, requests.nextDeadline, sessionDeadline(at: instant),
             healthDeadline, waits.nextDeadline, signOutDeadline, readers.nextDeadline,
-            refusalDeadline, expiryDeadline(at: instant),
+            refusalDeadline, expiryDeadline(at: instant), lossDeadline,
         ].compactMap(\.self).min()
     }
 
@@ -143,7 +150,8 @@ package struct Agent: Sendable {
         answerLateReaders(at: instant)
         summarizeRefusals(due: instant.monotonic)
         expireQueue(at: instant)
-        steerReading()
+        steerReading(at: instant)
+        tellLossesIfDue(at: instant)
         publishHealthIfDue(at: instant)
     }
 
@@ -183,23 +191,6 @@ package struct Agent: Sendable {
         }
         let rules = policy?.summary ?? "no policy file"
         emit(.log(.info, "in force now: \(rules); \(routes.routes.count) routes"))
-    }
-
-    private mutating func queueChanged(_ state: QueueState) {
-        guard state != queue else { return }
-        queue = state
-        bus.healthIsStale = true
-    }
-
-    /// Records were lost: said in the health topic and in the status, for ever after.
-    private mutating func gapped(by count: Int64, at instant: Instant) {
-        guard count > 0 else { return }
-        let (sum, isTooMuch) = records.memory.gaps.addingReportingOverflow(count)
-        records.memory.gaps = isTooMuch ? .max : sum
-        bus.healthIsStale = true
-        emit(.commit([.memory(records.memory)]))
-        emit(.log(.error, "\(count) records were lost: a gap"))
-        if uplink.isReady { publishStatus(up: true, at: instant) }
     }
 
     mutating func emit(_ effect: AgentEffect) { effects.append(effect) }

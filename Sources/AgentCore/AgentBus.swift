@@ -9,12 +9,24 @@ struct Bus: Sendable {
     var healthIsStale = true
     /// When the health topic was last written.
     var healthAt: Duration?
+    /// When what it says of the outlook is no longer so, though nothing has happened.
+    var healthFadesAt: Duration?
+    /// What the local broker has told of its own queue.
+    var broker: BusBrokerFigures?
+    /// Whether the agent was away or did not read since the broker told of its drops.
+    var hasRested = true
+    /// How often drops were seen meanwhile.
+    var dropsSeen: Int64 = 0
+    /// Whether the log was told that reading stopped, and when it was last.
+    var isRestSaid = false
+    var restSaidAt: Duration?
     private(set) var window: RedeliveryWindow
 
     init(window: [DeliveredPacket]) { self.window = RedeliveryWindow(window) }
 
     mutating func lost() {
         isConnected = false
+        hasRested = true
         window.restart()
     }
 
@@ -101,7 +113,9 @@ extension Agent {
             // It was accepted and is durable, whatever the rules say by now.
             let accepted = AcceptedNotice.payload(sequence: known.sequence)
             answer(message, write.app, accepted, into: &batch)
-        } else if let rejection = rejection(of: message, write, state, at: instant) {
+        } else if let rejection = rejection(of: message, write, state, at: instant)
+            ?? lackOfRoom(for: message, of: write.app)
+        {
             let stated = (write.operation.rawValue, write.className.description)
             reject(message, write.app, rejection, stated, into: &batch, at: instant)
             if let known { batch.lost.append(known.sequence) }
@@ -133,6 +147,7 @@ extension Agent {
     ) {
         guard let held = records.session, let topic = topic(of: write) else { return }
         if known == nil { records.lastSequence += 1 }
+        unsettledBytes += Self.size(of: message)
         let sequence = known ?? records.lastSequence
         batch.writes.append(AcceptedWrite(
             sequence: sequence, session: held.session.objectID, user: held.user.objectID,

@@ -16,8 +16,8 @@ package enum AgentEvent: Sendable {
     case inbox([UInt8])
     /// The outbox after a commit or a removal.
     case queue(QueueState)
-    /// So many accepted records can never be sent.
-    case gap(Int64)
+    /// How the local broker says its own queue is; nil: nothing new of that.
+    case busBroker(dropped: Int64?, stored: Int64?)
     case control(ControlRequest, connection: Int)
     /// The rule files were read again, and are whole: these rules replace the old ones.
     case rules(Policy?, RouteTable)

@@ -1,3 +1,4 @@
+import Gate
 package import Sessions
 package import Wire
 
@@ -6,22 +7,28 @@ extension Agent {
 
     /// When the health topic may be written next; nil while it says what is so.
     var healthDeadline: Duration? {
-        guard bus.healthIsStale, bus.isConnected else { return nil }
+        guard bus.isConnected else { return nil }
+        guard bus.healthIsStale else { return bus.healthFadesAt }
         return bus.healthAt.map { $0 + Self.healthInterval }
     }
 
     /// At once for the first change, and then at most every five seconds.
     mutating func publishHealthIfDue(at instant: Instant) {
-        guard bus.healthIsStale, bus.isConnected else { return }
+        guard bus.isConnected else { return }
+        if let due = bus.healthFadesAt, due <= instant.monotonic { bus.healthIsStale = true }
+        guard bus.healthIsStale else { return }
         if let last = bus.healthAt, instant.monotonic < last + Self.healthInterval { return }
         publishHealth(up: true, at: instant)
     }
 
     mutating func publishHealth(up: Bool, at instant: Instant) {
+        let notice = health(up: up, at: instant)
         bus.healthIsStale = false
         bus.healthAt = instant.monotonic
+        // An outbox that has stopped growing has no end any more, and no event says so.
+        bus.healthFadesAt = notice.hoursLeft == nil ? nil : instant.monotonic + QueueFlow.window
         emit(.publishBus(BusPublication(
-            topic: BusTopic.health, payload: health(up: up, at: instant).payload, retain: true)))
+            topic: BusTopic.health, payload: notice.payload, retain: true)))
     }
 
     package func health(up: Bool, at instant: Instant) -> HealthNotice {
@@ -30,10 +37,23 @@ extension Agent {
         notice.messages = queue.messages
         notice.bytes = queue.bytes
         notice.oldest = queue.oldest
+        notice.hoursLeft = queueOutlook(at: instant).hoursLeft
         notice.dropped = dropped
         notice.refused = refusals.total
         notice.refusals = refusals.entries
-        notice.gaps = records.memory.gaps
+        notice.gaps = AnnouncedGaps(total: queue.losses.total, ranges: queue.losses.ranges)
+        notice.drops = queue.losses.drops
+        notice.dead = queue.dead
+        notice.bus = bus.broker
         return notice
+    }
+
+    /// What anyone upstream is told of this board.
+    func boardStatus(up: Bool, at instant: Instant) -> BoardStatus {
+        let isAvailable = if case .available = published { true } else { false }
+        return BoardStatus(
+            up: up, available: isAvailable, version: settings.version,
+            since: clock.now(at: instant),
+            gaps: AnnouncedGaps(total: queue.losses.total, ranges: queue.losses.ranges))
     }
 }

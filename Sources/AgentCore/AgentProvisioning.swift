@@ -152,7 +152,7 @@ extension Agent {
     }
 
     /// Whether the board was another user's: then what that one's queue held goes first, with
-    /// its key, and is counted as a gap. Where the trust cannot be read, the rows tell.
+    /// its key; the store counts it as lost. Where the trust cannot be read, the rows tell.
     private mutating func destroyOthersQueue(
         than user: UserID, into changes: inout [RecordChange]
     ) -> Bool {
@@ -161,9 +161,6 @@ extension Agent {
         records.queueUsers = []
         guard isAnothers else { return false }
         changes.append(.destroyQueue)
-        let (sum, isTooMuch) = records.memory.gaps.addingReportingOverflow(queue.messages)
-        records.memory.gaps = isTooMuch ? .max : sum
-        bus.healthIsStale = true
         emit(.log(.warning, "claimed by another user: the old one's session and "
             + "\(queue.messages) messages that waited are destroyed"))
         return true

@@ -92,18 +92,6 @@ extension Agent {
         if uplink.isReady, user != nil { tellGrants() }
         emit(.forward(user: uplink.isReady ? user : nil))
     }
-
-    /// The bus is read unless the offline grace is over or the outbox is full.
-    mutating func steerReading() {
-        let isFull = queue.bytes > settings.queueLimit - settings.queueReserve
-        let mayRead = published != .unavailable(.offline) && !isFull
-        guard mayRead != bus.isReading else { return }
-        bus.isReading = mayRead
-        emit(.readBus(mayRead))
-        emit(.log(mayRead ? .info : .warning, mayRead
-            ? "reading the bus again"
-            : "not reading the bus: \(isFull ? "the outbox is full" : "offline for too long")"))
-    }
 }
 
 extension HeldSession {

@@ -201,9 +201,7 @@ extension Agent {
         let credential = credentials[(uplink.login + round) % count]
         uplink.credential = credential
         uplink.isAtLearnedPlace = isLearned
-        let status = BoardStatus(
-            up: false, available: isAvailable, version: settings.version,
-            since: clock.now(at: instant), gaps: records.memory.gaps)
+        let status = boardStatus(up: false, at: instant)
         return UplinkLogin(
             uri: isLearned ? access?.uri : nil, ca: isLearned ? access?.ca : nil,
             clientID: "postern-\(board)", username: credential.username ?? board.description,
@@ -232,17 +230,12 @@ extension Agent {
         emit(.commit([.trust(trust)]))
     }
 
-    private var isAvailable: Bool {
-        if case .available = published { true } else { false }
-    }
-
     private var statusTopic: String {
         ContractTopic.status(records.identity.installation).text(under: settings.topicRoot)
     }
 
     mutating func publishStatus(up: Bool, at instant: Instant) {
-        emit(.publishStatus(topic: statusTopic, BoardStatus(
-            up: up, available: isAvailable, version: settings.version,
-            since: clock.now(at: instant), gaps: records.memory.gaps)))
+        lossNews.isUntold = false
+        emit(.publishStatus(topic: statusTopic, boardStatus(up: up, at: instant)))
     }
 }

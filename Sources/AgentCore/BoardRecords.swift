@@ -76,17 +76,15 @@ package struct BoardMemory: Equatable, Sendable {
     package var floor: Timestamp
     /// Why the last session ended, if one has.
     package var ended: UnavailableReason?
-    package var gaps: Int64
     /// A sign-out on this board that the authority has not confirmed.
     package var signOut: SignOut?
 
     package init(
         floor: Timestamp = Timestamp(milliseconds: 0), ended: UnavailableReason? = nil,
-        gaps: Int64 = 0, signOut: SignOut? = nil
+        signOut: SignOut? = nil
     ) {
         self.floor = floor
         self.ended = ended
-        self.gaps = gaps
         self.signOut = signOut
     }
 }

@@ -117,12 +117,11 @@ extension BoardMemory {
             ended: try json.optional("ended") { value in
                 value.asString.flatMap(UnavailableReason.init)
             },
-            gaps: try json.integer("gaps"),
             signOut: SignOut(kept: json.members["signOut"]))
     }
 
     package var json: JSONValue {
-        var members: [String: JSONValue] = ["floor": .time(floor), "gaps": .integer(gaps)]
+        var members: [String: JSONValue] = ["floor": .time(floor)]
         members["ended"] = ended.map { .string($0.rawValue) }
         members["signOut"] = signOut?.json
         return .object(members)

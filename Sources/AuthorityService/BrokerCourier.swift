@@ -141,7 +141,7 @@ final class BrokerCourier: Courier {
         if isGone, let status = wish.status, !status.up { return }
         let down = BoardStatus(
             up: false, available: false, version: wish.status?.version ?? "",
-            since: systemClock(), gaps: wish.status?.gaps ?? 0)
+            since: systemClock(), gaps: wish.status?.gaps ?? .none)
         try await link.publish(OutgoingMessage(
             topic: ContractTopic.status(board).text(under: root), payload: down.payload,
             retain: true))

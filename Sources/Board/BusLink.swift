@@ -122,7 +122,7 @@ struct BusLink: ~Copyable {
             if let due = connectDeadline, due <= now { throw .tcp("no subscription within 10 s") }
             try connectIfDue(at: now)
             if isReady(poller, speakerSlot) || speaker?.hasBufferedInput == true {
-                try listenToSpeaker()
+                try listenToSpeaker(into: &events)
             }
             if isReady(poller, readerSlot) || readerHasBufferedInput {
                 try listen(into: &events)
@@ -225,10 +225,19 @@ extension BusLink {
         unwanted.removeAll()
     }
 
-    private mutating func listenToSpeaker() throws(MQTTError) {
+    private mutating func listenToSpeaker(
+        into events: inout [AgentEvent]
+    ) throws(MQTTError) {
         try speaker?.read(atMost: 64)
         for event in speaker?.takeEvents() ?? [] {
-            if case .connected = event { try connectReader() }
+            if case .connected = event {
+                try connectReader()
+                _ = try speaker?.subscribe(
+                    BrokerFigures.topics.map { Subscription($0, .atMostOnce) })
+            }
+            if case .message(let message) = event, let told = BrokerFigures.event(of: message) {
+                events.append(told)
+            }
             if case .published(let packetID, _) = event { answers.settle(packetID) }
             if let failure = event.failure { throw failure }
         }

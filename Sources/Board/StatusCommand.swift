@@ -35,7 +35,9 @@ struct StatusCommand: AgentVerb {
         let queue = (try? answer.object("queue")) ?? JSONObject([:])
         let oldest = QueueText.oldest(queue).map { ", the oldest of \($0)" } ?? ""
         let lasts = QueueText.lasts(queue).map { "; lasts \($0)" } ?? ""
-        let lost = [QueueText.losses(answer), QueueText.dead(answer)].compactMap(\.self)
+        let lost = [
+            QueueText.losses(answer), QueueText.dead(answer), busDrops(answer),
+        ].compactMap(\.self)
         let fault = answer.text("queueFault").map { "; NOT FORWARDED: \($0)" } ?? ""
         let note = answer.text("uplinkNote").map { ", \($0)" } ?? ""
         let rows: [(String, String)] = [
@@ -54,6 +56,12 @@ struct StatusCommand: AgentVerb {
         return rows.map { name, text in
             name + String(repeating: " ", count: 11 - name.count) + text
         }
+    }
+
+    /// What the local broker never handed over.
+    private static func busDrops(_ answer: JSONObject) -> String? {
+        let drops = (try? answer.object("bus")).flatMap { try? $0.integer("dropped") } ?? 0
+        return drops > 0 ? "the local broker dropped \(drops)" : nil
     }
 
     /// The count since the agent's start, and who was refused most, by which rule.

@@ -124,7 +124,7 @@ package final class BoardDatabase {
         case .append(let writes): try append(writes)
         case .remove(let sequences): try remove(sequences)
         case .bury(let burials): try bury(burials)
-        case .expire(let time): try expire(before: time)
+        case .expire(let start, let time): try expire(from: start, before: time)
         case .makeRoom(let bytes, let keep): try makeRoom(bytes, keep)
         case .lose(let range, let cause): lose(range, cause)
         case .destroyQueue:

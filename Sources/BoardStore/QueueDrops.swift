@@ -8,27 +8,30 @@ extension BoardDatabase {
 
     /// Drops what was accepted before `time`: from the front as far as that goes, and behind it
     /// only when a step of the clock left something older there.
-    func expire(before time: Timestamp) throws(StoreError) {
-        let limit = time.milliseconds
-        while let front = try frontRow(), front.oldest < limit {
-            try take(from: front, .expired) { $0.acceptedAt.milliseconds < limit }
+    func expire(from start: Timestamp, before time: Timestamp) throws(StoreError) {
+        let (start, limit) = (start.milliseconds, time.milliseconds)
+        guard start < limit else { return }
+        let span = start..<limit
+        while let front = try frontRow(), span.contains(front.oldest) {
+            try take(from: front, .expired) { span.contains($0.acceptedAt.milliseconds) }
             // A row whose newest are not so old ends it.
             if let next = try frontRow(), next.first <= front.last { break }
         }
         guard state.lateFloor < limit else { return }
-        try expireLate(limit)
+        try expireLate(span)
     }
 
     /// Looks at all rows, and learns anew what is older than what stands before it.
-    private func expireLate(_ limit: Int64) throws(StoreError) {
+    private func expireLate(_ span: Range<Int64>) throws(StoreError) {
+        let limit = span.upperBound
         var (latest, floor): (Int64, Int64) = (0, .max)
         var position: Int64 = 0
         while case let heads = try heads(
             touching: position...Int64.max, limit: Self.chunk), let last = heads.last
         {
             for head in heads {
-                if head.oldest < limit {
-                    try take(from: head, .expired) { $0.acceptedAt.milliseconds < limit }
+                if span.contains(head.oldest) {
+                    try take(from: head, .expired) { span.contains($0.acceptedAt.milliseconds) }
                 }
                 if head.oldest >= limit, head.oldest < latest { floor = min(floor, head.oldest) }
                 latest = max(latest, head.oldest)

@@ -9,7 +9,13 @@ import Wire
 struct WatchCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Show your boards' data as it comes.",
-        discussion: "Ends with ^C, after --count messages, or --for a span.")
+        discussion: """
+            Ends with ^C, after --count messages, or --for a span. With --check it shows no data \
+            but what is missing, contradicted, out of order or repeated, and at the end a line \
+            for each board; a number is missing when a later one has come, 5 seconds have passed, \
+            and the board has not announced it as lost. Its exit status: 0 complete (repeats \
+            are no fault: QoS 1 may deliver twice), 1 not complete, 3 it could not be checked.
+            """)
 
     @OptionGroup var place: Place
     @Option(help: ArgumentHelp("Only this board's.", valueName: "installation id"))
@@ -19,6 +25,9 @@ struct WatchCommand: Verb {
     @Option(name: .customLong("for"), help: ArgumentHelp(
         "End after this span, such as 10s.", valueName: "span"))
     var span: Span?
+
+    @Flag(help: "Check that each board's messages come complete and in order.")
+    var check = false
 
     func validate() throws {
         guard board.map({ InstallationID($0) != nil }) ?? true else {
@@ -46,13 +55,28 @@ struct WatchCommand: Verb {
         do throws(CommandFailure) {
             try await subscribe(broker, filters)
             surroundings.step(true, "watching \(access.uri)")
-            try await show(broker, root, surroundings)
+            if check {
+                try await self.check(broker, root, surroundings)
+            } else {
+                try await show(broker, root, surroundings)
+            }
         } catch {
             await broker.close()
             throw error
         }
         await broker.close()
-        try judge(broker)
+        if !check { try judge(broker) }
+    }
+
+    private func check(
+        _ broker: BrokerClient, _ root: TopicRoot, _ surroundings: Surroundings
+    ) async throws(CommandFailure) {
+        guard broker.ack.version == .v5 else {
+            throw .degraded("the broker speaks only MQTT 3.1.1: without sid and seq there is "
+                + "nothing to check")
+        }
+        let check = WatchCheck(broker, root, surroundings, json: place.json)
+        try await check.run(count: count, span: span)
     }
 
     /// What was missing although all went well.
@@ -65,8 +89,18 @@ struct WatchCommand: Verb {
         }
     }
 
-    /// With `--board`, that board's data alone, and none if it is another's.
+    /// What boards announce as lost stands in their status.
     private func filters(
+        _ access: BrokerAccess, _ root: TopicRoot
+    ) throws(CommandFailure) -> [String] {
+        let data = try dataFilters(access, root)
+        guard check else { return data }
+        let suffix = "/data/#"
+        return data.map { $0.dropLast(suffix.count) + "/status" } + data
+    }
+
+    /// With `--board`, that board's data alone, and none if it is another's.
+    private func dataFilters(
         _ access: BrokerAccess, _ root: TopicRoot
     ) throws(CommandFailure) -> [String] {
         guard let board else {

@@ -44,7 +44,7 @@ extension Board {
             "status": .optional(status.map { $0.up ? "up" : "down" }),
             "sessionAvailable": status.map { .bool($0.available) } ?? .null,
             "statusSince": .optionalTime(status?.since), "version": .optional(status?.version),
-            "gaps": status.map { .integer($0.gaps) } ?? .null,
+            "gaps": status.map { .integer($0.gaps.total) } ?? .null,
         ]
     }
 }

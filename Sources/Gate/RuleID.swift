@@ -48,5 +48,7 @@ package enum BuiltinRule: String, Sendable, CaseIterable {
     case reservedClass = "reserved-class"
     case payloadSize = "payload-size"
     case payloadForm = "payload-form"
+    /// The outbox is full.
+    case queue
     case allowed
 }

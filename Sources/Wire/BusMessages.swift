@@ -48,7 +48,15 @@ package struct HealthNotice: Equatable, Sendable {
     package var refused: Int64
     /// The refused by app and rule, since this agent started.
     package var refusals: [RefusalCount]
-    package var gaps: Int64
+    package var gaps = AnnouncedGaps.none
+    /// Dropped from the outbox, for room or for age, of each class.
+    package var drops: [String: Int64] = [:]
+    /// How many writes stand among the dead letters.
+    package var dead: Int64 = 0
+    /// Absent where the local broker does not tell.
+    package var bus: BusBrokerFigures?
+    /// How many classes `drops` names; the rest is one sum, under `*`.
+    package static let dropLimit = 64
 
     package init(up: Bool, pid: Int64, time: Timestamp, uplink: String) {
         self.up = up
@@ -60,13 +68,12 @@ package struct HealthNotice: Equatable, Sendable {
         dropped = 0
         refused = 0
         refusals = []
-        gaps = 0
     }
 
     package var payload: [UInt8] { json.bytes }
 
     package var json: JSONValue {
-        .object([
+        var members: [String: JSONValue] = [
             "status": .string(up ? "up" : "down"), "pid": .integer(pid), "time": .time(time),
             "uplink": .string(uplink),
             "queue": .object([
@@ -74,8 +81,41 @@ package struct HealthNotice: Equatable, Sendable {
                 "oldest": oldest.map(JSONValue.time) ?? .null,
                 "hoursLeft": hoursLeft.map(JSONValue.number) ?? .null,
             ]),
-            "dropped": .integer(dropped), "refused": .integer(refused), "gaps": .integer(gaps),
+            "dropped": .integer(dropped), "refused": .integer(refused),
+            "gaps": .integer(gaps.total), "gapRanges": gaps.json,
+            "drops": .object(namedDrops.mapValues(JSONValue.integer)), "dead": .integer(dead),
             "refusals": .array(refusals.map(\.json)),
+        ]
+        members["bus"] = bus?.json
+        return .object(members)
+    }
+
+    /// The largest first, in the order of their names where they are alike.
+    private var namedDrops: [String: Int64] {
+        guard drops.count > Self.dropLimit else { return drops }
+        let sorted = drops.sorted { (-$0.value, $0.key) < (-$1.value, $1.key) }
+        let rest = sorted.dropFirst(Self.dropLimit - 1).reduce(0) { $0 &+ $1.value }
+        let named = sorted.prefix(Self.dropLimit - 1).map { ($0.key, $0.value) }
+        return Dictionary(named + [("*", rest)]) { $0 &+ $1 }
+    }
+}
+
+/// What the local broker says of its own queue. Each is nil until it has said it.
+package struct BusBrokerFigures: Equatable, Sendable {
+    /// Messages to any of its clients that it dropped since its start.
+    package var dropped: Int64?
+    /// Messages that it holds, retained ones among them.
+    package var stored: Int64?
+
+    package init(dropped: Int64? = nil, stored: Int64? = nil) {
+        self.dropped = dropped
+        self.stored = stored
+    }
+
+    package var json: JSONValue {
+        .object([
+            "dropped": dropped.map(JSONValue.integer) ?? .null,
+            "stored": stored.map(JSONValue.integer) ?? .null,
         ])
     }
 }
@@ -86,10 +126,13 @@ package struct BoardStatus: Equatable, Sendable {
     package var available: Bool
     package var version: String
     package var since: Timestamp
-    /// How many gaps in `seq` this board has announced.
-    package var gaps: Int64
+    /// The gaps in `seq` that this board announces.
+    package var gaps: AnnouncedGaps
 
-    package init(up: Bool, available: Bool, version: String, since: Timestamp, gaps: Int64 = 0) {
+    package init(
+        up: Bool, available: Bool, version: String, since: Timestamp,
+        gaps: AnnouncedGaps = .none
+    ) {
         self.up = up
         self.available = available
         self.version = version
@@ -107,14 +150,15 @@ package struct BoardStatus: Equatable, Sendable {
         available = session == "available"
         version = String(try json.string("version").prefix(64))
         since = try json.time("since")
-        gaps = try json.optional("gaps") { $0.asInteger } ?? 0
+        gaps = try AnnouncedGaps(json: json)
     }
 
     package var payload: [UInt8] {
         JSONValue.object([
             "status": .string(up ? "up" : "down"),
             "session": .string(available ? "available" : "unavailable"),
-            "version": .string(version), "since": .time(since), "gaps": .integer(gaps),
+            "version": .string(version), "since": .time(since), "gaps": .integer(gaps.total),
+            "gapRanges": gaps.json,
         ]).bytes
     }
 }

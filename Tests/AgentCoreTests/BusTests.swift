@@ -207,18 +207,6 @@ struct BusTests {
         #expect(effects.published("postern/app/zigbee/a").isEmpty)
     }
 
-    @Test("reading stops when the queue is full, and resumes when there is room")
-    func full() throws {
-        var bench = try board()
-        let full = bench.handle(.queue(QueueState(messages: 9, bytes: 99_001, oldest: Bench.start)))
-        #expect(full.reading == [false])
-        #expect(bench.handle(.queue(QueueState(messages: 9, bytes: 99_500))).reading.isEmpty)
-        // What is on its way has its place kept free.
-        bench.handle(.bus([.write("thermo", "create/Reading", "1")]))
-        #expect(bench.store.writes.count == 1)
-        #expect(bench.handle(.queue(QueueState(messages: 9, bytes: 99_000))).reading == [true])
-    }
-
     @Test("a queue that is full at the start is not read into")
     func fullAtStart() throws {
         var bench = try board()

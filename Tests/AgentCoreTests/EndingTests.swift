@@ -195,22 +195,6 @@ struct EndingTests {
         #expect(!effects.kinds.contains("status"))
     }
 
-    @Test("a gap is durable, and told on both brokers", arguments: [1, 7, Int64.max])
-    func gap(count: Int64) throws {
-        var bench = try Bench()
-        try bench.provision()
-        for round in 1...2 {
-            let effects = bench.handle(.gap(count))
-            #expect(effects.kinds.first == "commit")
-            #expect(effects.kinds.contains("status"))
-            let sum = count == .max ? count : count * Int64(round)
-            #expect(try bench.store.load().memory.gaps == sum)
-            let status = bench.agent.status(at: bench.instant).asObject
-            #expect(status?["gaps"] == .integer(sum))
-        }
-        #expect(bench.handle(.gap(0)).commits.isEmpty)
-    }
-
     /// Whatever ends the session.
     enum Path: CaseIterable, Sendable { case heartbeat, refresh, list, revocation, signOut }
 

@@ -16,6 +16,7 @@ struct MemoryStore {
     private(set) var lastSequence: Int64 = 0
     private(set) var commits = 0
     var isUnreadable = false
+    private var losses = QueueLosses()
 
     init(_ identity: BoardIdentity) { self.identity = identity.json.bytes }
 
@@ -35,10 +36,17 @@ struct MemoryStore {
             window += packets
             lastSequence = new.last?.sequence ?? lastSequence
         case .clearWindow: window.removeAll()
-        case .destroyQueue: writes.removeAll()
+        case .destroyQueue: destroyQueue()
         case .expire(let span): writes.removeAll { span.contains($0.acceptedAt) }
         case .lose(let sequences): lost += sequences
         }
+    }
+
+    private mutating func destroyQueue() {
+        losses.total += Int64(writes.count)
+        losses.causes[.destroyed, default: 0] += Int64(writes.count)
+        losses.ranges += writes.map { $0.sequence...$0.sequence }
+        writes.removeAll()
     }
 
     /// The records as an agent that starts now would find them.
@@ -64,9 +72,11 @@ struct MemoryStore {
     }
 
     var queue: QueueState {
-        QueueState(
+        var state = QueueState(
             messages: Int64(writes.count),
             bytes: writes.reduce(0) { $0 + Int64($1.payload.count) + 64 },
             oldest: writes.first?.acceptedAt)
+        state.losses = losses
+        return state
     }
 }

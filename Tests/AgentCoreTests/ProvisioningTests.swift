@@ -191,7 +191,12 @@ struct ProvisioningTests {
         #expect(bench.store.writes.isEmpty)
         #expect(try bench.store.load().session?.user.username == "bob")
         // What is gone is said: a gap of one, on the bus and upstream.
-        #expect(try bench.store.load().memory.gaps == 1)
+        bench.handle(.queue(bench.store.queue))
+        #expect(bench.agent.status(at: bench.instant).asObject?["gaps"] == .integer(1))
+        let told = bench.connect().compactMap { effect in
+            if case .publishStatus(_, let status) = effect { status.gaps } else { nil }
+        }
+        #expect(told == [AnnouncedGaps(total: 1, ranges: [1...1])])
     }
 
     @Test("by a board whose trust cannot be read destroys the rows of another user",

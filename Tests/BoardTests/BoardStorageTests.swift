@@ -60,7 +60,7 @@ struct BoardStorageTests {
         let folder = try TemporaryFolder()
         let (held, trust) = (try held(), try trust())
         let memory = BoardMemory(
-            floor: Timestamp(milliseconds: 1_800_000_000_000), ended: .reuse, gaps: 3)
+            floor: Timestamp(milliseconds: 1_800_000_000_000), ended: .reuse)
         let claim = PendingClaim(
             secret: SecretBytes(Array(1...32)), expiresAt: Timestamp(milliseconds: 5000))
         let packets = (1...3).map {
@@ -164,7 +164,7 @@ struct BoardStorageTests {
         do {
             let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
             try storage.commit([
-                .session(try held()), .trust(try trust()), .memory(BoardMemory(gaps: 3)),
+                .session(try held()), .trust(try trust()), .memory(BoardMemory(ended: .reuse)),
                 .claim(PendingClaim(
                     secret: SecretBytes(Array(1...32)), expiresAt: Timestamp(milliseconds: 0))),
             ])

@@ -33,6 +33,7 @@ struct DoctorTests {
             "uplink": .string("connected"), "clock": .string("set"),
             "queue": .object(["messages": .integer(2), "bytes": .integer(1000)]),
             "queueFault": .null,
+            "bus": .object(["dropped": .integer(0), "stored": .integer(9)]),
             "policy": .object([
                 "rules": .integer(0), "default": .string("allow"), "routes": .integer(0),
                 "digest": .string("0011"), "waiting": .array([]),
@@ -80,6 +81,9 @@ struct DoctorTests {
         Breakage("local-broker", .failed, .failed) { $0.busLogin = .refused("no") },
         Breakage("local-broker", .failed, .failed) { $0.busLogin = .unreachable("TCP: no") },
         Breakage("local-broker", .warning, .degraded) { $0.anonymousBus = .letIn },
+        Breakage("bus-queue", .warning, .degraded) {
+            $0.status?.members["bus"] = .object(["dropped": .integer(3)])
+        },
         Breakage("clock", .failed, .failed) { $0.set("clock", .string("unset")) },
         Breakage("session", .failed, .failed) {
             $0.set("state", .string("unavailable"))

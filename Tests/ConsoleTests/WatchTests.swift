@@ -5,6 +5,7 @@ import FreePorts
 import LinuxIO
 import Mosquitto
 import Sessions
+import Synchronization
 import Testing
 import Wire
 
@@ -103,6 +104,84 @@ struct WatchTests {
             }
             await publisher.close()
         }
+    }
+
+    /// Publishes these numbers as a board does once `watch` watches, and returns what it says.
+    private static func check(
+        _ line: String, _ numbers: [String], announced: String = "[]",
+        properties: Bool = true
+    ) async throws -> String {
+        let seen = Mutex("")
+        try await broker { uri in
+            let publisher = try await Self.publisher(uri)
+            let board = "postern/v1/\(StubFrontend.iid)"
+            _ = try await publisher.publish(OutgoingMessage(
+                topic: "\(board)/status", payload: Array("""
+                    {"status":"up","session":"available","version":"1","since":1,"gaps":2,\
+                    "gapRanges":\(announced)}
+                    """.utf8), retain: true))
+            try await Person.loggedIn { person in
+                await person.console.frontend.useBroker("\(uri)")
+                async let said = person.types(line)
+                let deadline = SystemClock.monotonic + .seconds(20)
+                while !person.screen.contains("watching"), SystemClock.monotonic < deadline {
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                for number in numbers {
+                    _ = try await publisher.publish(OutgoingMessage(
+                        topic: "\(board)/data/Reading/create", payload: Array("1".utf8),
+                        properties: MessageProperties(userProperties: !properties ? [] : [
+                            UserProperty("sid", "sEsS000002"), UserProperty("seq", number),
+                            UserProperty("ts", "1700000119000"),
+                        ])))
+                }
+                let text = await said
+                seen.withLock { $0 = text }
+            }
+            await publisher.close()
+        }
+        return seen.withLock { $0 }
+    }
+
+    @Test("checks that all came, but what the board announces as lost")
+    func complete() async throws {
+        let seen = try await Self.check(
+            "watch --check --count 5 --for 60s", ["7", "8", "11", "12", "12"],
+            announced: "[[2,3],[9,10]]")
+        #expect(seen.contains("  repeat  seq=12  sid=sEsS000002  1 so far\n"))
+        #expect(seen.contains(
+            "\n3f1f7c0e  complete, 1 repeat; 5 messages, seq 7 to 12; "))
+        #expect(seen.contains("/s; lag p50 1000 ms, p99 1000 ms, max 1000 ms\n"))
+        #expect(seen.hasSuffix("\n[0]"))
+    }
+
+    @Test("tells what did not come or came late, for programs too, and ends with 1")
+    func incomplete() async throws {
+        let seen = try await Self.check(
+            "watch --check --json --count 4 --for 60s", ["7", "12", "9", "13"],
+            announced: "[[10,10]]")
+        let lines = try seen.split(separator: "\n").filter { $0.hasPrefix("{") }.map {
+            try JSONObject(parsing: Array($0.utf8))
+        }
+        let found = try lines.filter { try $0.string("type") == "finding" }.map {
+            "\(try $0.string("kind")) \(try $0.integer("first"))-\(try $0.integer("last"))"
+        }
+        #expect(found == ["reordered 9-9", "missing 8-8", "missing 11-11"])
+        let summary = try #require(lines.last)
+        #expect(try summary.integer("missing") == 2)
+        #expect(summary.members["complete"] == .bool(false))
+        #expect(try summary.object("lagMilliseconds").integer("max") == 1000)
+        #expect(seen.hasSuffix("! postern: check: 1 of 1 boards are not complete\n[1]"))
+    }
+
+    @Test("says that it could not check: no properties, or nothing at all")
+    func unchecked() async throws {
+        let bare = try await Self.check(
+            "watch --check --count 2 --for 60s", ["1", "2"], properties: false)
+        #expect(bare.contains("NOT COMPLETE, 2 unmarked; 2 messages; "))
+        #expect(bare.hasSuffix("! postern: degraded: some messages could not be checked\n[3]"))
+        let nothing = try await Self.check("watch --check --for 1s", [])
+        #expect(nothing.hasSuffix("! postern: degraded: nothing came, so nothing was checked\n[3]"))
     }
 
     @Test("ends after its span, and names the layer when there is no broker")

@@ -147,7 +147,7 @@ extension World {
             kick(board)
             let down = BoardStatus(
                 up: false, available: false, version: "", since: clock.now,
-                gaps: wish.status?.gaps ?? 0)
+                gaps: wish.status?.gaps ?? .none)
             return published(
                 .init(
                     topic: ContractTopic.status(board).text(under: .standard),

@@ -63,11 +63,18 @@ struct SessionCodingTests {
         #expect(session.json == Example.session)
     }
 
+    private static let badRanges: [JSONValue] = [
+        [5], [5, 6, 7], [7, 5], [0, 1], [-3, 1], [.null, 1], ["1", 2], [.number(1.5), 2],
+    ].map { .array([.array($0)]) } + [
+        .array([.array([4, 6]), .array([6, 9])]), .array([.array([9, 9]), .array([1, 2])]),
+        .array((1...33).map { .array([.integer($0 * 2), .integer($0 * 2)]) }), .array([7]),
+    ]
+
     @Test("a board's status prints what it was parsed from")
     func status() throws {
         let status = BoardStatus(
             up: true, available: false, version: "1.0", since: Timestamp(milliseconds: 5000),
-            gaps: 3)
+            gaps: AnnouncedGaps(total: 9, ranges: [3...3, 7...14]))
         #expect(try BoardStatus(parsing: status.payload) == status)
         let sample = Sample(
             description: "status",
@@ -76,6 +83,7 @@ struct SessionCodingTests {
                 Member("status", .text, refuses: ["", "UP"]),
                 Member("session", .text, refuses: ["", "gone"]), Member("version", .text),
                 Member("since", .time), Member("gaps", .integer, optional: true),
+                Member("gapRanges", .list, optional: true, refuses: Self.badRanges),
             ]
         ) { bytes throws(WireError) in try BoardStatus(parsing: bytes).payload }
         for member in sample.members {

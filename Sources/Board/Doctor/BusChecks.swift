@@ -31,5 +31,23 @@ extension Check {
             }
             return .ok("\(uri) lets the agent in, and nobody without a login")
         },
+        Check(
+            id: "bus-queue", group: .bus,
+            about: "the board's own broker has dropped nothing"
+        ) { facts in
+            guard facts.isRunning else { return .skipped("the agent does not run") }
+            guard let bus = try? facts.status?.object("bus"),
+                let dropped = try? bus.integer("dropped")
+            else {
+                return .skipped("the broker does not say, or its ACL keeps $SYS from the agent")
+            }
+            guard dropped > 0 else { return .ok("the broker has dropped nothing") }
+            return .warning(
+                "the broker has dropped \(dropped) messages since its start, for all its clients",
+                next: """
+                    raise max_queued_messages and max_queued_bytes in its configuration, or \
+                    find why the outbox is full: `postern-agent status`
+                    """)
+        },
     ]
 }

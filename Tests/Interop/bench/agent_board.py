@@ -15,6 +15,7 @@ from .program import Program, run
 
 _BUS_ACCESS = """\
 topic readwrite #
+topic read $SYS/broker/#
 pattern write postern/app/%u/#
 pattern read postern/app/%u/#
 pattern read postern/session
@@ -28,11 +29,12 @@ class AgentBoard:
     def __init__(
         self, folder: Path, evidence: Evidence, programs: Path, uplink: int, *,
         policy: str | None = None, settings: str = "", name: str = "interop bench",
-        agent_env: dict | None = None,
+        agent_env: dict | None = None, bus: tuple[str, ...] = (),
     ):
+        """`bus` are lines of its broker's configuration."""
         self.folder = folder
         self.evidence = evidence
-        self.bus = _start_bus(folder / "bus")
+        self.bus = _start_bus(folder / "bus", bus)
         self.watcher = Link(
             Login(self.bus.port, "watcher"), subscribe=("#",), journal=evidence.journal,
             stays=True,
@@ -172,11 +174,13 @@ def _state(payload: bytes) -> str | None:
     return json.loads(payload)["state"] if payload else None
 
 
-def _start_bus(folder: Path) -> Broker:
+def _start_bus(folder: Path, settings: tuple[str, ...]) -> Broker:
     folder.mkdir(parents=True, exist_ok=True)
     access = folder / "access"
     access.write_text(_BUS_ACCESS)
-    return Broker("bus", folder, "allow_anonymous true", f"acl_file {access}").start()
+    return Broker(
+        "bus", folder, "allow_anonymous true", f"acl_file {access}", *settings
+    ).start()
 
 
 def _write_config(

@@ -1,0 +1,77 @@
+/// How fast the outbox fills and empties, and how long it lasts so.
+package struct QueueOutlook: Equatable, Sendable {
+    /// The longest span that is told, in hours.
+    package static let longest = 9999.0
+
+    package var bytesPerSecondIn: Double
+    package var bytesPerSecondOut: Double
+    /// Until reading stops, or dropping begins; nil while the outbox does not grow.
+    package var hoursLeft: Double?
+
+    /// `room`: bytes until the outbox counts as full. Without a way out, what went out before
+    /// counts for nothing.
+    package init(in incoming: Double, out outgoing: Double, room: Int64, hasWayOut: Bool) {
+        bytesPerSecondIn = incoming
+        bytesPerSecondOut = outgoing
+        let growth = hasWayOut ? incoming - outgoing : incoming
+        guard growth > 0 else { return }
+        let hours = Double(max(room, 0)) / growth / 3600
+        // Two decimals are what a person reads; the rest is noise of the rate.
+        hoursLeft = min((hours * 100).rounded() / 100, Self.longest)
+    }
+}
+
+/// Bytes into and out of the outbox over the last five minutes, in ten slots of 30 s.
+///
+/// Time is the monotonic clock's: a step of the wall clock changes no rate.
+struct QueueFlow: Sendable {
+    static let window = Duration.seconds(300)
+    private static let slotSeconds: Int64 = 30
+    private static let slotCount = 10
+    /// A rate over less than this says little.
+    private static let leastSpan = 10.0
+
+    private struct Slot {
+        var number: Int64
+        var incoming: Int64 = 0
+        var outgoing: Int64 = 0
+    }
+
+    private var slots: [Slot] = []
+    /// When the first change was seen.
+    private var begun: Duration?
+
+    /// The outbox's size changed by so many bytes. What was dropped or destroyed never left.
+    mutating func note(_ change: Int64, isLoss: Bool, at now: Duration) {
+        if begun == nil { begun = now }
+        let number = Self.number(now)
+        if slots.last?.number != number {
+            slots.removeAll { $0.number <= number - Int64(Self.slotCount) }
+            slots.append(Slot(number: number))
+        }
+        let last = slots.count - 1
+        if change > 0 {
+            slots[last].incoming &+= change
+        } else if !isLoss {
+            slots[last].outgoing &-= change
+        }
+    }
+
+    /// Bytes a second, in and out.
+    func rates(at now: Duration) -> (incoming: Double, outgoing: Double) {
+        guard let begun else { return (0, 0) }
+        let first = Self.number(now) - Int64(Self.slotCount) + 1
+        let start = max(begun, .seconds(first * Self.slotSeconds))
+        let span = max(Self.leastSpan, (now - start) / .seconds(1))
+        var sums = (incoming: 0.0, outgoing: 0.0)
+        for slot in slots where slot.number >= first {
+            sums.incoming += Double(slot.incoming)
+            sums.outgoing += Double(slot.outgoing)
+        }
+        return (sums.incoming / span, sums.outgoing / span)
+    }
+
+    private static func number(_ time: Duration) -> Int64 {
+        time.components.seconds / slotSeconds
+    }
+}

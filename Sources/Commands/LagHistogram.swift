@@ -1,0 +1,43 @@
+/// How late messages came: quantiles in bounded room, an eighth too high at most.
+struct LagHistogram: Equatable, Sendable {
+    /// Milliseconds to 15 singly, then eight buckets for each doubling, to 2⁴¹ (70 years).
+    private static let longest: Int64 = (1 << 41) - 1
+    private static let bucketCount = 16 + 37 * 8
+
+    private var buckets = [Int64](repeating: 0, count: Self.bucketCount)
+    private(set) var count: Int64 = 0
+    private(set) var longest: Int64 = 0
+
+    /// A lag below nothing is a board's clock that is ahead, and counts as none.
+    mutating func add(milliseconds: Int64) {
+        let value = min(max(milliseconds, 0), Self.longest)
+        buckets[Self.bucket(of: value)] += 1
+        count += 1
+        longest = max(longest, value)
+    }
+
+    /// Milliseconds within which so many of a hundred came; nil without any.
+    func percentile(_ percent: Int64) -> Int64? {
+        guard count > 0 else { return nil }
+        let rank = (count * percent + 99) / 100
+        var seen: Int64 = 0
+        for (index, number) in buckets.enumerated() {
+            seen += number
+            if seen >= rank { return min(Self.upperBound(of: index), longest) }
+        }
+        return longest
+    }
+
+    private static func bucket(of value: Int64) -> Int {
+        guard value >= 16 else { return Int(value) }
+        let exponent = 63 - value.leadingZeroBitCount
+        return 16 + (exponent - 4) * 8 + Int(value >> Int64(exponent - 3)) & 7
+    }
+
+    private static func upperBound(of bucket: Int) -> Int64 {
+        guard bucket >= 16 else { return Int64(bucket) }
+        let exponent = Int64((bucket - 16) / 8 + 4)
+        let part = Int64((bucket - 16) % 8)
+        return ((8 + part + 1) << (exponent - 3)) - 1
+    }
+}

@@ -1,0 +1,134 @@
+/// Which sequence numbers of one board have come, and which between them have not.
+///
+/// It begins at the first number it is given: what lies below was before its time. Bounded
+/// whatever comes: so many open gaps, so many payloads remembered.
+struct SequenceLedger: Sendable {
+    enum Verdict: Equatable, Sendable {
+        /// The first of all, or above all others.
+        case new
+        /// For the first time, and after a higher one.
+        case reordered
+        /// Again, the same; or so long after that nobody knows its payload any more.
+        case repeated
+        /// Again, with another payload or under another session.
+        case conflicting
+        /// Below the first: nobody can say.
+        case before
+    }
+
+    struct Gap: Equatable, Sendable {
+        var numbers: ClosedRange<Int64>
+        /// When a number above them came.
+        let since: Duration
+        var isTold = false
+    }
+
+    static let gapLimit = 1024
+    static let digestLimit = 2048
+
+    private(set) var first: Int64?
+    private(set) var highest: Int64 = 0
+    /// Rising.
+    private(set) var gaps: [Gap] = []
+    /// Numbers that were given up, to hold no more gaps than the limit.
+    private(set) var expelled: [Gap] = []
+    private(set) var isCapped = false
+    private var digests: [Int64: Int] = [:]
+    private var ring: [Int64] = []
+    private var next = 0
+
+    /// `digest` stands for the payload and all else that a repetition must repeat.
+    mutating func take(_ number: Int64, _ digest: Int, at now: Duration) -> Verdict {
+        guard let first else {
+            first = number
+            highest = number
+            remember(number, digest)
+            return .new
+        }
+        guard number >= first else { return .before }
+        if number > highest {
+            if number - 1 > highest { open(highest + 1...number - 1, at: now) }
+            highest = number
+            remember(number, digest)
+            return .new
+        }
+        guard let index = gaps.firstIndex(holding: number) else {
+            guard let known = digests[number] else { return .repeated }
+            return known == digest ? .repeated : .conflicting
+        }
+        fill(number, at: index)
+        remember(number, digest)
+        return .reordered
+    }
+
+    /// Gaps that have stood since `limit` or longer and were not told; nil: however short.
+    mutating func takeUntold(since limit: Duration?) -> [ClosedRange<Int64>] {
+        var untold: [ClosedRange<Int64>] = []
+        for index in gaps.indices where !gaps[index].isTold {
+            if let limit, gaps[index].since > limit { continue }
+            gaps[index].isTold = true
+            untold.append(gaps[index].numbers)
+        }
+        return untold
+    }
+
+    mutating func takeExpelled() -> [Gap] {
+        guard !expelled.isEmpty else { return [] }
+        defer { expelled = [] }
+        return expelled
+    }
+
+    private mutating func open(_ numbers: ClosedRange<Int64>, at now: Duration) {
+        gaps.append(Gap(numbers: numbers, since: now))
+        expelIfCrowded()
+    }
+
+    private mutating func fill(_ number: Int64, at index: Int) {
+        let gap = gaps[index]
+        var parts: [Gap] = []
+        if gap.numbers.lowerBound < number {
+            parts.append(gap.with(gap.numbers.lowerBound...number - 1))
+        }
+        if number < gap.numbers.upperBound {
+            parts.append(gap.with(number + 1...gap.numbers.upperBound))
+        }
+        gaps.replaceSubrange(index...index, with: parts)
+        expelIfCrowded()
+    }
+
+    private mutating func expelIfCrowded() {
+        guard gaps.count > Self.gapLimit else { return }
+        isCapped = true
+        expelled.append(gaps.removeFirst())
+    }
+
+    private mutating func remember(_ number: Int64, _ digest: Int) {
+        digests[number] = digest
+        if ring.count < Self.digestLimit {
+            ring.append(number)
+        } else {
+            digests[ring[next]] = nil
+            ring[next] = number
+            next = (next + 1) % Self.digestLimit
+        }
+    }
+}
+
+extension SequenceLedger.Gap {
+    fileprivate func with(_ numbers: ClosedRange<Int64>) -> Self {
+        Self(numbers: numbers, since: since, isTold: isTold)
+    }
+}
+
+extension [SequenceLedger.Gap] {
+    /// By halves: a hostile board may have many.
+    fileprivate func firstIndex(holding number: Int64) -> Int? {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].numbers.upperBound < number { low = middle + 1 } else { high = middle }
+        }
+        return low < count && self[low].numbers.contains(number) ? low : nil
+    }
+}
