@@ -26,7 +26,6 @@ def end(program: Program) -> tuple[int, list[dict]]:
 
 def test_outage_and_kill_leave_a_board_complete(house):
     board = house.live("proven")
-    assert house.consumer.is_up
     program = start(house, board)
     try:
         written = 0
@@ -41,7 +40,9 @@ def test_outage_and_kill_leave_a_board_complete(house):
                 written += 1
             if trouble == "outage":
                 board.cable.plug()
-        house.wait_data(board, {b"n%d" % n for n in range(written)}, 60)
+        # A consumer of the bench's own would take over the watch's login.
+        until(lambda: board.is_online() and board.status()["queue"]["messages"] == 0,
+              "all to leave", 60)
         status, lines = end(program)
     finally:
         program.close()
