@@ -72,7 +72,8 @@ package struct Agent: Sendable {
     private(set) var hasStarted = false
     var bus: Bus
     var queue = QueueState()
-    /// Of writes accepted since `queue` was told; the loop tells it after every commit.
+    /// Of writes accepted in this turn, which `queue` does not tell of yet. A turn of the loop
+    /// ends with a deadline; what it holds back from the disk by then is not in the outbox.
     var unsettledBytes: Int64 = 0
     var flow = QueueFlow()
     var lossNews = LossNews()
@@ -112,7 +113,7 @@ package struct Agent: Sendable {
         startClaimWhenClockIsSet(at: instant)
         switch event {
         case .started: start(at: instant)
-        case .deadline: break
+        case .deadline: unsettledBytes = 0
         case .busConnected(let resumed): busConnected(resumed: resumed, at: instant)
         case .busLost: bus.lost()
         case .bus(let messages): judge(messages, at: instant)

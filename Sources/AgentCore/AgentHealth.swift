@@ -25,8 +25,9 @@ extension Agent {
         let notice = health(up: up, at: instant)
         bus.healthIsStale = false
         bus.healthAt = instant.monotonic
-        // An outbox that has stopped growing has no end any more, and no event says so.
-        bus.healthFadesAt = notice.hoursLeft == nil ? nil : instant.monotonic + QueueFlow.window
+        // When nothing comes any more, the rates are no longer so, and no event says it.
+        let isFlowing = notice.bytesPerSecondIn > 0 || notice.bytesPerSecondOut > 0
+        bus.healthFadesAt = isFlowing ? instant.monotonic + QueueFlow.window : nil
         emit(.publishBus(BusPublication(
             topic: BusTopic.health, payload: notice.payload, retain: true)))
     }
@@ -37,7 +38,10 @@ extension Agent {
         notice.messages = queue.messages
         notice.bytes = queue.bytes
         notice.oldest = queue.oldest
-        notice.hoursLeft = queueOutlook(at: instant).hoursLeft
+        let outlook = queueOutlook(at: instant)
+        notice.hoursLeft = outlook.hoursLeft
+        notice.bytesPerSecondIn = outlook.bytesPerSecondIn
+        notice.bytesPerSecondOut = outlook.bytesPerSecondOut
         notice.dropped = dropped
         notice.refused = refusals.total
         notice.refusals = refusals.entries

@@ -46,7 +46,7 @@ struct BoardStorage {
         }
         records.memory = try whole(.memory, BoardMemory.init(json:)) { text in
             records.memory.floor = Release.date
-            report(text + ": what it told of the time and of gaps is lost")
+            report(text + ": what it told of the time is lost")
         } ?? records.memory
         records.trust = try whole(.trust, Trust.init(json:)) { text in
             records.isUnreadable = true

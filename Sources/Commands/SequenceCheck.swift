@@ -34,7 +34,7 @@ struct Finding: Equatable, Sendable {
 /// a board that it sees, and judges none below. A number counts as missing once a later one has
 /// come and five seconds have passed, unless the board announces it as lost.
 struct SequenceCheck: Sendable {
-    static let boardLimit = 256
+    static let boardLimit = 1024
     static let patience = Duration.seconds(5)
 
     private(set) var boards: [InstallationID: BoardCheck] = [:]

@@ -24,7 +24,7 @@ struct SequenceLedger: Sendable {
     }
 
     static let gapLimit = 1024
-    static let digestLimit = 2048
+    static let digestLimit = 1024
 
     private(set) var first: Int64?
     private(set) var highest: Int64 = 0

@@ -44,6 +44,8 @@ package struct HealthNotice: Equatable, Sendable {
     package var bytes: Int64
     package var oldest: Timestamp?
     package var hoursLeft: Double?
+    package var bytesPerSecondIn = 0.0
+    package var bytesPerSecondOut = 0.0
     package var dropped: Int64
     package var refused: Int64
     /// The refused by app and rule, since this agent started.
@@ -80,6 +82,8 @@ package struct HealthNotice: Equatable, Sendable {
                 "messages": .integer(messages), "bytes": .integer(bytes),
                 "oldest": oldest.map(JSONValue.time) ?? .null,
                 "hoursLeft": hoursLeft.map(JSONValue.number) ?? .null,
+                "bytesPerSecondIn": Self.whole(bytesPerSecondIn),
+                "bytesPerSecondOut": Self.whole(bytesPerSecondOut),
             ]),
             "dropped": .integer(dropped), "refused": .integer(refused),
             "gaps": .integer(gaps.total), "gapRanges": gaps.json,
@@ -88,6 +92,10 @@ package struct HealthNotice: Equatable, Sendable {
         ]
         members["bus"] = bus?.json
         return .object(members)
+    }
+
+    private static func whole(_ number: Double) -> JSONValue {
+        .integer(Int64(min(max(number.rounded(), 0), 1e15)))
     }
 
     /// The largest first, in the order of their names where they are alike.

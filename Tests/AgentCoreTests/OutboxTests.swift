@@ -86,6 +86,16 @@ struct FullOutboxTests {
         #expect(bench.agent.health(up: true, at: bench.instant).refused > 100)
     }
 
+    @Test("counts nothing that the loop held back and sent without the disk")
+    func heldBack() throws {
+        var bench = try board()
+        for _ in 0..<1000 {
+            #expect(bench.handle(.bus([Self.asked, Self.unasked])).reading.isEmpty)
+            bench.handle(.deadline)
+        }
+        #expect(bench.store.writes.count == 2000)
+    }
+
     @Test("takes what was accepted already and only comes again")
     func redelivery() throws {
         var bench = try board()

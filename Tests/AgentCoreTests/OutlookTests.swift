@@ -65,6 +65,7 @@ struct OutlookTests {
         var bench = try board()
         bench.handle(.uplink(.lost("TCP: gone")))
         _ = run(&bench, 10, in: 1000, out: 0)
+        #expect(bench.agent.health(up: true, at: bench.instant).hoursLeft != nil)
         let effects = bench.run(for: .seconds(700))
         let told = try effects.published(BusTopic.health).map {
             try JSONObject(parsing: $0).object("queue").members["hoursLeft"]

@@ -107,12 +107,12 @@ struct SequenceCheckTests {
     @Test("keeps boards apart, and says how many messages it had no room for")
     func boards() throws {
         var crowded = SequenceCheck()
-        for index in 1000..<1300 {
+        for index in 1000..<2100 {
             let board = "3f1f7c0e-2b7a-4d4e-9c55-01234567\(index)"
             #expect(crowded.take(try arrival("7", board: board), at: .zero).isEmpty)
         }
-        #expect(crowded.boards.count == 256)
-        #expect(crowded.uncheckedMessages == 44)
+        #expect(crowded.boards.count == 1024)
+        #expect(crowded.uncheckedMessages == 76)
     }
 
     @Test("stays bounded whatever the numbers are, and says that it gave up some")

@@ -110,6 +110,12 @@ def test_outcomes_never_go_to_anothers_folder(board):
     assert [(r["app"], r["count"]) for r in board.status()["refusals"]] == [("door", 1)]
 
 
+def test_the_shipped_list_lets_the_agent_read_what_the_broker_drops(board):
+    board.live()
+    until(lambda: board.status().get("bus", {}).get("dropped") == 0, "the broker to tell", 25)
+    assert board.status()["bus"]["stored"] > 0
+
+
 def test_the_shipped_route_works_and_is_the_bridges_alone(board):
     claimed = board.live()
     thermo, bridge = board.app("thermo"), board.app("zigbee").link
