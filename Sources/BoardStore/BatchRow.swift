@@ -20,7 +20,10 @@ struct RowHead: Equatable {
     var isDense: Bool { last &- first == count &- 1 }
 
     /// What the row takes in the file.
-    var cost: Int64 { RowCost.bytes(body: size, names: session.utf8.count + user.utf8.count) }
+    var cost: Int64 {
+        let numbers = [last, count, oldest, classes].reduce(0) { $0 + RowCost.bytes(of: $1) }
+        return RowCost.bytes(record: size + session.utf8.count + user.utf8.count + numbers)
+    }
 }
 
 /// How many bytes of the file a row takes: its share of a leaf page, and its overflow pages.
@@ -28,21 +31,36 @@ struct RowHead: Equatable {
 /// Source: sqlite.org/fileformat2.html, "B-tree Pages".
 enum RowCost {
     private static let page = 4096
-    /// Numbers and the record's header.
-    private static let numbers = 32
+    /// The record's header: its length, and the types of eight columns.
+    private static let header = 10
+    /// A cell's length and row id, and the pointer to it.
+    private static let cell = 7
 
-    static func bytes(body: Int, names: Int) -> Int64 {
-        let payload = body + names + numbers
+    /// What a number takes in a record.
+    static func bytes(of number: Int64) -> Int {
+        switch number.magnitude {
+        case 0, 1: 0
+        case ...0x7F: 1
+        case ...0x7FFF: 2
+        case ...0x7F_FFFF: 3
+        case ...0x7FFF_FFFF: 4
+        case ...0x7FFF_FFFF_FFFF: 6
+        default: 8
+        }
+    }
+
+    static func bytes(record: Int) -> Int64 {
+        let payload = record + header
         let (most, least) = (page - 35, (page - 12) * 32 / 255 - 23)
-        guard payload > most else { return share(payload + 4) }
+        guard payload > most else { return share(payload) }
         let rest = least + (payload - least) % (page - 4)
         let local = rest <= most ? rest : least
         let overflow = (payload - local + page - 5) / (page - 4)
-        return Int64(overflow * page) + share(local + 4 + 4)
+        return Int64(overflow * page) + share(local + 4)
     }
 
-    private static func share(_ cell: Int) -> Int64 {
-        Int64(page / max(1, (page - 8) / (cell + 4)))
+    private static func share(_ local: Int) -> Int64 {
+        Int64(page / max(1, (page - 8) / (local + cell)))
     }
 }
 

@@ -63,12 +63,15 @@ final class StateFolder {
 
 /// Writes and secrets with a content that a search can find.
 enum Sample {
-    static func write(_ sequence: Int64, payload: String? = nil) throws -> AcceptedWrite {
+    static func write(
+        _ sequence: Int64, payload: String? = nil, at time: Int64? = nil,
+        in className: String = "Reading"
+    ) throws -> AcceptedWrite {
         let session = try require(ObjectID("sess000001"))
         return AcceptedWrite(
             sequence: sequence, session: session, user: try require(UserID("user000001")),
-            acceptedAt: Timestamp(milliseconds: 1_700_000_000_000 + sequence),
-            app: try require(AppName("thermo")), className: try require(ClassName("Reading")),
+            acceptedAt: Timestamp(milliseconds: time ?? 1_700_000_000_000 + sequence),
+            app: try require(AppName("thermo")), className: try require(ClassName(className)),
             topic: "postern/v1/x/data/Reading/create",
             payload: Array((payload ?? "payload-in-clear-\(sequence)").utf8))
     }
@@ -98,5 +101,20 @@ extension BoardDatabase {
             all += part.map(\.sequence)
         }
         return all
+    }
+}
+
+/// Random numbers that come again. Source: prng.di.unimi.it/splitmix64.c.
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
     }
 }
