@@ -57,6 +57,8 @@ struct Forwarder {
     private var holdBackoff = Backoff(first: .seconds(1), limit: Self.longestHold)
     /// The first write that was refused since the cursor last stood before it.
     private var firstRefused: Int64?
+    /// Whether a write that ended connections has just become a dead letter.
+    private var hasUnblocked = false
     /// How often a write was refused.
     private(set) var refusals: Int64 = 0
     /// Why the last of them was, and what became of it.
@@ -155,6 +157,12 @@ struct Forwarder {
         holdBackoff.reset()
     }
 
+    /// Whether a write that ended connections is out of the way since the last call.
+    mutating func takeUnblocked() -> Bool {
+        defer { hasUnblocked = false }
+        return hasUnblocked
+    }
+
     /// How it stands with the hold, after each time that it began or ended; once.
     mutating func takeHoldNews() -> WriteHold?? {
         guard isHoldNews else { return nil }
@@ -212,6 +220,7 @@ struct Forwarder {
             end, inFlight: inFlight.count, alone: alone.map { ($0.sequence, $0.sentAt) }, at: now)
         guard let blamed else { return }
         let tries = PoisonSearch.attempts
+        hasUnblocked = true
         bury(blamed, "the broker ended \(tries) connections in a row at this message alone")
     }
 }

@@ -91,6 +91,7 @@ struct Outbox: ~Copyable {
         }
         uplink.watchesEnd = forwarder.watchesEnd
         sayRefusals()
+        if forwarder.takeUnblocked() { events.append(.uplink(.unblocked)) }
         if let hold = forwarder.takeHoldNews() { events.append(.uplink(.held(hold))) }
     }
 

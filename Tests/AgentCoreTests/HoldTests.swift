@@ -69,6 +69,19 @@ struct HoldTests {
         #expect(!effects.kinds.contains("retry"))
     }
 
+    @Test("connects soon once the write that ended the connections is out of the way")
+    func unblocked() throws {
+        var bench = try settled()
+        for _ in 1...6 {
+            bench.handle(.uplink(.lost("TCP: the broker closed the connection")))
+            bench.run(for: .seconds(60))
+            bench.connect()
+        }
+        bench.handle(.uplink(.lost("TCP: the broker closed the connection")))
+        bench.handle(.uplink(.unblocked))
+        #expect(bench.run(for: .seconds(1)).kinds.contains("connect"))
+    }
+
     @Test("knows where the scope in force lets this board publish")
     func grants() throws {
         let filter = try #require(TopicFilter("plant/+/power"))

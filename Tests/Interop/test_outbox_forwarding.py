@@ -205,7 +205,11 @@ def test_the_window_grows_on_a_slow_way(make, record_property, capsys):
         bench = make(name, upstream=(f"max_inflight_messages {limit}",))
         bench.live()
         bench.way.delay = 0.1
+        # All of it is queued before any of it leaves: the way out is what is measured.
+        gate = [True]
+        bench.way.judge = lambda write: Code(QUOTA_EXCEEDED) if gate else None
         given = bench.fill(count, 100)
+        gate.clear()
         until(lambda: len(bench.data_heard()) >= count, "all to arrive", 90)
         assert bench.arrived() == given
         arrived, most = bench.data_heard(), bench.way.most_in_flight
