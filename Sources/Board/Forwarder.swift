@@ -214,7 +214,13 @@ struct Forwarder {
     mutating func buriedAll() { buried.removeAll() }
 
     /// Books the end of a connection, before the way is closed: see `PoisonSearch`.
+    ///
+    /// Some brokers refuse a write by a DISCONNECT in place of a PUBACK.
     mutating func connectionEnded(_ end: ConnectionEnd, at now: Duration) {
+        if let refusal = end.refusal, let first = inFlight.values.map(\.sequence).min() {
+            search.writeAnswered()
+            hold(refusal, first, "the broker ended the connection: \(refusal)", at: now)
+        }
         let alone = inFlight.count == 1 ? inFlight.values.first : nil
         let blamed = search.connectionEnded(
             end, inFlight: inFlight.count, alone: alone.map { ($0.sequence, $0.sentAt) }, at: now)

@@ -1,3 +1,4 @@
+import AgentCore
 import Mosquitto
 
 /// How a connection ended that had been made.
@@ -8,6 +9,15 @@ enum ConnectionEnd: Equatable, Sendable {
     case closed
     /// Everything else: reset, timed out, broken.
     case broken
+
+    /// What the DISCONNECT says of all writes, if it does.
+    var refusal: WriteHold? {
+        switch self {
+        case .told(ReasonCode.notAuthorized): .forbidden
+        case .told(ReasonCode.quotaExceeded): .refused(ReasonCode.text(ReasonCode.quotaExceeded))
+        default: nil
+        }
+    }
 
     /// Whether a broker that cannot take a write may end the connection so. Codes of MQTT 5
     /// §3.14.2.1 that speak of a packet, not of the client or of the broker's state.

@@ -170,6 +170,28 @@ struct ForwarderTests {
         #expect(forwarder.room(window: 100) == 1)
     }
 
+    @Test("takes a DISCONNECT that refuses all writes for what a PUBACK would say", arguments: [
+        (0x87, WriteHold.forbidden), (0x97, .refused(ReasonCode.text(0x97))),
+    ])
+    func disconnected(code: Int, hold: WriteHold) {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        forwarder.connectionEnded(.told(UInt8(code)), at: .zero)
+        #expect(forwarder.hold == nil)
+        for _ in 1...10 {
+            forwarder.sent(1, as: 1, at: .zero)
+            forwarder.sent(2, as: 2, at: .zero)
+            forwarder.connectionEnded(.told(UInt8(code)), at: .zero)
+            forwarder.forward(nil)
+            forwarder.forward(ann)
+            #expect(forwarder.hold == hold)
+            #expect(forwarder.room(window: 100) == 0)
+            #expect(!forwarder.watchesEnd)
+            forwarder.wake(at: .seconds(600))
+        }
+        #expect(forwarder.buried.isEmpty)
+    }
+
     @Test("holds no write of another user's for what one was refused")
     func anotherUser() {
         var forwarder = Forwarder()

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from authority_records import board_rules
 from bench.agent_bench import AgentBench
 from bench.agent_board import AgentBoard
 from bench.judge import Code, End, JudgingBroker
@@ -91,9 +92,9 @@ def test_a_refusal_for_now_holds_all_and_goes_on_in_order(make, code):
     assert bench.status()["uplink"] == "connected"
 
 
-@pytest.mark.parametrize("closes", [False, True], ids=["stays", "closes"])
-def test_not_authorized_asks_the_authority_and_holds(make, closes):
-    """The broker may close the connection after such a PUBACK: mosquitto 2.0.11 does."""
+@pytest.mark.parametrize("how", ["PUBACK", "PUBACK, then closed", "DISCONNECT"])
+def test_not_authorized_asks_the_authority_and_holds(make, how):
+    """The broker may close the connection after such a PUBACK, or in place of one."""
     bench = make()
     board = bench.live()
     forbids = [True]
@@ -101,8 +102,9 @@ def test_not_authorized_asks_the_authority_and_holds(make, closes):
     def judge(write):
         if not forbids:
             return None
-        return End(NOT_AUTHORIZED) if closes and len(bench.way.answers) % 2 else Code(
-            NOT_AUTHORIZED)
+        if how == "DISCONNECT":
+            return End(NOT_AUTHORIZED)
+        return Code(NOT_AUTHORIZED, closes=how != "PUBACK")
 
     bench.way.judge = judge
     mark = bench.authority.mark()
@@ -113,11 +115,29 @@ def test_not_authorized_asks_the_authority_and_holds(make, closes):
     said = until(lambda: (s := bench.status())["uplink"] != "connected" and s, "the hold")
     assert "does not let this board publish" in said["uplink"]
     until(lambda: len([w for w in bench.way.writes if w.seq == held[0]]) >= 3,
-          "the broker to be tried again", 30)
+          "the broker to be tried again", 60)
     assert bench.arrived() == []
     forbids.clear()
     bench.wait_empty(90)
     assert bench.arrived() == held
+
+
+def test_mosquittos_own_refusal_holds_until_its_rules_allow_again(make):
+    """The real broker's access list takes the board's right to publish data, and gives it back."""
+    bench = make()
+    board = bench.live()
+    first = bench.app().write("Reading", b"first")["seq"]
+    bench.wait_empty()
+    mark = bench.authority.mark()
+    bench.access.set_rules(board.iid, board_rules(board.iid)[:3])
+    held = [bench.app().write("Reading", b"%d" % n)["seq"] for n in range(3)]
+    bench.authority.wait_request("session.authenticate", since=mark, timeout=10)
+    until(lambda: "does not let this board publish" in bench.status()["uplink"], "the hold")
+    assert bench.arrived() == [first]
+    bench.access.set_rules(board.iid, board_rules(board.iid))
+    bench.wait_empty(90)
+    assert bench.arrived() == [first, *held]
+    assert_buried(bench, {})
 
 
 def test_a_session_that_is_over_ends_the_hold(make):
