@@ -34,6 +34,8 @@ package enum UplinkEvent: Sendable {
     case lost(String)
     /// Why the broker takes no writes for now; nil: it takes them again.
     case held(WriteHold?)
+    /// A write that made the broker end the connection is out of the way.
+    case unblocked
 }
 
 /// One message from a program on the board.

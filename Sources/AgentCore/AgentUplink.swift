@@ -76,6 +76,8 @@ extension Agent {
             uplinkLost(text, at: instant)
         case .held(let hold):
             held(hold, at: instant)
+        case .unblocked:
+            connectAnew(at: instant)
         }
     }
 

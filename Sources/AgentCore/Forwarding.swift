@@ -46,6 +46,13 @@ extension Agent {
         if hold == .forbidden, uplink.isReady { authenticate(at: instant) }
     }
 
+    /// What made the connections end is gone: the next need not wait as if the last had failed.
+    mutating func connectAnew(at instant: Instant) {
+        guard uplink.phase == .idle, let due = uplink.retryAt else { return }
+        uplink.backoff.reset()
+        uplink.retryAt = min(due, instant.monotonic + .seconds(1))
+    }
+
     /// The authority has said that the session lives.
     mutating func retryIfForbidden() {
         if uplink.hold == .forbidden { emit(.retryForwarding) }

@@ -57,6 +57,8 @@ struct Forwarder {
     private var holdBackoff = Backoff(first: .seconds(1), limit: Self.longestHold)
     /// The first write that was refused since the cursor last stood before it.
     private var firstRefused: Int64?
+    /// Whether a write that ended connections has just become a dead letter.
+    private var hasUnblocked = false
     /// How often a write was refused.
     private(set) var refusals: Int64 = 0
     /// Why the last of them was, and what became of it.
@@ -155,6 +157,12 @@ struct Forwarder {
         holdBackoff.reset()
     }
 
+    /// Whether a write that ended connections is out of the way since the last call.
+    mutating func takeUnblocked() -> Bool {
+        defer { hasUnblocked = false }
+        return hasUnblocked
+    }
+
     /// How it stands with the hold, after each time that it began or ended; once.
     mutating func takeHoldNews() -> WriteHold?? {
         guard isHoldNews else { return nil }
@@ -206,12 +214,19 @@ struct Forwarder {
     mutating func buriedAll() { buried.removeAll() }
 
     /// Books the end of a connection, before the way is closed: see `PoisonSearch`.
+    ///
+    /// Some brokers refuse a write by a DISCONNECT in place of a PUBACK.
     mutating func connectionEnded(_ end: ConnectionEnd, at now: Duration) {
+        if let refusal = end.refusal, let first = inFlight.values.map(\.sequence).min() {
+            search.writeAnswered()
+            hold(refusal, first, "the broker ended the connection: \(refusal)", at: now)
+        }
         let alone = inFlight.count == 1 ? inFlight.values.first : nil
         let blamed = search.connectionEnded(
             end, inFlight: inFlight.count, alone: alone.map { ($0.sequence, $0.sentAt) }, at: now)
         guard let blamed else { return }
         let tries = PoisonSearch.attempts
+        hasUnblocked = true
         bury(blamed, "the broker ended \(tries) connections in a row at this message alone")
     }
 }

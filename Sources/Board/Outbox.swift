@@ -167,6 +167,7 @@ extension Outbox {
         }
         uplink.watchesEnd = forwarder.watchesEnd
         sayRefusals()
+        if forwarder.takeUnblocked() { events.append(.uplink(.unblocked)) }
         if let hold = forwarder.takeHoldNews() { events.append(.uplink(.held(hold))) }
     }
 

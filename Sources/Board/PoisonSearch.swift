@@ -1,3 +1,4 @@
+import AgentCore
 import Mosquitto
 
 /// How a connection ended that had been made.
@@ -8,6 +9,15 @@ enum ConnectionEnd: Equatable, Sendable {
     case closed
     /// Everything else: reset, timed out, broken.
     case broken
+
+    /// What the DISCONNECT says of all writes, if it does.
+    var refusal: WriteHold? {
+        switch self {
+        case .told(ReasonCode.notAuthorized): .forbidden
+        case .told(ReasonCode.quotaExceeded): .refused(ReasonCode.text(ReasonCode.quotaExceeded))
+        default: nil
+        }
+    }
 
     /// Whether a broker that cannot take a write may end the connection so. Codes of MQTT 5
     /// §3.14.2.1 that speak of a packet, not of the client or of the broker's state.
@@ -33,7 +43,8 @@ enum ConnectionEnd: Equatable, Sendable {
 ///   second, 16 before the third.
 /// - The write is to blame when it ends three such connections in a row, each within 5 s and
 ///   each by the broker's own word: a DISCONNECT that speaks of the packet, or an end in order.
-///   A reset, a stall, an end between the controls begin the count anew.
+///   A reset and a stall begin the count anew; an end among the controls ends the search, since
+///   the network is at fault, and a short-lived connection may have time for writes alone.
 ///
 /// A network that drops at any acknowledgement with probability p spares n controls and hits
 /// the write with (1-p)^n·p, at most 1/(e(n+1)): three in a row are less than 1 in 39,000 for
@@ -98,7 +109,7 @@ struct PoisonSearch: Sendable {
         connectionBegan()
         guard inFlight > 0 else {
             // A connection that never carried anything says nothing of what it would carry.
-            if hadControls { suspect = nil }
+            if hadControls { (fruitless, suspect) = (0, nil) }
             return nil
         }
         guard !hadAnswers else { return nil }

@@ -27,7 +27,9 @@ struct QueueAnswer {
             let limit = Int(min(dead, Self.deadLimit))
             let letters = try? storage.queueReader.deadLetters(limit: limit)
             // Null, where the disk does not say: none is another thing.
-            members["deadLetters"] = letters.map { .array($0.map(Self.json)) } ?? .null
+            members["deadLetters"] = letters.map { letters in
+                .array(letters.sorted { $0.write.sequence > $1.write.sequence }.map(Self.json))
+            } ?? .null
         }
         return .object(members)
     }

@@ -32,7 +32,9 @@ enum QueueText {
     static func size(_ queue: JSONObject) -> String {
         let limit = queue.members["limit"]?.asInteger
         let used = queue.members["bytes"]?.asInteger ?? 0
-        let share = limit.map { " of \(bytes($0)) (\(used * 100 / max($0, 1)) %)" } ?? ""
+        let share = limit.map { limit in
+            " of \(bytes(limit)) (\(Int64(min(Double(used) * 100 / Double(max(limit, 1)), 1e6))) %)"
+        } ?? ""
         return "\(queue.shown("messages")) messages, \(bytes(used))" + share
     }
 

@@ -69,6 +69,47 @@ struct HoldTests {
         #expect(!effects.kinds.contains("retry"))
     }
 
+    @Test("connects soon once the write that ended the connections is out of the way")
+    func unblocked() throws {
+        var bench = try settled()
+        for _ in 1...6 {
+            bench.handle(.uplink(.lost("TCP: the broker closed the connection")))
+            bench.run(for: .seconds(60))
+            bench.connect()
+        }
+        bench.handle(.uplink(.lost("TCP: the broker closed the connection")))
+        bench.handle(.uplink(.unblocked))
+        #expect(bench.run(for: .seconds(1)).kinds.contains("connect"))
+    }
+
+    @Test("stands in `status` and `queue show`, with the limit and what was lost")
+    func report() throws {
+        var bench = try settled()
+        var queue = QueueState(
+            messages: 3, bytes: 700, oldest: bench.wall - .seconds(90))
+        queue.dead = 2
+        queue.losses.total = 2
+        queue.losses.ranges = [4...5]
+        queue.losses.causes = [.dead: 2]
+        bench.handle(.queue(queue))
+        bench.handle(.uplink(.held(.forbidden)))
+        let report = bench.agent.queueReport(at: bench.instant)
+        #expect(report["dead"] == .integer(2))
+        #expect(report["hold"] == .string("\(WriteHold.forbidden)"))
+        let shown = try #require(report["queue"]?.asObject)
+        #expect(shown["messages"] == .integer(3))
+        #expect(shown["bytes"] == .integer(700))
+        #expect(shown["limit"] != nil)
+        #expect(shown["oldestAge"] == .integer(90))
+        #expect(report["losses"] == .object([
+            "total": .integer(2), "causes": .object(["dead": .integer(2)]),
+            "classes": .object([:]),
+            "ranges": .array([.array([.integer(4), .integer(5)])]),
+        ]))
+        let status = try #require(bench.agent.status(at: bench.instant).asObject)
+        for (name, value) in report { #expect(status[name] == value) }
+    }
+
     @Test("knows where the scope in force lets this board publish")
     func grants() throws {
         let filter = try #require(TopicFilter("plant/+/power"))

@@ -170,6 +170,28 @@ struct ForwarderTests {
         #expect(forwarder.room(window: 100) == 1)
     }
 
+    @Test("takes a DISCONNECT that refuses all writes for what a PUBACK would say", arguments: [
+        (0x87, WriteHold.forbidden), (0x97, .refused(ReasonCode.text(0x97))),
+    ])
+    func disconnected(code: Int, hold: WriteHold) {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        forwarder.connectionEnded(.told(UInt8(code)), at: .zero)
+        #expect(forwarder.hold == nil)
+        for _ in 1...10 {
+            forwarder.sent(1, as: 1, at: .zero)
+            forwarder.sent(2, as: 2, at: .zero)
+            forwarder.connectionEnded(.told(UInt8(code)), at: .zero)
+            forwarder.forward(nil)
+            forwarder.forward(ann)
+            #expect(forwarder.hold == hold)
+            #expect(forwarder.room(window: 100) == 0)
+            #expect(!forwarder.watchesEnd)
+            forwarder.wake(at: .seconds(600))
+        }
+        #expect(forwarder.buried.isEmpty)
+    }
+
     @Test("holds no write of another user's for what one was refused")
     func anotherUser() {
         var forwarder = Forwarder()
@@ -240,6 +262,38 @@ struct ForwarderTests {
         #expect(try forwarder.hasRoom(for: write(2)))
         forwarder.settle([(1, 0)], at: .zero)
         #expect(forwarder.hasRoom(for: large))
+    }
+
+    @Test("buries the write that ends three connections in a row, and goes on behind it")
+    func poison() throws {
+        var forwarder = Forwarder()
+        for connection in 1...5 {
+            forwarder.forward(ann)
+            while forwarder.wantsControl {
+                #expect(forwarder.room(window: 100) == 0)
+                forwarder.controlSent()
+                forwarder.settle([(7, 0)], at: .zero)
+            }
+            #expect(forwarder.room(window: 100) == (connection > 2 ? 1 : 100))
+            #expect(forwarder.watchesEnd == (connection > 2))
+            forwarder.sent(1, as: 1, at: .zero)
+            forwarder.connectionEnded(.closed, at: .milliseconds(10))
+            let isOver = forwarder.takeUnblocked()
+            #expect(isOver == (connection == 5))
+            forwarder.forward(nil)
+        }
+        #expect(forwarder.buried.map(\.sequence) == [1])
+        forwarder.forward(ann)
+        #expect(try [1, 2].map { try forwarder.mayForward(write($0)) } == [false, true])
+        #expect(!forwarder.flows)
+        while forwarder.wantsControl {
+            forwarder.controlSent()
+            forwarder.settle([(7, 0)], at: .zero)
+        }
+        forwarder.sent(2, as: 2, at: .zero)
+        forwarder.settle([(2, 0)], at: .zero)
+        #expect(forwarder.flows)
+        #expect(forwarder.room(window: 100) == 100)
     }
 
     @Test("sends again, after the way was closed, what was not acknowledged")

@@ -100,6 +100,17 @@ struct PoisonSearchTests {
         }
     }
 
+    @Test("ends when the connection ends among the controls, so that writes have its time")
+    func endsAmongControls() {
+        var search = begun()
+        search.connectionBegan()
+        search.controlSent()
+        search.controlAnswered()
+        _ = search.connectionEnded(.closed, inFlight: 0, alone: nil, at: .zero)
+        #expect(!search.isOn)
+        #expect(search.isReady)
+    }
+
     @Test("begins the count anew when the connection ends among the controls")
     func amongControls() {
         var search = begun()

@@ -32,9 +32,10 @@ class Write:
 
 @dataclass(frozen=True)
 class Code:
-    """The PUBACK's reason code; nothing goes to the real broker."""
+    """The PUBACK's reason code; nothing goes to the real broker. `closes`: and then the end."""
 
     code: int
+    closes: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,9 @@ class _Pair:
                 self.owner.answers.append((write.seq, verdict.code))
                 answer = struct.pack(">HB", write.packet_id, verdict.code)
                 self._put(self.down, _packet(PUBACK << 4, answer))
+                if verdict.closes:
+                    self._put(self.down, End())
+                    break
             else:
                 if verdict.code is not None:
                     self._put(self.down, _packet(DISCONNECT << 4, bytes([verdict.code, 0])))

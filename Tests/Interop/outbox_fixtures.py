@@ -1,0 +1,22 @@
+"""The fixture of the tests of forwarding: benches under names of their own, closed after it."""
+
+import pytest
+
+from bench.judged_bench import JudgedBench
+
+
+@pytest.fixture
+def make(tmp_path, evidence, programs):
+    made = []
+
+    def make(name: str = "board", **options) -> JudgedBench:
+        folder = tmp_path / name
+        folder.mkdir()
+        made.append(JudgedBench(folder, evidence, programs, **options))
+        return made[-1]
+
+    yield make
+    for bench in made:
+        bench.close()
+    for bench in made:
+        bench.assert_conforms()
