@@ -17,9 +17,11 @@ extension Connection {
         let (qos, retain) = (message.qos, message.retain)
         var packetID: Int32 = 0
         let code = unsafe properties.withPointer { list in
-            unsafe mosquitto_publish_v5(
-                client.raw, &packetID, topic, Int32(payload.count), payload,
-                Int32(qos.rawValue), retain, list)
+            WakeUps.muted {
+                unsafe mosquitto_publish_v5(
+                    client.raw, &packetID, topic, Int32(payload.count), payload,
+                    Int32(qos.rawValue), retain, list)
+            }
         }
         try check(code)
         if qos == .atLeastOnce { inbox.unacknowledged += 1 }
@@ -77,6 +79,7 @@ extension Connection {
         }
         let reason: Int32 = sendWill ? 0x04 : 0
         try check(unsafe mosquitto_disconnect_v5(client.raw, reason, nil))
+        isDisconnecting = true
         hasUnwritten = true
     }
 }
