@@ -13,14 +13,16 @@ extension Connection {
         try check(message, ack)
         let properties = ack.version == .v5
             ? try PropertyList(message.properties) : PropertyList()
-        let (topic, payload) = (message.topic, message.payload)
+        let payload = message.payload
         let (qos, retain) = (message.qos, message.retain)
         var packetID: Int32 = 0
-        let code = unsafe properties.withPointer { list in
-            WakeUps.muted {
-                unsafe mosquitto_publish_v5(
-                    client.raw, &packetID, topic, Int32(payload.count), payload,
-                    Int32(qos.rawValue), retain, list)
+        let code = unsafe CText.lend(message.topic) { topic in
+            unsafe properties.withPointer { list in
+                WakeUps.muted {
+                    unsafe mosquitto_publish_v5(
+                        client.raw, &packetID, topic, Int32(payload.count), payload,
+                        Int32(qos.rawValue), retain, list)
+                }
             }
         }
         try check(code)
