@@ -57,7 +57,12 @@ package struct Agent: Sendable {
     var clock: BoardClock
     var gate: Gate
     var policy: Policy?
-    var routes: RouteTable
+    var routes: RouteTable {
+        didSet { readings.forget() }
+    }
+    var readings = TopicReadings()
+    /// Reused for each message.
+    var digestInput: [UInt8] = []
     var limiter = RateLimiter()
     /// Where the session's life stands, as of the last instant it was looked at.
     var life: SessionLife

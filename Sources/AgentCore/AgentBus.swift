@@ -68,6 +68,8 @@ extension Agent {
     /// batch to the broker after both.
     mutating func judge(_ messages: [BusMessage], at instant: Instant) {
         var batch = Batch()
+        batch.writes.reserveCapacity(messages.count)
+        batch.window.reserveCapacity(messages.count)
         let state = sessionState(at: instant)
         for message in messages {
             if message.packetID != nil { bus.count() }
@@ -84,10 +86,12 @@ extension Agent {
         _ message: BusMessage, _ state: SessionState, into batch: inout Batch,
         at instant: Instant
     ) {
+        let topic = read(message.topic)
         // A route's message is answered on no topic that its sender names.
-        let message = BusTopic.isRequest(message.topic) ? message : message.unasked
-        switch TopicReading(message.topic, routes: routes) {
-        case .write(let write): judge(message, write, state, into: &batch, at: instant)
+        let message = topic.isRequest ? message : message.unasked
+        switch topic.reading {
+        case .write(let write):
+            judge(message, write, topic.upstream, state, into: &batch, at: instant)
         case .query(let app, let query):
             if query == .sessions, case .available = state,
                 waitsForSessions(message, app, at: instant)
@@ -103,16 +107,26 @@ extension Agent {
         }
     }
 
+    private mutating func read(_ topic: String) -> ReadTopic {
+        if let known = readings.find(topic) { return known }
+        let reading = TopicReading(topic, routes: routes)
+        var upstream: String?
+        if case .write(let write) = reading { upstream = self.topic(of: write) }
+        let read = ReadTopic(
+            reading: reading, isRequest: BusTopic.isRequest(topic), upstream: upstream)
+        readings.remember(read, of: topic)
+        return read
+    }
+
     private mutating func judge(
-        _ message: BusMessage, _ write: NamedWrite, _ state: SessionState,
+        _ message: BusMessage, _ write: NamedWrite, _ upstream: String?, _ state: SessionState,
         into batch: inout Batch, at instant: Instant
     ) {
         let digest = deliveryDigest(of: message)
         let known = redelivered(message, digest)
         if let known, known.isDurable {
             // It was accepted and is durable, whatever the rules say by now.
-            let accepted = AcceptedNotice.payload(sequence: known.sequence)
-            answer(message, write.app, accepted, into: &batch)
+            confirm(known.sequence, message, write.app, into: &batch)
         } else if let rejection = rejection(of: message, write, state, at: instant)
             ?? lackOfRoom(for: message, of: write.app)
         {
@@ -120,7 +134,7 @@ extension Agent {
             reject(message, write.app, rejection, stated, into: &batch, at: instant)
             if let known { batch.lost.append(known.sequence) }
         } else {
-            accept(message, write, digest, as: known?.sequence, into: &batch, at: instant)
+            accept(message, write, upstream, digest, as: known?.sequence, into: &batch, at: instant)
         }
     }
 
@@ -142,23 +156,31 @@ extension Agent {
 
     /// `known` is the sequence that it was given before a crash.
     private mutating func accept(
-        _ message: BusMessage, _ write: NamedWrite, _ digest: UInt128?, as known: Int64?,
-        into batch: inout Batch, at instant: Instant
+        _ message: BusMessage, _ write: NamedWrite, _ upstream: String?, _ digest: UInt128?,
+        as known: Int64?, into batch: inout Batch, at instant: Instant
     ) {
-        guard let held = records.session, let topic = topic(of: write) else { return }
+        guard let held = records.session, let upstream else { return }
         if known == nil { records.lastSequence += 1 }
         unsettledBytes += Self.size(of: message)
         let sequence = known ?? records.lastSequence
         batch.writes.append(AcceptedWrite(
             sequence: sequence, session: held.session.objectID, user: held.user.objectID,
             acceptedAt: clock.now(at: instant), app: write.app, className: write.className,
-            topic: topic, payload: message.payload))
+            topic: upstream, payload: message.payload))
         if let packetID = message.packetID, let digest {
             let packet = DeliveredPacket(packetID: packetID, digest: digest, sequence: sequence)
             batch.window.append(packet)
             bus.remember(packet)
         }
-        answer(message, write.app, AcceptedNotice.payload(sequence: sequence), into: &batch)
+        confirm(sequence, message, write.app, into: &batch)
+    }
+
+    /// Promises the write to whoever asked for it.
+    private func confirm(
+        _ sequence: Int64, _ message: BusMessage, _ app: AppName, into batch: inout Batch
+    ) {
+        guard message.responseTopic != nil else { return }
+        answer(message, app, AcceptedNotice.payload(sequence: sequence), into: &batch)
     }
 
     /// Where it goes upstream. Nil for a record with a create, or none with an update, which no
@@ -187,16 +209,25 @@ extension Agent {
 
     /// Of all that a redelivery repeats. A broker that lost its last minute in a power cut gives
     /// packet ids anew: a write with correlation data of its own is still told from an old one.
-    private func deliveryDigest(of message: BusMessage) -> UInt128? {
+    private mutating func deliveryDigest(of message: BusMessage) -> UInt128? {
         guard message.packetID != nil else { return nil }
-        var bytes = Array(message.topic.utf8) + [0]
-        if let topic = message.responseTopic { bytes += Array(topic.utf8) }
-        bytes.append(0)
+        digestInput.removeAll(keepingCapacity: true)
+        digestInput.append(contentsOf: message.topic.utf8)
+        digestInput.append(0)
+        if let topic = message.responseTopic { digestInput.append(contentsOf: topic.utf8) }
+        digestInput.append(0)
         if let correlation = message.correlation {
-            bytes += Array("\(correlation.count) ".utf8) + correlation
+            digestInput.append(contentsOf: "\(correlation.count) ".utf8)
+            digestInput.append(contentsOf: correlation)
         }
-        bytes += [0] + message.payload
-        return (try? cryptography.digest(bytes))?.prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
+        digestInput.append(0)
+        digestInput.append(contentsOf: message.payload)
+        guard let digest = try? cryptography.digest(digestInput), digest.count >= 16 else {
+            return nil
+        }
+        var first: UInt128 = 0
+        for index in 0..<16 { first = first << 8 | UInt128(digest[index]) }
+        return first
     }
 
     /// `stated` is the operation and the class, as the topic has them or its route.

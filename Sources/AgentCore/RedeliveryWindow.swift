@@ -6,7 +6,7 @@
 /// before it answers or delivers anything new. Source: MQTT 5.0 §4.4 and §4.6.
 struct RedeliveryWindow: Sendable {
     /// The most that is on its way unacknowledged: the reading connection's Receive Maximum.
-    static let limit = 256
+    static let limit = 1024
 
     /// The newest last, at most `limit`.
     private var recent: [DeliveredPacket]

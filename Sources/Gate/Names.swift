@@ -12,12 +12,18 @@ package struct ClassName: Hashable, Sendable, CustomStringConvertible {
 
     /// Nil for anything outside the alphabet, look-alikes of other scripts included.
     package init?(_ text: some StringProtocol) {
-        var bytes = text.utf8[...]
-        if bytes.first == UInt8(ascii: "_") { bytes = bytes.dropFirst() }
-        guard (1...128).contains(bytes.count), let first = bytes.first, first.isLetter,
-            bytes.allSatisfy({ $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "_") })
-        else { return nil }
-        description = String(text)
+        guard text.utf8.count <= 129 else { return nil }
+        let text = String(text)
+        let bytes = text.utf8.span
+        let start = !bytes.isEmpty && bytes[0] == UInt8(ascii: "_") ? 1 : 0
+        guard (start + 1...start + 128).contains(bytes.count), bytes[start].isLetter else {
+            return nil
+        }
+        for index in start..<bytes.count {
+            let byte = bytes[index]
+            guard byte.isLetter || byte.isDigit || byte == UInt8(ascii: "_") else { return nil }
+        }
+        description = text
     }
 
     /// Whether no rule whatever can open it: `_User`, `_Session`, `_Role`.
@@ -36,14 +42,16 @@ package struct AppName: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
     package init?(_ text: some StringProtocol) {
-        let bytes = text.utf8
-        guard (1...32).contains(bytes.count), bytes.first != UInt8(ascii: "-"),
-            bytes.allSatisfy({ byte in
-                byte.isDigit || byte == UInt8(ascii: "-")
-                    || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-            })
-        else { return nil }
-        description = String(text)
+        guard text.utf8.count <= 32 else { return nil }
+        let text = String(text)
+        let bytes = text.utf8.span
+        guard !bytes.isEmpty, bytes[0] != UInt8(ascii: "-") else { return nil }
+        for index in 0..<bytes.count {
+            let byte = bytes[index]
+            let isLower = UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte
+            guard isLower || byte.isDigit || byte == UInt8(ascii: "-") else { return nil }
+        }
+        description = text
     }
 }
 

@@ -57,16 +57,6 @@ package enum SocketProbe {
         return errno == EAGAIN || errno == EINTR ? .nothing : .failed(.last("recv"))
     }
 
-    /// While on, small writes gather into full segments; off sends what has gathered.
-    /// Nothing happens to a socket that is not TCP.
-    ///
-    /// The corresponding C option is `TCP_CORK`.
-    package static func cork(_ descriptor: Int32, _ isOn: Bool) {
-        var value: Int32 = isOn ? 1 : 0
-        _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CORK, &value,
-                              socklen_t(MemoryLayout<Int32>.size))
-    }
-
     /// Acknowledges at once what TCP has received.
     ///
     /// A sender that gathers small writes (Nagle) waits for this, and the kernel puts it off

@@ -60,9 +60,17 @@ extension Inbox {
             start: message.payload, count: unsafe message.payload == nil ? 0 : length)
         filedBytes += length
         unsafe events.append(.message(IncomingMessage(
-            topic: topic, payload: Array(payload),
+            topic: topic, payload: Self.copy(payload),
             qos: message.qos == 0 ? .atMostOnce : .atLeastOnce, retain: message.retain,
             packetID: UInt16(truncatingIfNeeded: message.mid),
             properties: properties.message())))
+    }
+
+    /// By one memcpy; `Array` of a raw buffer asks for each byte.
+    private static func copy(_ payload: UnsafeRawBufferPointer) -> [UInt8] {
+        unsafe Array(unsafeUninitializedCapacity: payload.count) { room, count in
+            unsafe UnsafeMutableRawBufferPointer(room).copyMemory(from: payload)
+            count = payload.count
+        }
     }
 }

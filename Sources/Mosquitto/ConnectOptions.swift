@@ -86,21 +86,26 @@ package struct ConnectOptions: Sendable {
         }
     }
 
-    static func checkField(_ text: String, _ what: String) throws(MQTTError) {
-        guard text.utf8.count <= 65_535, !text.utf8.contains(0) else {
-            throw .invalid("\(what) has a NUL or over 65,535 bytes")
-        }
+    static func checkField(_ text: String, _ what: StaticString) throws(MQTTError) {
+        let bytes = text.utf8.span
+        var isFine = bytes.count <= 65_535
+        for index in 0..<bytes.count where bytes[index] == 0 { isFine = false }
+        guard isFine else { throw .invalid("\(what) has a NUL or over 65,535 bytes") }
     }
 }
 
 /// What MQTT allows as the topic of a message. Source: MQTT 5 §4.7.
 enum TopicName {
     static func check(_ topic: String) throws(MQTTError) {
-        guard (1...65_535).contains(topic.utf8.count) else {
+        let bytes = topic.utf8.span
+        guard (1...65_535).contains(bytes.count) else {
             throw .invalid("a topic has 1 to 65,535 bytes")
         }
-        for byte in topic.utf8 where byte == 0 || byte == 0x2B || byte == 0x23 {
-            throw .invalid("a topic has no NUL, + or #")
+        for index in 0..<bytes.count {
+            let byte = bytes[index]
+            guard byte != 0, byte != 0x2B, byte != 0x23 else {
+                throw .invalid("a topic has no NUL, + or #")
+            }
         }
     }
 }

@@ -13,8 +13,8 @@ import Wire
 /// with fresh credentials. Freed without `disconnect`, the broker sends the last will.
 ///
 /// libmosquitto's socket pair: in external-thread mode each queued packet writes one byte to
-/// it for a thread that polls the other end. Nobody does here. It is non-blocking and takes
-/// some 280 bytes; further writes fail at once. It is not in `descriptor`, so nothing wakes.
+/// it for a thread that polls the other end. Nobody does here. It is not in `descriptor`, so
+/// nothing wakes; where many packets are queued, `WakeUps` leaves the system call away.
 ///
 /// The corresponding C type is `struct mosquitto`.
 @safe
@@ -35,6 +35,10 @@ package struct Connection: ~Copyable {
     var phase = Phase.idle
     /// Whether something was queued that `write` has not sent yet.
     var hasUnwritten = false
+    /// Whether DISCONNECT was queued: libmosquitto closes the socket once it has written that.
+    var isDisconnecting = false
+    /// Between libmosquitto and the socket, once that is open.
+    var buffer = SocketBuffer()
     var timer: KeepAliveTimer
 
     /// How many messages may wait for their PUBACK. Packet ids have 16 bits and libmosquitto
@@ -86,10 +90,11 @@ package struct Connection: ~Copyable {
 
     package var hasEnded: Bool { phase == .ended }
 
-    /// Whether `read` was stopped by its bound while input waits that no poll sees (TLS):
-    /// call `read` again before the next poll, or poll with a timeout of zero.
+    /// Whether `read` was stopped by its bound while input waits that no poll sees: call
+    /// `read` again before the next poll, or poll with a timeout of zero.
     package var hasBufferedInput: Bool {
-        phase == .open && client.tls?.hasBufferedInput == true
+        guard phase == .open else { return false }
+        return buffer.hasUnread || client.tls?.hasBufferedInput == true
     }
 
     /// Whether something waits for `write`: PUBACKs, publishes, a ping.

@@ -22,7 +22,7 @@ extension Connection {
         }
         timer.started(at: SystemClock.monotonic)
         hasUnwritten = true
-        phase = options.uri.scheme == .unix ? .open : .connecting
+        if options.uri.scheme == .unix { open() } else { phase = .connecting }
     }
 
     /// Reads until the socket is dry, or until `limit` messages are filed, or payloads of more
@@ -40,10 +40,10 @@ extension Connection {
         var before = start
         inbox.filedBytes = 0
         while inbox.events.count - start < limit, inbox.filedBytes <= bytes {
-            let code = unsafe mosquitto_loop_read(client.raw, 1)
+            let code = WakeUps.muted { unsafe mosquitto_loop_read(client.raw, 1) }
             guard settle(code) else { break }
-            // errno does not say whether the socket is dry: the socket pair, once full,
-            // leaves EAGAIN there too. A call that brought nothing does.
+            // libmosquitto does not say whether the socket is dry. A call that brought nothing
+            // does.
             if inbox.events.count == before, !hasBufferedInput { break }
             before = inbox.events.count
         }
@@ -60,17 +60,34 @@ extension Connection {
     /// Call it when what was read is durable. Throws `notConnected` without a connection.
     package mutating func write() throws(MQTTError) {
         try advance()
-        guard phase == .open, hasUnwritten, let descriptor else { return }
+        guard phase == .open, hasUnwritten, descriptor != nil else { return }
         inbox.isWriting = true
-        // One packet is one write(2); the kernel makes full segments of them.
-        SocketProbe.cork(descriptor, true)
+        // Many packets, one write(2); but a socket that is closed behind DISCONNECT takes what
+        // was gathered with it.
+        buffer.gather(!isDisconnecting)
         let code = unsafe mosquitto_loop_write(client.raw, 1)
+        buffer.gather(false)
         inbox.isWriting = false
-        guard settle(code) else { return }
-        SocketProbe.cork(descriptor, false)
+        guard settle(code), flush() else { return }
         timer.hasWritten(at: SystemClock.monotonic)
         // With TLS, libmosquitto's "wants to write" may be left over from a handshake.
-        hasUnwritten = client.wantsWrite && client.tls?.wantsWrite != false
+        hasUnwritten = buffer.hasUnsent
+            || (client.wantsWrite && client.tls?.wantsWrite != false)
+    }
+
+    /// Sends what `write` has gathered. False when that ended the connection.
+    private mutating func flush() -> Bool {
+        do throws(SystemError) {
+            try buffer.flush()
+            return true
+        } catch {
+            phase = .ended
+            inbox.end(.disconnected(
+                reasonCode: 0, text: error.isReset
+                    ? Library.text(Int32(MOSQ_ERR_CONN_LOST.rawValue)) : error.text,
+                layer: .tcp))
+            return false
+        }
     }
 
     /// Sees to the keep-alive: queues a ping when one is due (call `write` then), ends a
@@ -96,7 +113,8 @@ extension Connection {
     private mutating func advanceConnect() {
         switch SocketProbe.connectState(client.socket) {
         case .pending: break
-        case .connected: phase = client.tls == nil ? .open : .handshaking
+        case .connected:
+            if client.tls == nil { open() } else { phase = .handshaking }
         case .failed(let error) where options.uri.scheme == .mqtts && error.isReset:
             endHandshake(error.text)
         case .failed(let error):
@@ -119,7 +137,12 @@ extension Connection {
         }
         guard client.tls?.isHandshaking == false else { return }
         unsafe Callbacks.listenToLog(client.raw, false)
+        open()
+    }
+
+    private mutating func open() {
         phase = .open
+        buffer = SocketBuffer(client.socket)
     }
 
     private mutating func endHandshake(_ text: String) {

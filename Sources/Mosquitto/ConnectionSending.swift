@@ -13,13 +13,17 @@ extension Connection {
         try check(message, ack)
         let properties = ack.version == .v5
             ? try PropertyList(message.properties) : PropertyList()
-        let (topic, payload) = (message.topic, message.payload)
+        let payload = message.payload
         let (qos, retain) = (message.qos, message.retain)
         var packetID: Int32 = 0
-        let code = unsafe properties.withPointer { list in
-            unsafe mosquitto_publish_v5(
-                client.raw, &packetID, topic, Int32(payload.count), payload,
-                Int32(qos.rawValue), retain, list)
+        let code = unsafe CText.lend(message.topic) { topic in
+            unsafe properties.withPointer { list in
+                WakeUps.muted {
+                    unsafe mosquitto_publish_v5(
+                        client.raw, &packetID, topic, Int32(payload.count), payload,
+                        Int32(qos.rawValue), retain, list)
+                }
+            }
         }
         try check(code)
         if qos == .atLeastOnce { inbox.unacknowledged += 1 }
@@ -77,6 +81,7 @@ extension Connection {
         }
         let reason: Int32 = sendWill ? 0x04 : 0
         try check(unsafe mosquitto_disconnect_v5(client.raw, reason, nil))
+        isDisconnecting = true
         hasUnwritten = true
     }
 }

@@ -48,7 +48,10 @@ struct PropertyList: ~Copyable {
 
     private mutating func add(_ text: String, _ name: mqtt5_property) throws(MQTTError) {
         try ConnectOptions.checkField(text, "a property")
-        try Self.check(unsafe mosquitto_property_add_string(&head, Self.number(name), text))
+        let result = unsafe CText.lend(text) { text in
+            unsafe mosquitto_property_add_string(&head, Self.number(name), text)
+        }
+        try Self.check(result)
     }
 
     private mutating func add(_ data: [UInt8], _ name: mqtt5_property) throws(MQTTError) {
@@ -60,9 +63,11 @@ struct PropertyList: ~Copyable {
     private mutating func add(_ property: UserProperty) throws(MQTTError) {
         try ConnectOptions.checkField(property.name, "a user property")
         try ConnectOptions.checkField(property.value, "a user property")
-        let name = Self.number(MQTT_PROP_USER_PROPERTY)
-        try Self.check(unsafe mosquitto_property_add_string_pair(
-            &head, name, property.name, property.value))
+        let number = Self.number(MQTT_PROP_USER_PROPERTY)
+        let result = unsafe CText.lend(property.name, property.value) { name, value in
+            unsafe mosquitto_property_add_string_pair(&head, number, name, value)
+        }
+        try Self.check(result)
     }
 
     private static func number(_ name: mqtt5_property) -> Int32 {

@@ -15,6 +15,14 @@ private func isLowerHex(_ byte: UInt8) -> Bool {
         || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
 }
 
+private func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    default: false
+    }
+}
+
 /// The version 4 UUID that 16 random bytes make. Source: RFC 9562 §5.4.
 private func uuidText(random: [UInt8]) -> String {
     precondition(random.count == 16, "a UUID takes 16 random bytes")
@@ -70,9 +78,9 @@ package struct ObjectID: Hashable, Sendable, CustomStringConvertible {
     )
 
     package init?(_ text: String) {
-        guard text.utf8.count == 10, text.utf8.allSatisfy(Self.alphabet.contains) else {
-            return nil
-        }
+        let bytes = text.utf8.span
+        guard bytes.count == 10 else { return nil }
+        for index in 0..<10 where !isLetterOrDigit(bytes[index]) { return nil }
         description = text
     }
 
@@ -90,17 +98,15 @@ package struct RecordID: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
     package init?(_ text: some StringProtocol) {
-        guard (1...64).contains(text.utf8.count),
-            text.utf8.allSatisfy({ byte in
-                switch byte {
-                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            })
-        else { return nil }
-        description = String(text)
+        guard (1...64).contains(text.utf8.count) else { return nil }
+        let text = String(text)
+        let bytes = text.utf8.span
+        for index in 0..<bytes.count {
+            let byte = bytes[index]
+            guard isLetterOrDigit(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
+            else { return nil }
+        }
+        description = text
     }
 }
 

@@ -83,7 +83,7 @@ struct RedeliveryTests {
         try bench.restart()
         bench.handle(.started)
         // Reads and what is malformed count as well as writes.
-        for packet in 6..<UInt16(262) {
+        for packet in 6..<UInt16(6 + 1024) {
             bench.handle(.bus([.write("thermo", "get/session", "", packet: packet)]))
         }
         #expect(try sequence(bench.handle(.bus([write("on", 5)]))) == 2)
