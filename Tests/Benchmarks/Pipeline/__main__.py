@@ -24,7 +24,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "Tests" / "Interop")]
 
 from house import House  # noqa: E402
 from loads import Broken, Load  # noqa: E402
-from peers import LINKS, NAMES, Peers  # noqa: E402
+from peers import BRIDGES, LINKS, NAMES, Peers  # noqa: E402
 from report import Table  # noqa: E402
 from rounds import PARTS, Plan, Rounds  # noqa: E402
 
@@ -71,8 +71,7 @@ def _plan(wanted) -> Plan:
         rounds=wanted.rounds or (1 if short else 5), sizes=wanted.sizes, parts=wanted.parts,
         flow=wanted.count or (10_000 if short else 20_000), latency=300 if short else 1_000,
         backlog=20_000 if short else 100_000, starts=3 if short else 5,
-        idle=5 if short else 20, seed=wanted.seed, window=wanted.window,
-        slow_flow=100 if short else 300)
+        idle=5 if short else 20, seed=wanted.seed, window=wanted.window)
 
 
 def _arguments() -> argparse.Namespace:
@@ -95,7 +94,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--local", choices=("unix", "tcp"), default="unix",
                         help="how programs, agent and broker of the board are connected")
     parser.add_argument("--folder", help="where the temporary folder is made")
-    parser.add_argument("--peers", type=some(NAMES), default=NAMES, metavar=",".join(NAMES))
+    parser.add_argument("--peers", type=some(NAMES), default=("agent", "agent-card", *BRIDGES),
+                        metavar=",".join(NAMES))
     parser.add_argument("--links", type=some(LINKS), default=LINKS, metavar=",".join(LINKS))
     parser.add_argument("--parts", type=some(PARTS), default=PARTS, metavar=",".join(PARTS))
     parser.add_argument("--sizes", type=some(None, int), default=(64, 256, 1024),

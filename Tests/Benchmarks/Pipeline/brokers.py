@@ -64,12 +64,14 @@ class LocalBroker(Mosquitto):
     """A broker that the publisher reaches, over a Unix socket or over TCP loopback."""
 
     def __init__(self, name: str, folder: Path, settings: list[str], *, is_unix: bool):
-        port = free_port()
         path = folder / name / "bus.sock"
-        self.address = str(path) if is_unix else f"127.0.0.1:{port}"
-        self.uri = f"unix:{path}" if is_unix else f"mqtt://127.0.0.1:{port}"
-        self.port = port
-        listener = f"listener 0 {path}" if is_unix else f"listener {port} 127.0.0.1"
+        if is_unix:
+            self.address, self.uri = str(path), f"unix:{path}"
+            listener = f"listener 0 {path}"
+        else:
+            port = free_port()
+            self.address, self.uri = f"127.0.0.1:{port}", f"mqtt://127.0.0.1:{port}"
+            listener = f"listener {port} 127.0.0.1"
         super().__init__(name, folder, [listener, *settings])
         self.start(path.exists if is_unix else lambda: accepts(port))
 

@@ -8,10 +8,11 @@ from authority_player import AuthorityPlayer
 from bench.broker import AccessFiles
 from bench.evidence import Evidence
 from bench.link import Login
-from bench.program import Program, run
+from bench.program import Program, free_port, run
 from brokers import (BOARD, TOPICS, Certificates, LocalBroker, Mosquitto, Upstream, bridge,
                      saving)
-from peers import Peer
+from loads import compiled
+from peers import CARD_MS, Peer
 
 APP_TOPIC = "postern/app/thermo/create/Reading"
 ANSWERS = "postern/app/thermo/answers"
@@ -45,17 +46,27 @@ class House:
         login = Login(self.upstream.port, "authority", "authority", _PASSWORD)
         self.authority = AuthorityPlayer(login, access, Evidence()).open()
 
-    def agent(self, link: str) -> Peer:
+    def agent(self, kind: str, link: str, durability: str, env: dict | None = None) -> Peer:
         """A board with a session: its own broker, and a real agent over this link."""
-        name = f"agent-{link}"
+        name = f"{kind}-{link}"
         persistence = ["persistence true", f"persistence_location {self.folder}/{name}-bus/"]
         bus = self._local(f"{name}-bus", [*BOARD, *persistence])
-        agent = Agent(self.folder / name, self.binary, bus.uri, self._uplink(link))
+        outbox = "" if durability == "always" else f'[outbox]\ndurability = "{durability}"\n'
+        settings = f'[bus]\nuri = "{bus.uri}"\n{self._uplink(link)}{outbox}'
+        agent = Agent(self.folder / name, self.binary, settings, env)
         self.agents[name] = agent
         iid = agent.provision(self.authority)
         return Peer(
-            "agent", link, bus.address, f"127.0.0.1:{self.upstream.port}", APP_TOPIC,
+            kind, link, bus.address, f"127.0.0.1:{self.upstream.port}", APP_TOPIC,
             f"postern/v1/{iid}/data/#", agent.program, (bus.program,), ANSWERS)
+
+    def agent_on_card(self, link: str) -> Peer:
+        """The same with a disk that takes longer for each sync."""
+        slow = compiled(self.folder / "slow_sync.so", ["-shared", "-fPIC"], "slow_sync.c")
+        env = {"LD_PRELOAD": str(slow), "SYNC_MS": str(CARD_MS)}
+        peer = self.agent("agent-card", link, "always", env)
+        peer.share = 0.25
+        return peer
 
     def bridge(self, name: str, link: str, in_flight: int) -> Peer:
         """A broker that bridges and keeps nothing on disk."""
@@ -67,15 +78,16 @@ class House:
         name = "bridge-saving"
         limits = ["max_inflight_messages 20", "max_queued_messages 0"]
         peer = self._bridging(name, name, link, [*limits, *saving(self.folder / name)])
-        peer.is_slow = True
+        peer.share = 0.015
         return peer
 
     def second_broker(self, link: str) -> Peer:
         """A broker that is no bridge, and a second one that bridges from it to upstream."""
-        first = LocalBroker("first", self.folder, [*BOARD], is_unix=False)
-        self._brokers.append(first)
+        port = free_port()
+        # A bridge of this version reaches no Unix socket.
+        first = self._local("first", [*BOARD, f"listener {port} 127.0.0.1"])
         lines = ["max_inflight_messages 20", "max_queued_messages 0",
-                 *bridge("second-in", first.port, "in"), *self._bridge_up("second-out", link)]
+                 *bridge("second-in", port, "in"), *self._bridge_up("second-out", link)]
         second = self._local("second", lines)
         return self._peer("bridge-second", link, first, second, (first.program,))
 
@@ -100,9 +112,9 @@ class House:
 
     def _uplink(self, link: str) -> str:
         if link == "plain":
-            return f'uri = "mqtt://127.0.0.1:{self.upstream.port}"'
-        return (f'uri = "mqtts://localhost:{self.upstream.tls_port}"\n'
-                f'ca_file = "{self.certificates.authority}"')
+            return f'[uplink]\nuri = "mqtt://127.0.0.1:{self.upstream.port}"\n'
+        return (f'[uplink]\nuri = "mqtts://localhost:{self.upstream.tls_port}"\n'
+                f'ca_file = "{self.certificates.authority}"\n')
 
     def close(self) -> None:
         """Ends every process, whatever state it is in."""
@@ -117,17 +129,17 @@ class House:
 class Agent:
     """One `postern-agent` with its configuration and its state in a folder of its own."""
 
-    def __init__(self, folder: Path, binary: Path, bus: str, uplink: str):
+    def __init__(self, folder: Path, binary: Path, settings: str, env: dict | None):
         self.config, state, runtime = folder / "etc", folder / "state", folder / "run"
         for made in (folder, self.config, state, runtime):
             made.mkdir(mode=0o700)
         path = self.config / "agent.toml"
         path.write_text(
             f'name = "benchmark"\nstate_dir = "{state}"\nrun_dir = "{runtime}"\n'
-            f'[bus]\nuri = "{bus}"\n[uplink]\n{uplink}\n')
+            + settings)
         os.chmod(path, 0o640)
         self.command = [str(binary), "--config-dir", str(self.config)]
-        self.program = Program("agent", [*self.command, "run"], folder)
+        self.program = Program("agent", [*self.command, "run"], folder, env)
 
     def start(self) -> None:
         self.program.start()

@@ -222,6 +222,8 @@ static void open_both(Load *load) {
     load->times = calloc(load->options.count, sizeof *load->times);
     if (!load->seen || !load->times) fail("out of memory");
     make_payload(load);
+    // By now its kernel has acknowledged the SUBACK, and no TCP holds the first message back.
+    poll(NULL, 0, 60);
 }
 
 /// The last PUBACKs: those due here, and those that are owed.

@@ -7,27 +7,30 @@ import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
-SOURCES = ("load.c", "mqtt.c")
-
 
 class Broken(Exception):
     """The benchmark itself did not work."""
+
+
+def compiled(target: Path, options: list[str], *sources: str) -> Path:
+    """Builds the sources, which stand beside this file, into `target`."""
+    here = Path(__file__).resolve().parent
+    compiler = shutil.which("cc") or shutil.which("clang")
+    if not compiler:
+        raise Broken("there is no C compiler")
+    done = subprocess.run(
+        [compiler, "-O2", *options, "-o", target, *(here / name for name in sources)],
+        capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Broken(f"{target.name} does not compile:\n{done.stderr}")
+    return target
 
 
 class Load:
     """The compiled program; each call is one run of it."""
 
     def __init__(self, folder: Path):
-        self.program = folder / "load"
-        here = Path(__file__).resolve().parent
-        compiler = shutil.which("cc") or shutil.which("clang")
-        if not compiler:
-            raise Broken("there is no C compiler")
-        done = subprocess.run(
-            [compiler, "-O2", "-o", self.program, *(here / name for name in SOURCES)],
-            capture_output=True, text=True)
-        if done.returncode != 0:
-            raise Broken(f"the load does not compile:\n{done.stderr}")
+        self.program = compiled(folder / "load", [], "load.c", "mqtt.c")
 
     def flow(self, peer, **limits) -> dict:
         """Publishes and counts; the arrival of all is checked by the program."""

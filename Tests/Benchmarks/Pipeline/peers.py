@@ -4,9 +4,13 @@ from dataclasses import dataclass
 
 from bench.program import Program
 LINKS = ("plain", "tls")
-NAMES = ("agent", "bridge-20", "bridge-unlimited", "bridge-second", "bridge-saving")
+AGENTS = ("agent", "agent-spill", "agent-card")
+BRIDGES = ("bridge-20", "bridge-unlimited", "bridge-second", "bridge-saving")
+NAMES = AGENTS + BRIDGES
+# How much longer a sync takes on the card.
+CARD_MS = 20
 # What adds nothing to the comparison.
-LEFT_OUT = {("bridge-second", "tls"), ("bridge-saving", "tls")}
+LEFT_OUT = {("bridge-second", "tls"), ("bridge-saving", "tls"), ("agent-card", "tls")}
 
 
 @dataclass
@@ -26,8 +30,8 @@ class Peer:
     # Where the outcome of a write is answered, for a peer that promises it.
     answers: str | None = None
     is_ordered: bool = True
-    # A peer that is much slower gets fewer messages, and few at a time.
-    is_slow: bool = False
+    # The part of the messages that it gets: little of them where it is slow.
+    share: float = 1.0
 
 
 class Peers:
@@ -35,7 +39,9 @@ class Peers:
 
     def __init__(self, house, names: tuple[str, ...], links: tuple[str, ...]):
         makers = {
-            "agent": house.agent,
+            "agent": lambda link: house.agent("agent", link, "always"),
+            "agent-spill": lambda link: house.agent("agent-spill", link, "spill"),
+            "agent-card": house.agent_on_card,
             "bridge-20": lambda link: house.bridge("bridge-20", link, 20),
             "bridge-unlimited": lambda link: house.bridge("bridge-unlimited", link, 0),
             "bridge-second": house.second_broker,

@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 from statistics import median
 
-PEERS = ("bridge-20", "bridge-unlimited", "bridge-second", "bridge-saving")
+from peers import AGENTS, BRIDGES, CARD_MS
+
+DURABILITY = {
+    "agent": "always", "agent-spill": "spill", "agent-card": f"always, sync + {CARD_MS} ms",
+}
+# The budgets are for this machine's disk.
+BOUND = ("agent", "agent-spill")
 TITLES = {
     "bridge-20": "bridge, 20 in flight", "bridge-unlimited": "bridge, unlimited",
     "bridge-second": "bridge behind a broker", "bridge-saving": "bridge that saves",
@@ -30,10 +36,12 @@ class Measure:
 MEASURES = (
     Measure("flow", "rate", "messages/s", "{:,.0f}", 1.0, True, 15),
     Measure("flow", "worker_us", "CPU µs a message", "{:.1f}", 1.0, False),
+    Measure("flow", "board_us", "the same, with the agent's broker", "{:.1f}", 0, False),
     Measure("latency", "p50_us", "one at a time, p50 µs", "{:,.0f}", 2.0, False),
     Measure("latency", "p99_us", "one at a time, p99 µs", "{:,.0f}", 0, False),
     Measure("backlog", "rate", "backlog drained, messages/s", "{:,.0f}", 0, True),
-    Measure("backlog", "fill_rate", "backlog filled, messages/s", "{:,.0f}", 0, True),
+    # The agent has answered each; the bridge's broker holds them in memory.
+    Measure("backlog", "fill_rate", "backlog taken, messages/s", "{:,.0f}", 0, True),
     Measure("backlog", "pss", "PSS with the backlog, MB", "{:.1f}", 0, False),
     Measure("idle", "wakeups_per_second", "idle wake-ups a second", "{:.2f}", 0, False),
 )
@@ -46,14 +54,17 @@ class Table:
         self._rows = rows
         self._binary = binary
         self.lines: list[dict] = []
+        agents = [a for a in AGENTS if any(r["peer"] == a for r in rows)]
         for measure in MEASURES:
-            for link, size in self._places(measure):
-                self.lines.append(self._line(measure, link, size))
-        self.lines += self._absolute()
+            for agent in agents:
+                for link, size in self._places(measure, agent):
+                    self.lines.append(self._line(measure, agent, link, size))
+        for agent in agents:
+            self.lines += self._absolute(agent) if agent in BOUND else []
 
-    def _places(self, measure: Measure) -> list[tuple[str, int]]:
+    def _places(self, measure: Measure, agent: str) -> list[tuple[str, int]]:
         found = {(r["link"], r["bytes"]): None for r in self._rows
-                 if r["part"] == measure.part and r["peer"] == "agent"}
+                 if r["part"] == measure.part and r["peer"] == agent}
         return list(found)
 
     def _values(self, measure: Measure, peer: str, link: str, size: int) -> dict[int, float]:
@@ -62,19 +73,19 @@ class Table:
                 if (r["part"], r["peer"], r["link"], r["bytes"])
                 == (measure.part, peer, link, size)}
 
-    def _line(self, measure: Measure, link: str, size: int) -> dict:
-        ours = self._values(measure, "agent", link, size)
-        line = {"what": measure.title, "link": link, "bytes": size,
-                "agent": median(ours.values()), "peers": {}, "form": measure.form,
-                "budget": "", "kept": None}
-        for peer in PEERS:
+    def _line(self, measure: Measure, agent: str, link: str, size: int) -> dict:
+        ours = self._values(measure, agent, link, size)
+        line = {"what": measure.title, "durability": DURABILITY[agent], "link": link,
+                "bytes": size, "agent": median(ours.values()), "peers": {},
+                "form": measure.form, "budget": "", "kept": None}
+        for peer in BRIDGES:
             theirs = self._values(measure, peer, link, size)
             both = [r for r in ours if theirs.get(r)]
             if both:
                 line["peers"][peer] = {
                     "value": median(theirs[r] for r in both),
                     "ratio": median(ours[r] / theirs[r] for r in both)}
-        return line | self._verdict(measure, line["peers"])
+        return line | (self._verdict(measure, line["peers"]) if agent in BOUND else {})
 
     def _verdict(self, measure: Measure, peers: dict) -> dict:
         sign = "≥" if measure.is_more_better else "≤"
@@ -87,10 +98,10 @@ class Table:
         kept = all(measure.keeps(peers[p]["ratio"], b) for p, b in due.items())
         return {"budget": ", ".join(words), "kept": kept}
 
-    def _absolute(self) -> list[dict]:
+    def _absolute(self, agent: str) -> list[dict]:
         """Those that the budget bounds by a number."""
         def values(part: str, figure: str) -> list[float]:
-            return [r[figure] for r in self._rows if r["part"] == part and r["peer"] == "agent"]
+            return [r[figure] for r in self._rows if r["part"] == part and r["peer"] == agent]
 
         found = [
             ("PSS, TLS connected, backlog queued, MB", values("backlog", "pss"), 10, "{:.1f}"),
@@ -99,20 +110,22 @@ class Table:
             ("stripped binary, MB", [self._binary["stripped"] / 1e6], 16, "{:.1f}"),
         ]
         return [
-            {"what": what, "link": "", "bytes": 0, "agent": median(all_), "peers": {},
-             "form": form, "budget": f"≤ {budget:g}", "kept": median(all_) <= budget}
+            {"what": what, "durability": DURABILITY[agent], "link": "", "bytes": 0,
+             "agent": median(all_), "peers": {}, "form": form,
+             "budget": f"≤ {budget:g}", "kept": median(all_) <= budget}
             for what, all_, budget, form in found if all_
         ]
 
     def __str__(self) -> str:
-        heads = ["what", "uplink", "bytes", "agent", *TITLES.values(), "budget", ""]
-        rows = [heads, ["---", "---", "--:", "--:", *["--:"] * len(TITLES), "---", "---"]]
+        heads = ["what", "durability", "uplink", "bytes", "agent", *TITLES.values(), "budget", ""]
+        rows = [heads, ["---", "---", "---", "--:", "--:", *["--:"] * len(TITLES), "---", "---"]]
         rows += [self._cells(line) for line in self.lines]
         return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
     def _cells(self, line: dict) -> list[str]:
         form = line["form"].format
-        cells = [line["what"], line["link"], str(line["bytes"] or ""), form(line["agent"])]
+        cells = [line["what"], line["durability"], line["link"], str(line["bytes"] or ""),
+                 form(line["agent"])]
         for peer in TITLES:
             found = line["peers"].get(peer)
             cells.append(f"{form(found['value'])} · **{found['ratio']:.2f} ×**" if found else "")

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 
 from loads import Broken, Load
-from peers import Peer, Peers
+from peers import AGENTS, LINKS, Peer, Peers
 from processes import memory, processor_seconds, voluntary_switches, wait_quiet
 
 PARTS = ("flow", "latency", "backlog", "start", "idle")
@@ -28,8 +28,6 @@ class Plan:
     idle: float
     seed: int
     window: int = 2000
-    slow_flow: int = 300
-    slow_window: int = 20
     backlog_bytes: int = 256
     backlog_link: str = "tls"
 
@@ -62,32 +60,28 @@ class Rounds:
 
     def flow(self) -> None:
         for peer, size in self._turns():
-            slow = peer.is_slow
-            limits = {
-                "count": self._plan.slow_flow if slow else self._plan.flow, "bytes": size,
-                "window": self._plan.slow_window if slow else self._plan.window,
-            }
+            limits = {"count": int(self._plan.flow * peer.share), "bytes": size, "window": self._plan.window}
             said, spent = self._timed(peer, lambda: self._load.flow(peer, **limits))
             self._add("flow", peer, size, said | spent, rate=said["count"] / said["seconds"])
 
     def latency(self) -> None:
         for peer, size in self._turns():
-            count = min(self._plan.latency, 100) if peer.is_slow else self._plan.latency
+            count = self._plan.latency if peer.share == 1 else 50
             said, spent = self._timed(
                 peer, lambda: self._load.flow(peer, count=count, bytes=size, window=1))
             self._add("latency", peer, size, said | spent)
 
     def backlog(self) -> None:
         """Upstream stands still while the backlog is published, and then goes on."""
-        peers = [p for p in self._peers.of(self._plan.backlog_link) if not p.is_slow]
+        peers = [p for p in self._peers.of(self._plan.backlog_link) if p.share == 1]
         for peer in self._shuffled(peers):
             self._one_backlog(peer)
 
     def start(self) -> None:
         for peer in self._peers.of("plain"):
-            if peer.name != "agent":
+            if peer.name not in AGENTS or peer.share < 1:
                 continue
-            agent = self._house.agents["agent-plain"]
+            agent = self._house.agents[f"{peer.name}-plain"]
             peer.worker.stop()
             found = self._load.starts(peer, peer.worker.argv, self._plan.starts)
             agent.start()
@@ -112,7 +106,7 @@ class Rounds:
     def _one_backlog(self, peer: Peer) -> None:
         plan, upstream = self._plan, self._house.upstream.pid
         limits = {"count": plan.backlog, "bytes": plan.backlog_bytes, "window": plan.window,
-                  "timeout": 60}
+                  "timeout": 150}
         with self._load.backlog(peer, **limits) as backlog:
             os.kill(upstream, signal.SIGSTOP)
             try:
@@ -138,7 +132,7 @@ class Rounds:
 
     def _turns(self):
         """Peers of one link and size stand next to one another, in an order by chance."""
-        for link in ("plain", "tls"):
+        for link in LINKS:
             for size in self._plan.sizes:
                 for peer in self._shuffled(self._peers.of(link)):
                     yield peer, size
@@ -158,8 +152,8 @@ class Rounds:
         self._be_quiet(peer)
         spent = [(b - a) / said["count"] * 1e6 for a, b in zip(before, clock())]
         names = ("worker_us", "before_us", "upstream_us")
-        load = said["load_cpu"] / said["count"] * 1e6
-        return said, dict(zip(names, spent)) | {"load_us": load}
+        more = {"load_us": said["load_cpu"] / said["count"] * 1e6, "board_us": sum(spent[:2])}
+        return said, dict(zip(names, spent)) | more
 
     def _be_quiet(self, *peers: Peer) -> None:
         pids = [p.pid for peer in peers for p in (peer.worker, *peer.before)]
