@@ -60,7 +60,8 @@ class Rounds:
 
     def flow(self) -> None:
         for peer, size in self._turns():
-            limits = {"count": int(self._plan.flow * peer.share), "bytes": size, "window": self._plan.window}
+            count = int(self._plan.flow * peer.share)
+            limits = {"count": count, "bytes": size, "window": self._plan.window}
             said, spent = self._timed(peer, lambda: self._load.flow(peer, **limits))
             self._add("flow", peer, size, said | spent, rate=said["count"] / said["seconds"])
 
