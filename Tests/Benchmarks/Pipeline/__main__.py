@@ -24,7 +24,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "Tests" / "Interop")]
 
 from house import House  # noqa: E402
 from loads import Broken, Load  # noqa: E402
-from peers import BRIDGES, LINKS, NAMES, Peers  # noqa: E402
+from peers import LINKS, NAMES, Peers  # noqa: E402
 from report import Table  # noqa: E402
 from rounds import PARTS, Plan, Rounds  # noqa: E402
 
@@ -94,7 +94,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--local", choices=("unix", "tcp"), default="unix",
                         help="how programs, agent and broker of the board are connected")
     parser.add_argument("--folder", help="where the temporary folder is made")
-    parser.add_argument("--peers", type=some(NAMES), default=("agent", "agent-card", *BRIDGES),
+    parser.add_argument("--peers", type=some(NAMES), default=NAMES,
                         metavar=",".join(NAMES))
     parser.add_argument("--links", type=some(LINKS), default=LINKS, metavar=",".join(LINKS))
     parser.add_argument("--parts", type=some(PARTS), default=PARTS, metavar=",".join(PARTS))

@@ -43,6 +43,7 @@ MEASURES = (
     # The agent has answered each; the bridge's broker holds them in memory.
     Measure("backlog", "fill_rate", "backlog taken, messages/s", "{:,.0f}", 0, True),
     Measure("backlog", "pss", "PSS with the backlog, MB", "{:.1f}", 0, False),
+    Measure("backlog", "rss", "RSS with the backlog, MB", "{:.1f}", 0, False),
     Measure("idle", "wakeups_per_second", "idle wake-ups a second", "{:.2f}", 0, False),
 )
 
@@ -107,8 +108,10 @@ class Table:
             ("PSS, TLS connected, backlog queued, MB", values("backlog", "pss"), 10, "{:.1f}"),
             ("start to session published, ms", values("start", "milliseconds"), 50, "{:.1f}"),
             ("wake-ups a second, idle", values("idle", "wakeups_per_second"), 1, "{:.2f}"),
-            ("stripped binary, MB", [self._binary["stripped"] / 1e6], 16, "{:.1f}"),
         ]
+        if agent == "agent":
+            size = self._binary["stripped"] / 1e6
+            found.append(("stripped binary, MB", [size], 16, "{:.1f}"))
         return [
             {"what": what, "durability": DURABILITY[agent], "link": "", "bytes": 0,
              "agent": median(all_), "peers": {}, "form": form,

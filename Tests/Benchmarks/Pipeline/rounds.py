@@ -76,29 +76,34 @@ class Rounds:
         """Upstream stands still while the backlog is published, and then goes on."""
         peers = [p for p in self._peers.of(self._plan.backlog_link) if p.share == 1]
         for peer in self._shuffled(peers):
+            others = [p for p in self._peers.all if p.name in AGENTS and p is not peer]
+            # A second agent would share its pages, and each would seem smaller than it is.
+            for other in others:
+                other.worker.stop()
             self._one_backlog(peer)
+            for other in others:
+                self._resume(other)
 
     def start(self) -> None:
         for peer in self._peers.of("plain"):
             if peer.name not in AGENTS or peer.share < 1:
                 continue
-            agent = self._house.agents[f"{peer.name}-plain"]
             peer.worker.stop()
             found = self._load.starts(peer, peer.worker.argv, self._plan.starts)
-            agent.start()
-            self._load.flow(peer, count=10, bytes=64, window=1)
+            self._resume(peer)
             for milliseconds in found:
                 self._add("start", peer, 0, {"milliseconds": milliseconds})
 
     def idle(self) -> None:
         """How often each was woken while nobody asked anything of anyone."""
+        peers = [p for p in self._peers.all if p.share == 1]
         self._be_quiet(*self._peers.all)
         begin = time.monotonic()
         before = [(voluntary_switches(p.worker.pid), processor_seconds(p.worker.pid))
-                  for p in self._peers.all]
+                  for p in peers]
         time.sleep(self._plan.idle)
         spent = time.monotonic() - begin
-        for peer, (switches, seconds) in zip(self._peers.all, before):
+        for peer, (switches, seconds) in zip(peers, before):
             woken = voluntary_switches(peer.worker.pid) - switches
             worked = processor_seconds(peer.worker.pid) - seconds
             self._add("idle", peer, 0, {
@@ -155,6 +160,11 @@ class Rounds:
         names = ("worker_us", "before_us", "upstream_us")
         more = {"load_us": said["load_cpu"] / said["count"] * 1e6, "board_us": sum(spent[:2])}
         return said, dict(zip(names, spent)) | more
+
+    def _resume(self, peer: Peer) -> None:
+        """Starts an agent that was stopped; its way is open when this returns."""
+        self._house.agents[f"{peer.name}-{peer.link}"].start()
+        self._load.flow(peer, count=10, bytes=64, window=1)
 
     def _be_quiet(self, *peers: Peer) -> None:
         pids = [p.pid for peer in peers for p in (peer.worker, *peer.before)]
