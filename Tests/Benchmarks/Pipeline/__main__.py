@@ -37,7 +37,8 @@ def main() -> int:
         folder = Path(name)
         try:
             rows, binary = _measure(folder, wanted)
-        except (Broken, AssertionError, RuntimeError, OSError) as error:
+        except (Broken, AssertionError, RuntimeError, OSError,
+                subprocess.SubprocessError) as error:
             print(f"the benchmark did not work: {error}", file=sys.stderr)
             _show_logs(folder)
             return 1
