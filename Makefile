@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo venv test bench-gate fuzz clean
+.PHONY: help deps build demo venv test bench bench-gate fuzz clean
 .ONESHELL:
 .SILENT:
 
@@ -27,6 +27,7 @@ help:
 	make demo         install what is missing, build, and watch a board get its session and use it
 	make demo HOLD=1  the same, and everything is left running until ^C
 	make test         everything: unit tests, the interoperability tests, the demo
+	make bench        the whole pipeline beside a mosquitto bridge; SHORT=1: one small round
 	make bench-gate   what a decision and a look into a payload cost
 	make fuzz         10 minutes of each fuzzer: SECONDS=n for more, TARGET=payload for one
 	make build        the three programs, in release mode, into .build/release
@@ -73,6 +74,12 @@ $(VENV)/made: Tests/Interop/requirements.txt | deps
 
 test: deps
 	exec python3 Tests/run
+
+bench: $(VENV)/made
+	swift build $(RELEASE) --product postern-agent
+	exec $(VENV)/bin/python3 -B Tests/Benchmarks/Pipeline $(if $(SHORT),--short) \
+		--json $(or $(JSON),.build/bench.json) \
+		"$$(swift build $(RELEASE) --show-bin-path)/postern-agent"
 
 bench-gate:
 	swift build $(RELEASE) --product bench-gate
