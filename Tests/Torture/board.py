@@ -53,10 +53,15 @@ class Board(ShippedBoard):
         return self.folder / "state"
 
     def run_with(self, environment: dict[str, str]) -> None:
-        """The agent, and none but it, gets this environment at its next starts."""
+        """The agent gets this environment at its next starts.
+
+        libfaketime sets a variable in the first program it is in, which moves the environment
+        away from where Swift looks for the arguments. So that program is a second `env`.
+        """
         pairs = [f"{name}={value}" for name, value in environment.items()]
-        bare = [str(a) for a in self._argv("run")]
-        self.agent.argv = [shutil.which("env"), *pairs, *bare] if pairs else bare
+        env = shutil.which("env")
+        inner = [env] if any(name.startswith("FAKETIME") for name in environment) else []
+        self.agent.argv = [env, *pairs, *inner, *map(str, self._argv("run"))]
 
     def start(self) -> "Board":
         self.agent.start()

@@ -310,7 +310,6 @@ def slow_disk(torture: Torture) -> None:
         torture.board.stop()
         torture.board.run_with(disk.environment(milliseconds))
         torture.board.start_ready()
-        torture.answers_again(5) if torture.publisher.outstanding else None
         span = torture.plan.seconds(2, 6)
         torture.publisher.offer(1_000_000, 1)
         before, begun = torture.ledger.acknowledged, time.monotonic()

@@ -32,6 +32,7 @@ class Program:
         self._health = health
         self._answers = topics.app(self.name, "answers")
         self._unacknowledged: dict[int, int] = {}
+        self._lock = threading.Lock()
         self._client = paho.Client(
             paho.CallbackAPIVersion.VERSION2, login.client_id, protocol=paho.MQTTv5,
             transport="unix")
@@ -41,7 +42,11 @@ class Program:
         self._client.on_connect = self._connected
         self._client.on_message = self._heard
         self._client.on_publish = self._published
-        self._client.connect(str(login.socket), 1, keepalive=30)
+        # What it is answered outlives a restart of the bus.
+        durable = Properties(PacketTypes.CONNECT)
+        durable.SessionExpiryInterval = 0xFFFF_FFFF
+        self._client.connect(
+            str(login.socket), 1, keepalive=30, clean_start=False, properties=durable)
         self._client.loop_start()
 
     @property
@@ -53,11 +58,11 @@ class Program:
         properties.ResponseTopic = self._answers
         properties.CorrelationData = id_.to_bytes(8, "big") + attempt.to_bytes(4, "big")
         self.ledger.attempt(id_)
-        info = self._client.publish(
-            topics.app(self.name, "create", "Reading"), payload, qos=1, properties=properties)
-        self._unacknowledged[info.mid] = id_
-        if info.is_published():
-            self._unacknowledged.pop(info.mid, None)
+        with self._lock:
+            info = self._client.publish(
+                topics.app(self.name, "create", "Reading"), payload, qos=1,
+                properties=properties)
+            self._unacknowledged[info.mid] = id_
 
     def close(self) -> None:
         self._client.disconnect()
@@ -65,13 +70,15 @@ class Program:
 
     def _connected(self, client, userdata, flags, code, properties) -> None:
         # paho sends once more what the broker has not acknowledged.
-        for id_ in list(self._unacknowledged.values()):
-            self.ledger.attempt(id_)
+        with self._lock:
+            for id_ in self._unacknowledged.values():
+                self.ledger.attempt(id_)
         wanted = [self._answers] + ([topics.BUS_HEALTH] if self._health else [])
         client.subscribe([(topic, paho.SubscribeOptions(qos=1)) for topic in wanted])
 
     def _published(self, client, userdata, mid, code, properties) -> None:
-        self._unacknowledged.pop(mid, None)
+        with self._lock:
+            self._unacknowledged.pop(mid, None)
 
     def _heard(self, client, userdata, message) -> None:
         if message.topic == topics.BUS_HEALTH:

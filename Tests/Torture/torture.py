@@ -1,6 +1,7 @@
 """One run: brokers, board, publisher and consumer, and what all phases share."""
 
 import random
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -47,6 +48,7 @@ class Torture:
     _open: list = field(default_factory=list)
 
     def begin(self) -> "Torture":
+        threading.excepthook = lambda failed: self.fault("the test's own", repr(failed))
         evidence = Evidence()
         self.draw = random.Random(self.plan.seed)
         self.ledger = Ledger()
