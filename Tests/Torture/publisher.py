@@ -32,7 +32,7 @@ class Program:
         self._health = health
         self._answers = topics.app(self.name, "answers")
         self._unacknowledged: dict[int, int] = {}
-        self._lock = threading.Lock()
+        self._early: set[int] = set()
         self._client = paho.Client(
             paho.CallbackAPIVersion.VERSION2, login.client_id, protocol=paho.MQTTv5,
             transport="unix")
@@ -58,11 +58,13 @@ class Program:
         properties.ResponseTopic = self._answers
         properties.CorrelationData = id_.to_bytes(8, "big") + attempt.to_bytes(4, "big")
         self.ledger.attempt(id_)
-        with self._lock:
-            info = self._client.publish(
-                topics.app(self.name, "create", "Reading"), payload, qos=1,
-                properties=properties)
-            self._unacknowledged[info.mid] = id_
+        info = self._client.publish(
+            topics.app(self.name, "create", "Reading"), payload, qos=1, properties=properties)
+        # No lock: paho calls back with one of its own in hand. The PUBACK may be here already.
+        self._unacknowledged[info.mid] = id_
+        if info.mid in self._early:
+            self._early.discard(info.mid)
+            self._unacknowledged.pop(info.mid, None)
 
     def close(self) -> None:
         self._client.disconnect()
@@ -70,15 +72,14 @@ class Program:
 
     def _connected(self, client, userdata, flags, code, properties) -> None:
         # paho sends once more what the broker has not acknowledged.
-        with self._lock:
-            for id_ in self._unacknowledged.values():
-                self.ledger.attempt(id_)
+        for id_ in list(self._unacknowledged.values()):
+            self.ledger.attempt(id_)
         wanted = [self._answers] + ([topics.BUS_HEALTH] if self._health else [])
         client.subscribe([(topic, paho.SubscribeOptions(qos=1)) for topic in wanted])
 
     def _published(self, client, userdata, mid, code, properties) -> None:
-        with self._lock:
-            self._unacknowledged.pop(mid, None)
+        if self._unacknowledged.pop(mid, None) is None:
+            self._early.add(mid)
 
     def _heard(self, client, userdata, message) -> None:
         if message.topic == topics.BUS_HEALTH:
