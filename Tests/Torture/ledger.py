@@ -47,6 +47,7 @@ class Ledger:
         self.sent: dict[int, Sent] = {}
         self.arrived: dict[tuple[str, int], Arrived] = {}
         self.order: list[tuple[str, int]] = []
+        self.ids: set[int] = set()
         self.tally: Counter = Counter()
         self.faults: dict[str, list[str]] = {}
         self.last_answer = time.monotonic()
@@ -69,6 +70,9 @@ class Ledger:
             entry.at = time.monotonic()
             if entry.attempts > 1:
                 self.tally["sent again by the publisher"] += 1
+                if id_ in self.ids:
+                    # The agent had it, and its word to the program was lost on the way.
+                    self.tally["arrived without an answer"] += 1
 
     def answered(self, id_: int, body: dict) -> bool:
         """Books an answer; false where it is a refusal, which leaves the message unsent."""
@@ -103,6 +107,7 @@ class Ledger:
                 return
             self.arrived[key] = Arrived(id_, mark, len(self.order))
             self.order.append(key)
+            self.ids.add(id_)
             entry = self.sent.get(id_)
             if entry is None or entry.digest != mark or entry.app != app:
                 self.fault("payload or app changed", f"{key}: id {id_} of {app}")

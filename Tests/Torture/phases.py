@@ -153,7 +153,7 @@ def bus(torture: Torture) -> None:
 
 
 def everything(torture: Torture) -> None:
-    seconds = torture.plan.seconds(8, 100)
+    seconds = torture.plan.seconds(7, 100)
     with torture.phase("kills and all weathers at once", 0.12, seconds) as span:
         with changeable(torture, KINDS, 0.1, 1.5):
             while span.goes_on:
@@ -172,7 +172,9 @@ def full_disk(torture: Torture) -> None:
         torture.board.run_with(environment)
         torture.board.start_ready()
         with torture.phase(title, 0.06, torture.plan.seconds(8, 40)) as span:
-            for count in range(int(torture.plan.seconds(2, 6))):
+            for count in range(int(torture.plan.seconds(2, 8))):
+                if span.is_late:
+                    break
                 _fill_once(torture, disk, is_uplink_up=count % 2 == 0)
             while span.goes_on:
                 time.sleep(0.1)
@@ -227,7 +229,9 @@ def broken_disk(torture: Torture) -> None:
     try:
         with torture.phase("injected ENOSPC and EIO", 0.06,
                            torture.plan.seconds(8, 50)) as span:
-            for _ in range(int(torture.plan.seconds(2, 10))):
+            for _ in range(int(torture.plan.seconds(2, 12))):
+                if span.is_late:
+                    break
                 _break_once(torture, disk)
             while span.goes_on:
                 time.sleep(0.1)
@@ -271,7 +275,7 @@ def clock(torture: Torture) -> None:
     torture.board.start_ready()
     jumps = ["+3d", "@1970-01-01 00:00:10", "+0", "+400d", "-3d", "@2000-02-29 12:00:00"]
     try:
-        with torture.phase("clock jumps", 0.06, torture.plan.seconds(8, 50)) as span:
+        with torture.phase("clock jumps", 0.06, torture.plan.seconds(6, 50)) as span:
             for says in jumps[:int(torture.plan.seconds(3, 6))]:
                 _jump(torture, fake, says)
             while span.goes_on:

@@ -19,8 +19,6 @@ _SIZES = ((30, 8, 64), (30, 64, 256), (30, 256, 1024), (9, 1024, 8192), (1, 8192
 _BURSTS = (1, 5, 20, 100, 300)
 # What may be unanswered at a time: below the bus's max_queued_messages, which drops silently.
 WINDOW = 1500
-# After this long without an answer a message is given to the bus once more, under its old id.
-PATIENCE = 30.0
 
 
 class Program:
@@ -101,9 +99,13 @@ class Health:
 
 
 class Publisher:
-    """Sends what it is asked to, in bursts, never more unanswered than a window."""
+    """Sends what it is asked to, in bursts, never more unanswered than a window.
 
-    def __init__(self, logins: list[Login], ledger: Ledger, seed: int):
+    After `patience` seconds without an answer a message is sent again, under its old id.
+    """
+
+    def __init__(self, logins: list[Login], ledger: Ledger, seed: int, patience: float):
+        self.patience = patience
         self.ledger = ledger
         self.health = Health()
         self.programs = [
@@ -182,5 +184,5 @@ class Publisher:
             entry = self.ledger.sent[id_]
             if entry.is_acknowledged:
                 del self._kept[id_]
-            elif now - entry.at > PATIENCE and program.is_up:
+            elif now - entry.at > self.patience and program.is_up:
                 program.send(id_, entry.attempts + 1, payload)

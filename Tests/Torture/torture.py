@@ -30,6 +30,7 @@ class Plan:
     seed: int
     messages: int
     is_short: bool
+    patience: float
 
     def seconds(self, short: float, long: float) -> float:
         return short if self.is_short else long
@@ -61,7 +62,7 @@ class Torture:
         self.upstream.authority.wait_live(self.installation, 30)
         until(self.is_flowing, "the session to be available", 30)
         self.publisher = self._opened(
-            Publisher(self.board.logins, self.ledger, self.plan.seed + 2))
+            Publisher(self.board.logins, self.ledger, self.plan.seed + 2, self.plan.patience))
         self.iid = self.installation.iid
         return self
 
@@ -138,9 +139,10 @@ class Torture:
                 if self.board.status()["queue"]["messages"] == 0:
                     return
             time.sleep(0.2)
+        silent = sum(id_ in self.ledger.ids for id_ in self.ledger.unanswered)
         tell(f"✗ not all arrived within {timeout:.0f} s of calm: "
-             f"{self.publisher.outstanding} unanswered, {len(self.ledger.missing)} missing, "
-             f"queue {self.board.status()['queue']}")
+             f"{self.publisher.outstanding} unanswered, {silent} of them arrived, "
+             f"{len(self.ledger.missing)} missing, queue {self.board.status()['queue']}")
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,11 @@ class Span:
     torture: Torture
     begun: float
     seconds: float
+
+    @property
+    def is_late(self) -> bool:
+        """Whether more than its time has passed: no round begins any more."""
+        return time.monotonic() - self.begun > self.seconds
 
     @property
     def goes_on(self) -> bool:

@@ -75,6 +75,7 @@ def _judge_numbers(ledger: Ledger, verdict: Verdict) -> None:
                 verdict.fault("two messages under one number", f"seq {seq}")
     verdict.figures |= {
         "sent again by the publisher": ledger.tally["sent again by the publisher"],
+        "of these arrived, their answer lost": ledger.tally["arrived without an answer"],
         "redelivered on the bus, same seq": ledger.tally["answered again with the same seq"],
         "records upstream": len(ledger.arrived), "duplicates upstream": ledger.tally["duplicates"],
         "duplicates with another payload": len(
