@@ -2,17 +2,14 @@
 
 import os
 import random
-import re
 import shutil
 import signal
 import time
 from pathlib import Path
 
-from bench.agent_board import AgentBoard
 from bench.evidence import Evidence
 from bench.program import Program
 from bench.shipped_board import ShippedBoard, ShippedBroker
-from bench.waiting import until
 from publisher import APPS
 
 
@@ -114,28 +111,13 @@ class Board(ShippedBoard):
             self.kill()
         self.start()
 
-    def status(self) -> dict:
-        return AgentBoard.status(self)
-
-    def resident_kib(self) -> int:
-        found = Path(f"/proc/{self.agent.pid}/status").read_text()
-        return int(re.search(r"VmHWM:\s+(\d+)", found)[1])
-
-    def is_connected(self) -> bool:
-        return self.status().get("uplink") == "connected"
-
-    def move_state(self, target: Path | None) -> dict[str, str]:
-        """Copies the state to `target`, or from it when None; the environment to run there."""
-        self.stop()
-        if target is None:
-            return {}
-        shutil.copytree(self.state, target, dirs_exist_ok=True)
+    @staticmethod
+    def copy_state(source: Path, target: Path) -> None:
+        """All of it: a database and another's write-ahead log would be a broken one."""
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(source, target)
         os.chmod(target, 0o700)
-        return {"POSTERN_STATE_DIR": str(target)}
 
     def close(self) -> None:
         self.agent.close()
         self.bus.close()
-
-    def wait_available(self, timeout: float = 30) -> None:
-        until(lambda: self.status().get("session", {}), "the agent to answer", timeout)

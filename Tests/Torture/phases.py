@@ -1,7 +1,6 @@
 """The phases of a run, in order. Each leaves good weather, and an agent that runs."""
 
 import random
-import shutil
 import threading
 import time
 from contextlib import contextmanager
@@ -168,8 +167,10 @@ def full_disk(torture: Torture) -> None:
     if disk is None:
         return
     try:
-        environment = torture.board.move_state(disk.folder / "state")
-        torture.board.run_with(environment)
+        place = disk.folder / "state"
+        torture.board.stop()
+        torture.board.copy_state(torture.board.state, place)
+        torture.board.run_with({"POSTERN_STATE_DIR": str(place)})
         torture.board.start_ready()
         with torture.phase(title, 0.06, torture.plan.seconds(8, 40)) as span:
             for count in range(int(torture.plan.seconds(2, 8))):
@@ -180,7 +181,7 @@ def full_disk(torture: Torture) -> None:
                 time.sleep(0.1)
         torture.board.stop()
         disk.clear()
-        shutil.copytree(disk.folder / "state", torture.board.state, dirs_exist_ok=True)
+        torture.board.copy_state(place, torture.board.state)
         torture.board.run_with({})
         torture.board.start_ready()
     finally:
