@@ -43,18 +43,26 @@ def calm_begin(torture: Torture) -> None:
 def kills(torture: Torture) -> None:
     """The agent is killed every 200 ms to 2 s, mostly by SIGKILL, and started at once."""
     seconds = torture.plan.seconds(12, 150)
-    with torture.phase("killed every 200 ms to 2 s", 0.3, seconds) as span:
+    # In bursts, most of which a kill hits, between a commit and what is said of it, too.
+    burst = int(0.3 * torture.plan.messages / seconds * 1.1)
+    with torture.phase("killed every 200 ms to 2 s", 0, seconds) as span:
         with changeable(torture, MILD, 0.3, 2):
-            while span.goes_on:
-                time.sleep(torture.draw.uniform(0.2, 2))
+            while not span.is_late:
+                rest = torture.draw.uniform(0.2, 2)
+                lead = min(rest, torture.draw.uniform(0, 0.4))
+                time.sleep(rest - lead)
+                torture.publisher.offer(burst, 0.02)
+                time.sleep(lead)
                 torture.board.end_somehow(torture.draw)
+        while span.goes_on:
+            time.sleep(0.1)
 
 
 def network(torture: Torture) -> None:
     """Every kind of weather, one after the other; after each it must flow again."""
     kinds = list(KINDS)
     torture.draw.shuffle(kinds)
-    each = torture.plan.seconds(0.7, 6)
+    each = torture.plan.seconds(0.7, 4)
     with torture.phase("every kind of weather", 0.2, len(kinds) * each * 2) as span:
         for kind in kinds:
             torture.proxy.change(kind)

@@ -99,9 +99,10 @@ class Torture:
         """Offers a share of the messages over so many seconds, and says what came of it."""
         count = int(self.plan.messages * share)
         before = (len(self.ledger.sent), self.ledger.acknowledged, len(self.ledger.arrived))
-        tell(f"… {title}: {count} messages in {seconds:.0f} s")
+        tell(f"… {title}: {seconds:.0f} s")
         begun = time.monotonic()
-        self.publisher.offer(count, seconds)
+        if count:
+            self.publisher.offer(count, seconds)
         yield Span(self, begun, seconds)
         now = (len(self.ledger.sent), self.ledger.acknowledged, len(self.ledger.arrived))
         sent, acknowledged, arrived = (b - a for a, b in zip(before, now, strict=True))
