@@ -4,6 +4,7 @@ import random
 import threading
 import time
 from contextlib import contextmanager
+from subprocess import CalledProcessError
 
 from bench.fake_clock import FakeClock
 from disk import EIO, ENOSPC, POINTS, BrokenDisk, SlowDisk, SmallDisk
@@ -168,42 +169,43 @@ def everything(torture: Torture) -> None:
                 torture.board.end_somehow(torture.draw)
 
 
+@contextmanager
+def on_a_small_disk(torture: Torture, kib: int):
+    """The state lies on a disk of its own size until the end; None where none can be mounted."""
+    try:
+        disk = SmallDisk(torture.folder / f"small-{kib}", kib)
+    except (OSError, CalledProcessError) as error:
+        torture.skipped.append(f"a full disk: no tmpfs can be mounted ({error})")
+        tell(f"- SKIPPED: {torture.skipped[-1]}")
+        yield None
+        return
+    board, place = torture.board, disk.folder / "state"
+    try:
+        board.stop()
+        board.copy_state(board.state, place)
+        board.run_with({"POSTERN_STATE_DIR": str(place)})
+        board.start_ready()
+        yield disk
+        board.stop()
+        board.copy_state(place, board.state)
+        board.run_with({})
+        board.start_ready()
+    finally:
+        disk.close()
+
+
 def full_disk(torture: Torture) -> None:
     """Space ends and comes back while the agent runs; it must not have to be started anew."""
-    title = "a full disk"
-    disk = _small_disk(torture)
-    if disk is None:
-        return
-    try:
-        place = disk.folder / "state"
-        torture.board.stop()
-        torture.board.copy_state(torture.board.state, place)
-        torture.board.run_with({"POSTERN_STATE_DIR": str(place)})
-        torture.board.start_ready()
-        with torture.phase(title, 0.06, torture.plan.seconds(8, 40)) as span:
+    with on_a_small_disk(torture, 24 * 1024) as disk:
+        if disk is None:
+            return
+        with torture.phase("a full disk", 0.06, torture.plan.seconds(8, 40)) as span:
             for count in range(int(torture.plan.seconds(2, 8))):
                 if span.is_late:
                     break
                 _fill_once(torture, disk, is_uplink_up=count % 2 == 0)
             while span.goes_on:
                 time.sleep(0.1)
-        torture.board.stop()
-        disk.clear()
-        torture.board.copy_state(place, torture.board.state)
-        torture.board.run_with({})
-        torture.board.start_ready()
-    finally:
-        torture.board.stop()
-        disk.close()
-
-
-def _small_disk(torture: Torture) -> SmallDisk | None:
-    try:
-        return SmallDisk(torture.folder / "small", 24 * 1024)
-    except Exception as error:  # noqa: BLE001, whatever forbids a mount
-        torture.skipped.append(f"a full disk: no tmpfs can be mounted ({error})")
-        tell(f"- SKIPPED: {torture.skipped[-1]}")
-        return None
 
 
 def _fill_once(torture: Torture, disk: SmallDisk, is_uplink_up: bool) -> None:
@@ -224,6 +226,38 @@ def _fill_once(torture: Torture, disk: SmallDisk, is_uplink_up: bool) -> None:
     if torture.board.is_dead or torture.board.agent.pid != pid:
         torture.fault("full disk", f"the agent ended: {torture.board.deaths[-1:]}")
         torture.board.start()
+
+
+def own_full_disk(torture: Torture) -> None:
+    """The outbox itself fills the disk while the uplink is away; then it drains what it has."""
+    if torture.plan.is_short:
+        return
+    with on_a_small_disk(torture, 4 * 1024) as disk:
+        if disk is None:
+            return
+        with torture.phase("the outbox fills its disk", 0, 60):
+            torture.proxy.change(Away)
+            torture.publisher.offer(8000, 2)
+            while torture.answers_again(3) is not None:
+                pass
+            torture.figures["acknowledged on a disk of 4 MiB until it was full"] = (
+                torture.ledger.acknowledged - len(torture.ledger.arrived))
+            torture.publisher.withdraw()
+            torture.proxy.change(Clear)
+            _drain(torture)
+
+
+def _drain(torture: Torture) -> None:
+    """With no space but what delivery gives back. The agent's own back-off may be a minute."""
+    begun = time.monotonic()
+    while time.monotonic() - begun < 90:
+        if not torture.ledger.missing and torture.publisher.is_done:
+            torture.figures["a full outbox drained in, s"] = round(time.monotonic() - begun, 1)
+            return
+        time.sleep(0.2)
+    torture.fault("a disk filled by the outbox", (
+        f"after 90 s with the uplink back {len(torture.ledger.missing)} have not arrived, "
+        f"{torture.publisher.outstanding} are unanswered"))
 
 
 def broken_disk(torture: Torture) -> None:
@@ -334,5 +368,5 @@ def slow_disk(torture: Torture) -> None:
         tell(f"✓ {rate} messages/s acknowledged with {milliseconds} ms a sync")
 
 
-ALL = (calm_begin, kills, network, broker, bus, everything, full_disk, broken_disk, clock,
+ALL = (calm_begin, kills, network, broker, bus, everything, full_disk, own_full_disk, broken_disk, clock,
        half_open)
