@@ -8,6 +8,7 @@ from subprocess import CalledProcessError
 
 from bench.fake_clock import FakeClock
 from disk import EIO, ENOSPC, POINTS, BrokenDisk, SlowDisk, SmallDisk
+from publisher import WINDOW
 from torture import Torture, tell
 from weather import KINDS, MILD, Away, Clear, HalfOpen
 
@@ -232,16 +233,16 @@ def own_full_disk(torture: Torture) -> None:
     """The outbox itself fills the disk while the uplink is away; then it drains what it has."""
     if torture.plan.is_short:
         return
-    with on_a_small_disk(torture, 4 * 1024) as disk:
+    with on_a_small_disk(torture, 12 * 1024) as disk:
         if disk is None:
             return
         with torture.phase("the outbox fills its disk", 0, 60):
             torture.proxy.change(Away)
-            torture.publisher.offer(8000, 2)
+            torture.publisher.offer(40_000, 2)
             while torture.answers_again(3) is not None:
                 pass
-            torture.figures["acknowledged on a disk of 4 MiB until it was full"] = (
-                torture.ledger.acknowledged - len(torture.ledger.arrived))
+            torture.figures["waiting on a disk of 12 MiB when it was full"] = (
+                len(torture.ledger.missing))
             torture.publisher.withdraw()
             torture.proxy.change(Clear)
             _drain(torture)
@@ -357,13 +358,15 @@ def slow_disk(torture: Torture) -> None:
         torture.board.stop()
         torture.board.run_with(disk.environment(milliseconds))
         torture.board.start_ready()
-        span = torture.plan.seconds(2, 6)
+        # What the last stop left unanswered is not waited for.
+        torture.publisher.window = WINDOW + torture.publisher.outstanding
         torture.publisher.offer(1_000_000, 1)
+        time.sleep(1)
         before, begun = torture.ledger.acknowledged, time.monotonic()
-        time.sleep(span)
+        time.sleep(torture.plan.seconds(2, 6))
         count = torture.ledger.acknowledged - before
-        torture.publisher.withdraw()
         rate = round(count / (time.monotonic() - begun))
+        torture.publisher.withdraw()
         torture.figures[f"messages/s, each sync {milliseconds} ms longer"] = rate
         tell(f"✓ {rate} messages/s acknowledged with {milliseconds} ms a sync")
 

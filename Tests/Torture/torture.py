@@ -162,7 +162,7 @@ class Span:
     @property
     def goes_on(self) -> bool:
         spent = time.monotonic() - self.begun
-        if spent > 2 * self.seconds:
+        if spent > 1.5 * self.seconds:
             # What was not sent in time is left for a better one.
             self.torture.publisher.offer(self.torture.publisher.withdraw(), self.seconds)
             return False
