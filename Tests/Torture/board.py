@@ -40,6 +40,8 @@ class Board(ShippedBoard):
         self.binary = programs / "postern-agent"
         self.agent = Program("agent", self._argv("run"), folder)
         self.logins = [self.app_login(name) for name in APPS]
+        # What of agent.toml this run has otherwise.
+        self.settings: dict[str, str] = {}
         self.deaths: list[str] = []
         self.kills = self.terms = 0
         self.longest_stop = 0.0
@@ -55,7 +57,7 @@ class Board(ShippedBoard):
         libfaketime sets a variable in the first program it is in, which moves the environment
         away from where Swift looks for the arguments. So that program is a second `env`.
         """
-        pairs = [f"{name}={value}" for name, value in environment.items()]
+        pairs = [f"{name}={value}" for name, value in (self.settings | environment).items()]
         env = shutil.which("env")
         inner = [env] if any(name.startswith("FAKETIME") for name in environment) else []
         self.agent.argv = [env, *pairs, *inner, *map(str, self._argv("run"))]

@@ -43,6 +43,7 @@ class Torture:
     plan: Plan
     folder: Path
     programs: Path
+    settings: dict[str, str] = field(default_factory=dict)
     figures: dict[str, int | float | str] = field(default_factory=dict)
     faults: dict[str, list[str]] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
@@ -56,6 +57,8 @@ class Torture:
         self.upstream = self._opened(TorturedUpstream(self.folder, evidence, self.ledger))
         self.proxy = self._opened(Proxy(self.upstream.broker.port, self.plan.seed + 1))
         self.board = self._opened(Board(self.folder, evidence, self.programs, self.proxy.port))
+        self.board.settings = self.settings
+        self.board.run_with({})
         url = self.board.pair()
         self.board.start_ready()
         self.installation = self.upstream.authority.claim(url)
