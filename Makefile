@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo venv test bench bench-gate fuzz clean
+.PHONY: help deps build demo venv test bench-gate bench torture fuzz clean
 .ONESHELL:
 .SILENT:
 
@@ -30,6 +30,7 @@ help:
 	make bench        the whole pipeline beside a mosquitto bridge; SHORT=1: one small round
 	make bench-gate   what a decision and a look into a payload cost
 	make fuzz         10 minutes of each fuzzer: SECONDS=n for more, TARGET=payload for one
+	make torture      12 minutes of kills, faults and bad networks: SHORT=1 for one, SEED=n to repeat
 	make build        the three programs, in release mode, into .build/release
 	make deps         install the Debian packages that are missing
 	make venv         a Python environment for the interoperability tests
@@ -87,6 +88,14 @@ bench-gate:
 
 fuzz:
 	exec python3 Tests/Fuzz/run --seconds $(or $(SECONDS),600) $(TARGET)
+
+# libfiu injects faults of the disk; nothing else needs it.
+torture: PACKAGES += fiu-utils
+torture: build venv
+	$(call heading,"torture")
+	exec $(VENV)/bin/python Tests/Torture/run "$$(swift build $(RELEASE) --show-bin-path)" \
+		$(if $(SHORT),--short) $(if $(SEED),--seed $(SEED)) $(if $(JSON),--json $(JSON)) \
+		$(if $(DURABILITY),--agent POSTERN_OUTBOX_DURABILITY=$(DURABILITY))
 
 clean:
 	rm -rf .build $(VENV)
