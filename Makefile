@@ -81,5 +81,13 @@ bench-gate:
 fuzz:
 	exec python3 Tests/Fuzz/run --seconds $(or $(SECONDS),600) $(TARGET)
 
+# Cuts the power at every point of recorded runs: SHORT=1 for about a minute of it.
+.PHONY: powercut
+powercut: venv
+	for product in postern-agent powercut-store; do
+		swift build $(RELEASE) --product $$product
+	done
+	exec $(VENV)/bin/python Tests/PowerCut/run $(if $(SHORT),--short) --bin "$$(swift build $(RELEASE) --show-bin-path)"
+
 clean:
 	rm -rf .build $(VENV)

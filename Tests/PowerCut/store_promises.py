@@ -1,0 +1,57 @@
+"""The promises of the store alone: its recording says after each change what it holds."""
+
+import json
+
+import journal
+from cuts import Moment
+from journal import Record
+
+_COMPARED = ("last", "rows", "records", "window", "counters", "messages", "bytes")
+
+
+class StorePromises:
+    """A power cut leaves the facts that were said last, or those of the change in progress."""
+
+    needs_all = False
+
+    def __init__(self, records: list[Record]):
+        self._said: list[dict] = []
+        self._ends: list[int] = []
+        text = b""
+        for number, record in enumerate(records):
+            if record.kind != journal.SAID or record.descriptor != 1:
+                continue
+            text += record.data
+            while b"\n" in text:
+                line, _, text = text.partition(b"\n")
+                self._said.append(_essence(json.loads(line)))
+                self._ends.append(number)
+
+    @property
+    def changes(self) -> int:
+        return len(self._said)
+
+    def look(self, moment: Moment, facts: dict) -> None:
+        pass
+
+    def broken(self, moment: Moment, facts: dict) -> list[str]:
+        if facts.get("error"):
+            return [f"does not open: {facts['error']}"]
+        broken = [f"damaged: {d}" for d in facts["damaged"] + facts["integrity"]]
+        count = sum(1 for end in self._ends if end < moment.end)
+        allowed = self._said[max(0, count - 1):count + 1]
+        held = _essence(facts)
+        if held not in allowed:
+            broken.append(f"lost: {_difference(held, allowed[0])}")
+        return broken
+
+
+def _essence(facts: dict) -> dict:
+    return {name: facts[name] for name in _COMPARED}
+
+
+def _difference(held: dict, wanted: dict) -> str:
+    names = [name for name in _COMPARED if held[name] != wanted[name]]
+    lost = len(wanted["rows"]) - len(held["rows"])
+    return (f"{', '.join(names)} differ; last {held['last']} where {wanted['last']} was said, "
+            f"{lost} rows fewer")
