@@ -14,8 +14,6 @@ from journal import EAT_MY_DATA, recording
 from postern_contract import topics
 from system_calls import Order
 
-SMALL = 40
-
 
 class RecordedBench(AgentBench):
     """The agent has `prefix` before its argv, and its other commands have it too if they shall."""
@@ -45,8 +43,10 @@ def environment(variables: dict[str, str]) -> list[str]:
 class Life:
     """The steps of the recorded run. Each message is another, so that none passes for another."""
 
-    def __init__(self, bench: RecordedBench, seed: int):
+    def __init__(self, bench: RecordedBench, seed: int, count: int):
+        """`count` messages make a round of them."""
         self.bench = bench
+        self._round = count
         self._random = random.Random(seed)
         self._writes: dict[bytes, bytes] = {}
         self._takeovers: set[bytes] = set()
@@ -60,9 +60,9 @@ class Life:
         """From the first start to the last."""
         board = self.bench.live()
         self._app = self.bench.app()
-        self._one_at_a_time(SMALL)
-        self._all_at_once(SMALL)
-        self._silently(board, SMALL // 4)
+        self._one_at_a_time(self._round)
+        self._all_at_once(self._round)
+        self._silently(board, self._round // 4)
         self.bench.command("session", "refresh", "--json")
         self._without_uplink(board)
         self._revoked_while_writes_wait(board)
@@ -78,9 +78,9 @@ class Life:
         """First start, and writes one at a time, many at once, and without an answer."""
         board = self.bench.live()
         self._app = self.bench.app()
-        self._one_at_a_time(SMALL)
-        self._all_at_once(4 * SMALL)
-        self._silently(board, SMALL)
+        self._one_at_a_time(self._round)
+        self._all_at_once(4 * self._round)
+        self._silently(board, self._round)
         self._drained()
         self.bench.agent.stop()
 
@@ -123,7 +123,7 @@ class Life:
 
     def _without_uplink(self, board) -> None:
         """Writes wait; the agent is killed and finds them again; then they leave."""
-        self._without_network(SMALL)
+        self._without_network(self._round)
         self._kill()
         self.bench.start()
         self._one_at_a_time(4)
@@ -195,23 +195,25 @@ class Life:
 
 
 def record(
-    folder: Path, programs: Path, library: Path, log: Path, *, syncs: bool, seed: int
+    folder: Path, programs: Path, library: Path, log: Path, *, syncs: bool, seed: int, count: int
 ) -> Ledger:
     """Plays a life with the agent under the recorder, or under eatmydata and the recorder."""
     folder.mkdir()
     prefix = environment(recording(library, folder / "state", log, syncs=syncs))
     with closing(RecordedBench(folder, programs, prefix)) as bench:
-        life = Life(bench, seed)
+        life = Life(bench, seed, count)
         life.run()
         return life.ledger
 
 
-def trace(folder: Path, programs: Path, log: Path, *, syncs: bool, seed: int) -> Order:
+def trace(
+    folder: Path, programs: Path, log: Path, *, syncs: bool, seed: int, count: int
+) -> Order:
     """Plays a short life under strace, and looks at the order of its system calls."""
     folder.mkdir()
     eaten = [] if syncs else environment({"LD_PRELOAD": EAT_MY_DATA})
     prefix = [*system_calls.prefix(log), *eaten]
     with closing(RecordedBench(folder, programs, prefix, has_commands=False)) as bench:
-        Life(bench, seed).run_briefly()
+        Life(bench, seed, count).run_briefly()
         port = bench.bus.port
     return system_calls.check(log, folder / "state", port)

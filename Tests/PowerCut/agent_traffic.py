@@ -66,12 +66,14 @@ class _Reader:
         self._traffic = Traffic()
 
     def read(self, records: list[Record]) -> Traffic:
+        # A command that only asks says nothing of what is durable.
+        writers = {r.process for r in records if r.kind in journal.ON_DISK}
         for number, record in enumerate(records):
             if record.kind == journal.CONNECTED:
                 known = self._generation.get(record.connection, 0)
                 self._generation[record.connection] = known + 1
             elif record.kind in (journal.SAID, journal.HEARD):
-                if record.kind == journal.SAID:
+                if record.kind == journal.SAID and record.process in writers:
                     self._traffic.speeches.append(number)
                 self._take(number, record)
         return self._traffic

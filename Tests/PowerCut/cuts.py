@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import journal
 from disk import Change, Disk, Torn
@@ -38,30 +38,48 @@ class State:
     content: dict[str, bytes | None]
 
 
-def moments(records: list[Record]) -> list[tuple[int, Moment]]:
-    """Each record that touches the disk, and the moment after it."""
-    places = [n for n, r in enumerate(records) if r.kind in journal.ON_DISK]
-    ends = [*places[1:], len(records)]
-    return [
-        (place, Moment(number, end, any(r.kind == journal.SAID for r in records[place:end])))
-        for number, (place, end) in enumerate(zip(places, ends))
-    ]
+@dataclass(frozen=True)
+class Run:
+    """A recorded run, the folder that it was about, and what was on the disk before."""
+
+    records: list[Record]
+    folder: str
+    before: dict[str, bytes | None] = field(default_factory=dict)
+
+    def disk(self) -> Disk:
+        return Disk(self.folder, self.before)
+
+
+def _replayed(run: Run, disk: Disk) -> Iterator[tuple[Moment, bool]]:
+    """Each moment after a record that touches the disk, and whether that changed anything."""
+    number, changed = -1, False
+    begun = has_spoken = False
+    for at, record in enumerate(run.records):
+        if record.kind in journal.ON_DISK:
+            if begun:
+                yield Moment(number, at, has_spoken), changed
+            begun, has_spoken = True, False
+            number, changed = number + 1, disk.take(record)
+        elif record.kind == journal.OPENED:
+            disk.learn(record)
+        elif record.kind == journal.SAID:
+            has_spoken = True
+    if begun:
+        yield Moment(number, len(run.records), has_spoken), changed
 
 
 def states(
-    records: list[Record], folder: str, *, target: int, seed: int, has_all: bool
+    run: Run, *, target: int, seed: int, has_all: bool
 ) -> Iterator[State]:
     """About `target` states, first of each moment the whole one.
 
     Unless `has_all`, moments are left out by lot where there would be little to say of each.
     """
     chance = random.Random(seed)
-    disk = Disk(folder)
-    steps = moments(records)
-    quota = _Quota(target, steps, records, folder, has_all)
+    quota = _Quota(target, run, has_all)
+    disk = run.disk()
     is_thorough = False
-    for place, moment in steps:
-        has_changed = disk.take(records[place])
+    for moment, has_changed in _replayed(run, disk):
         if not has_changed:
             is_thorough = chance.randrange(THOROUGH) == 0
         count = quota.of(moment, chance)
@@ -88,13 +106,9 @@ def states(
 class _Quota:
     """How many states a moment gets, so that all have their share."""
 
-    def __init__(
-        self, target: int, steps, records: list[Record], folder: str, has_all: bool
-    ):
-        disk, self._weights = Disk(folder), []
-        for place, _ in steps:
-            disk.take(records[place])
-            self._weights.append(_weight(disk.pending))
+    def __init__(self, target: int, run: Run, has_all: bool):
+        disk = run.disk()
+        self._weights = [_weight(disk.pending) for _ in _replayed(run, disk)]
         self._each = target / max(1, sum(self._weights))
         self._has_all = has_all
 

@@ -41,7 +41,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Torn:
-    """A write of which only these sectors arrived; the others are as before or as `noise` has it."""
+    """A write of which only these sectors arrived; `noise` or the old bytes are in the others."""
 
     change: Change
     arrived: tuple[bool, ...]
@@ -63,9 +63,12 @@ class Folder:
 
 
 class Disk:
-    """Takes the records of a journal one by one; `after` says what a cut may leave."""
+    """Takes the records of a journal one by one; `after` says what a cut may leave.
 
-    def __init__(self, folder: str):
+    At first it holds `content`, durably.
+    """
+
+    def __init__(self, folder: str, content: dict[str, bytes | None] | None = None):
         self._prefix = folder.rpartition("/")[0] + "/"
         self._files: dict[int, bytearray] = {}
         self._folders: dict[int, Folder] = {0: Folder()}
@@ -73,6 +76,18 @@ class Disk:
         self._live: dict[str, int] = {ROOT: 0}
         self._next = 1
         self.pending: list[Change] = []
+        for path, data in sorted((content or {}).items()):
+            where, name = self._split(path)
+            self._live[path] = self._make(None, is_folder=data is None)
+            self._folders[where].names[name] = self._live[path]
+            if data is not None:
+                self._files[self._live[path]] += data
+
+    def learn(self, record: Record) -> None:
+        """Which file of the first content an inode is."""
+        path = self._path(record.first)
+        if path in self._live:
+            self._objects[record.object] = self._live[path]
 
     def take(self, record: Record) -> bool:
         """Whether something changed that a cut may undo or tear."""
@@ -108,9 +123,10 @@ class Disk:
         # The folder that holds the recorded one is met by its first sync only.
         return self._objects.get(inode, 0)
 
-    def _make(self, inode: int, *, is_folder: bool) -> int:
+    def _make(self, inode: int | None, *, is_folder: bool) -> int:
         made, self._next = self._next, self._next + 1
-        self._objects[inode] = made
+        if inode is not None:
+            self._objects[inode] = made
         if is_folder:
             self._folders[made] = Folder()
         else:

@@ -46,6 +46,26 @@ class StorePromises:
         return broken
 
 
+class SamePromises:
+    """A second power cut, while the store opens what the first has left, changes nothing."""
+
+    needs_all = False
+
+    def __init__(self, facts: dict):
+        self._facts = _essence(facts)
+
+    def look(self, moment: Moment, facts: dict) -> None:
+        pass
+
+    def broken(self, moment: Moment, facts: dict) -> list[str]:
+        if facts.get("error"):
+            return [f"does not open: {facts['error']}"]
+        broken = [f"damaged: {d}" for d in facts["damaged"] + facts["integrity"]]
+        if _essence(facts) != self._facts:
+            broken.append(f"lost: {_difference(_essence(facts), self._facts)}")
+        return broken
+
+
 def _essence(facts: dict) -> dict:
     return {name: facts[name] for name in _COMPARED}
 

@@ -7,6 +7,7 @@ import queue
 import random
 import shutil
 import subprocess
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -15,13 +16,15 @@ from pathlib import Path
 from typing import Protocol
 
 import cuts
-from cuts import Moment, State
-from journal import Record
+from cuts import Moment, Run, State
 
 # A log that SQLite's shared memory does not fit: in one state of so many.
 STALE_SHM = 9
 # How long one state may take to open; SQLite waits 2 s for a lock that nobody holds here.
 PATIENCE = 30
+WORKERS = 2
+# How many broken states are told of.
+EXAMPLES = 6
 
 
 class Promises(Protocol):
@@ -48,6 +51,18 @@ class Result:
     seconds: float = 0.0
     kinds: Counter = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
+
+    # Where the first broken one is.
+    first: tuple[Moment, str] | None = None
+
+    def add(self, other: "Result") -> None:
+        self.states += other.states
+        self.distinct += other.distinct
+        self.moments += other.moments
+        self.failed += other.failed
+        self.seconds += other.seconds
+        self.kinds += other.kinds
+        self.examples = (self.examples + other.examples)[:EXAMPLES]
 
     @property
     def facts(self) -> dict:
@@ -85,7 +100,7 @@ class Opener:
             watch.cancel()
         if not line:
             status = self._process.wait(5)
-            raise RuntimeError(f"the opener ended with {status} (-9: after {PATIENCE} s) on {folder}")
+            raise RuntimeError(f"the opener ended with {status} (-9: after {PATIENCE} s)")
         return json.loads(line)
 
     def close(self) -> None:
@@ -105,7 +120,9 @@ def lay(place: Path, content: dict[str, bytes | None]) -> None:
 def _write(path: Path, data: bytes) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.writev(fd, [data]) if data else None
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view):]
     finally:
         os.close(fd)
 
@@ -113,22 +130,21 @@ def _write(path: Path, data: bytes) -> None:
 class Sweep:
     """The states of one recorded run."""
 
-    def __init__(self, program: Path, place: Path, workers: int = 2):
-        self._program, self._place, self._workers = program, place, workers
+    def __init__(self, program: Path, place: Path):
+        self._program, self._place = program, place
 
     def run(
-        self, records: list[Record], folder: str, promises: Promises, *, target: int, seed: int,
+        self, run: Run, promises: Promises, *, target: int, seed: int, keep: Path | None = None
     ) -> Result:
+        """Opens about `target` states. The first that is broken is laid out in `keep`."""
         begun, result = time.monotonic(), Result()
         found: list[tuple[State, dict]] = []
-        name = folder.rpartition("/")[2]
+        name = run.folder.rpartition("/")[2]
         contents: set[bytes] = set()
         cases: set[tuple[bytes, int]] = set()
         noise = random.Random(seed)
-        with _Pool(self._program, self._place, self._workers, name) as pool:
-            for state in cuts.states(
-                records, folder, target=target, seed=seed, has_all=promises.needs_all
-            ):
+        with _Pool(self._program, self._place, WORKERS, name) as pool:
+            for state in cuts.states(run, target=target, seed=seed, has_all=promises.needs_all):
                 digest = _digest(state.content)
                 if (digest, state.moment.number) in cases:
                     continue
@@ -146,6 +162,11 @@ class Sweep:
         result.states, result.distinct = len(found), len(contents)
         result.moments = len({s.moment.number for s, _ in found})
         result.seconds = time.monotonic() - begun
+        if keep and result.first:
+            again = cuts.states(run, target=target, seed=seed, has_all=promises.needs_all)
+            state = next(s for s in again if result.first == (s.moment, s.how))
+            keep.mkdir(parents=True, exist_ok=True)
+            lay(Path(tempfile.mkdtemp(prefix="broken-", dir=keep)), state.content)
         return result
 
 
@@ -154,8 +175,9 @@ def _judge(state: State, facts: dict, promises: Promises, result: Result) -> Non
     if not broken:
         return
     result.failed += 1
+    result.first = result.first or (state.moment, state.how)
     result.kinds.update({text.partition(":")[0] for text in broken})
-    if len(result.examples) < 6:
+    if len(result.examples) < EXAMPLES:
         where = f"before record {state.moment.end}, {state.how}"
         result.examples.append(f"{where}: {'; '.join(broken[:3])}")
 

@@ -88,6 +88,12 @@ enum Opening {
         return facts
     }
 
+    /// Opens, says what there is, and closes; adds nothing.
+    static func look(at folder: String) throws {
+        let database = try BoardDatabase(folder: folder, keySource: KeyFile(folder: folder))
+        try Facts(of: database).say()
+    }
+
     /// The next write of the board must be possible, and be there.
     private static func writeOn(_ database: BoardDatabase) throws {
         let next = database.lastSequence + 1

@@ -133,19 +133,18 @@ static int open_with(const char *path, int flags, mode_t mode) {
     int fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_LARGEFILE, mode);
     if (fd < 0) return fd;
     forget(fd);
-    if (flags & O_DIRECTORY) {
-        if (is_watched_folder(path)) learn(fd, FOLDER_KIND, inode_of(fd));
-        return fd;
-    }
+    if (!is_watched_folder(path)) return fd;
     struct stat status;
-    if (is_watched_folder(path) && fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
         learn(fd, FOLDER_KIND, status.st_ino);
+        record('O', fd, status.st_ino, 0, path, 0, 0, 0);
         return fd;
     }
     if (!is_within(path)) return fd;
     learn(fd, FILE_KIND, inode_of(fd));
     if (is_made) record('C', fd, known[fd].object, 0, path, 0, 0, 0);
-    else if (flags & O_TRUNC) record('T', fd, known[fd].object, 0, path, 0, 0, 0);
+    else record('O', fd, known[fd].object, 0, path, 0, 0, 0);
+    if (!is_made && (flags & O_TRUNC)) record('T', fd, known[fd].object, 0, path, 0, 0, 0);
     if (flags & (O_SYNC | O_DSYNC)) record('B', fd, known[fd].object, 0, "O_SYNC", 0, 0, 0);
     return fd;
 }
