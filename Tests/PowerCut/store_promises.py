@@ -12,9 +12,8 @@ _COMPARED = ("last", "rows", "records", "window", "counters", "messages", "bytes
 class StorePromises:
     """A power cut leaves the facts that were said last, or those of the change in progress."""
 
-    needs_all = False
-
-    def __init__(self, records: list[Record]):
+    def __init__(self, records: list[Record], *, needs_all: bool = False):
+        self.needs_all = needs_all
         self._said: list[dict] = []
         self._ends: list[int] = []
         text = b""
