@@ -10,7 +10,11 @@ _COMPARED = ("last", "rows", "records", "window", "counters", "messages", "bytes
 
 
 class StorePromises:
-    """A power cut leaves the facts that were said last, or those of the change in progress."""
+    """A power cut leaves the facts that were said last, or those of the change in progress.
+
+    Removals alone are not synced, so they may be undone, the last first: what comes back has its
+    old number, and is forwarded once more.
+    """
 
     def __init__(self, records: list[Record], *, needs_all: bool = False):
         self.needs_all = needs_all
@@ -38,10 +42,13 @@ class StorePromises:
             return [f"does not open: {facts['error']}"]
         broken = [f"damaged: {d}" for d in facts["damaged"] + facts["integrity"]]
         count = sum(1 for end in self._ends if end < moment.end)
-        allowed = self._said[max(0, count - 1):count + 1]
+        last = max(0, count - 1)
+        first = last
+        while first > 0 and _is_removal(self._said[first - 1], self._said[first]):
+            first -= 1
         held = _essence(facts)
-        if held not in allowed:
-            broken.append(f"lost: {_difference(held, allowed[0])}")
+        if held not in self._said[first:count + 1]:
+            broken.append(f"lost: {_difference(held, self._said[last])}")
         return broken
 
 
@@ -63,6 +70,15 @@ class SamePromises:
         if _essence(facts) != self._facts:
             broken.append(f"lost: {_difference(_essence(facts), self._facts)}")
         return broken
+
+
+def _is_removal(before: dict, after: dict) -> bool:
+    """Whether some rows went, and nothing else is different."""
+    same = (name for name in _COMPARED if name not in ("rows", "messages", "bytes"))
+    there = {row["seq"] for row in before["rows"]}
+    return (len(after["rows"]) < len(before["rows"])
+            and all(row["seq"] in there for row in after["rows"])
+            and all(before[name] == after[name] for name in same))
 
 
 def _essence(facts: dict) -> dict:
