@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo venv test bench-gate bench torture fuzz clean
+.PHONY: help deps build demo venv test bench-gate bench torture powercut fuzz clean
 .ONESHELL:
 .SILENT:
 
@@ -96,6 +96,13 @@ torture: build venv
 	exec $(VENV)/bin/python Tests/Torture/run "$$(swift build $(RELEASE) --show-bin-path)" \
 		$(if $(SHORT),--short) $(if $(SEED),--seed $(SEED)) $(if $(JSON),--json $(JSON)) \
 		$(if $(DURABILITY),--agent POSTERN_OUTBOX_DURABILITY=$(DURABILITY))
+
+# Cuts the power at every point of recorded runs: SHORT=1 for about a minute of it.
+powercut: venv
+	for product in postern-agent powercut-store; do
+		swift build $(RELEASE) --product $$product
+	done
+	exec $(VENV)/bin/python Tests/PowerCut/run $(if $(SHORT),--short) --bin "$$(swift build $(RELEASE) --show-bin-path)"
 
 clean:
 	rm -rf .build $(VENV)

@@ -142,6 +142,11 @@ let package = Package(
         .target(name: "CAllocations", path: "Tests/Benchmarks/Allocations"),
         .executableTarget(name: "bench-gate", dependencies: ["CAllocations", "Gate", "Sessions"],
                           path: "Tests/Benchmarks/Gate", swiftSettings: settings),
+        // What the power-cut sweep records and opens: the board's store without its agent.
+        .executableTarget(
+            name: "powercut-store",
+            dependencies: ["BoardStore", "Cryptography", "Gate", "Sessions"],
+            path: "Tests/PowerCut/Store", swiftSettings: settings),
         .tests("DifferentialTests", ["Oracles", "Gate", "Sessions", "Wire"]),
     ] + fuzzers
 )

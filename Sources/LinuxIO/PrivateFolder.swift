@@ -3,6 +3,7 @@ import Glibc
 /// A folder that nobody else may enter.
 package enum PrivateFolder {
     /// Makes the folder with `mode`, its missing parents with 0755; checks it when it is there.
+    /// A folder that it made is there after a power cut, too.
     ///
     /// Throws when it belongs to another user, is a link or is more open than `mode`.
     package static func prepare(_ path: String, mode: UInt32 = 0o700) throws(FileFailure) {
@@ -46,8 +47,17 @@ package enum PrivateFolder {
             guard unsafe chmod(path, mode) == 0 else {
                 throw FileFailure(.last("chmod"), path: path)
             }
-            return
+            return try syncName(of: path)
         }
         guard errno == EEXIST else { throw FileFailure(.last("mkdir"), path: path) }
+    }
+
+    /// What is synced within a folder is lost with it if the folder's own name is.
+    private static func syncName(of path: String) throws(FileFailure) {
+        do throws(SystemError) {
+            try sync(FilePath.folder(of: path))
+        } catch {
+            throw FileFailure(error, path: path)
+        }
     }
 }

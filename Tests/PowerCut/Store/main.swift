@@ -1,0 +1,23 @@
+import Foundation
+
+// What the power-cut sweep needs of the board's own store: something to record, and something
+// that opens what a power cut has left.
+//
+//     powercut-store write FOLDER SEED ROUNDS small|bulky
+//     powercut-store look FOLDER      opens and closes it, and says its facts
+//     powercut-store open      a folder a line on stdin, its facts a line on stdout
+
+let arguments = CommandLine.arguments.dropFirst()
+switch (arguments.first, arguments.count) {
+case ("write", 5):
+    guard let seed = UInt64(arguments[3]), let rounds = Int(arguments[4]) else { exit(2) }
+    var story = try Story(folder: arguments[2], seed: seed, isBulky: arguments[5] == "bulky")
+    try story.run(rounds: rounds)
+case ("look", 2):
+    try Opening.look(at: arguments[2])
+case ("open", 1):
+    while let folder = readLine() { try Opening.facts(of: folder).say() }
+default:
+    FileHandle.standardError.write(Data("usage: see main.swift\n".utf8))
+    exit(2)
+}

@@ -1,0 +1,213 @@
+"""A disk as a journal of writes leaves it: what is durable, and what may or may not be.
+
+The model is that of SQLite's own crash tests, weaker than any file system in use: since the last
+sync of a file each of its writes and truncations may have reached the disk or not, in any order,
+whole or in part by sectors of 512 bytes, and a sector that did not may hold anything. Names
+(create, rename, remove) are durable once their folder is synced, and a synced file without a
+synced name is lost. A rename happens whole or not at all.
+"""
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import journal
+from journal import Record
+
+SECTOR = 512
+ROOT = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One unsynced change: of a file's content, or of the names in a folder."""
+
+    kind: str
+    target: int
+    offset: int = 0
+    data: bytes = b""
+    names: tuple[str, str] = ("", "")
+    other: int = 0
+
+    @property
+    def sectors(self) -> list[slice]:
+        """The parts of a write that a disk writes at once."""
+        if self.kind != journal.WRITE:
+            return []
+        first = SECTOR - self.offset % SECTOR
+        edges = [0, *range(first, len(self.data), SECTOR), len(self.data)]
+        return [slice(a, b) for a, b in zip(edges, edges[1:]) if b > a]
+
+
+@dataclass(frozen=True, slots=True)
+class Torn:
+    """A write of which only these sectors arrived; `noise` or the old bytes are in the others."""
+
+    change: Change
+    arrived: tuple[bool, ...]
+    noise: int | None = None
+
+    def parts(self) -> Iterable[tuple[int, bytes]]:
+        random_bytes = None if self.noise is None else random.Random(self.noise)
+        for sector, is_there in zip(self.change.sectors, self.arrived):
+            data = self.change.data[sector]
+            if not is_there and random_bytes is None:
+                continue
+            yield (self.change.offset + sector.start,
+                   data if is_there else random_bytes.randbytes(len(data)))
+
+
+@dataclass
+class Folder:
+    names: dict[str, int] = field(default_factory=dict)
+
+
+class Disk:
+    """Takes the records of a journal one by one; `after` says what a cut may leave.
+
+    At first it holds `content`, durably.
+    """
+
+    def __init__(self, folder: str, content: dict[str, bytes | None] | None = None):
+        self._prefix = folder.rpartition("/")[0] + "/"
+        self._files: dict[int, bytearray] = {}
+        self._folders: dict[int, Folder] = {0: Folder()}
+        self._objects: dict[int, int] = {}
+        self._live: dict[str, int] = {ROOT: 0}
+        self._next = 1
+        self.pending: list[Change] = []
+        for path, data in sorted((content or {}).items()):
+            where, name = self._split(path)
+            self._live[path] = self._make(None, is_folder=data is None)
+            self._folders[where].names[name] = self._live[path]
+            if data is not None:
+                self._files[self._live[path]] += data
+
+    def learn(self, record: Record) -> None:
+        """Which file of the first content an inode is."""
+        path = self._path(record.first)
+        if path in self._live:
+            self._objects[record.object] = self._live[path]
+
+    def take(self, record: Record) -> bool:
+        """Whether something changed that a cut may undo or tear."""
+        if record.kind == journal.SYNC:
+            self._sync(self._object(record.object))
+            return False
+        self.pending.append(self._change(record))
+        return True
+
+    def _change(self, record: Record) -> Change:
+        kind = record.kind
+        if kind == journal.WRITE:
+            return Change(kind, self._objects[record.object], record.offset, record.data)
+        if kind == journal.TRUNCATE:
+            return Change(kind, self._objects[record.object], record.offset)
+        path = self._path(record.first)
+        folder, name = self._split(path)
+        if kind in (journal.CREATE, journal.FOLDER):
+            made = self._make(record.object, is_folder=kind == journal.FOLDER)
+            self._live[path] = made
+            return Change(kind, folder, names=(name, ""), other=made)
+        if kind == journal.UNLINK:
+            self._live.pop(path, None)
+            return Change(kind, folder, names=(name, ""))
+        other = self._path(record.second)
+        other_folder, other_name = self._split(other)
+        assert folder == other_folder, "a rename from folder to folder"
+        moved = self._live.pop(path)
+        self._live[other] = moved
+        return Change(kind, folder, names=(name, other_name), other=moved)
+
+    def _object(self, inode: int) -> int:
+        # The folder that holds the recorded one is met by its first sync only.
+        return self._objects.get(inode, 0)
+
+    def _make(self, inode: int | None, *, is_folder: bool) -> int:
+        made, self._next = self._next, self._next + 1
+        if inode is not None:
+            self._objects[inode] = made
+        if is_folder:
+            self._folders[made] = Folder()
+        else:
+            self._files[made] = bytearray()
+        return made
+
+    def _path(self, path: str) -> str:
+        return path.removeprefix(self._prefix)
+
+    def _split(self, path: str) -> tuple[int, str]:
+        folder, _, name = path.rpartition("/")
+        return self._live[folder], name
+
+    def _sync(self, target: int) -> None:
+        synced = [c for c in self.pending if c.target == target]
+        self.pending = [c for c in self.pending if c.target != target]
+        if synced and target in self._files:
+            # States given out before still hold the old content.
+            self._files[target] = bytearray(self._files[target])
+        for change in synced:
+            _apply(change, self._files, self._folders)
+
+    def after(self, survivors: Iterable[Change | Torn]) -> dict[str, bytes | None]:
+        """Every path below the root with its bytes (None: a folder), if these arrived."""
+        files: dict[int, bytearray] = {}
+        folders = {n: Folder(dict(f.names)) for n, f in self._folders.items()}
+        view = _Overlay(self._files, files)
+        for change in survivors:
+            _apply(change, view, folders)
+        found: dict[str, bytes | None] = {}
+        _walk(0, "", folders, view, found)
+        return found
+
+
+class _Overlay:
+    """Files of which those that change are copied first."""
+
+    def __init__(self, base: dict[int, bytearray], copies: dict[int, bytearray]):
+        self._base, self._copies = base, copies
+
+    def __getitem__(self, number: int) -> bytearray:
+        if number not in self._copies:
+            self._copies[number] = bytearray(self._base[number])
+        return self._copies[number]
+
+    def peek(self, number: int) -> bytearray:
+        return self._copies.get(number, self._base[number])
+
+
+def _apply(change: Change | Torn, files, folders: dict[int, Folder]) -> None:
+    if isinstance(change, Torn):
+        for offset, data in change.parts():
+            _write(files[change.change.target], offset, data)
+    elif change.kind == journal.WRITE:
+        _write(files[change.target], change.offset, change.data)
+    elif change.kind == journal.TRUNCATE:
+        content = files[change.target]
+        del content[change.offset:]
+        content.extend(bytes(change.offset - len(content)))
+    elif change.kind in (journal.CREATE, journal.FOLDER):
+        folders[change.target].names[change.names[0]] = change.other
+    elif change.kind == journal.UNLINK:
+        folders[change.target].names.pop(change.names[0], None)
+    else:
+        names = folders[change.target].names
+        if names.get(change.names[0]) == change.other:
+            del names[change.names[0]]
+        names[change.names[1]] = change.other
+
+
+def _write(content: bytearray, offset: int, data: bytes) -> None:
+    if len(content) < offset:
+        content.extend(bytes(offset - len(content)))
+    content[offset:offset + len(data)] = data
+
+
+def _walk(number: int, path: str, folders, files: _Overlay, found: dict) -> None:
+    for name, child in folders[number].names.items():
+        below = f"{path}/{name}" if path else name
+        if child in folders:
+            found[below] = None
+            _walk(child, below, folders, files, found)
+        else:
+            found[below] = files.peek(child)
