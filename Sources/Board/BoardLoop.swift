@@ -20,6 +20,8 @@ struct BoardLoop: ~Copyable {
     private var uplink: UplinkLink
     private var poller = Poller()
     private var events: [AgentEvent] = [.started]
+    /// Those of this turn; its memory is used again.
+    private var batch: [AgentEvent] = []
     private var ending: Ending?
     /// What came and waits for the store to have room: on the bus, and on the inbox.
     private var stalledBus = StalledEvents()
@@ -69,19 +71,26 @@ struct BoardLoop: ~Copyable {
     /// Everything that has happened is judged, made durable, spoken and acknowledged.
     private mutating func turn(_ control: inout ControlServer) {
         repeat {
-            let batch = events
-            events.removeAll(keepingCapacity: true)
+            swap(&batch, &events)
             for event in batch where ending == nil { handle(event, &control) }
+            batch.removeAll(keepingCapacity: true)
             if ending != nil { return }
+            // The local broker sends the next batch while this one goes upstream.
+            flushBus()
             advanceOutbox()
             if ending != nil { return }
             uplink.flush(into: &events)
-            tellHeld()
-            bus.acknowledge(!outbox.isHolding && stalledBus.isEmpty)
-            if let text = bus.flush(at: SystemClock.monotonic, into: &events) {
-                log.warning("\(text)")
-            }
+            flushBus()
         } while !events.isEmpty
+    }
+
+    /// Says and acknowledges on the bus what is durable.
+    private mutating func flushBus() {
+        tellHeld()
+        bus.acknowledge(!outbox.isHolding && stalledBus.isEmpty)
+        if let text = bus.flush(at: SystemClock.monotonic, into: &events) {
+            log.warning("\(text)")
+        }
     }
 
     private mutating func handle(_ event: AgentEvent, _ control: inout ControlServer) {

@@ -39,6 +39,8 @@ struct UplinkLink: ~Copyable {
     /// What came of the messages that were published since the last look.
     private(set) var outcomes: [(packetID: Int32, reasonCode: UInt8)] = []
     private(set) var isDegraded = false
+    /// Reused for each read.
+    private var heard: [ConnectionEvent] = []
     /// How a connection that had been made ended, until it is taken.
     private var end: ConnectionEnd?
     /// Whether the socket is looked at before each read, so that its end can be told.
@@ -229,8 +231,9 @@ extension UplinkLink {
     private mutating func listen(into events: inout [AgentEvent]) throws(MQTTError) {
         let descriptor = watchesEnd ? connection?.descriptor : nil
         seen = descriptor.map(SocketProbe.peek) ?? .nothing
-        try connection?.read(atMost: 64)
-        for event in connection?.takeEvents() ?? [] {
+        try connection?.read(atMost: 1024)
+        connection?.takeEvents(into: &heard)
+        for event in heard {
             switch event {
             case .connected(let ack):
                 isDegraded = ack.version == .v311
