@@ -11,9 +11,10 @@ from bench.waiting import until
 
 # What is not to be the limit of any peer.
 UNBOUNDED = ("max_inflight_messages 0", "max_queued_messages 0")
-# As Devices/linux-generic has it, but for the queue: a backlog is filled at full speed.
-BOARD = ("max_inflight_messages 256", "max_queued_messages 0", "max_packet_size 1048576",
-         "autosave_interval 60")
+# What a board's broker has from Devices/linux-generic. Not the bounds of its queue: a backlog is
+# published at full speed.
+_SHIPPED = Path(__file__).resolve().parents[3] / "Devices" / "linux-generic" / "mosquitto.conf"
+_TAKEN = ("max_inflight_messages ", "max_packet_size ", "autosave_interval ")
 TOPICS = "postern/app/#"
 
 
@@ -84,6 +85,14 @@ def bridge(name: str, port: int, direction: str, ca: Path | None = None) -> list
         f"remote_clientid {name}", f"local_clientid local.{name}",
     ]
     return lines + ([f"bridge_cafile {ca}"] if ca else [])
+
+
+def of_a_board() -> list[str]:
+    """The settings of a broker that serves a board as shipped."""
+    lines = [line for line in _SHIPPED.read_text().splitlines() if line.startswith(_TAKEN)]
+    if len(lines) != len(_TAKEN):
+        raise RuntimeError(f"{_SHIPPED.name} has not one each of: {', '.join(_TAKEN)}")
+    return [*lines, "max_queued_messages 0"]
 
 
 def saving(folder: Path) -> list[str]:

@@ -9,7 +9,7 @@ from bench.broker import AccessFiles
 from bench.evidence import Evidence
 from bench.link import Login
 from bench.program import Program, free_port, run
-from brokers import (BOARD, TOPICS, Certificates, LocalBroker, Mosquitto, Upstream, bridge,
+from brokers import (TOPICS, Certificates, LocalBroker, Mosquitto, Upstream, bridge, of_a_board,
                      saving)
 from loads import compiled
 from peers import CARD_MS, Peer
@@ -50,7 +50,7 @@ class House:
         """A board with a session: its own broker, and a real agent over this link."""
         name = f"{kind}-{link}"
         persistence = ["persistence true", f"persistence_location {self.folder}/{name}-bus/"]
-        bus = self._local(f"{name}-bus", [*BOARD, *persistence])
+        bus = self._local(f"{name}-bus", [*of_a_board(), *persistence])
         outbox = "" if durability == "always" else f'[outbox]\ndurability = "{durability}"\n'
         settings = f'[bus]\nuri = "{bus.uri}"\n{self._uplink(link)}{outbox}'
         agent = Agent(self.folder / name, self.binary, settings, env)
@@ -85,7 +85,7 @@ class House:
         """A broker that is no bridge, and a second one that bridges from it to upstream."""
         port = free_port()
         # A bridge of this version reaches no Unix socket.
-        first = self._local("first", [*BOARD, f"listener {port} 127.0.0.1"])
+        first = self._local("first", [*of_a_board(), f"listener {port} 127.0.0.1"])
         lines = ["max_inflight_messages 20", "max_queued_messages 0",
                  *bridge("second-in", port, "in"), *self._bridge_up("second-out", link)]
         second = self._local("second", lines)
