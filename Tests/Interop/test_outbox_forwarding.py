@@ -57,6 +57,26 @@ def test_a_network_that_drops_makes_no_dead_letter(make):
     bench.assert_buried({})
 
 
+def test_an_acknowledgement_that_comes_with_the_end_is_booked(make):
+    """The PUBACK and the end of the connection in one go: that write is not sent again."""
+    bench = make()
+    bench.live()
+    taken = []
+
+    def judge(write):
+        if taken:
+            return None
+        taken.append(write.seq)
+        return Code(0, closes=True)
+
+    bench.way.judge = judge
+    given = bench.fill(5)
+    bench.wait_empty()
+    assert bench.way.seqs().count(taken[0]) == 1
+    # The broker's stand-in kept it to itself.
+    assert sorted(set(bench.arrived())) == [seq for seq in given if seq not in taken]
+
+
 def test_the_window_grows_on_a_slow_way(make, record_property, capsys):
     """100 ms each way: the adaptive window beside a broker that allows 100 in flight."""
     count, rates = 8000, {}
