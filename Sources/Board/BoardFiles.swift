@@ -141,7 +141,7 @@ extension AgentFailure {
                 \(failure). Bring the state folder back from a copy. Without one, move it away \
                 and start again: the board then has a new identity, so remove it at the \
                 authority and run `postern-agent pair`.
-                """)
+                """, isDamage: true)
         case .outOfOrder, .cryptography: self.init(.failed, "\(failure)")
         }
     }

@@ -26,6 +26,9 @@ struct RunCommand: AgentVerb {
         return try serve(files, signals, log)
     }
 
+    /// So many damaged databases are set aside before it is for a person to look.
+    private static let damageLimit = 3
+
     private func serve(
         _ files: BoardFiles, _ signals: borrowing SignalDescriptor, _ log: Logger
     ) throws(AgentFailure) -> ExitStatus {
@@ -38,13 +41,17 @@ struct RunCommand: AgentVerb {
         }
         var rules = RuleFiles(files, log: log)
         var backoff = Backoff(first: .seconds(1), limit: .seconds(30))
+        var damages = 0
+        var isDamaged = false
         while true {
             do throws(AgentFailure) {
-                try live(&rules, signals, &control, log)
+                try live(&rules, signals, &control, log, isDamaged: isDamaged)
                 return .ok
             } catch {
                 // Nothing of the failed change was said or acknowledged: begin anew from disk.
-                guard error.mayPass else { throw error }
+                isDamaged = error.isDamage
+                if isDamaged { damages += 1 }
+                guard error.mayPass, damages <= Self.damageLimit else { throw error }
                 log.error("\(error.sentence)")
             }
             guard rest(backoff.next(random: 0), signals, &rules) else { return .ok }
@@ -54,10 +61,10 @@ struct RunCommand: AgentVerb {
     /// One life on the database. Returns when a signal ends it, throws when the store fails.
     private func live(
         _ rules: inout RuleFiles, _ signals: borrowing SignalDescriptor,
-        _ control: inout ControlServer, _ log: Logger
+        _ control: inout ControlServer, _ log: Logger, isDamaged: Bool
     ) throws(AgentFailure) {
         let files = rules.inForce
-        let board = try StandingBoard(files)
+        let board = try StandingBoard(files, isDamaged: isDamaged) { log.critical("\($0)") }
         let (agent, identity) = try board.makeLivingAgent { log.error("\($0)") }
         let will = HealthNotice(
             up: false, pid: Int64(ProcessIdentity.processID), time: Instant.current.wall,
@@ -69,7 +76,9 @@ struct RunCommand: AgentVerb {
             uplink: UplinkLink(files.uplinkDefaults), notifier: Notifier(), log: log)
         switch loop.run(signals, &control, &rules) {
         case .stopped: return
-        case .storeFailed(let error): throw AgentFailure(.failed, "\(error)", mayPass: true)
+        case .storeFailed(let error):
+            throw AgentFailure(
+                .failed, "\(error)", mayPass: true, isDamage: AgentFailure(error).isDamage)
         case .failed(let error): throw AgentFailure(.failed, "waiting failed: \(error)")
         }
     }

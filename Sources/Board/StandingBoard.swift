@@ -18,6 +18,42 @@ struct StandingBoard: ~Copyable {
         self.init(files, consume lock, try Self.open(folder))
     }
 
+    /// The same for a life: a database that cannot be used, or that `isDamaged`, is set aside
+    /// first, and what can be read of it carried into a new one; `report` hears of it.
+    init(
+        _ files: BoardFiles, isDamaged: Bool, _ report: (String) -> Void
+    ) throws(AgentFailure) {
+        let folder = files.settings.stateDir
+        let lock = try Self.lock(folder)
+        if isDamaged { try Self.salvage(folder, report) }
+        do throws(AgentFailure) {
+            self.init(files, consume lock, try Self.open(folder))
+        } catch {
+            guard error.isDamage, !isDamaged else { throw error }
+            report(error.sentence)
+            try Self.salvage(folder, report)
+            self.init(files, try Self.lock(folder), try Self.open(folder))
+        }
+    }
+
+    private static func salvage(
+        _ folder: String, _ report: (String) -> Void
+    ) throws(AgentFailure) {
+        do throws(StoreError) {
+            let saved = try BoardDatabase.salvage(
+                folder: folder, keySource: KeyFile(folder: folder), at: Instant.current.wall)
+            let records = saved.lostRecords.isEmpty
+                ? "" : "; LOST: the records \(saved.lostRecords.joined(separator: ", "))"
+            report("""
+                the database was damaged. It is kept as \(saved.setAside); \(saved.messages) \
+                writes and \(saved.deadLetters) dead letters were carried into a new one, \
+                \(saved.lost) sequences are booked as lost\(records). Look at the disk.
+                """)
+        } catch {
+            throw AgentFailure(error)
+        }
+    }
+
     private init(_ files: BoardFiles, _ lock: consuming FolderLock, _ storage: BoardStorage) {
         self.files = files
         self.lock = lock

@@ -102,7 +102,9 @@ package final class BoardDatabase {
     /// Does all changes in their order, or none.
     ///
     /// When it returns they are on disk, but for a transaction of removals alone (see
-    /// `StoreChange.remove`). When it throws, nothing changed, in memory neither.
+    /// `StoreChange.remove`). When it throws, nothing changed, in memory neither; but after
+    /// `unavailable(.inputOutput)` of a sync the next call opens the file anew, which may show
+    /// the change after all: what is known of the database is to be asked for again then.
     package func transact(_ changes: [StoreChange]) throws(StoreError) {
         guard !changes.isEmpty else { return }
         let isOnlyRemoval = changes.allSatisfy { change in
@@ -124,7 +126,7 @@ package final class BoardDatabase {
         case .append(let writes): try append(writes)
         case .remove(let sequences): try remove(sequences)
         case .bury(let burials): try bury(burials)
-        case .expire(let start, let time): try expire(from: start, before: time)
+        case .expire(let start, let end): try expire(start, end)
         case .makeRoom(let bytes, let keep): try makeRoom(bytes, keep)
         case .lose(let range, let cause): lose(range, cause)
         case .destroyQueue:
@@ -151,7 +153,10 @@ package final class BoardDatabase {
     func transaction(
         isSynced: Bool = true, _ body: () throws(StoreError) -> Void
     ) throws(StoreError) {
-        if connection.isGone { throw .unreadable("board.db was moved or deleted") }
+        if connection.isGone {
+            rescue()
+            throw .unreadable("board.db was moved or deleted")
+        }
         try trust()
         try boundLog()
         try connection.sync(isSynced)

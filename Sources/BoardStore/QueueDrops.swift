@@ -6,34 +6,51 @@ extension BoardDatabase {
     /// Rows that are looked at in one go.
     private static let chunk = 64
 
-    /// Drops what was accepted before `time`: from the front as far as that goes, and behind it
-    /// only when a step of the clock left something older there.
-    func expire(from start: Timestamp, before time: Timestamp) throws(StoreError) {
-        let (start, limit) = (start.milliseconds, time.milliseconds)
-        guard start < limit else { return }
-        let span = start..<limit
-        while let front = try frontRow(), span.contains(front.oldest) {
-            try take(from: front, .expired) { span.contains($0.acceptedAt.milliseconds) }
-            // A row whose newest are not so old ends it.
-            if let next = try frontRow(), next.first <= front.last { break }
+    /// Drops what was accepted from `start` to before `end`: from the front as far as that
+    /// goes, and behind it only when a step of the clock left something older there. A row with
+    /// a write from before `start` is left as it is.
+    func expire(_ start: Timestamp, _ end: Timestamp) throws(StoreError) {
+        let span = (start.milliseconds, end.milliseconds)
+        while true {
+            let heads = try heads(
+                touching: memory.exempt &+ 1...Int64.max, limit: Self.chunk)
+            for head in heads {
+                guard head.oldest < span.1 else { return try expireLate(span) }
+                if head.oldest < span.0 {
+                    memory.exempt = head.last
+                } else {
+                    try expire(head, span)
+                    // What stays of a row is not so old.
+                    let left = try self.heads(touching: head.first...head.last, limit: 1)
+                    guard left.isEmpty else { return try expireLate(span) }
+                }
+            }
+            guard heads.count == Self.chunk, memory.exempt < .max else {
+                return try expireLate(span)
+            }
         }
-        guard state.lateFloor < limit else { return }
-        try expireLate(span)
+    }
+
+    private func expire(_ head: RowHead, _ span: (Int64, Int64)) throws(StoreError) {
+        try take(from: head, .expired) { write in
+            write.acceptedAt.milliseconds >= span.0 && write.acceptedAt.milliseconds < span.1
+        }
     }
 
     /// Looks at all rows, and learns anew what is older than what stands before it.
-    private func expireLate(_ span: Range<Int64>) throws(StoreError) {
-        let limit = span.upperBound
+    private func expireLate(_ span: (Int64, Int64)) throws(StoreError) {
+        guard state.lateFloor < span.1 else { return }
         var (latest, floor): (Int64, Int64) = (0, .max)
         var position: Int64 = 0
         while case let heads = try heads(
             touching: position...Int64.max, limit: Self.chunk), let last = heads.last
         {
-            for head in heads {
-                if span.contains(head.oldest) {
-                    try take(from: head, .expired) { span.contains($0.acceptedAt.milliseconds) }
+            for head in heads where head.oldest >= span.0 {
+                if head.oldest < span.1 {
+                    try expire(head, span)
+                } else if head.oldest < latest {
+                    floor = min(floor, head.oldest)
                 }
-                if head.oldest >= limit, head.oldest < latest { floor = min(floor, head.oldest) }
                 latest = max(latest, head.oldest)
             }
             guard last.last < .max else { break }

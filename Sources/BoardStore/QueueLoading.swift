@@ -65,6 +65,12 @@ extension BoardDatabase {
         } else if !isLedgerLost {
             return
         }
+        if isLedgerLost, state != nil {
+            // A counter may have told of numbers that were given beyond the last.
+            let (last, overflow) = self.state.lastSequence.addingReportingOverflow(1 << 20)
+            guard !overflow else { throw .corrupt("queue state") }
+            self.state.lastSequence = last
+        }
         note(DamagedRecord(name: "queue state", sequence: nil))
         try transaction { () throws(StoreError) in
             stateIsChanged = true

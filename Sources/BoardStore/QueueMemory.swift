@@ -11,6 +11,8 @@ struct QueueMemory: Equatable {
     var cursors: [Int64] = []
     /// The list of classes that the cursors are for.
     var ranking: [ClassName] = []
+    /// Rows up to here are too old to have a time that can be believed: they do not expire.
+    var exempt: Int64 = 0
     /// When the oldest write was accepted; nil when that is not known.
     var oldest: Timestamp?
 }

@@ -3,8 +3,8 @@ import Gate
 extension BoardDatabase {
     /// Rows that could not be opened are kept up to so many bytes; beyond it the oldest go.
     private static let asideLimit = 4 << 20
-    /// Free pages that stay for reuse, 4 MiB; what is beyond goes back to the file system.
-    private static let sparePages: Int64 = 1024
+    /// Free pages that stay for reuse, 2 MiB; what is beyond goes back to the file system.
+    private static let sparePages: Int64 = 512
 
     /// Bytes of the database file that hold something, and all its bytes.
     package func fileBytes() throws(StoreError) -> (used: Int64, total: Int64) {

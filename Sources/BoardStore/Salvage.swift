@@ -46,6 +46,27 @@ extension BoardDatabase {
         return report
     }
 
+    /// Copies a database whose file lost its name, but is still open here, to where `salvage`
+    /// finds it; leaves nothing where that does not succeed.
+    func rescue() {
+        do throws(StoreError) {
+            guard try !files.isFinishedSalvage() else { return }
+            let target = try files.beginSalvage()
+            try files.onFile { () throws(FileFailure) in
+                // With this mode; SQLite fills it because it is empty.
+                try PrivateFile.touch(target.database)
+                try PrivateFile.remove(target.next)
+            }
+            try connection.run("VACUUM INTO '\(target.database)'")
+            let copy = try Connection(target.database)
+            // What is written here is synced, and the whole file with it.
+            try copy.run("PRAGMA user_version=0; PRAGMA user_version=\(Schema.version)")
+            try files.nameSalvage()
+        } catch {
+            // The caller throws: nothing was promised.
+        }
+    }
+
     /// Takes over everything that a wreck holds.
     private func adopt(
         _ wreck: Wreck, _ report: inout SalvageReport
@@ -53,17 +74,16 @@ extension BoardDatabase {
         try transact(wreck.records.map { .put($0, $1) })
         report.lostRecords = wreck.lostRecords
         let known = try wreck.state()
-        if let ledger = try wreck.ledger() {
-            self.ledger.counters = ledger.counters
-            self.ledger.losses = ledger.losses
-        }
+        let counted = try wreck.ledger()
+        ledger.counters = counted?.counters ?? [:]
+        ledger.losses = counted?.losses ?? QueueLosses()
         try adoptRows(wreck, known)
         try transaction { () throws(StoreError) in
             try wreck.letters { (letter) throws(StoreError) in try addLetter(letter) }
             try trimDead()
             try addToWindow(try wreck.window())
             let before = ledger.losses.total
-            try bookGaps(known, wreck.highest)
+            try bookGaps(known, wreck.highest, isSure: known != nil && counted != nil)
             report.lost = ledger.losses.total - before
             (stateIsChanged, ledgerIsChanged) = (true, true)
         }
@@ -95,9 +115,11 @@ extension BoardDatabase {
     }
 
     /// Sets the last sequence, and books what stands between the rows.
-    private func bookGaps(_ known: QueueState?, _ highest: Int64) throws(StoreError) {
+    private func bookGaps(
+        _ known: QueueState?, _ highest: Int64, isSure: Bool
+    ) throws(StoreError) {
         let top = max(highest, known?.lastSequence ?? 0)
-        let (above, overflow) = top.addingReportingOverflow(known == nil ? 1 << 20 : 0)
+        let (above, overflow) = top.addingReportingOverflow(isSure ? 0 : 1 << 20)
         guard !overflow else { throw .corrupt("queue state") }
         state.lastSequence = above
         let front = try frontRow()

@@ -35,12 +35,15 @@ extension DatabaseFiles {
         return target
     }
 
-    func finishSalvage(at time: Timestamp) throws(StoreError) {
-        if try !isFinishedSalvage() {
-            try onFile { () throws(FileFailure) in
-                try PrivateFile.move(target.database, to: finished)
-            }
+    /// Says that the new database is whole.
+    func nameSalvage() throws(StoreError) {
+        try onFile { () throws(FileFailure) in
+            try PrivateFile.move(target.database, to: finished)
         }
+    }
+
+    func finishSalvage(at time: Timestamp) throws(StoreError) {
+        if try !isFinishedSalvage() { try nameSalvage() }
         // The log first: alone, it would make a new database believe what is not its own.
         for suffix in companions + [""] {
             try moveAside(suffix, at: time)

@@ -33,8 +33,8 @@ package enum StoreChange: Sendable {
     /// Moves writes that no broker will take out of the queue, among the dead letters, of which
     /// the newest `DeadLetter.kept` stay, within `DeadLetter.bytesKept`. Unknown ones are skipped.
     case bury([Burial])
-    /// Drops the writes that were accepted before this, and not before `from`: what a clock that
-    /// was not set has stamped is no age.
+    /// Drops the writes that were accepted before this, but for those from before `from`: a
+    /// clock that was not set gave them their time.
     case expire(from: Timestamp, before: Timestamp)
     /// Drops writes until at least so many bytes (as `QueueUsage.bytes` counts) are free, or
     /// none is left: first those of classes that are not in `keep`, the oldest first, then of

@@ -5,6 +5,29 @@ import Testing
 
 @Suite("Drop")
 struct DropTests {
+    private let zero = Timestamp(milliseconds: 0)
+
+    @Test("by age leaves what an unset clock dated, wherever it stands")
+    func unsetClock() throws {
+        let folder = try StateFolder()
+        let store = try folder.open()
+        try store.transact([
+            .append(try (1...5).map { try Sample.write($0, at: 10 + $0) }),
+            .append(try (6...10).map { try Sample.write($0, at: 5000 + $0) }),
+            .append(try (11...15).map { try Sample.write($0, at: 20 + $0) }),
+            .append(try (16...20).map { try Sample.write($0, at: 9000 + $0) }),
+        ])
+        for _ in 0..<2 {
+            try store.transact([
+                .expire(
+                    from: Timestamp(milliseconds: 1000), before: Timestamp(milliseconds: 8000))
+            ])
+            #expect(try store.allSequences() == Array(1...5) + Array(11...20))
+        }
+        #expect(store.usage().losses.causes == [.expired: 5])
+        #expect(try store.integrityCheck() == [])
+    }
+
     @Test("by age takes what is older, also behind a step of the clock, and counts it")
     func age() throws {
         let folder = try StateFolder()
@@ -15,11 +38,11 @@ struct DropTests {
             .append(try (21...30).map { try Sample.write($0, at: 500 + $0, in: "Log") }),
             .append(try (31...40).map { try Sample.write($0, at: 6000 + $0) }),
         ])
-        try store.transact([.expire(before: Timestamp(milliseconds: 400))])
+        try store.transact([.expire(from: zero, before: Timestamp(milliseconds: 400))])
         #expect(store.usage().messages == 40)
-        try store.transact([.expire(before: Timestamp(milliseconds: 1006))])
+        try store.transact([.expire(from: zero, before: Timestamp(milliseconds: 1006))])
         #expect(try store.allSequences() == Array(6...20) + Array(31...40))
-        try store.transact([.expire(before: Timestamp(milliseconds: 5016))])
+        try store.transact([.expire(from: zero, before: Timestamp(milliseconds: 5016))])
         for store in [store, try folder.open()] {
             #expect(try store.allSequences() == Array(16...20) + Array(31...40))
             let losses = store.usage().losses
