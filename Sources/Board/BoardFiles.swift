@@ -65,18 +65,18 @@ struct BoardFiles {
     }
 
     var agentSettings: AgentSettings {
-        AgentSettings(
+        var agent = AgentSettings(
             name: settings.name, topicRoot: settings.topicRoot, claimBase: settings.claim.base,
             claimLifetime: settings.claim.expires, offline: settings.offline,
             routes: RouteTable(settings.routes),
-            // One that drops its oldest is never too full to be read into.
-            queueLimit: settings.outbox.whenFull == .refuse
-                ? settings.outbox.maxBytes.bytes : .max,
+            queueLimit: settings.outbox.maxBytes.bytes,
             // A small outbox still has room to be read into.
             queueReserve: min(BusLink.batchReserve, settings.outbox.maxBytes.bytes / 2),
             queueAge: settings.outbox.maxAge,
             version: Release.version,
             buildDate: Release.date, processID: Int64(ProcessIdentity.processID))
+        agent.dropsOldest = settings.outbox.whenFull == .dropOldest
+        return agent
     }
 
     var outboxSettings: OutboxSettings {

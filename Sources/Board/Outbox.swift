@@ -172,27 +172,29 @@ extension Outbox {
     }
 
     /// What leaves the queue with the next transaction.
-    private var removal: [StoreChange] {
-        (removable.isEmpty ? [] : [.remove(removable)])
-            + (forwarder.buried.isEmpty ? [] : [.bury(forwarder.buried)])
+    private var removal: [StoreChange] { removable.isEmpty ? [] : [.remove(removable)] }
+
+    /// What becomes a dead letter. It must stand in the queue by then.
+    private var burial: [StoreChange] {
+        forwarder.buried.isEmpty ? [] : [.bury(forwarder.buried)]
     }
 
     private mutating func removed() {
         removable.removeAll(keepingCapacity: true)
         removalDue = nil
         forwarder.removed()
-        forwarder.buriedAll()
     }
 
     private mutating func removeIfDue(
         at now: Duration, into events: inout [AgentEvent]
     ) throws(StoreError) {
-        if removalDue == nil, !forwarder.buried.isEmpty { removalDue = now + Self.removalDelay }
+        if removalDue == nil, !forwarder.buried.isEmpty { removalDue = now }
         guard let due = removalDue,
             due <= now || removable.count >= Self.removalLimit && storeRetryAt == nil
         else { return }
-        try storage.queueReader.transact(removal)
+        try storage.queueReader.transact(removal + burial)
         removed()
+        forwarder.buriedAll()
         isStoreSaidBusy = false
         events.append(.queue(storage.queue))
     }
@@ -327,7 +329,7 @@ extension Outbox {
     mutating func close() throws(StoreError) {
         var events: [AgentEvent] = []
         try spill(into: &events)
-        let changes = removal + reserve.closing
+        let changes = removal + burial + reserve.closing
         guard !changes.isEmpty else { return }
         try storage.commit([], after: changes)
         removed()
