@@ -108,6 +108,8 @@ static void remove_buffer(struct socket_buffer *buffer) {
 
 void socket_buffer_free(struct socket_buffer *buffer) {
     remove_buffer(buffer);
+    // A CONNECT with its password may have gone through it.
+    explicit_bzero(buffer, sizeof *buffer);
     free(buffer);
 }
 
