@@ -371,5 +371,5 @@ def slow_disk(torture: Torture) -> None:
         tell(f"✓ {rate} messages/s acknowledged with {milliseconds} ms a sync")
 
 
-ALL = (calm_begin, kills, network, broker, bus, everything, full_disk, own_full_disk, broken_disk, clock,
-       half_open)
+ALL = (calm_begin, kills, network, broker, bus, everything, full_disk, own_full_disk,
+       broken_disk, clock, half_open)
