@@ -30,7 +30,7 @@ help:
 	make bench        the whole pipeline beside a mosquitto bridge; SHORT=1: one small round
 	make bench-gate   what a decision and a look into a payload cost
 	make fuzz         10 minutes of each fuzzer: SECONDS=n for more, TARGET=payload for one
-	make torture      12 minutes of kills, faults and bad networks: SHORT=1 for one, SEED=n to repeat
+	make torture      12 minutes of kills, faults, bad networks: SHORT=1, SEED=n, DURABILITY=spill
 	make build        the three programs, in release mode, into .build/release
 	make deps         install the Debian packages that are missing
 	make venv         a Python environment for the interoperability tests

@@ -19,8 +19,10 @@ class Bus(ShippedBroker):
     def _write(self) -> None:
         super()._write()
         config = self.folder / "mosquitto.conf"
-        quiet = "log_type all" if os.environ.get("TORTURE_LOG") else "log_type error\nlog_type warning\nlog_type notice"
-        config.write_text(config.read_text().replace("log_type all", quiet))
+        is_wordy = "TORTURE_LOG" in os.environ
+        quiet = "log_type error\nlog_type warning\nlog_type notice"
+        if not is_wordy:
+            config.write_text(config.read_text().replace("log_type all", quiet))
 
     def restart(self) -> None:
         """In order: what waits for the agent is on disk meanwhile."""

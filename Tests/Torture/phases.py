@@ -44,7 +44,7 @@ def calm_begin(torture: Torture) -> None:
 
 def kills(torture: Torture) -> None:
     """The agent is killed every 200 ms to 2 s, mostly by SIGKILL, and started at once."""
-    seconds = torture.plan.seconds(12, 150)
+    seconds = torture.plan.seconds(10, 130)
     # In bursts, most of which a kill hits, between a commit and what is said of it, too.
     burst = int(0.3 * torture.plan.messages / seconds * 1.1)
     with torture.phase("killed every 200 ms to 2 s", 0, seconds) as span:
@@ -64,7 +64,7 @@ def network(torture: Torture) -> None:
     """Every kind of weather, one after the other; after each it must flow again."""
     kinds = list(KINDS)
     torture.draw.shuffle(kinds)
-    each = torture.plan.seconds(0.7, 4)
+    each = torture.plan.seconds(0.5, 4)
     with torture.phase("every kind of weather", 0.2, len(kinds) * each * 2) as span:
         for kind in kinds:
             torture.proxy.change(kind)
@@ -162,7 +162,7 @@ def bus(torture: Torture) -> None:
 
 
 def everything(torture: Torture) -> None:
-    seconds = torture.plan.seconds(7, 100)
+    seconds = torture.plan.seconds(6, 85)
     with torture.phase("kills and all weathers at once", 0.12, seconds) as span:
         with changeable(torture, KINDS, 0.1, 1.5):
             while span.goes_on:
@@ -363,7 +363,7 @@ def slow_disk(torture: Torture) -> None:
         torture.publisher.offer(1_000_000, 1)
         time.sleep(1)
         before, begun = torture.ledger.acknowledged, time.monotonic()
-        time.sleep(torture.plan.seconds(2, 6))
+        time.sleep(torture.plan.seconds(1.5, 5))
         count = torture.ledger.acknowledged - before
         rate = round(count / (time.monotonic() - begun))
         torture.publisher.withdraw()
@@ -371,5 +371,5 @@ def slow_disk(torture: Torture) -> None:
         tell(f"✓ {rate} messages/s acknowledged with {milliseconds} ms a sync")
 
 
-ALL = (calm_begin, kills, network, broker, bus, everything, full_disk, own_full_disk, broken_disk, clock,
-       half_open)
+ALL = (calm_begin, kills, network, broker, bus, everything, full_disk, own_full_disk,
+       broken_disk, clock, half_open)

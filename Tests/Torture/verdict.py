@@ -104,5 +104,16 @@ def _judge_gaps(ledger: Ledger, gaps: Gaps, verdict: Verdict) -> None:
     else:
         silent = missing[gaps.count:]
     verdict.figures |= {"numbers missing upstream": len(missing), "gaps announced": gaps.count}
-    for seq in silent:
-        verdict.fault("missing and not announced", f"seq {seq}")
+    for first, last in _ranges(silent):
+        verdict.fault("missing and not announced", f"seq {first} to {last}")
+
+
+def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
+    """Rising numbers as first and last of each unbroken row."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
