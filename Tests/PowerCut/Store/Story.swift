@@ -75,7 +75,7 @@ struct Story {
     /// The oldest part, as the upstream broker has acknowledged it.
     private mutating func remove() throws {
         let part = try store().next(after: 0, limit: 1 + random.below(12), bytes: 4 << 20)
-        try change([.remove(part.map(\.sequence))])
+        if !part.isEmpty { try change([.remove(part.map(\.sequence))]) }
     }
 
     private mutating func change(_ changes: [StoreChange]) throws {
