@@ -75,14 +75,16 @@ final class PageCarver {
 
     private static func cells(_ page: [UInt8]) -> [Int] {
         let count = min(half(page, 3), (Self.page - 8) / 2)
-        return (0..<count).map { half(page, 8 + 2 * $0) }.filter { $0 >= 8 && $0 < Self.page - 4 }
+        let places = (0..<count).map { half(page, 8 + 2 * $0) }
+        return places.filter { $0 >= 8 && $0 < Self.page - 4 }
     }
 
     /// A cell's row id and its whole record, its overflow pages included.
     private func record(_ page: [UInt8], at cell: Int, _ kind: Kind) -> (Int64, [UInt8])? {
         var place = cell
         guard let size = Self.varint(page, &place),
-            let row = kind == .table ? Self.varint(page, &place) : 0, let length = Int(exactly: size), length > 0, length <= Self.recordLimit
+            let row = kind == .table ? Self.varint(page, &place) : 0,
+            let length = Int(exactly: size), length > 0, length <= Self.recordLimit
         else { return nil }
         let (most, least) = (kind.most, (Self.page - 12) * 32 / 255 - 23)
         guard length > most else {
@@ -91,7 +93,9 @@ final class PageCarver {
         }
         let rest = least + (length - least) % (Self.page - 4)
         let local = rest <= most ? rest : least
-        guard place + local + 4 <= Self.page else { return nil }
+        guard place + local + 4 <= Self.page,
+            Self.types(Array(page[place..<place + local]), total: length) != nil
+        else { return nil }
         var bytes = Array(page[place..<place + local])
         var next = Self.pageNumber(page, place + local)
         while bytes.count < length {
@@ -107,16 +111,40 @@ final class PageCarver {
         half(page, place) << 16 | half(page, place + 2)
     }
 
-    private static func values(_ record: [UInt8], _ columns: Int) -> [Value]? {
+    /// The types that a record's header names; nil when they are not of so many bytes in all:
+    /// a damaged length would have half the file read.
+    private static func types(_ record: [UInt8], total: Int) -> (types: [Int64], end: Int)? {
         var place = 0
         guard let header = varint(record, &place), header >= 1, header <= 64,
             Int(header) <= record.count
         else { return nil }
         var types: [Int64] = []
-        while place < Int(header), let type = varint(record, &place) { types.append(type) }
-        guard types.count == columns, place == Int(header) else { return nil }
+        var size = Int(header)
+        while place < Int(header), let type = varint(record, &place) {
+            guard let bytes = bytes(of: type), bytes <= total else { return nil }
+            types.append(type)
+            size += bytes
+        }
+        return place == Int(header) && size == total ? (types, place) : nil
+    }
+
+    private static func bytes(of type: Int64) -> Int? {
+        switch type {
+        case 0, 8, 9: 0
+        case 1...4: Int(type)
+        case 5: 6
+        case 6: 8
+        case 12...: Int((type - 12) / 2)
+        default: nil
+        }
+    }
+
+    private static func values(_ record: [UInt8], _ columns: Int) -> [Value]? {
+        guard let header = types(record, total: record.count), header.types.count == columns
+        else { return nil }
+        var place = header.end
         var values: [Value] = []
-        for type in types {
+        for type in header.types {
             guard let value = value(record, &place, type) else { return nil }
             values.append(value)
         }
@@ -124,18 +152,13 @@ final class PageCarver {
     }
 
     private static func value(_ record: [UInt8], _ place: inout Int, _ type: Int64) -> Value? {
-        let size: Int
         switch type {
         case 0: return .null
-        case 1...4: size = Int(type)
-        case 5: size = 6
-        case 6: size = 8
         case 8: return .number(0)
         case 9: return .number(1)
-        case 12...: size = Int((type - 12) / 2)
-        default: return nil
+        default: break
         }
-        guard size >= 0, size <= record.count - place else { return nil }
+        guard let size = bytes(of: type), size <= record.count - place else { return nil }
         let bytes = record[place..<place + size]
         place += size
         if type >= 12 { return .bytes(Array(bytes)) }

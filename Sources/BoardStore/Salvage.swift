@@ -96,21 +96,33 @@ extension BoardDatabase {
     private func adoptRows(
         _ wreck: Wreck, _ known: QueueState?
     ) throws(StoreError) {
+        var waiting: [[AcceptedWrite]] = []
         try wreck.rows { (writes) throws(StoreError) in
             let left = writes.filter { write in
                 guard let known else { return true }
                 return write.sequence > known.watermark
                     && !known.holes.contains { $0.contains(write.sequence) }
             }
-            guard let first = left.first, let last = left.last,
-                try heads(touching: first.sequence...last.sequence).isEmpty
-            else { return }
-            try transaction(isSynced: false) { () throws(StoreError) in
-                var rest = left[...]
+            waiting.append(left)
+            guard waiting.count == 32 else { return }
+            try adopt(waiting)
+            waiting.removeAll()
+        }
+        try adopt(waiting)
+    }
+
+    private func adopt(_ rows: [[AcceptedWrite]]) throws(StoreError) {
+        try transaction(isSynced: false) { () throws(StoreError) in
+            for row in rows {
+                // A page that is no longer in use may hold a row once more.
+                guard let first = row.first, let last = row.last,
+                    try heads(touching: first.sequence...last.sequence).isEmpty
+                else { continue }
+                var rest = row[...]
                 while !rest.isEmpty { memory.messages += try addRow(&rest).count }
-                for write in left { state.accepted(at: write.acceptedAt.milliseconds) }
-                stateIsChanged = true
+                for write in row { state.accepted(at: write.acceptedAt.milliseconds) }
             }
+            stateIsChanged = true
         }
     }
 

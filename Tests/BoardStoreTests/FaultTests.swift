@@ -44,7 +44,7 @@ struct FaultTests {
         #expect(try store.integrityCheck() == [])
     }
 
-    @Test("of any write, read or sync is named, costs nothing acknowledged, and passes", arguments: [
+    @Test("of any kind is named, costs nothing acknowledged, and passes", arguments: [
         (FaultyDisk.Operation.write, SQLITE_FULL), (.write, SQLITE_IOERR | 3 << 8),
         (.sync, SQLITE_IOERR | 4 << 8), (.read, SQLITE_IOERR | 1 << 8),
         (.truncate, SQLITE_IOERR | 6 << 8),

@@ -104,6 +104,15 @@ extension BoardDatabase {
     }
 }
 
+extension AcceptedWrite {
+    /// The same under another sequence; the payload is not copied.
+    func numbered(_ sequence: Int64) -> AcceptedWrite {
+        AcceptedWrite(
+            sequence: sequence, session: session, user: user, acceptedAt: acceptedAt, app: app,
+            className: className, topic: topic, payload: payload)
+    }
+}
+
 /// Random numbers that come again. Source: prng.di.unimi.it/splitmix64.c.
 struct SplitMix: RandomNumberGenerator {
     private var state: UInt64

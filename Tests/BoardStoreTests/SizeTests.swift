@@ -14,12 +14,12 @@ struct SizeTests {
         let folder = try StateFolder()
         let store = try folder.open()
         let empty = try store.fileBytes().used
-        let text = String(repeating: "x", count: payload)
+        let base = try Sample.write(0, payload: String(repeating: "x", count: payload))
         var next: Int64 = 1
         while store.usage().bytes < 1 << 20 {
             let last = next + Int64(batch) - 1
             try store.transact([
-                .append(try (next...last).map { try Sample.write($0, payload: text) })
+                .append((next...last).map { base.numbered($0) })
             ])
             next = last + 1
         }
@@ -36,12 +36,12 @@ struct SizeTests {
     func drained() throws {
         let folder = try StateFolder()
         let store = try folder.open()
-        let text = String(repeating: "x", count: 8000)
+        let base = try Sample.write(0, payload: String(repeating: "x", count: 8000))
         var last: Int64 = 0
         var logMost: Int64 = 0
         while store.usage().bytes < 64 << 20 {
             try store.transact([
-                .append(try (last + 1...last + 50).map { try Sample.write($0, payload: text) })
+                .append((last + 1...last + 50).map { base.numbered($0) })
             ])
             last += 50
             logMost = max(logMost, try size(folder, "-wal"))
@@ -68,13 +68,11 @@ struct SizeTests {
         var other: Connection? = try folder.raw()
         try other?.run("BEGIN")
         _ = try other?.number("SELECT count(*) FROM batch")
-        let text = String(repeating: "x", count: 100_000)
+        let base = try Sample.write(0, payload: String(repeating: "x", count: 100_000))
         var last: Int64 = 1
         #expect(throws: StoreError.unavailable(.busy)) {
             while last < 400 {
-                let writes = try (last + 1...last + 10).map {
-                    try Sample.write($0, payload: text)
-                }
+                let writes = (last + 1...last + 10).map { base.numbered($0) }
                 try store.transact([.append(writes)])
                 last += 10
             }
