@@ -105,7 +105,9 @@ struct BoardStorage {
         let reserved = counters[SequenceReserve.reserved] ?? 0
         guard reserved > known else { return (known, []) }
         let undurable = found.filter { $0.sequence > known && $0.sequence <= reserved }
-        let isTold = (found.last?.sequence).map { $0 >= known } ?? false
+        // Written since the bound was moved, or all that was given is on disk: nothing is left out.
+        let begun = min(known, reserved - SequenceReserve.stride)
+        let isTold = (found.last?.sequence).map { $0 >= begun } ?? false
         let last = isTold ? max(known, undurable.last?.sequence ?? 0) : reserved
         try database.transact(
             (isTold ? [] : [.lose(known + 1...reserved, .unknown)])

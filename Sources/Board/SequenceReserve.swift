@@ -7,7 +7,7 @@ import Logging
 /// after a crash which were given.
 struct SequenceReserve: ~Copyable {
     /// One small transaction for so many writes.
-    private static let stride: Int64 = 1_000_000
+    static let stride: Int64 = 1_000_000
     static let reserved = "sequence.reserved"
     static let given = "sequence.given"
 
