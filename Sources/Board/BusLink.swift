@@ -69,7 +69,20 @@ struct BusLink: ~Copyable {
         return isWaiting ? now : [retryAt, connectDeadline].compactMap(\.self).min()
     }
 
-    private var wantsInput: Bool { acknowledges && (isReading || !isSubscribed) }
+    /// Whether every answer is in the broker's hands or on its way there. What is beyond its
+    /// Receive Maximum waits in this process: the writes that it answers must not be acknowledged
+    /// before, or an end of the process would leave them unanswered for ever.
+    private var answersAreOut: Bool {
+        mutating get {
+            guard let limit = speaker?.ack?.receiveMaximum, let count = speaker?.unacknowledged
+            else { return true }
+            return count <= Int(limit)
+        }
+    }
+
+    private var wantsInput: Bool {
+        mutating get { acknowledges && answersAreOut && (isReading || !isSubscribed) }
+    }
 
     /// What OpenSSL has read already, no poll tells of.
     private var readerHasBufferedInput: Bool {
@@ -179,15 +192,26 @@ struct BusLink: ~Copyable {
     mutating func flush(at now: Duration, into events: inout [AgentEvent]) -> String? {
         do throws(MQTTError) {
             if speaker?.hasQueuedWrites == true { try speaker?.write() }
-            if acknowledges, reader?.hasQueuedWrites == true { try reader?.write() }
+            if acknowledges, answersAreOut, reader?.hasQueuedWrites == true {
+                try reader?.write()
+            }
             return nil
         } catch {
             return lost(error, at: now, into: &events)
         }
     }
 
+    /// How long the last answers may take to leave.
+    private static let farewell = Duration.milliseconds(500)
+
     /// Says goodbye; what was not acknowledged comes again.
     mutating func close() {
+        do throws(MQTTError) {
+            try drain(until: SystemClock.monotonic + Self.farewell)
+            if acknowledges, answersAreOut { try reader?.write() }
+        } catch {
+            // The broker has gone first: it repeats what it has no acknowledgement of.
+        }
         try? speaker?.write()
         try? speaker?.disconnect()
         try? speaker?.write()
@@ -197,6 +221,23 @@ struct BusLink: ~Copyable {
 }
 
 extension BusLink {
+    /// Sends what answers there are, as far as the broker takes them.
+    private mutating func drain(until end: Duration) throws(MQTTError) {
+        var poller = Poller()
+        var ignored: [AgentEvent] = []
+        while !answersAreOut, let descriptor = speaker?.descriptor,
+            let interest = speaker?.interest
+        {
+            let left = end - SystemClock.monotonic
+            guard left > .zero else { return }
+            poller.clear()
+            poller.add(descriptor, read: true, write: interest.write)
+            _ = try? poller.wait(left)
+            try listenToSpeaker(into: &ignored)
+            if speaker?.hasQueuedWrites == true { try speaker?.write() }
+        }
+    }
+
     /// The speaker first: an answer must have a way before a request is read.
     private mutating func connectIfDue(at now: Duration) throws(MQTTError) {
         guard speaker == nil, let due = retryAt, due <= now else { return }

@@ -26,6 +26,7 @@ struct RunCommand: AgentVerb {
         return try serve(files, signals, log)
     }
 
+    private static let goodLife = Duration.seconds(60)
     /// So many damaged databases are set aside before it is for a person to look.
     private static let damageLimit = 3
 
@@ -44,12 +45,15 @@ struct RunCommand: AgentVerb {
         var damages = 0
         var isDamaged = false
         while true {
+            let began = SystemClock.monotonic
             do throws(AgentFailure) {
                 try live(&rules, signals, &control, log, isDamaged: isDamaged)
                 return .ok
             } catch {
                 // Nothing of the failed change was said or acknowledged: begin anew from disk.
                 isDamaged = error.isDamage
+                // What held for a while failed for another reason than what failed before it.
+                if SystemClock.monotonic - began >= Self.goodLife { backoff.reset() }
                 if isDamaged { damages += 1 }
                 guard error.mayPass, damages <= Self.damageLimit else { throw error }
                 log.error("\(error.sentence)")

@@ -1,3 +1,4 @@
+import LinuxIO
 package import Sessions
 
 /// Vault and outbox of a board, encrypted, in one SQLite file.
@@ -22,6 +23,9 @@ package final class BoardDatabase {
     private var isClearingDue = false
     /// Set when a sync failed: what the file's pages in memory hold may not be on the disk.
     private var isSuspect = false
+    /// Room that only what leaves the queue, and the session's records, may take; on a small
+    /// file system an eighth of it.
+    private static let lastRoom: Int64 = 8 << 20
     var stateIsChanged = false
     var ledgerIsChanged = false
     /// The highest key of the redelivery window; nil when it is not known.
@@ -110,10 +114,20 @@ package final class BoardDatabase {
         let isOnlyRemoval = changes.allSatisfy { change in
             if case .remove = change { true } else { false }
         }
+        if changes.contains(where: \.adds) { try refuseLastRoom() }
         try transaction(isSynced: !isOnlyRemoval) { () throws(StoreError) in
             for change in changes { try apply(change) }
         }
         clearOldPages()
+    }
+
+    /// Throws `unavailable(.full)` where what is left of the disk is needed to take things out of
+    /// the queue again: without it an outbox that has filled its own disk could never drain.
+    private func refuseLastRoom() throws(StoreError) {
+        guard let space = FileSystemSpace(at: files.folder) else { return }
+        guard space.available >= min(Self.lastRoom, space.total / 8) else {
+            throw .unavailable(.full)
+        }
     }
 
     private func apply(_ change: StoreChange) throws(StoreError) {

@@ -44,7 +44,8 @@ extension BoardDatabase {
             stored += head.count
             bytes += head.cost
         }
-        if try savedState() == nil, try connection.number("SELECT count(*) FROM state") > 0 {
+        let states = try connection.number("SELECT count(*) FROM state WHERE id = 1")
+        if states > 0, try savedState() == nil {
             found.append("queue state")
         }
         if stored != state.stored || bytes != state.bytes {

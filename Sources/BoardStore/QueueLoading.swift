@@ -55,7 +55,7 @@ extension BoardDatabase {
     /// than a number used twice.
     func loadOrRepairState() throws(StoreError) {
         let (state, ledger) = (try savedState(), try savedLedger())
-        let rows = try connection.number("SELECT count(*) FROM state")
+        let rows = try connection.number("SELECT count(*) FROM state WHERE id = 1")
         let ledgers = try connection.number("SELECT count(*) FROM state WHERE id = 2")
         let isLedgerLost = ledger == nil && ledgers > 0
         try loadState()

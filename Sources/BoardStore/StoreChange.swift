@@ -54,6 +54,13 @@ package enum StoreChange: Sendable {
     case counter(String, Int64)
 }
 
+extension StoreChange {
+    /// Whether the queue grows by it.
+    var adds: Bool {
+        if case .append = self { true } else { false }
+    }
+}
+
 /// A message that the local broker may deliver again after a crash, and the sequence it had.
 package struct WindowEntry: Equatable, Sendable {
     /// How many the store keeps.
