@@ -31,6 +31,7 @@ help:
 	make bench-gate   what a decision and a look into a payload cost
 	make fuzz         10 minutes of each fuzzer: SECONDS=n for more, TARGET=payload for one
 	make torture      12 minutes of kills, faults, bad networks: SHORT=1, SEED=n, DURABILITY=spill
+	make powercut     the power cut at every point of recorded runs: SHORT=1 for a part of them
 	make build        the three programs, in release mode, into .build/release
 	make deps         install the Debian packages that are missing
 	make venv         a Python environment for the interoperability tests
@@ -76,7 +77,9 @@ $(VENV)/made: Tests/Interop/requirements.txt | deps
 test: deps
 	exec python3 Tests/run
 
-bench: $(VENV)/made
+# A load in C, a certificate, and the size of a stripped program.
+bench: PACKAGES += gcc libc6-dev openssl binutils
+bench: venv
 	swift build $(RELEASE) --product postern-agent
 	exec $(VENV)/bin/python3 -B Tests/Benchmarks/Pipeline $(if $(SHORT),--short) \
 		--json $(or $(JSON),.build/bench.json) \
@@ -89,19 +92,22 @@ bench-gate:
 fuzz:
 	exec python3 Tests/Fuzz/run --seconds $(or $(SECONDS),600) $(TARGET)
 
-# libfiu injects faults of the disk; nothing else needs it.
-torture: PACKAGES += fiu-utils
+# libfiu injects faults of the disk, and a library of the test's own makes it slow.
+torture: PACKAGES += fiu-utils gcc libc6-dev
 torture: build venv
 	$(call heading,"torture")
 	exec $(VENV)/bin/python Tests/Torture/run "$$(swift build $(RELEASE) --show-bin-path)" \
 		$(if $(SHORT),--short) $(if $(SEED),--seed $(SEED)) $(if $(JSON),--json $(JSON)) \
 		$(if $(DURABILITY),--agent POSTERN_OUTBOX_DURABILITY=$(DURABILITY))
 
-# Cuts the power at every point of recorded runs: SHORT=1 for about a minute of it.
+# A library of the test's own records, eatmydata switches syncing off, strace shows the order.
+powercut: PACKAGES += gcc libc6-dev eatmydata strace
 powercut: venv
 	for product in postern-agent powercut-store; do
+		$(call heading,"building $$product")
 		swift build $(RELEASE) --product $$product
 	done
+	$(call heading,"power cuts")
 	exec $(VENV)/bin/python Tests/PowerCut/run $(if $(SHORT),--short) --bin "$$(swift build $(RELEASE) --show-bin-path)"
 
 clean:

@@ -23,6 +23,9 @@ struct BoardLoop: ~Copyable {
     /// Those of this turn; its memory is used again.
     private var batch: [AgentEvent] = []
     private var ending: Ending?
+    /// When memory that only starting needed is given back: soon after the first way up stands.
+    private var trimAt: Duration?
+    private var hasTrimmed = false
     /// What came and waits for the store to have room: on the bus, and on the inbox.
     private var stalledBus = StalledEvents()
     private var stalledInbox = StalledEvents()
@@ -102,6 +105,9 @@ struct BoardLoop: ~Copyable {
         // All of it comes again.
         case .busLost: stalledBus.clear()
         case .uplink(.lost), .uplink(.refused): stalledInbox.clear()
+        case .uplink(.ready) where !hasTrimmed:
+            hasTrimmed = true
+            trimAt = SystemClock.monotonic + .seconds(2)
         default: break
         }
         if case .busConnected = event {
@@ -207,8 +213,7 @@ struct BoardLoop: ~Copyable {
 
     private mutating func commit(_ changes: [RecordChange]) {
         do throws(StoreError) {
-            try outbox.commit(
-                changes, window: uplink.window, at: SystemClock.monotonic, into: &events)
+            try outbox.commit(changes, at: SystemClock.monotonic, into: &events)
             if stallText != nil, stalledBus.isEmpty, stalledInbox.isEmpty {
                 log.info("the store takes what is accepted again")
                 stallText = nil
@@ -277,7 +282,7 @@ extension BoardLoop {
         let now = Instant.current
         let deadline = [
             agent.nextDeadline(at: now), bus.nextDeadline(at: now.monotonic),
-            uplink.nextDeadline(at: now.monotonic), outbox.nextDeadline,
+            uplink.nextDeadline(at: now.monotonic), outbox.nextDeadline, trimAt,
             stalledBus.endsAt, stalledInbox.endsAt,
             control.nextDeadline, rules.nextDeadline,
         ].compactMap(\.self).min()
@@ -291,6 +296,10 @@ extension BoardLoop {
             }
         }
         let woken = SystemClock.monotonic
+        if let due = trimAt, due <= woken {
+            trimAt = nil
+            ProcessMemory.trim()
+        }
         uplink.collect(poller, at: woken, into: &events)
         if let text = bus.collect(poller, at: woken, into: &events) { log.warning("\(text)") }
         control.collect(poller, at: woken, into: &events)

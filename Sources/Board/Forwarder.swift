@@ -235,6 +235,9 @@ struct Forwarder {
 extension Forwarder {
     private var isOpen: Bool { user != nil && holdEnds == nil }
 
+    /// Whether there is a way for writes, be it held.
+    var hasWay: Bool { user != nil }
+
     /// Whether all goes: writes may leave, none waits to be tried again, none is suspected.
     var flows: Bool { user != nil && hold == nil && firstRefused == nil && !search.isOn }
 

@@ -29,9 +29,11 @@ struct HeldBatch {
         unsent += more
     }
 
-    mutating func takeUnsent() -> ArraySlice<AcceptedWrite> {
-        defer { unsent = [] }
-        return unsent
+    /// The next of them, at most `limit`: they are handed to the connection once.
+    mutating func takeUnsent(_ limit: Int) -> ArraySlice<AcceptedWrite> {
+        let next = unsent.prefix(limit)
+        unsent.removeFirst(next.count)
+        return next
     }
 
     /// Whether this is one of its writes; it waits for it no more.

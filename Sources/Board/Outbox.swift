@@ -70,7 +70,10 @@ struct Outbox: ~Copyable {
     mutating func busSettled(_ isSettled: Bool) { isBusSettled = isSettled }
 
     /// Whose writes may leave; nil: none.
-    mutating func forward(_ user: UserID?) { forwarder.forward(user) }
+    mutating func forward(_ user: UserID?) {
+        forwarder.forward(user)
+        if user == nil { recent.removeAll() }
+    }
 
     /// Where this board may publish from now on.
     mutating func grant(_ grants: PublishGrants) { forwarder.grant(grants) }
@@ -81,11 +84,10 @@ struct Outbox: ~Copyable {
     /// Makes changes durable, those of the queue and the records that go with them, or none;
     /// or holds a batch of writes, if that will do.
     mutating func commit(
-        _ changes: [RecordChange], window: Int, at now: Duration,
-        into events: inout [AgentEvent]
+        _ changes: [RecordChange], at now: Duration, into events: inout [AgentEvent]
     ) throws(StoreError) {
         if changes.count == 1, case .append(let writes, let packets)? = changes.first,
-            mayHold(writes, window), try hold(writes, packets, at: now)
+            mayHold(writes, packets), try hold(writes, packets, at: now)
         { return }
         // What was accepted before stands before it.
         try spill(into: &events)
@@ -107,7 +109,8 @@ struct Outbox: ~Copyable {
         let dropping = room(for: appended)
         try storage.commit(changes, after: dropping + (appended.isEmpty ? [] : removal))
         if isQueueChanged || !dropping.isEmpty { recent.removeAll() }
-        recent.append(appended)
+        // Without a way the next one begins at the front of the queue, and so on the disk.
+        if forwarder.hasWay { recent.append(appended) }
         if !appended.isEmpty { removed() }
         events.append(.queue(storage.queue))
     }
@@ -208,7 +211,7 @@ extension Outbox {
         let room = forwarder.room(window: uplink.window)
         guard room > 0 else { return }
         if held != nil {
-            return send(held?.takeUnsent() ?? [], over: &uplink, at: now, into: &events)
+            return send(held?.takeUnsent(room) ?? [], over: &uplink, at: now, into: &events)
         }
         if let writes = recent.next(after: forwarder.position, limit: room) {
             return send(writes, over: &uplink, at: now, into: &events)
@@ -288,12 +291,14 @@ extension Outbox {
 
 // Durability "spill".
 extension Outbox {
-    /// Whether these can be in the upstream broker's hands at once: the way is open, nothing
-    /// waits before them, and there is room for all of them in flight.
-    private func mayHold(_ writes: [AcceptedWrite], _ window: Int) -> Bool {
+    /// Whether these can be in the upstream broker's hands soon: the way is open, and nothing
+    /// waits before them.
+    ///
+    /// Only what the broker of the bus repeats keeps its sequence through a crash: what came at
+    /// QoS 0 goes to disk.
+    private func mayHold(_ writes: [AcceptedWrite], _ packets: [DeliveredPacket]) -> Bool {
         settings.durability == .spill && isBusSettled && forwarder.flows
-            && forwarder.room(window: window) >= writes.count + (held?.unsent.count ?? 0)
-            && storage.queue.messages == removable.count
+            && packets.count == writes.count && storage.queue.messages == removable.count
     }
 
     /// False where they must go to disk after all.

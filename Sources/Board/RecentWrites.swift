@@ -3,8 +3,8 @@ import Gate
 /// The writes that were queued last, so that they need not be read back and decrypted to be
 /// sent. Bounded; what it does not have stands on disk.
 struct RecentWrites {
-    private static let countLimit = 2048
-    private static let byteLimit = 2 << 20
+    private static let countLimit = 1024
+    private static let byteLimit = 512 << 10
 
     /// Everything that was appended since the first of them, in order, from `start` on.
     private var writes: [AcceptedWrite] = []

@@ -1,6 +1,7 @@
 // What Swift's Glibc module leaves out: headers it does not list, and declarations that
 // glibc shows only under _GNU_SOURCE. Nothing here is code but the variadic prctl.
 #pragma once
+#include <malloc.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>

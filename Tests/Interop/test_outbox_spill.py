@@ -2,6 +2,7 @@
 
 import os
 import random
+import secrets
 import signal
 import time
 from collections import defaultdict
@@ -10,6 +11,7 @@ import pytest
 
 from agent_fixtures import make_bench  # noqa: F401, fixture
 from bench.waiting import until
+from postern_contract import topics
 
 SPILL = '[outbox]\ndurability = "spill"\n'
 SEED = 20261121
@@ -137,3 +139,34 @@ def test_a_power_cut_announces_what_it_may_have_taken(bench):
     bench.wait_data(board, b"after")
     assert after > first + 1
     assert bench.status()["gaps"] >= after - first - 1
+
+
+def send_unacknowledged(app, payload: bytes) -> bytes:
+    """A write at QoS 0, which no broker repeats; its answer bears the returned correlation."""
+    correlation = secrets.token_bytes(12)
+    app.link.publish(
+        topics.app(app.name, "create", "Reading"), payload, qos=0,
+        response_topic=topics.app(app.name, "answers"), correlation=correlation)
+    return correlation
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["stopped", "killed"])
+def test_no_number_is_given_twice_to_what_no_broker_repeats(bench, is_killed):
+    bench.live()
+    app = bench.app()
+    # In one read of the agent's: a write that may be held, and others behind it.
+    os.kill(bench.agent.pid, signal.SIGSTOP)
+    first = app.send(topics.app(app.name, "create", "Reading"), b"repeated", wait=False)
+    others = [send_unacknowledged(app, b"%d" % n) for n in range(5)]
+    time.sleep(0.3)
+    os.kill(bench.agent.pid, signal.SIGCONT)
+    until(lambda: all(app.answer_to(c) for c in [first, *others]), "answers", 15)
+    given = {app.answer_to(c)["seq"] for c in [first, *others]}
+    if is_killed:
+        bench.agent.kill()
+    else:
+        assert bench.agent.stop(timeout=2) == 0
+    bench.start()
+    again = [send_unacknowledged(app, b"again %d" % n) for n in range(5)]
+    until(lambda: all(app.answer_to(c) for c in again), "answers", 15)
+    assert not given & {app.answer_to(c)["seq"] for c in again}
