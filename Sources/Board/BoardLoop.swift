@@ -110,12 +110,7 @@ struct BoardLoop: ~Copyable {
             trimAt = SystemClock.monotonic + .seconds(2)
         default: break
         }
-        if case .busConnected = event {
-            outbox.busSettled(true)
-            sayReady()
-        } else if case .busLost = event {
-            outbox.busSettled(false)
-        }
+        if case .busLost = event { outbox.busLost() }
         // A copy costs what is then changed of it, so only where it may be needed.
         let before: Agent? = switch event {
         case .bus, .inbox: agent
@@ -125,6 +120,17 @@ struct BoardLoop: ~Copyable {
         if case .storeFailed(let error)? = ending, error.mayPass, let before {
             stall(event, before, error)
         }
+        if case .busConnected = event, ending == nil { busSettled() }
+    }
+
+    /// What the agent had to say of it is durable by now.
+    private mutating func busSettled() {
+        do throws(StoreError) {
+            try outbox.busSettled()
+        } catch {
+            return ending = .storeFailed(error)
+        }
+        sayReady()
     }
 
     private mutating func obey(_ event: AgentEvent, _ control: inout ControlServer) {

@@ -95,8 +95,8 @@ struct BoardStorage {
     /// The highest sequence that was given, and the packets that have one and are not on disk.
     ///
     /// After a crash of an agent that gave some without a word on disk, `found` tells which;
-    /// without it all that were reserved count as given, and are announced as a gap. Of a second
-    /// crash before the bus is read `found` tells nothing any more.
+    /// without it all that were reserved count as given, and are announced as a gap. Where it
+    /// tells, nothing is changed: a second crash before the bus is read finds the same.
     func settleSequences(
         _ found: [WindowEntry]
     ) throws(StoreError) -> (last: Int64, undurable: [WindowEntry]) {
@@ -109,11 +109,12 @@ struct BoardStorage {
         let begun = min(known, reserved - SequenceReserve.stride)
         let isTold = (found.last?.sequence).map { $0 >= begun } ?? false
         let last = isTold ? max(known, undurable.last?.sequence ?? 0) : reserved
-        try database.transact(
-            (isTold ? [] : [.lose(known + 1...reserved, .unknown)])
-                + [
-                    .counter(SequenceReserve.given, last), .counter(SequenceReserve.reserved, 0),
-                ])
+        if !isTold {
+            try database.transact([
+                .lose(known + 1...reserved, .unknown),
+                .counter(SequenceReserve.given, last), .counter(SequenceReserve.reserved, 0),
+            ])
+        }
         return (last, undurable)
     }
 

@@ -40,11 +40,12 @@ struct Outbox: ~Copyable {
     private var storeRetryAt: Duration?
     private var isStoreSaidBusy = false
 
-    init(_ storage: BoardStorage, _ settings: OutboxSettings, log: Logger) {
+    /// `given` is the last sequence that was given before this life.
+    init(_ storage: BoardStorage, _ settings: OutboxSettings, given: Int64, log: Logger) {
         self.storage = storage
         self.settings = settings
         self.log = log
-        reserve = SequenceReserve(settings.volatileWindow)
+        reserve = SequenceReserve(settings.volatileWindow, given: given)
     }
 
     /// How often a broker did not take a write.
@@ -67,7 +68,15 @@ struct Outbox: ~Copyable {
         return .object(members)
     }
 
-    mutating func busSettled(_ isSettled: Bool) { isBusSettled = isSettled }
+    /// Nothing comes on the bus a second time any more.
+    mutating func busSettled() throws(StoreError) {
+        let changes = reserve.inheriting(storage.queueReader.counters)
+        if !changes.isEmpty { try storage.commit([], after: changes) }
+        reserve.inheritedAll()
+        isBusSettled = true
+    }
+
+    mutating func busLost() { isBusSettled = false }
 
     /// Whose writes may leave; nil: none.
     mutating func forward(_ user: UserID?) {
@@ -106,7 +115,13 @@ struct Outbox: ~Copyable {
             case .claim, .trust, .session, .memory, .clearWindow, .lose: break
             }
         }
-        let dropping = room(for: appended)
+        var dropping = room(for: appended)
+        if !dropping.isEmpty, !removable.isEmpty {
+            // What has arrived is not to be dropped, nor counted as that.
+            try storage.commit([], after: removal)
+            removed()
+            dropping = room(for: appended)
+        }
         try storage.commit(changes, after: dropping + (appended.isEmpty ? [] : removal))
         if isQueueChanged || !dropping.isEmpty { recent.removeAll() }
         // Without a way the next one begins at the front of the queue, and so on the disk.

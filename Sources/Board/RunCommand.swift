@@ -69,13 +69,14 @@ struct RunCommand: AgentVerb {
     ) throws(AgentFailure) {
         let files = rules.inForce
         let board = try StandingBoard(files, isDamaged: isDamaged) { log.critical("\($0)") }
-        let (agent, identity) = try board.makeLivingAgent { log.error("\($0)") }
+        let (agent, identity, given) = try board.makeLivingAgent { log.error("\($0)") }
         let will = HealthNotice(
             up: false, pid: Int64(ProcessIdentity.processID), time: Instant.current.wall,
             uplink: "unknown")
         let bus = try files.busLogin(for: identity, will: will.payload)
         var loop = BoardLoop(
-            agent: agent, outbox: Outbox(board.storage, files.outboxSettings, log: log),
+            agent: agent,
+            outbox: Outbox(board.storage, files.outboxSettings, given: given, log: log),
             bus: BusLink(bus),
             uplink: UplinkLink(files.uplinkDefaults), notifier: Notifier(), log: log)
         switch loop.run(signals, &control, &rules) {

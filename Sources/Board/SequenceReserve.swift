@@ -16,7 +16,22 @@ struct SequenceReserve: ~Copyable {
     private var bound: Int64 = 0
     private var last: Int64 = 0
 
-    init(_ path: String) { self.path = path }
+    /// The last that was given when this life began; nil once that stands on disk.
+    private var inherited: Int64?
+
+    init(_ path: String, given: Int64) {
+        self.path = path
+        inherited = given
+    }
+
+    /// What is to be on disk once nothing comes again that an earlier life gave a sequence: from
+    /// then on the file in memory is this life's.
+    func inheriting(_ counters: [String: Int64]) -> [StoreChange] {
+        guard let inherited, counters[Self.reserved, default: 0] > 0 else { return [] }
+        return [.counter(Self.given, inherited), .counter(Self.reserved, 0)]
+    }
+
+    mutating func inheritedAll() { inherited = nil }
 
     /// What is to be on disk before a write of this sequence is held; empty mostly.
     func changes(before sequence: Int64) -> [StoreChange] {

@@ -104,7 +104,7 @@ struct StandingBoard: ~Copyable {
     /// and knows again what was given one and is not on disk.
     func makeLivingAgent(
         _ report: (String) -> Void
-    ) throws(AgentFailure) -> (Agent, BoardIdentity) {
+    ) throws(AgentFailure) -> (agent: Agent, identity: BoardIdentity, given: Int64) {
         let given = givenSequences(report)
         do throws(StoreError) {
             var records = try storage.load(report)
@@ -112,7 +112,8 @@ struct StandingBoard: ~Copyable {
             records.lastSequence = settled.last
             let window = try storage.window()
                 + settled.undurable.map { DeliveredPacket($0, isDurable: false) }
-            return try makeAgent(records, window)
+            let (agent, identity) = try makeAgent(records, window)
+            return (agent, identity, settled.last)
         } catch {
             throw AgentFailure(error)
         }

@@ -3,6 +3,9 @@ import Sessions
 
 /// What stands of a row of the queue in columns of its own, in clear, and bound to its body.
 struct RowHead: Equatable {
+    /// No row holds so many writes, nor sequences that are so far apart.
+    static let countLimit: Int64 = 1 << 20
+
     var first: Int64
     var last: Int64
     /// How many writes the body holds.

@@ -97,9 +97,10 @@ extension BoardDatabase {
                         wanted.map { write.className == $0 } ?? !kept.contains(write.className)
                     }
                 }
-                memory.cursors[rank] = head.last
+                // Not its end, which a flipped bit may have moved past the rows behind it.
+                memory.cursors[rank] = head.first
             }
-            memory.cursors[rank] = last.last
+            memory.cursors[rank] = last.first
         }
     }
 

@@ -102,7 +102,7 @@ extension BoardDatabase {
     private func moveWatermark() throws(StoreError) {
         if let front = try frontRow() {
             let lowest = memory.marks[front.first]?.lowest ?? front.first
-            state.watermark = max(state.watermark, lowest - 1)
+            state.watermark = max(state.watermark, max(lowest, 1) - 1)
         } else {
             state.watermark = state.lastSequence
         }

@@ -61,9 +61,18 @@ struct Statements {
 
 extension Statement {
     /// The columns of a row without its body, as `Statements.head` has them.
+    ///
+    /// They stand in clear, so a damaged one may hold anything until the row is opened: what no
+    /// row has is put within what arithmetic bears.
     var head: RowHead {
-        RowHead(
-            first: int(0), last: int(1), count: int(2), oldest: int(3), classes: int(4),
-            session: text(5), user: text(6), size: Int(clamping: int(7)))
+        let first = int(0)
+        let count = min(max(int(2), 1), RowHead.countLimit)
+        let (distance, isFar) = int(1).subtractingReportingOverflow(first)
+        let span = isFar || distance < 0 || distance > RowHead.countLimit ? count - 1 : distance
+        let (last, isTooMuch) = first.addingReportingOverflow(span)
+        return RowHead(
+            first: first, last: isTooMuch ? .max : last, count: count,
+            oldest: int(3), classes: int(4), session: text(5), user: text(6),
+            size: Int(clamping: int(7)))
     }
 }
