@@ -126,7 +126,8 @@ extension AgentFailure {
         case .notPermitted: self.init(.notPermitted, "\(failure)")
         case .tooOpen, .foreignOwner, .wrongKind, .missing, .tooLarge:
             self.init(.badConfiguration, "\(failure)")
-        case .noSpace, .inUse, .failed: self.init(.failed, "\(failure)")
+        case .readOnly, .noSpace: self.init(.failed, "\(failure)", mayPass: true)
+        case .inUse, .failed: self.init(.failed, "\(failure)")
         }
     }
 

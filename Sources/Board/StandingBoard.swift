@@ -42,6 +42,12 @@ struct StandingBoard: ~Copyable {
         do throws(StoreError) {
             let saved = try BoardDatabase.salvage(
                 folder: folder, keySource: KeyFile(folder: folder), at: Instant.current.wall)
+            guard !saved.isWhole else {
+                return report("""
+                    the database was deleted, moved or damaged; all that could be read of it had \
+                    been copied by then, and stands in its place now. Look at the disk.
+                    """)
+            }
             let records = saved.lostRecords.isEmpty
                 ? "" : "; LOST: the records \(saved.lostRecords.joined(separator: ", "))"
             report("""

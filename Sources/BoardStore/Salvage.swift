@@ -12,6 +12,9 @@ package struct SalvageReport: Equatable, Sendable {
     package var deadLetters: Int64 = 0
     /// Sequences that were accepted, did not leave, and cannot be read.
     package var lost: Int64 = 0
+    /// Nothing had to be read out of a damaged file: a whole copy stood there already. Then the
+    /// numbers above say nothing.
+    package var isWhole = false
 }
 
 extension BoardDatabase {
@@ -33,7 +36,8 @@ extension BoardDatabase {
         try files.prepare()
         var report = SalvageReport()
         report.setAside = "board.db.damaged-\(time.milliseconds)"
-        if try !files.isFinishedSalvage() {
+        report.isWhole = try files.isFinishedSalvage()
+        if !report.isWhole {
             try files.carryLog()
             guard let key = try keySource.load() else {
                 throw .keyMissing(source: keySource.name)
@@ -57,7 +61,9 @@ extension BoardDatabase {
                 try PrivateFile.touch(target.database)
                 try PrivateFile.remove(target.next)
             }
-            try connection.run("VACUUM INTO '\(target.database)'")
+            let vacuum = try Statement(connection, "VACUUM INTO ?1")
+            vacuum.bind(1, target.database)
+            try vacuum.run()
             let copy = try Connection(target.database)
             // What is written here is synced, and the whole file with it.
             try copy.run("PRAGMA user_version=0; PRAGMA user_version=\(Schema.version)")

@@ -82,7 +82,7 @@ extension StoreError {
         switch failure {
         case .tooOpen, .foreignOwner, .wrongKind: self = .unsafePermissions(failure)
         case .noSpace: self = .unavailable(.full)
-        case .notPermitted: self = .unavailable(.readOnly)
+        case .notPermitted, .readOnly: self = .unavailable(.readOnly)
         case .inUse: self = .unavailable(.busy)
         case .missing, .tooLarge, .failed: self = .unavailable(.inputOutput("\(failure)"))
         }

@@ -14,6 +14,8 @@ package enum FileFailure: Error, Equatable, Sendable {
     case tooLarge(path: String, limit: Int)
     /// This process may not: run it as another user.
     case notPermitted(path: String)
+    /// The file system is read-only, now at least: look at the disk.
+    case readOnly(path: String)
     /// The disk is full: make room.
     case noSpace(path: String)
     /// Another process holds it: stop that one.
@@ -26,7 +28,8 @@ package enum FileFailure: Error, Equatable, Sendable {
         switch error.code {
         case ENOENT: self = .missing(path: path)
         case ELOOP, ENOTDIR, EISDIR, ENXIO: self = .wrongKind(path: path)
-        case EACCES, EPERM, EROFS: self = .notPermitted(path: path)
+        case EACCES, EPERM: self = .notPermitted(path: path)
+        case EROFS: self = .readOnly(path: path)
         case ENOSPC, EDQUOT: self = .noSpace(path: path)
         default: self = .failed(path: path, error)
         }
@@ -44,6 +47,7 @@ extension FileFailure: CustomStringConvertible {
         case .wrongKind(let path): "\(path): a link, or not the kind of file that belongs there"
         case .tooLarge(let path, let limit): "\(path): larger than \(limit) bytes"
         case .notPermitted(let path): "\(path): this user may not open or change it"
+        case .readOnly(let path): "\(path): the file system is read-only"
         case .noSpace(let path): "\(path): the disk is full"
         case .inUse(let path): "\(path): another process is using it"
         case .failed(let path, let error): "\(path): \(error)"

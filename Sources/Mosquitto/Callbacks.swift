@@ -58,12 +58,14 @@ extension Inbox {
         let length = unsafe max(0, Int(message.payloadlen))
         let payload = unsafe UnsafeRawBufferPointer(
             start: message.payload, count: unsafe message.payload == nil ? 0 : length)
-        filedBytes += length
+        let carried = properties.message()
+        // All of it is kept until the batch is done, so all of it counts.
+        filedBytes += length + topic.utf8.count + carried.encodedLength
         unsafe events.append(.message(IncomingMessage(
             topic: topic, payload: Self.copy(payload),
             qos: message.qos == 0 ? .atMostOnce : .atLeastOnce, retain: message.retain,
             packetID: UInt16(truncatingIfNeeded: message.mid),
-            properties: properties.message())))
+            properties: carried)))
     }
 
     /// By one memcpy; `Array` of a raw buffer asks for each byte.
