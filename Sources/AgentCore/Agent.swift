@@ -77,6 +77,8 @@ package struct Agent: Sendable {
     private(set) var hasStarted = false
     var bus: Bus
     var queue = QueueState()
+    /// The oldest write's time when something was dropped for its age last.
+    var expiredBefore: Timestamp?
     /// Of writes accepted in this turn, which `queue` does not tell of yet. A turn of the loop
     /// ends with a deadline; what it holds back from the disk by then is not in the outbox.
     var unsettledBytes: Int64 = 0

@@ -10,9 +10,9 @@ extension Agent {
     /// A write that was accepted while this board's clock stood before the program was built
     /// has no age, nor has what stands behind it, until it has left.
     private func expiry(at instant: Instant) -> Duration? {
-        guard clock.isSet, let oldest = queue.oldest, oldest >= settings.buildDate else {
-            return nil
-        }
+        guard clock.isSet, let oldest = queue.oldest, oldest >= settings.buildDate,
+            oldest != expiredBefore
+        else { return nil }
         return (oldest + settings.queueAge) - clock.now(at: instant)
     }
 
@@ -24,6 +24,8 @@ extension Agent {
     /// Drops what is older than `max_age`, once the oldest is by more than the slack.
     mutating func expireQueue(at instant: Instant) {
         guard let left = expiry(at: instant), left + expirySlack <= .zero else { return }
+        // Once for each: what the store leaves standing must not be asked for again and again.
+        expiredBefore = queue.oldest
         let end = clock.now(at: instant) - settings.queueAge
         emit(.commit([.expire(settings.buildDate..<end)]))
     }

@@ -27,8 +27,8 @@ struct BoardLoop: ~Copyable {
     private var trimAt: Duration?
     private var hasTrimmed = false
     /// What came and waits for the store to have room: on the bus, and on the inbox.
-    private var stalledBus = StalledEvents()
-    private var stalledInbox = StalledEvents()
+    private var stalledBus = StalledEvents(limit: .max)
+    private var stalledInbox = StalledEvents(limit: 64)
     /// Why the last of it had to wait; nil once something was kept again.
     private var stallText: String?
     /// What a held batch's apps are told once it is safe.
@@ -306,10 +306,11 @@ extension BoardLoop {
             trimAt = nil
             ProcessMemory.trim()
         }
+        // Before what may tell that their connection is gone.
+        events += stalledBus.take(at: woken) + stalledInbox.take(at: woken)
         uplink.collect(poller, at: woken, into: &events)
         if let text = bus.collect(poller, at: woken, into: &events) { log.warning("\(text)") }
         control.collect(poller, at: woken, into: &events)
-        events += stalledBus.take(at: woken) + stalledInbox.take(at: woken)
         adopt(isReloadWanted ? rules.reload(.signal) : rules.collect(poller, at: woken), rules)
         events.append(.deadline)
         notifier.watchdog()

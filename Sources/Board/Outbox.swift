@@ -54,7 +54,8 @@ struct Outbox: ~Copyable {
     var isHolding: Bool { held != nil }
 
     var nextDeadline: Duration? {
-        [forwarder.nextDeadline, storeRetryAt, removalDue, held?.deadline]
+        // What waits for the store waits until it is asked again.
+        [forwarder.nextDeadline, storeRetryAt ?? held?.deadline, removalDue]
             .compactMap(\.self).min()
     }
 
@@ -169,10 +170,14 @@ extension Outbox {
             let seconds = Forwarder.patience.components.seconds
             events.append(.uplink(.lost("MQTT: no PUBACK for \(seconds) s")))
         }
-        if let held,
+        let mayAsk = storeRetryAt.map { $0 <= now } ?? true
+        if let held, mayAsk,
             held.deadline <= now || !forwarder.flows || !forwarder.buried.isEmpty
         {
-            try spill(into: &events)
+            storeRetryAt = nil
+            try attempt(at: now) { (outbox) throws(StoreError) in
+                try outbox.spill(into: &events)
+            }
         }
         try attempt(at: now) { (outbox) throws(StoreError) in
             try outbox.removeIfDue(at: now, into: &events)
@@ -183,6 +188,7 @@ extension Outbox {
                 try outbox.sendNext(&uplink, at: now, into: &events)
             }
         }
+        if removalDue == nil, !forwarder.buried.isEmpty { removalDue = now }
         uplink.watchesEnd = forwarder.watchesEnd
         sayRefusals()
         if forwarder.takeUnblocked() { events.append(.uplink(.unblocked)) }
@@ -206,7 +212,6 @@ extension Outbox {
     private mutating func removeIfDue(
         at now: Duration, into events: inout [AgentEvent]
     ) throws(StoreError) {
-        if removalDue == nil, !forwarder.buried.isEmpty { removalDue = now }
         guard let due = removalDue,
             due <= now || removable.count >= Self.removalLimit && storeRetryAt == nil
         else { return }

@@ -4,9 +4,14 @@ import AgentCore
 struct StalledEvents {
     private static let span = Duration.seconds(1)
 
+    /// So many wait at the most; where what comes is not bounded by anything else, the rest is
+    /// dropped.
+    private let limit: Int
     private var events: [AgentEvent] = []
     /// When they are tried again.
     private(set) var endsAt: Duration?
+
+    init(limit: Int) { self.limit = limit }
 
     var isEmpty: Bool { events.isEmpty }
 
@@ -18,7 +23,7 @@ struct StalledEvents {
     /// What comes behind waits, too; false where nothing does.
     mutating func follows(_ event: AgentEvent) -> Bool {
         guard !events.isEmpty else { return false }
-        events.append(event)
+        if events.count < limit { events.append(event) }
         return true
     }
 
@@ -29,7 +34,8 @@ struct StalledEvents {
         return events
     }
 
-    /// The connection that brought them is gone: they come again.
+    /// The connection that brought them is gone: the local broker repeats what has no PUBACK,
+    /// the authority what has no answer, and the upstream broker what is retained.
     mutating func clear() {
         events.removeAll()
         endsAt = nil

@@ -136,7 +136,8 @@ extension BoardDatabase {
     private func bookGaps(
         _ known: QueueState?, _ highest: Int64, isSure: Bool
     ) throws(StoreError) {
-        let top = max(highest, known?.lastSequence ?? 0)
+        let adopted = try connection.number("SELECT coalesce(max(last), 0) FROM batch")
+        let top = max(highest, known?.lastSequence ?? 0, adopted)
         let (above, overflow) = top.addingReportingOverflow(isSure ? 0 : 1 << 20)
         guard !overflow else { throw .corrupt("queue state") }
         state.lastSequence = above

@@ -44,14 +44,24 @@ struct Wreck {
 
     private mutating func noteHighest() {
         var highest: Int64 = 0
-        carver.records(.table, columns: 8) { (first, row) in
-            highest = max(highest, first, row[1].number ?? 0)
-        }
-        carver.records(.table, columns: 3) { (_, row) in
-            highest = max(highest, row[1].number ?? 0)
-        }
         // A damaged number must not use up all that are to come.
-        self.highest = highest > .max / 2 ? 0 : highest
+        func note(_ number: Int64?) {
+            if let number, number <= .max / 2 { highest = max(highest, number) }
+        }
+        // Batches, the state, the redelivery window, rows set aside, dead letters: each tells of
+        // numbers that were given, and the page of any may be the damaged one.
+        carver.records(.table, columns: 8) { (first, row) in
+            note(first)
+            note(row[1].number)
+        }
+        carver.records(.table, columns: 3) { (_, row) in note(row[1].number) }
+        carver.records(.table, columns: 2) { (last, _) in note(last) }
+        carver.records(.table, columns: 4) { (first, row) in
+            note(first)
+            note(row[1].number)
+        }
+        carver.records(.table, columns: 5) { (sequence, _) in note(sequence) }
+        self.highest = highest
     }
 
     private mutating func readVault(_ keys: [KeyPurpose: DataKey]) throws(StoreError) {

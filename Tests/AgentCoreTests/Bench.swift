@@ -58,6 +58,15 @@ struct Bench {
         agent = Self.agent(settings, try store.load(), policy, store, instant)
     }
 
+    /// The same after a crash that left sequences up to `last` given, and these not on disk.
+    mutating func restart(after last: Int64, with given: [DeliveredPacket]) throws {
+        var records = try store.load()
+        records.lastSequence = last
+        agent = Agent(
+            settings: settings, cryptography: Cryptographer(), records: records,
+            policy: policy, window: given, queue: store.queue, at: instant)
+    }
+
     /// Hands over an event, makes every commit durable and returns what was wanted.
     @discardableResult
     mutating func handle(_ event: AgentEvent) -> [AgentEffect] {

@@ -37,6 +37,28 @@ struct RedeliveryTests {
         #expect(bench.store.writes.map(\.sequence) == [1, 2, 3])
     }
 
+    @Test("of what a crash left without a word on disk is taken anew, under its own seq")
+    func undurable() throws {
+        var bench = try board()
+        let changes = bench.handle(.bus([write("1", 5), write("2", 6)])).commits.joined()
+        let packets = changes.flatMap { change -> [DeliveredPacket] in
+            if case .append(_, let window) = change { window } else { [] }
+        }
+        let given = packets.map {
+            DeliveredPacket(
+                packetID: $0.packetID, digest: $0.digest, sequence: $0.sequence + 40,
+                isDurable: false)
+        }
+        try bench.restart(after: 42, with: given)
+        bench.handle(.started)
+        #expect(try sequence(bench.handle(.bus([write("1", 5)]))) == 41)
+        #expect(bench.store.writes.last?.sequence == 41)
+        // The other does not come again: nobody has it any more.
+        bench.handle(.busConnected(resumed: true))
+        #expect(bench.store.lost == [42])
+        #expect(try sequence(bench.handle(.bus([write("3", 7)]))) == 43)
+    }
+
     /// A broker that lost its last minute in a power cut gives packet ids anew.
     @Test("is not seen where the answer is asked for anew")
     func askedAnew() throws {

@@ -1,0 +1,135 @@
+import AgentCore
+import BoardStore
+import Gate
+import LinuxIO
+import Sessions
+import Testing
+
+@testable import Board
+
+private func write(_ sequence: Int64, bytes: Int = 10) throws -> AcceptedWrite {
+    AcceptedWrite(
+        sequence: sequence, session: try #require(ObjectID("Session001")),
+        user: try #require(UserID("ann0000000")),
+        acceptedAt: Timestamp(milliseconds: 1_800_000_000_123),
+        app: try #require(AppName("thermo")), className: try #require(ClassName("Reading")),
+        topic: "t", payload: [UInt8](repeating: 1, count: bytes))
+}
+
+@Suite("Recent write")
+struct RecentWriteTests {
+    @Test("is sent from memory where nothing before it can stand on disk")
+    func next() throws {
+        var recent = RecentWrites()
+        #expect(recent.next(after: 0, limit: 9) == nil)
+        recent.append(try (5...9).map { try write($0) })
+        // 1 to 4 may stand on disk.
+        #expect(recent.next(after: 0, limit: 9) == nil)
+        let first = recent.next(after: 4, limit: 2)
+        #expect(first?.map(\.sequence) == [5, 6])
+        let rest = recent.next(after: 7, limit: 9)
+        #expect(rest?.map(\.sequence) == [8, 9])
+        // Back where they are gone: the disk has them.
+        #expect(recent.next(after: 5, limit: 9) == nil)
+        #expect(recent.next(after: 9, limit: 9)?.isEmpty == true)
+        recent.append([try write(10)])
+        let last = recent.next(after: 9, limit: 9)
+        #expect(last?.map(\.sequence) == [10])
+    }
+
+    @Test("is one of a bounded number, and of bounded bytes")
+    func bounds() throws {
+        var recent = RecentWrites()
+        recent.append(try (1...3000).map { try write($0) })
+        #expect(recent.next(after: 0, limit: 9) == nil)
+        let kept = recent.next(after: 1976, limit: 5000)
+        #expect(kept?.count == 1024)
+        recent.removeAll()
+        recent.append(try (1...4).map { try write($0, bytes: 200_000) })
+        #expect(recent.next(after: 1, limit: 9) == nil)
+        let large = recent.next(after: 2, limit: 9)
+        #expect(large?.map(\.sequence) == [3, 4])
+    }
+}
+
+@Suite("Held batch")
+struct HeldBatchTests {
+    @Test("is safe once each of its writes is, and only what is not goes to disk")
+    func settled() throws {
+        var held = HeldBatch(try (3...5).map { try write($0) }, window: [], at: .zero)
+        held.add([try write(6)], window: [])
+        #expect(held.deadline == .milliseconds(50))
+        let sent = held.takeUnsent(3)
+        #expect(sent.map(\.sequence) == [3, 4, 5])
+        let isForeign = !held.settle(2)
+        #expect(isForeign)
+        for sequence in [4, 3, 3] as [Int64] {
+            let isOwn = held.settle(sequence)
+            #expect(isOwn)
+        }
+        #expect(!held.isSafe)
+        #expect(held.rest.map(\.sequence) == [5, 6])
+        let rest = held.takeUnsent(9)
+        #expect(rest.map(\.sequence) == [6])
+        _ = held.settle(5)
+        _ = held.settle(6)
+        #expect(held.isSafe)
+    }
+}
+
+@Suite("Stalled event")
+struct StalledEventTests {
+    @Test("waits a second, with what follows behind it, in order and bounded")
+    func order() {
+        var stalled = StalledEvents(limit: 3)
+        let isAlone = !stalled.follows(.deadline)
+        #expect(isAlone)
+        stalled.add(.inbox([1]), at: .seconds(10))
+        for byte in 2...9 as ClosedRange<UInt8> {
+            let follows = stalled.follows(.inbox([byte]))
+            #expect(follows)
+        }
+        #expect(stalled.take(at: .seconds(10.9)).isEmpty)
+        #expect(stalled.endsAt == .seconds(11))
+        let taken = stalled.take(at: .seconds(11)).map { event -> [UInt8] in
+            if case .inbox(let payload) = event { payload } else { [] }
+        }
+        #expect(taken == [[1], [2], [3]])
+        #expect(stalled.isEmpty)
+        #expect(stalled.endsAt == nil)
+    }
+}
+
+@Suite("Sequence reserve")
+struct SequenceReserveTests {
+    @Test("moves its bound on disk a million at a time, and closes with the last that was given")
+    func bound() throws {
+        let folder = try TemporaryFolder()
+        var reserve = SequenceReserve(folder.path + "/window", given: 0)
+        #expect(reserve.closing.isEmpty)
+        #expect(reserve.changes(before: 5).map(Self.text) == ["sequence.reserved 1000005"])
+        reserve.moved(before: 5)
+        #expect(reserve.changes(before: 1_000_005).isEmpty)
+        #expect(reserve.changes(before: 1_000_006).count == 1)
+        try reserve.note([WindowEntry(packetID: 1, digest: 2, sequence: 7)])
+        #expect(reserve.closing.map(Self.text) == ["sequence.given 7", "sequence.reserved 0"])
+        #expect(PrivateFile.isThere(folder.path + "/window"))
+        reserve.closed()
+        #expect(!PrivateFile.isThere(folder.path + "/window"))
+    }
+
+    @Test("takes over from the life before once, where that had reserved any")
+    func inherited() throws {
+        let folder = try TemporaryFolder()
+        var reserve = SequenceReserve(folder.path + "/window", given: 12)
+        #expect(reserve.inheriting([:]).isEmpty)
+        let changes = reserve.inheriting(["sequence.reserved": 1_000_000])
+        #expect(changes.map(Self.text) == ["sequence.given 12", "sequence.reserved 0"])
+        reserve.inheritedAll()
+        #expect(reserve.inheriting(["sequence.reserved": 1_000_000]).isEmpty)
+    }
+
+    private static func text(_ change: StoreChange) -> String {
+        if case .counter(let name, let value) = change { "\(name) \(value)" } else { "another" }
+    }
+}
