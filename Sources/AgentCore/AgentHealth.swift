@@ -45,7 +45,8 @@ extension Agent {
         notice.dropped = dropped
         notice.refused = refusals.total
         notice.refusals = refusals.entries
-        notice.gaps = AnnouncedGaps(total: queue.losses.total, ranges: queue.losses.ranges)
+        notice.gaps = AnnouncedGaps(
+            total: queue.losses.total, ranges: queue.losses.ranges.suffix(32))
         notice.drops = queue.losses.drops
         notice.dead = queue.dead
         notice.bus = bus.broker

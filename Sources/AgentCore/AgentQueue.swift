@@ -20,9 +20,12 @@ extension Agent {
     /// rate is what comes in.
     package func queueOutlook(at instant: Instant) -> QueueOutlook {
         let rates = flow.rates(at: instant.monotonic)
-        return QueueOutlook(
+        var outlook = QueueOutlook(
             in: rates.incoming, out: rates.outgoing, room: fullMark - queue.bytes,
             hasWayOut: uplink.isReady)
+        // What was dropped went in and never out: it leaves a rate, and nothing that grows.
+        if uplink.isReady, queue.messages == 0 { outlook.hoursLeft = nil }
+        return outlook
     }
 
     /// Above this many bytes reading stops, or the oldest are dropped.

@@ -26,6 +26,8 @@ struct BoardLoop: ~Copyable {
     /// When memory that only starting needed is given back: soon after the first way up stands.
     private var trimAt: Duration?
     private var hasTrimmed = false
+    /// Whether something was read on the bus and not looked at: it is not acknowledged.
+    private var hasUnjudged = false
     /// What came and waits for the store to have room: on the bus, and on the inbox.
     private var stalledBus = StalledEvents(limit: .max)
     private var stalledInbox = StalledEvents(limit: 64)
@@ -75,7 +77,13 @@ struct BoardLoop: ~Copyable {
     private mutating func turn(_ control: inout ControlServer) {
         repeat {
             swap(&batch, &events)
-            for event in batch where ending == nil { handle(event, &control) }
+            for event in batch {
+                if ending == nil {
+                    handle(event, &control)
+                } else if case .bus = event {
+                    hasUnjudged = true
+                }
+            }
             batch.removeAll(keepingCapacity: true)
             if ending != nil { return }
             // The local broker sends the next batch while this one goes upstream.
@@ -254,7 +262,8 @@ struct BoardLoop: ~Copyable {
         guard case .object(var members) = status else { return status }
         members["refusedUpstream"] = .integer(outbox.refusals)
         members["policy"] = rulesReport
-        members["degraded"] = .bool(uplink.isDegraded || stallText != nil)
+        members["degraded"] = .bool(
+            uplink.isDegraded || stallText != nil || outbox.spillFault != nil)
         if uplink.isDegraded, members["uplink"] == .string("connected") {
             members["uplinkNote"] = .string("degraded: MQTT 3.1.1, without user properties")
         }
@@ -293,12 +302,12 @@ extension BoardLoop {
             control.nextDeadline, rules.nextDeadline,
         ].compactMap(\.self).min()
         _ = try poller.wait(deadline.map { max($0 - now.monotonic, .zero) })
-        var isReloadWanted = false
+        var (isReloadWanted, isStopping) = (false, false)
         while poller.isReadable(signalSlot), let signal = signals.next() {
             if signal == .hangUp {
                 isReloadWanted = true
             } else {
-                events.append(.stop)
+                isStopping = true
             }
         }
         let woken = SystemClock.monotonic
@@ -312,6 +321,8 @@ extension BoardLoop {
         if let text = bus.collect(poller, at: woken, into: &events) { log.warning("\(text)") }
         control.collect(poller, at: woken, into: &events)
         adopt(isReloadWanted ? rules.reload(.signal) : rules.collect(poller, at: woken), rules)
+        // What was read is judged first: its PUBACKs stand in the queue already.
+        if isStopping { events.append(.stop) }
         events.append(.deadline)
         notifier.watchdog()
     }
@@ -341,11 +352,12 @@ extension BoardLoop {
             try outbox.close()
         } catch {
             // Nothing of it was acknowledged: it comes again.
+            bus.acknowledge(false)
             log.error("at the end: \(error)")
             return ending
         }
         tellHeld()
-        bus.acknowledge(stalledBus.isEmpty)
+        bus.acknowledge(stalledBus.isEmpty && !hasUnjudged)
         _ = bus.flush(at: SystemClock.monotonic, into: &events)
         return ending
     }

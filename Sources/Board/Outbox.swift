@@ -34,6 +34,8 @@ struct Outbox: ~Copyable {
     /// What can leave the disk, and when it does at the latest.
     private var removable: [Int64] = []
     private var removalDue: Duration?
+    /// Why writes go to disk although `durability` spares it; nil while they need not.
+    private(set) var spillFault: String?
     /// How many refusals the log hears of next.
     private var nextRefusalSaid: Int64 = 1
     /// When the store is asked again that had no time, and whether that was said.
@@ -332,9 +334,12 @@ extension Outbox {
         do throws(FileFailure) {
             try reserve.note(((held?.window ?? []) + window).map(WindowEntry.init))
         } catch {
-            log.warning("durability \"spill\" is not to be had: \(error)")
+            let text = "durability \"spill\" is not to be had: \(error)"
+            if text != spillFault { log.warning("\(text)") }
+            spillFault = text
             return false
         }
+        spillFault = nil
         if held == nil {
             held = HeldBatch(writes, window: window, at: now)
         } else {
@@ -354,6 +359,7 @@ extension Outbox {
     mutating func close() throws(StoreError) {
         var events: [AgentEvent] = []
         try spill(into: &events)
+        try storage.queueReader.checkPlace()
         let changes = removal + burial + reserve.closing
         guard !changes.isEmpty else { return }
         try storage.commit([], after: changes)

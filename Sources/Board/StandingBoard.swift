@@ -30,7 +30,7 @@ struct StandingBoard: ~Copyable {
             self.init(files, consume lock, try Self.open(folder))
         } catch {
             guard error.isDamage, !isDamaged else { throw error }
-            report(error.sentence)
+            report("the database cannot be used as it is: what can be read is recovered now")
             try Self.salvage(folder, report)
             self.init(files, try Self.lock(folder), try Self.open(folder))
         }

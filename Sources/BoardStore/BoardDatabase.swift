@@ -144,6 +144,8 @@ package final class BoardDatabase {
         case .makeRoom(let bytes, let keep): try makeRoom(bytes, keep)
         case .lose(let range, let cause): lose(range, cause)
         case .destroyQueue:
+            // First: what it must not leave readable, it does not, whenever the power fails.
+            try files.removeDamaged()
             try destroyQueue()
             isClearingDue = true
         case .window(let entries): try addToWindow(entries)
@@ -154,6 +156,14 @@ package final class BoardDatabase {
             ledger.count(name, value)
             ledgerIsChanged = true
         }
+    }
+
+    /// Throws `unreadable` where the file no longer stands under its name, after a copy of what
+    /// is still open was put where `salvage` finds it.
+    package func checkPlace() throws(StoreError) {
+        guard connection.isGone else { return }
+        rescue()
+        throw .unreadable("board.db was moved or deleted")
     }
 
     /// Runs `body` so that what it deletes is overwritten.
@@ -167,10 +177,7 @@ package final class BoardDatabase {
     func transaction(
         isSynced: Bool = true, _ body: () throws(StoreError) -> Void
     ) throws(StoreError) {
-        if connection.isGone {
-            rescue()
-            throw .unreadable("board.db was moved or deleted")
-        }
+        try checkPlace()
         try trust()
         try boundLog()
         try connection.sync(isSynced)

@@ -82,6 +82,15 @@ struct DatabaseFiles {
         try connection.run("COMMIT")
     }
 
+    /// Removes the damaged databases that were set aside: what they hold opens with the same
+    /// storage key.
+    func removeDamaged() throws(StoreError) {
+        for name in try onFile({ () throws(FileFailure) in try PrivateFolder.names(in: folder) })
+        where name.hasPrefix("board.db.damaged-") {
+            try onFile { () throws(FileFailure) in try PrivateFile.remove(folder + "/" + name) }
+        }
+    }
+
     /// Gives all files of a database that cannot be used a name with the time in it.
     ///
     /// Can be repeated after a power cut; what said that a new one is due comes last.

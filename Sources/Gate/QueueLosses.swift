@@ -18,7 +18,7 @@ package struct QueueLosses: Equatable, Sendable {
     }
 
     /// How many ranges are kept.
-    package static let rangeLimit = 32
+    package static let rangeLimit = 1024
     /// How many classes are counted by name; drops of a further one count as "*".
     package static let classLimit = 256
 

@@ -20,6 +20,22 @@ package enum PrivateFolder {
         try FileCheck.check(folder.raw, path, kind: S_IFDIR, strictestMode: mode)
     }
 
+    /// The names of what is in a folder, in no order. The corresponding C function is `readdir`.
+    package static func names(in path: String) throws(FileFailure) -> [String] {
+        guard let folder = unsafe opendir(path) else {
+            throw FileFailure(.last("opendir"), path: path)
+        }
+        defer { _ = unsafe closedir(folder) }
+        var names: [String] = []
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
     /// Makes what a rename or an unlink did in a folder survive a power cut.
     static func sync(_ path: String) throws(SystemError) {
         let raw = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

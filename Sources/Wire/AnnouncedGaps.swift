@@ -3,7 +3,7 @@ import Sessions
 /// Sequence numbers of a board that will never arrive, as its status and health announce them.
 package struct AnnouncedGaps: Equatable, Sendable {
     /// How many ranges are told: the newest.
-    package static let rangeLimit = 32
+    package static let rangeLimit = 1024
 
     /// How many numbers, ever.
     package let total: Int64
@@ -12,7 +12,7 @@ package struct AnnouncedGaps: Equatable, Sendable {
 
     package static let none = AnnouncedGaps(total: 0, ranges: [])
 
-    package init(total: Int64, ranges: [ClosedRange<Int64>]) {
+    package init(total: Int64, ranges: some Sequence<ClosedRange<Int64>>) {
         self.total = total
         self.ranges = Array(ranges.suffix(Self.rangeLimit))
     }

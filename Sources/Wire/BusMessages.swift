@@ -149,7 +149,7 @@ package struct BoardStatus: Equatable, Sendable {
     }
 
     package init(parsing payload: [UInt8]) throws(WireError) {
-        let json = try JSONObject(parsing: payload, limit: 4096)
+        let json = try JSONObject(parsing: payload, limit: 65_536)
         let status = try json.string("status")
         let session = try json.string("session")
         guard ["up", "down"].contains(status) else { throw .mistyped("status") }

@@ -67,7 +67,7 @@ struct SessionCodingTests {
         [5], [5, 6, 7], [7, 5], [0, 1], [-3, 1], [.null, 1], ["1", 2], [.number(1.5), 2],
     ].map { .array([.array($0)]) } + [
         .array([.array([4, 6]), .array([6, 9])]), .array([.array([9, 9]), .array([1, 2])]),
-        .array((1...33).map { .array([.integer($0 * 2), .integer($0 * 2)]) }), .array([7]),
+        .array((1...1025).map { .array([.integer($0 * 2), .integer($0 * 2)]) }), .array([7]),
     ]
 
     @Test("a board's status prints what it was parsed from")
