@@ -94,9 +94,10 @@ def test_drops_of_the_local_broker_are_read_and_shown(make_full):
         app.write_silently("Reading", payload(number, "silent"))
         number += 1
         assert number < 3000
-    for number in range(number, number + 500):
+    # More than the Receive Maximum of the agent and the queue together.
+    for number in range(number, number + 1500):
         app.write_silently("Reading", payload(number, "silent"))
-    until(lambda: bench.status()["bus"]["dropped"] > 100, "the drops to be shown", 20)
+    until(lambda: bench.status()["bus"]["dropped"] > 100, "the drops to be shown", 60)
     assert bench.status()["bus"]["stored"] > 0
     until(lambda: "the local broker has dropped" in bench.agent.log, "a warning in the log", 10)
     until(lambda: any("bus" in json.loads(m.payload) for m in list(bench.watcher.heard)
