@@ -20,7 +20,7 @@ def test_a_message_that_ends_the_connection_is_a_dead_letter(make, end):
     bench.way.judge = lambda write: end if b"poison" in write.payload else None
     given = [bench.app().write("Reading", b"poison" if n == 7 else b"%d" % n)["seq"]
              for n in range(12)]
-    bench.wait_empty(120)
+    bench.wait_empty(240)
     assert sorted(set(bench.arrived())) == given[:7] + given[8:]
     assert bench.arrived() == sorted(bench.arrived())
     bench.assert_buried({given[7]: "ended 3 connections in a row"})
@@ -37,7 +37,7 @@ def test_a_connection_that_is_reset_makes_no_dead_letter(make, how):
     bench.way.judge = lambda write: seen.append(write.connection) or (
         how if len(set(seen)) <= 5 else None)
     given = bench.fill(5)
-    bench.wait_empty(120)
+    bench.wait_empty(240)
     assert len(set(seen)) == 6
     assert sorted(set(bench.arrived())) == given
     bench.assert_buried({})
@@ -51,7 +51,7 @@ def test_a_network_that_drops_makes_no_dead_letter(make):
     bench.way.lose = lambda: End() if (
         time.monotonic() - begun < 30 and chance.random() < 0.25) else None
     given = bench.fill(60)
-    bench.wait_empty(120)
+    bench.wait_empty(240)
     assert bench.way.connections > 4
     assert sorted(set(bench.arrived())) == given
     bench.assert_buried({})
