@@ -20,6 +20,8 @@ struct ServiceSettings: Sendable {
     var advertise: String?
     var rules: AuthorityRules
     var logLevel = LogLevel.info
+    /// The folder with the console's page; nil looks for it.
+    var console: String?
 
     static let version = "0.1.0"
 
@@ -53,6 +55,7 @@ extension ServiceSettings {
         listen = (settings.http.listenHost, settings.http.listenPort)
         advertise = settings.broker.advertise
         logLevel = settings.logLevel
+        console = settings.http.console
         broker = try Self.broker(settings.broker)
         rules = AuthorityRules(
             info: AuthorityInfo(

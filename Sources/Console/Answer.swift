@@ -11,6 +11,8 @@ struct Answer: Sendable {
     enum Content: Sendable {
         case json(JSONValue)
         case page(ClaimPage)
+        /// A file of the console; nil where the browser has it already.
+        case file(StaticFiles.File?)
     }
 
     /// 200 with a JSON object.
@@ -24,6 +26,14 @@ struct Answer: Sendable {
     init(page: ClaimPage) {
         status = .ok
         content = .page(page)
+    }
+
+    /// 200, or 304 without content if `known` is the file's tag. Source: RFC 9110 §13.1.2.
+    init(file: StaticFiles.File, known: String?) {
+        let isKnown = known == file.tag
+        status = isKnown ? .notModified : .ok
+        content = .file(isKnown ? nil : file)
+        headers[.eTag] = file.tag
     }
 
     /// As Parse answers a query.
@@ -47,6 +57,13 @@ struct Answer: Sendable {
             fields[.contentSecurityPolicy] = ClaimPage.policy
             if let name = HTTPFieldName.referrerPolicy { fields[name] = "no-referrer" }
             bytes = Array(page.html.utf8)
+        case .file(let file):
+            fields[.cacheControl] = "no-cache"
+            fields[.contentType] = file?.type
+            fields[.contentSecurityPolicy] = StaticFiles.policy
+            if let name = HTTPFieldName.referrerPolicy { fields[name] = "no-referrer" }
+            if let name = HTTPFieldName.openerPolicy { fields[name] = "same-origin" }
+            bytes = file?.bytes ?? []
         }
         return Response(
             status: status, headers: fields,

@@ -9,6 +9,13 @@ struct Call: Sendable {
     let origin: String
     let applicationID: String?
     let bearer: Bearer
+    /// How a console's page says who asks.
+    let cookie: SessionCookie
+    let cookieBearer: Bearer
+    /// Whether a request that bears the cookie may count on it.
+    let isFromOwnPage: Bool
+    /// The entity tag of what the browser has already.
+    let knownTag: String?
     /// Empty until who asks has been judged.
     private(set) var body: [UInt8] = []
     private let installationHeader: String?
@@ -26,6 +33,10 @@ struct Call: Sendable {
             self = header.map { text in SessionToken(text).map(Bearer.token) ?? .malformed }
                 ?? .none
         }
+
+        var isThere: Bool {
+            if case .none = self { false } else { true }
+        }
     }
 
     init(_ request: Request, in context: ConsoleContext) {
@@ -33,6 +44,10 @@ struct Call: Sendable {
         let headers = request.headers
         applicationID = HTTPFieldName.applicationID.flatMap { headers[$0] }
         bearer = Bearer(HTTPFieldName.sessionToken.flatMap { headers[$0] })
+        cookie = SessionCookie(for: request)
+        cookieBearer = cookie.bearer(in: headers[.cookie])
+        isFromOwnPage = PageProof.holds(for: request)
+        knownTag = headers[.ifNoneMatch]
         installationHeader = HTTPFieldName.installationID.flatMap { headers[$0] }
         parameters = context.parameters
         query = Dictionary(

@@ -21,5 +21,9 @@ enum HTTPFieldName {
     static let applicationID = HTTPField.Name("X-Parse-Application-Id")
     static let sessionToken = HTTPField.Name("X-Parse-Session-Token")
     static let installationID = HTTPField.Name("X-Parse-Installation-Id")
+    /// Set by the console's page with whatever it sends.
+    static let page = HTTPField.Name("X-Postern-Console")
+    static let fetchSite = HTTPField.Name("Sec-Fetch-Site")
+    static let openerPolicy = HTTPField.Name("Cross-Origin-Opener-Policy")
     static let referrerPolicy = HTTPField.Name("Referrer-Policy")
 }

@@ -5,7 +5,7 @@ package import Logging
 import NIOCore
 
 /// An authority's HTTP: Parse's REST API under its mount, Postern's own under `/postern/v1`,
-/// and the claim page.
+/// and the console's page.
 ///
 /// Plain HTTP; away from loopback a proxy in front of it speaks TLS. It never logs a body, a
 /// header, a path as it came, or a query.
@@ -13,19 +13,21 @@ package struct ConsoleServer: Sendable {
     private let frontend: any AuthorityFrontend
     private let listen: (host: String, port: Int)
     private let mount: String
+    private let files: StaticFiles
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
 
     /// Port 0 takes a free one; `onListening` is told the real one once connections are taken.
-    /// `mount` is where Parse's API stands. The application id is the frontend's own.
+    /// `mount` is where Parse's API stands; without `files` there is no console. The application id is the frontend's own.
     package init(
         frontend: any AuthorityFrontend, listen: (host: String, port: Int),
-        logger: Logger, mount: String = "/parse",
+        logger: Logger, mount: String = "/parse", files: StaticFiles = .none,
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
         self.frontend = frontend
         self.listen = listen
         self.mount = "/" + mount.split(separator: "/").joined(separator: "/")
+        self.files = files
         self.logger = logger
         self.onListening = onListening
     }
@@ -39,7 +41,8 @@ package struct ConsoleServer: Sendable {
     private func application() -> Application<RouterResponder<ConsoleContext>> {
         let parse = ParseRoutes(frontend: frontend, mount: mount).routes
         let own = PosternRoutes(frontend: frontend, parseMount: mount).routes
-        let table = RouteTable(routes: parse + own, frontend: frontend)
+        let page = PageRoutes(frontend: frontend, files: files).routes
+        let table = RouteTable(routes: parse + own + page, frontend: frontend)
         let ready = onListening
         return Application(
             router: table.router(),

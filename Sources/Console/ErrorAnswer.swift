@@ -32,6 +32,12 @@ extension Answer {
             status, ["code": .integer(Int64(refusal.code)), "error": .string(refusal.text)])
     }
 
+    /// Whether it says 209.
+    var isSessionOver: Bool {
+        guard case .json(let value) = content else { return false }
+        return value.asObject?["code"]?.asInteger == Int64(ErrorCode.invalidSession.rawValue)
+    }
+
     /// A request that names another application, or none. Source: Parse server's own answer.
     static let unauthorized = Answer(.forbidden, ["error": .string("unauthorized")])
 

@@ -3,14 +3,13 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// What Parse has no words for: claims, boards, the audit log, the broker; and the claim page.
+/// What Parse has no words for: claims, boards, the audit log, the broker.
 struct PosternRoutes: Sendable {
     let frontend: any AuthorityFrontend
     /// Where Parse's API stands, for clients that ask.
     let parseMount: String
 
     var routes: [Route] {
-        let page = Answer(page: ClaimPage(authority: frontend.info.publicURL))
         let accounts = AccountRoutes(frontend: frontend).routes
         let own = [
             Route(.get, "/info", .open(info)),
@@ -22,9 +21,7 @@ struct PosternRoutes: Sendable {
             Route(.get, "/audit", .session(audit)),
             Route(.post, "/broker", .session(broker)),
         ]
-        return (own + accounts).map { $0.under("/postern/v1") } + [
-            Route(.get, "/claim", .open { _ in page })
-        ]
+        return (own + accounts).map { $0.under("/postern/v1") }
     }
 
     private func info(_ call: Call) async throws(AuthorityError) -> Answer {

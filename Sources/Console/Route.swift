@@ -42,6 +42,9 @@ struct Route: Sendable {
         self.bodyLimit = bodyLimit
     }
 
+    /// Whether the console's cookie may say who asks.
+    var takesCookie: Bool { path.hasPrefix("/postern/v1/") }
+
     func under(_ mount: String) -> Route {
         Route(method, mount + path, bodyLimit: bodyLimit, access)
     }

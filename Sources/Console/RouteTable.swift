@@ -34,7 +34,11 @@ struct RouteTable: Sendable {
     private func respond(
         to request: Request, in context: ConsoleContext, by route: Route
     ) async -> Answer {
-        let answer = await answer(request, in: context, by: route)
+        var answer = await answer(request, in: context, by: route)
+        let call = Call(request, in: context)
+        if answer.isSessionOver, route.takesCookie, call.cookieBearer.isThere, call.isFromOwnPage {
+            answer.headers[.setCookie] = call.cookie.forgetting
+        }
         // The route's own path, never the request's: that may hold ids and a query.
         context.logger.debug("request", metadata: [
             "route": "\(route.method.rawValue) \(route.path)", "status": "\(answer.status.code)",
@@ -48,7 +52,7 @@ struct RouteTable: Sendable {
     ) async -> Answer {
         do throws(AuthorityError) {
             let call = Call(request, in: context)
-            guard let handle = try await admit(call, to: route.access) else {
+            guard let handle = try await admit(call, to: route) else {
                 return .unauthorized
             }
             switch await Body(of: request, limit: route.bodyLimit) {
@@ -62,24 +66,32 @@ struct RouteTable: Sendable {
 
     /// What is to be done for this caller; nil when the request is not for this application.
     private func admit(
-        _ call: Call, to access: Route.Access
+        _ call: Call, to route: Route
     ) async throws(AuthorityError) -> Route.Handler? {
-        if case .open(let handle) = access { return handle }
+        if case .open(let handle) = route.access { return handle }
         guard call.applicationID == frontend.info.applicationID else { return nil }
-        switch access {
+        switch route.access {
         case .open(let handle), .application(let handle): return handle
         case .session(let handle):
-            guard let caller = try await caller(of: call) else { throw Self.noSession }
+            guard let caller = try await caller(of: call, to: route) else { throw Self.noSession }
             return { call throws(AuthorityError) in try await handle(call, caller) }
         case .sessionOrNone(let handle):
-            let caller = try await caller(of: call)
+            let caller = try await caller(of: call, to: route)
             return { call throws(AuthorityError) in try await handle(call, caller) }
         }
     }
 
-    /// Nil when no session token was sent.
-    private func caller(of call: Call) async throws(AuthorityError) -> Caller? {
-        switch call.bearer {
+    /// Nil when no session token was sent. The cookie counts on Postern's own routes alone, for
+    /// a request of our own page, and where no header says who asks.
+    private func caller(
+        of call: Call, to route: Route
+    ) async throws(AuthorityError) -> Caller? {
+        var bearer = call.bearer
+        if case .none = bearer, route.takesCookie, call.cookieBearer.isThere {
+            guard call.isFromOwnPage else { throw .notFromPage }
+            bearer = call.cookieBearer
+        }
+        return switch bearer {
         case .none: nil
         case .malformed: throw Self.noSession
         case .token(let token): try await frontend.caller(token)

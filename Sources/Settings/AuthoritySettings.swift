@@ -25,6 +25,8 @@ package struct AuthoritySettings: Equatable, Sendable {
         /// Without a slash at its end.
         package var publicURL: String
         package var appID: String
+        /// The folder with the console's page; nil looks for it.
+        package var console: String?
     }
 
     package struct Broker: Equatable, Sendable {
@@ -102,14 +104,15 @@ package struct AuthoritySettings: Equatable, Sendable {
 
 extension AuthoritySettings {
     private static func http(_ section: TOMLSection) throws(SettingsError) -> HTTP {
-        try section.allow(only: ["listen", "public_url", "app_id"])
+        try section.allow(only: ["listen", "public_url", "app_id", "console"])
         let listen = try section.value("listen", ListenAddress.init(_:))
             ?? ListenAddress(host: "127.0.0.1", port: 8080)
         return HTTP(
             listenHost: listen.host, listenPort: listen.port,
             publicURL: try section.value("public_url", SettingValue.httpURL)
                 ?? "http://\(listen.authority)",
-            appID: try section.value("app_id", Self.appID) ?? "postern")
+            appID: try section.value("app_id", Self.appID) ?? "postern",
+            console: try section.value("console", SettingValue.absolutePath))
     }
 
     /// It travels in a header, which a stray byte would break.

@@ -1,0 +1,71 @@
+import AuthorityCore
+import Hummingbird
+import Sessions
+import Wire
+
+/// The console's page and a person's login there.
+struct PageRoutes: Sendable {
+    let frontend: any AuthorityFrontend
+    let files: StaticFiles
+
+    var routes: [Route] {
+        [
+            Route(.get, "/", .open(index)),
+            Route(.get, "/claim", .open(claim)),
+            Route(.get, "/console/:file", .open(file)),
+            Route(.post, "/postern/v1/console/login", .application(login)),
+            Route(.post, "/postern/v1/console/logout", .session(logout)),
+        ]
+    }
+
+    private func index(_ call: Call) throws(AuthorityError) -> Answer {
+        try page("index.html", call)
+    }
+
+    private func file(_ call: Call) throws(AuthorityError) -> Answer {
+        try page(try call.parameter("file") { $0 }, call)
+    }
+
+    private func page(_ name: String, _ call: Call) throws(AuthorityError) -> Answer {
+        guard let file = files[name] else { throw .noObject }
+        return Answer(file: file, known: call.knownTag)
+    }
+
+    /// Without the console's files a page that says how to claim from the command line.
+    private func claim(_ call: Call) throws(AuthorityError) -> Answer {
+        guard files["claim.html"] != nil else {
+            return Answer(page: ClaimPage(authority: frontend.info.publicURL))
+        }
+        return try page("claim.html", call)
+    }
+
+    /// `{"username", "password"}`. The token stands in the cookie alone: no script sees it.
+    private func login(_ call: Call) async throws(AuthorityError) -> Answer {
+        guard call.isFromOwnPage else { throw .notFromPage }
+        let json = try call.json()
+        let attempt = try reading { () throws(WireError) in
+            LoginAttempt(
+                username: try json.username(), password: try json.secret("password"),
+                origin: call.origin, installation: nil)
+        }
+        let login = try await frontend.login(attempt)
+        var answer = Answer([
+            "user": .object(login.user.parseForm), "session": .object(login.session.parseForm),
+        ])
+        answer.headers[.setCookie] = call.cookie.keeping(login)
+        return answer
+    }
+
+    private func logout(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try await frontend.logout(caller)
+        var answer = Answer([:])
+        answer.headers[.setCookie] = call.cookie.forgetting
+        return answer
+    }
+}
+
+extension AuthorityError {
+    /// The cookie came with a request that our page did not make.
+    static let notFromPage = AuthorityError.refused(
+        Refusal(.forbidden, "this request was not made by the console's page"))
+}

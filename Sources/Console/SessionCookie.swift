@@ -1,0 +1,81 @@
+import AuthorityCore
+import Hummingbird
+import Sessions
+
+/// The cookie that keeps a person logged in at the console. A page's scripts never see the
+/// token in it, and no other site's request bears it.
+///
+/// Source: RFC 6265bis §4.1.2 (`HttpOnly`, `SameSite`) and §4.1.3.2 (`__Host-`).
+struct SessionCookie: Sendable {
+    /// Whether it travels over TLS only; a browser keeps such a one from no other source.
+    let isSecure: Bool
+
+    init(isSecure: Bool) { self.isSecure = isSecure }
+
+    /// Secure unless the browser speaks to loopback, which has no TLS to speak of.
+    init(for request: Request) {
+        isSecure = !Self.isLoopback(request.head.authority ?? "")
+    }
+
+    private var name: String { isSecure ? "__Host-postern_session" : "postern_session" }
+    private var attributes: String {
+        "; Path=/; HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
+    }
+
+    /// A `Set-Cookie` that keeps the login until its session ends, 400 days at most.
+    func keeping(_ login: LoggedIn) -> String {
+        let longest = Int64(400 * 86_400)
+        let life = login.session.expiresAt.map { ($0 - login.session.createdAt).components.seconds }
+        return "\(name)=\(login.token.reveal())\(attributes); Max-Age=\(min(life ?? longest, longest))"
+    }
+
+    /// A `Set-Cookie` that has the browser forget it.
+    var forgetting: String { "\(name)=\(attributes); Max-Age=0" }
+
+    /// What a `Cookie` header says of the session. Of two of the name neither counts: one of
+    /// them was set by somebody else.
+    func bearer(in header: String?) -> Call.Bearer {
+        let values = (header ?? "").split(separator: ";").compactMap { pair -> Substring? in
+            let pair = pair.drop { $0 == " " }
+            guard pair.hasPrefix("\(name)=") else { return nil }
+            return pair.dropFirst(name.utf8.count + 1)
+        }
+        guard values.count < 2 else { return .malformed }
+        return Call.Bearer(values.first.map(String.init))
+    }
+
+    private static func isLoopback(_ authority: String) -> Bool {
+        let host = authority.hasPrefix("[")
+            ? String(authority.prefix { $0 != "]" }) + "]"
+            : String(authority.prefix { $0 != ":" })
+        return ["localhost", "127.0.0.1", "[::1]"].contains(host.lowercased())
+    }
+}
+
+/// Whether a request that bears the cookie was made by a page of our own.
+///
+/// `SameSite=Strict` keeps the cookie from other sites' requests already; this holds where a
+/// browser is old or a sibling domain is hostile. A header that no form can set forces a
+/// preflight on any other origin's script, and preflights are never granted here.
+///
+/// Source: W3C Fetch Metadata §2.1; RFC 6454 §7.
+enum PageProof {
+    static func holds(for request: Request) -> Bool {
+        let headers = request.headers
+        let isReading = request.method == .get || request.method == .head
+        if let site = HTTPFieldName.fetchSite.flatMap({ headers[$0] }),
+            site != "same-origin", !(isReading && site == "none")
+        {
+            return false
+        }
+        if let origin = headers[.origin], !isOwn(origin, request.head.authority ?? "") {
+            return false
+        }
+        return isReading || HTTPFieldName.page.flatMap { headers[$0] } == "1"
+    }
+
+    private static func isOwn(_ origin: String, _ authority: String) -> Bool {
+        guard !authority.isEmpty else { return false }
+        return ["http://", "https://"].contains { origin.lowercased() == $0 + authority.lowercased() }
+    }
+}

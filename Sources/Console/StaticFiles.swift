@@ -1,0 +1,88 @@
+import Foundation
+import HTTPTypes
+
+/// The files of the console's page, read once: what is not among them is served to nobody.
+package struct StaticFiles: Sendable {
+    struct File: Sendable {
+        let bytes: [UInt8]
+        let type: String
+        /// An entity tag of the content. Source: RFC 9110 §8.8.3.
+        let tag: String
+    }
+
+    /// By path below `/console/`.
+    private let files: [String: File]
+
+    /// The most that a console may have in all, in bytes.
+    package static let limit = 1 << 20
+
+    private static let types = [
+        "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
+        "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
+        "png": "image/png", "ico": "image/x-icon", "webmanifest": "application/manifest+json",
+    ]
+
+    /// A console without a page.
+    package static let none = StaticFiles(files: [:])
+
+    private init(files: [String: File]) { self.files = files }
+
+    /// Reads the files of a folder and of the folders in it, those of known kinds.
+    ///
+    /// - Throws: what the file system says, or `StaticFilesError` if it is no console's folder
+    ///   or has more than `limit` bytes.
+    package init(folder: String) throws {
+        let root = URL(fileURLWithPath: folder, isDirectory: true).standardizedFileURL
+        guard let paths = FileManager.default.enumerator(atPath: root.path) else {
+            throw StaticFilesError.missing(folder)
+        }
+        var files: [String: File] = [:]
+        var total = 0
+        for case let path as String in paths {
+            guard let type = Self.types[(path as NSString).pathExtension] else { continue }
+            let bytes = [UInt8](try Data(contentsOf: root.appendingPathComponent(path)))
+            total += bytes.count
+            guard total <= Self.limit else { throw StaticFilesError.tooLarge(folder) }
+            files[path] = File(bytes: bytes, type: type, tag: Self.tag(bytes))
+        }
+        guard files["index.html"] != nil, files["claim.html"] != nil else {
+            throw StaticFilesError.missing(folder)
+        }
+        self.files = files
+    }
+
+    subscript(_ path: String) -> File? { files[path] }
+
+    /// FNV-1a, 64 bits: it tells versions of our own files apart, and guards nothing.
+    private static func tag(_ bytes: [UInt8]) -> String {
+        let hash = bytes.reduce(UInt64(0xcbf2_9ce4_8422_2325)) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+        }
+        return "\"\(String(hash, radix: 16))-\(bytes.count)\""
+    }
+}
+
+package enum StaticFilesError: Error, CustomStringConvertible {
+    case missing(String)
+    case tooLarge(String)
+
+    package var description: String {
+        switch self {
+        case .missing(let folder): "\(folder) is no console's folder: index.html, claim.html"
+        case .tooLarge(let folder): "\(folder) has more than \(StaticFiles.limit) bytes"
+        }
+    }
+}
+
+extension StaticFiles {
+    /// Scripts and styles from here alone, none inline; requests to here alone; never framed.
+    /// No string becomes markup or script (Trusted Types).
+    ///
+    /// Source: W3C Content Security Policy 3; W3C Trusted Types.
+    static let policy = [
+        "default-src 'none'", "script-src 'self'", "style-src 'self'",
+        "img-src 'self' blob: data:", "connect-src 'self'", "manifest-src 'self'",
+        "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'", "trusted-types 'none'",
+    ].joined(separator: "; ")
+}
