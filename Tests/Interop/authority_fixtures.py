@@ -16,6 +16,8 @@ def bench(tmp_path_factory, evidence, programs):
     bench = AuthorityBench(tmp_path_factory.mktemp("authority"), evidence, programs)
     yield bench
     bench.close()
+    # All that the authority said to these boards was of the published shapes.
+    assert [fault for board in bench.boards for fault in board.faults] == []
 
 
 def refusal(board: BoardPlayer, type_: str, **members) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Callable
 
 from authority_records import Door, Installation, Login, Mint
-from bench import link
+from bench import link, specification
 from bench.broker import AccessFiles
 from bench.evidence import Evidence
 from bench.waiting import until
@@ -234,6 +234,9 @@ class AuthorityPlayer:
             messages.check_for_authority(body)
         except ContractError as error:
             self.malformed.append((body, error.text))
+        else:
+            self.malformed += [
+                (body, fault) for fault in specification.faults("BoardMessage", body)]
 
     def _payload_for(self, board: Installation, request: Request, answer) -> bytes | None:
         """The sealed reply: the kept one for a known id, before any other check."""

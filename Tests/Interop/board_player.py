@@ -10,7 +10,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from bench import link
+from bench import link, specification
 from bench.evidence import Evidence
 from bench.waiting import until
 from postern_contract import access_token, base64url, derivation, messages, names, sealed, topics
@@ -60,6 +60,7 @@ class BoardPlayer:
         self.broker_password: str | None = None
         self.opened: list[dict] = []
         self.unopened: list[bytes] = []
+        self.faults: list[str] = []
         self.link: link.Link | None = None
         self.clock_offset = 0
         self._new_password_worked = False
@@ -240,6 +241,7 @@ class BoardPlayer:
         except (sealed.CannotOpen, ContractError):
             self.unopened.append(message.payload)
             return
+        self.faults += specification.faults("AuthorityMessage", body)
         with self._lock:
             self._take(body, message.payload)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from authority_records import Installation
 from postern_contract import topics
 
+from . import specification
 from .agent_board import AgentBoard
 from .evidence import Evidence
 from .link import Message
@@ -80,6 +81,8 @@ class AgentBench(AgentBoard, Upstream):
         assert self.authority.malformed == []
         for request in self.authority.requests:
             assert abs(request.body["iat"] - time.time()) < 900
+        for message in [*self.observer.heard, *self.watcher.heard]:
+            assert specification.clear_faults(message.topic, message.payload) == []
 
     def close(self) -> None:
         AgentBoard.close(self)
