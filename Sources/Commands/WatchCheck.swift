@@ -69,7 +69,8 @@ final class WatchCheck: Sendable {
 
     private func take(_ message: IncomingMessage) -> (found: [Finding], total: Int) {
         let now = SystemClock.monotonic
-        if let arrival = Arrival(message, under: root, at: surroundings.now()) {
+        if let data = DataMessage(message, under: root) {
+            let arrival = Arrival(data, at: surroundings.now())
             return state.withLock { state in
                 state.messages += 1
                 return (state.check.take(arrival, at: now), state.messages)

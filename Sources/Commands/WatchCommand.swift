@@ -143,9 +143,8 @@ struct WatchCommand: Verb {
         for await event in broker.events {
             switch event {
             case .message(let message):
-                guard let line = DataLine(message, under: root, at: surroundings.now()) else {
-                    continue
-                }
+                guard let data = DataMessage(message, under: root) else { continue }
+                let line = DataLine(data, at: surroundings.now())
                 surroundings.out(place.json ? line.json.text : line.text(surroundings.times))
                 shown += 1
                 if let count, shown >= count { return }
