@@ -1,5 +1,6 @@
 package import ArgumentParser
 import AuthorityCore
+import BrokerClient
 import Foundation
 import LinuxIO
 import Logging
@@ -109,7 +110,7 @@ struct ServeCommand: AsyncParsableCommand {
                         notifier.ready()
                     }
                 }
-                group.addTask { await Termination.wait() }
+                group.addTask { await StopSignal.wait() }
                 defer { group.cancelAll() }
                 try await group.next()
                 notifier.stopping()

@@ -99,7 +99,9 @@ final class WatchCheck: Sendable {
     }
 
     private func endWhenInterrupted() async throws {
-        await Interruption.wait()
+        await StopSignal.wait()
+        // The summary may take its time.
+        StopSignal.letSecondEnd()
         if !Task.isCancelled { await end() }
     }
 
