@@ -102,6 +102,7 @@ struct ServeCommand: AsyncParsableCommand {
             let server = try await AuthorityServer(
                 settings: settings, acceptsClock: acceptClock, logger: logger)
             let notifier = Notifier()
+            let stop = StopSignal()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     try await server.run { port in
@@ -110,7 +111,7 @@ struct ServeCommand: AsyncParsableCommand {
                         notifier.ready()
                     }
                 }
-                group.addTask { await StopSignal.wait() }
+                group.addTask { await stop.wait() }
                 defer { group.cancelAll() }
                 try await group.next()
                 notifier.stopping()

@@ -28,10 +28,10 @@ final class WatchCheck: Sendable {
 
     /// Returns after so many messages, the span, or ^C, if all was complete; throws what was
     /// not, or what could not be checked. The summary is said in any case.
-    func run(count: Int?, span: Span?) async throws(CommandFailure) {
+    func run(count: Int?, span: Span?, until stop: StopSignal) async throws(CommandFailure) {
         let helpers = [
             Task { try await self.keepTime() },
-            Task { try await self.endWhenInterrupted() },
+            Task { try await self.end(after: stop) },
             Task { try await self.end(after: span) },
         ]
         var failure: CommandFailure?
@@ -98,10 +98,10 @@ final class WatchCheck: Sendable {
         }
     }
 
-    private func endWhenInterrupted() async throws {
-        await StopSignal.wait()
+    private func end(after stop: StopSignal) async throws {
+        await stop.wait()
         // The summary may take its time.
-        StopSignal.letSecondEnd()
+        stop.letSecondEnd()
         if !Task.isCancelled { await end() }
     }
 
