@@ -1,5 +1,6 @@
 package import ArgumentParser
 import AuthorityCore
+import BrokerClient
 import Foundation
 import LinuxIO
 import Logging
@@ -101,6 +102,7 @@ struct ServeCommand: AsyncParsableCommand {
             let server = try await AuthorityServer(
                 settings: settings, acceptsClock: acceptClock, logger: logger)
             let notifier = Notifier()
+            let stop = StopSignal()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     try await server.run { port in
@@ -109,7 +111,7 @@ struct ServeCommand: AsyncParsableCommand {
                         notifier.ready()
                     }
                 }
-                group.addTask { await Termination.wait() }
+                group.addTask { await stop.wait() }
                 defer { group.cancelAll() }
                 try await group.next()
                 notifier.stopping()

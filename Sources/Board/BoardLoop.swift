@@ -111,14 +111,15 @@ struct BoardLoop: ~Copyable {
         case .inbox:
             if stalledInbox.follows(event) { return }
         // All of it comes again.
-        case .busLost: stalledBus.clear()
+        case .busLost:
+            stalledBus.clear()
+            outbox.busLost()
         case .uplink(.lost), .uplink(.refused): stalledInbox.clear()
         case .uplink(.ready) where !hasTrimmed:
             hasTrimmed = true
             trimAt = SystemClock.monotonic + .seconds(2)
         default: break
         }
-        if case .busLost = event { outbox.busLost() }
         // A copy costs what is then changed of it, so only where it may be needed.
         let before: Agent? = switch event {
         case .bus, .inbox: agent

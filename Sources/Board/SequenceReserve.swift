@@ -57,7 +57,10 @@ struct SequenceReserve: ~Copyable {
         return [.counter(Self.given, last), .counter(Self.reserved, 0)]
     }
 
+    /// `closing` is on disk. Nothing happens where nothing was reserved: the file may be an
+    /// earlier life's then, and what it tells may come on the bus again.
     mutating func closed() {
+        guard bound > 0 else { return }
         bound = 0
         window = nil
         // What is left there is known to be old: its sequences are not above the given ones.

@@ -1,7 +1,4 @@
-import Gate
-import Mosquitto
 import Sessions
-import Wire
 
 /// A data message as `watch --check` looks at it.
 struct Arrival: Sendable {
@@ -20,42 +17,31 @@ struct Arrival: Sendable {
     /// Stands for session, topic and payload; of this process alone.
     let digest: Int
 
-    /// Nil for a topic that carries no board's data.
-    init?(_ message: IncomingMessage, under root: TopicRoot, at now: Timestamp) {
-        self.init(
-            topic: message.topic, payload: message.payload, under: root, at: now,
-            property: { message.properties.userProperty($0) })
-    }
-
-    init?(
-        topic: String, payload: [UInt8], under root: TopicRoot, at now: Timestamp,
-        property: (String) -> String?
-    ) {
-        guard case .data(let board, _, _)? = ContractTopic(topic, under: root) else { return nil }
-        self.board = board
+    init(_ message: DataMessage, at now: Timestamp) {
+        board = message.board
         arrived = now
-        session = property("sid")
-        let texts = (seq: property("seq"), ts: property("ts"))
-        if session == nil, texts.seq == nil, texts.ts == nil {
-            mark = .none
-        } else if let id = session, ObjectID(id) != nil,
-            let sequence = texts.seq.flatMap(Self.number), sequence > 0,
-            let accepted = texts.ts.flatMap(Self.number)
-        {
-            mark = .whole(
-                sequence: sequence, accepted: Timestamp(milliseconds: accepted))
-        } else {
-            mark = .malformed
-        }
+        session = message.session
+        mark = Self.mark(of: message)
         var hasher = Hasher()
         hasher.combine(session)
-        hasher.combine(topic)
-        hasher.combine(payload)
+        hasher.combine(message.topic)
+        hasher.combine(message.payload)
         digest = hasher.finalize()
     }
 
+    private static func mark(of message: DataMessage) -> Mark {
+        if message.session == nil, message.sequence == nil, message.accepted == nil {
+            return .none
+        }
+        guard let session = message.session, ObjectID(session) != nil,
+            let sequence = message.sequence.flatMap(number), sequence > 0,
+            let accepted = message.accepted.flatMap(number)
+        else { return .malformed }
+        return .whole(sequence: sequence, accepted: Timestamp(milliseconds: accepted))
+    }
+
     /// Decimal digits without a zero before them, as the contract writes numbers; below 2⁶².
-    static func number(_ text: String) -> Int64? {
+    private static func number(_ text: String) -> Int64? {
         guard (1...19).contains(text.utf8.count),
             text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
             text == "0" || text.utf8.first != UInt8(ascii: "0"),

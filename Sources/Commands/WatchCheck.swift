@@ -28,10 +28,10 @@ final class WatchCheck: Sendable {
 
     /// Returns after so many messages, the span, or ^C, if all was complete; throws what was
     /// not, or what could not be checked. The summary is said in any case.
-    func run(count: Int?, span: Span?) async throws(CommandFailure) {
+    func run(count: Int?, span: Span?, until stop: StopSignal) async throws(CommandFailure) {
         let helpers = [
             Task { try await self.keepTime() },
-            Task { try await self.endWhenInterrupted() },
+            Task { try await self.end(after: stop) },
             Task { try await self.end(after: span) },
         ]
         var failure: CommandFailure?
@@ -69,7 +69,8 @@ final class WatchCheck: Sendable {
 
     private func take(_ message: IncomingMessage) -> (found: [Finding], total: Int) {
         let now = SystemClock.monotonic
-        if let arrival = Arrival(message, under: root, at: surroundings.now()) {
+        if let data = DataMessage(message, under: root) {
+            let arrival = Arrival(data, at: surroundings.now())
             return state.withLock { state in
                 state.messages += 1
                 return (state.check.take(arrival, at: now), state.messages)
@@ -97,8 +98,10 @@ final class WatchCheck: Sendable {
         }
     }
 
-    private func endWhenInterrupted() async throws {
-        await Interruption.wait()
+    private func end(after stop: StopSignal) async throws {
+        await stop.wait()
+        // The summary may take its time.
+        stop.letSecondEnd()
         if !Task.isCancelled { await end() }
     }
 

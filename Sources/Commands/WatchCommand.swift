@@ -54,9 +54,11 @@ struct WatchCommand: Verb {
         }
         do throws(CommandFailure) {
             try await subscribe(broker, filters)
+            // Who is told that it watches may send ^C at once, and gets the summary.
+            let stop = check ? StopSignal() : nil
             surroundings.step(true, "watching \(access.uri)")
-            if check {
-                try await self.check(broker, root, surroundings)
+            if let stop {
+                try await self.check(broker, root, surroundings, until: stop)
             } else {
                 try await show(broker, root, surroundings)
             }
@@ -69,14 +71,15 @@ struct WatchCommand: Verb {
     }
 
     private func check(
-        _ broker: BrokerClient, _ root: TopicRoot, _ surroundings: Surroundings
+        _ broker: BrokerClient, _ root: TopicRoot, _ surroundings: Surroundings,
+        until stop: StopSignal
     ) async throws(CommandFailure) {
         guard broker.ack.version == .v5 else {
             throw .degraded("the broker speaks only MQTT 3.1.1: without sid and seq there is "
                 + "nothing to check")
         }
         let check = WatchCheck(broker, root, surroundings, json: place.json)
-        try await check.run(count: count, span: span)
+        try await check.run(count: count, span: span, until: stop)
     }
 
     /// What was missing although all went well.
@@ -143,9 +146,8 @@ struct WatchCommand: Verb {
         for await event in broker.events {
             switch event {
             case .message(let message):
-                guard let line = DataLine(message, under: root, at: surroundings.now()) else {
-                    continue
-                }
+                guard let data = DataMessage(message, under: root) else { continue }
+                let line = DataLine(data, at: surroundings.now())
                 surroundings.out(place.json ? line.json.text : line.text(surroundings.times))
                 shown += 1
                 if let count, shown >= count { return }

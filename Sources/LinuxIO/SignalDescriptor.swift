@@ -5,7 +5,7 @@ import Glibc
 package enum Signal: Sendable, CaseIterable {
     case terminate, interrupt, hangUp, user1, child, windowChange
 
-    var number: Int32 {
+    package var number: Int32 {
         switch self {
         case .terminate: SIGTERM
         case .interrupt: SIGINT
@@ -15,6 +15,12 @@ package enum Signal: Sendable, CaseIterable {
         case .windowChange: SIGWINCH
         }
     }
+
+    /// From now on it does nothing by itself. The corresponding C function is `signal`.
+    package func ignore() { _ = signal(number, SIG_IGN) }
+
+    /// From now on it does by itself what the system has for it.
+    package func restore() { _ = signal(number, SIG_DFL) }
 }
 
 /// Signals as something to poll and read, so that no handler ever runs.

@@ -129,6 +129,25 @@ struct SequenceReserveTests {
         #expect(reserve.inheriting(["sequence.reserved": 1_000_000]).isEmpty)
     }
 
+    @Test("leaves what the life before gave in memory, until it reserves by itself")
+    func untouched() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/window"
+        let given = [WindowEntry(packetID: 1, digest: 2, sequence: 12)]
+        var first = SequenceReserve(path, given: 0)
+        first.moved(before: 12)
+        try first.note(given)
+        // A clean end before the bus had repeated what the first life left open.
+        var second = SequenceReserve(path, given: 12)
+        #expect(second.closing.isEmpty)
+        second.closed()
+        #expect(PrivateFile.isThere(path))
+        #expect(try VolatileWindow(path).found == given)
+        second.moved(before: 13)
+        second.closed()
+        #expect(!PrivateFile.isThere(path))
+    }
+
     private static func text(_ change: StoreChange) -> String {
         if case .counter(let name, let value) = change { "\(name) \(value)" } else { "another" }
     }

@@ -15,9 +15,10 @@ struct DataLineTests {
         _ payload: [UInt8], levels: String = "data/Reading/create",
         properties: [String: String] = [:]
     ) -> DataLine? {
-        DataLine(
+        DataMessage(
             topic: "postern/v1/\(Self.board)/\(levels)", payload: payload, under: .standard,
-            at: times.now, property: { properties[$0] })
+            property: { properties[$0] }
+        ).map { DataLine($0, at: times.now) }
     }
 
     @Test("names time, board, app, class, session and number")

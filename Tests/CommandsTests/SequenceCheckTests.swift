@@ -13,16 +13,22 @@ private func arrival(
 ) throws -> Arrival {
     let parts = text.split(separator: " ").map(String.init)
     let payload = parts.contains("other") ? "other" : "payload"
-    return try #require(Arrival(
+    return try arrival(payload: payload, board: board) { name in
+        switch name {
+        case "sid": parts.contains("@b") ? "Session00b" : "Session00a"
+        case "seq": parts.first
+        default: ts
+        }
+    }
+}
+
+private func arrival(
+    payload: String = "", board: String = boardName, property: (String) -> String?
+) throws -> Arrival {
+    let message = DataMessage(
         topic: "postern/v1/\(board)/data/Reading/create", payload: Array(payload.utf8),
-        under: .standard, at: now,
-        property: { name in
-            switch name {
-            case "sid": parts.contains("@b") ? "Session00b" : "Session00a"
-            case "seq": parts.first
-            default: ts
-            }
-        }))
+        under: .standard, property: property)
+    return Arrival(try #require(message), at: now)
 }
 
 @Suite("Sequence check")
@@ -153,29 +159,20 @@ struct SequenceCheckTests {
         "99999999999999999999999999",
     ])
     func badNumbers(text: String) throws {
-        let arrival = try #require(Arrival(
-            topic: "postern/v1/\(boardName)/data/Reading/create", payload: [],
-            under: .standard, at: now,
-            property: { ["sid": "Session00a", "seq": text, "ts": "1"][$0] }))
-        #expect(arrival.mark == .malformed)
+        let properties = ["sid": "Session00a", "seq": text, "ts": "1"]
+        #expect(try arrival { properties[$0] }.mark == .malformed)
     }
 
     @Test("tells messages without properties from those with half of them")
     func marks() throws {
         let whole = ["sid": "Session00a", "seq": "1", "ts": "1"]
         func mark(without names: [String]) throws -> Arrival.Mark {
-            try #require(Arrival(
-                topic: "postern/v1/\(boardName)/data/Reading/create", payload: [],
-                under: .standard, at: now,
-                property: { names.contains($0) ? nil : whole[$0] })).mark
+            try arrival { names.contains($0) ? nil : whole[$0] }.mark
         }
         #expect(try mark(without: []) == .whole(
             sequence: 1, accepted: Timestamp(milliseconds: 1)))
         #expect(try mark(without: ["sid", "seq", "ts"]) == .none)
         for name in whole.keys { #expect(try mark(without: [name]) == .malformed) }
-        #expect(Arrival(
-            topic: "postern/v1/\(boardName)/status", payload: [], under: .standard, at: now,
-            property: { whole[$0] }) == nil)
     }
 }
 

@@ -2,21 +2,17 @@
 
 import pytest
 
+from agent_fixtures import closed_after
 from bench.judged_bench import JudgedBench
 
 
 @pytest.fixture
 def make(tmp_path, evidence, programs):
-    made = []
+    with closed_after() as made:
+        def make(name: str = "board", **options) -> JudgedBench:
+            folder = tmp_path / name
+            folder.mkdir()
+            made.append(JudgedBench(folder, evidence, programs, **options))
+            return made[-1]
 
-    def make(name: str = "board", **options) -> JudgedBench:
-        folder = tmp_path / name
-        folder.mkdir()
-        made.append(JudgedBench(folder, evidence, programs, **options))
-        return made[-1]
-
-    yield make
-    for bench in made:
-        bench.close()
-    for bench in made:
-        bench.assert_conforms()
+        yield make

@@ -19,7 +19,9 @@ private let arrows: [String: Set<String>] = [
     "BoardStore": ["CSQLite", "Cryptography", "Gate", "LinuxIO", "Sessions"],
     // Adapters of packages.
     "Settings": ["Gate", "Sessions", "TOMLKit", "Wire"],
-    "BrokerClient": ["LinuxIO", "Mosquitto", "Sessions", "Synchronization", "Wire"],
+    "BrokerClient": [
+        "Dispatch", "LinuxIO", "Mosquitto", "Sessions", "Synchronization", "Wire",
+    ],
     "AuthorityStore": [
         "AuthorityCore", "Foundation", "FoundationEssentials", "GRDB", "Gate", "Sessions", "Wire",
     ],
@@ -39,8 +41,8 @@ private let arrows: [String: Set<String>] = [
         "Wire",
     ],
     "Commands": [
-        "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Dispatch", "Foundation", "Gate",
-        "LinuxIO", "Mosquitto", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "NIOSSL",
+        "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Foundation", "Gate", "LinuxIO",
+        "Mosquitto", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "NIOSSL",
         "Sessions", "Settings", "Synchronization", "Wire",
     ],
     "postern-agent": ["Board"],

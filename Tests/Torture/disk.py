@@ -69,11 +69,11 @@ class SlowDisk:
     """A preloaded library of our own: each sync takes so much longer."""
 
     def __init__(self, folder: Path):
-        self.library = folder / "slow_disk.so"
+        self.shim = folder / "slow_disk.so"
         compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
         self.is_there = compiler is not None and subprocess.run(
-            [compiler, "-shared", "-fPIC", "-O1", "-o", self.library, _SLOW, "-ldl"]
+            [compiler, "-shared", "-fPIC", "-O1", "-o", self.shim, _SLOW, "-ldl"]
         ).returncode == 0
 
     def environment(self, milliseconds: int) -> dict[str, str]:
-        return {"LD_PRELOAD": str(self.library), "SLOW_DISK_MS": str(milliseconds)}
+        return {"LD_PRELOAD": str(self.shim), "SLOW_DISK_MS": str(milliseconds)}

@@ -218,15 +218,22 @@ def _fill_once(torture: Torture, disk: SmallDisk, is_uplink_up: bool) -> None:
     torture.add("times the disk was full")
     disk.clear()
     torture.proxy.change(Clear)
-    torture.publisher.offer(20, 0.1)
-    span = torture.answers_again(45)
-    if span is None:
-        torture.fault("full disk", "nothing is acknowledged 45 s after space came back")
-    else:
-        torture.most("longest wait after space came back, s", span)
+    _answers_within(45, torture, "full disk", "space came back")
     if torture.board.is_dead or torture.board.agent.pid != pid:
         torture.fault("full disk", f"the agent ended: {torture.board.deaths[-1:]}")
         torture.board.start()
+
+
+def _answers_within(
+    seconds: float, torture: Torture, kind: str, cause: str, which: str = ""
+) -> None:
+    """The bus acknowledges again so soon after `cause`; how long it took is a figure."""
+    torture.publisher.offer(20, 0.1)
+    span = torture.answers_again(seconds)
+    if span is not None:
+        return torture.most(f"longest wait after {cause}, s", span)
+    said = f"{cause} ({which})" if which else cause
+    torture.fault(kind, f"nothing is acknowledged {seconds} s after {said}")
 
 
 def own_full_disk(torture: Torture) -> None:
@@ -298,12 +305,7 @@ def _break_once(torture: Torture, disk: BrokenDisk) -> None:
         board.start_ready()
         return
     disk.heal(pid, point)
-    torture.publisher.offer(20, 0.1)
-    span = torture.answers_again(45)
-    if span is None:
-        torture.fault("injected fault", f"nothing is acknowledged 45 s after {point} healed")
-    else:
-        torture.most("longest wait after a fault healed, s", span)
+    _answers_within(45, torture, "injected fault", "a fault healed", point)
 
 
 def clock(torture: Torture) -> None:
@@ -339,12 +341,7 @@ def _jump(torture: Torture, fake: FakeClock, says: str) -> None:
     if torture.draw.random() < 0.5:
         torture.board.kill()
         torture.board.start()
-    torture.publisher.offer(20, 0.1)
-    span = torture.answers_again(30)
-    if span is None:
-        torture.fault("clock", f"nothing is acknowledged 30 s after a jump to {says}")
-    else:
-        torture.most("longest wait after a clock jump, s", span)
+    _answers_within(30, torture, "clock", "a clock jump", says)
 
 
 def slow_disk(torture: Torture) -> None:
