@@ -80,7 +80,7 @@ function consider(picture, found, x, y, width, dark) {
   const cy = y + down.off;
   const level = across(picture, x, cy, 1, 0, width * 2);
   if (!level) return;
-  const cx = x + level.off;
+  const cx = Math.floor(x) + 0.5 + level.off;
   const most = Math.max(width, down.width) * 1.5;
   if (!across(picture, cx, cy, 1, 1, most) && !across(picture, cx, cy, 1, -1, most)) return;
   const now = near ?? { x: 0, y: 0, module: 0, dark, count: 0 };

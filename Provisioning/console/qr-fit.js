@@ -53,7 +53,8 @@ function fitness(picture, map, marks, x = 0, y = 0) {
   for (let i = 0; i < marks.length; i += 3) {
     const point = map(x + marks[i] + 0.5, y + marks[i + 1] + 0.5);
     const value = sample(picture, point) * marks[i + 2];
-    sum += value;
+    // A module that is right is no better for being far from a bright one.
+    sum += value / (Math.abs(value) + 10);
     right += value > 0;
   }
   return { sum, share: (3 * right) / marks.length };
@@ -107,7 +108,7 @@ function gridOf(picture, frame, version) {
       const moved = points.slice();
       moved[i >> 1] += i & 1 ? step : -step;
       const fit = fitness(picture, mapOf(moved, size), marks);
-      if (fit.sum > best.sum) [best, points] = [fit, moved];
+      if (fit.sum > best.sum * 1.002) [best, points] = [fit, moved];
     }
   }
   return { version, map: mapOf(points, size), share: best.share };
