@@ -119,13 +119,17 @@ function unlikeness(corner, right, below) {
   const [ax, ay] = [right.x - corner.x, right.y - corner.y];
   const [bx, by] = [below.x - corner.x, below.y - corner.y];
   const [a, b] = [Math.hypot(ax, ay), Math.hypot(bx, by)];
-  const modules = [corner, right, below].map((finder) => finder.module);
+  const finders = [corner, right, below];
+  const modules = finders.map((finder) => finder.module);
+  // Three modules' rows meet a finder; what one or two rows met is more often chance.
+  const chance = finders.reduce((sum, { count, module }) => (
+    sum + Math.max(0, 1 - count / 2 / module)), 0);
   const spread = Math.max(...modules) / Math.min(...modules) - 1;
   const side = (a + b) / 2 / corner.module;
   const slant = Math.abs(ax * bx + ay * by) / (a * b);
   // Centres are 14 to 170 modules apart; at 45° a module seems 1.4 times as wide.
   if (side < 8 || side > 200 || spread > 1.2 || slant > 0.75) return Infinity;
-  return spread + slant + (2 * Math.abs(a - b)) / (a + b);
+  return spread + slant + chance + (2 * Math.abs(a - b)) / (a + b);
 }
 
 /** Threes of finders that may be a code's, the likeliest dozen: {corner, right, below, dark}. */
@@ -142,7 +146,7 @@ export function triplesIn(picture, until) {
       const turn = (one.x - corner.x) * (other.y - corner.y)
         - (one.y - corner.y) * (other.x - corner.x);
       const [right, below] = turn > 0 ? [one, other] : [other, one];
-      if (unlike < 1.6) triples.push({ corner, right, below, dark, unlike });
+      if (unlike < 3) triples.push({ corner, right, below, dark, unlike });
     })));
   }
   return triples.sort((a, b) => a.unlike - b.unlike).slice(0, 12);
