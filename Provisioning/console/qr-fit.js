@@ -8,9 +8,8 @@ import { decodeModules, versionOf } from "./qr-code.js";
 import { across } from "./qr-find.js";
 import { planOf } from "./qr-plan.js";
 
-/** The share of the fixed modules that must be right to go on, and to read the code. */
-const LIKELY = 0.58;
-const SURE = 0.72;
+/** The share of the fixed modules that must be right to fit them, and to read the code. */
+const [LIKELY, SURE] = [0.58, 0.72];
 
 /** An alignment pattern around its centre, as a plan's marks; light ones weigh as much. */
 const alignmentMarks = Array.from({ length: 25 }, (_, i) => [i % 5 - 2, Math.floor(i / 5) - 2])
@@ -51,8 +50,8 @@ function mapOf([x0, y0, x1, y1, x2, y2, x3, y3], size) {
 function fitness(picture, map, marks, x = 0, y = 0) {
   let [sum, right] = [0, 0];
   for (let i = 0; i < marks.length; i += 3) {
-    const point = map(x + marks[i] + 0.5, y + marks[i + 1] + 0.5);
-    const value = sample(picture, point) * marks[i + 2];
+    const value = marks[i + 2]
+      * sample(picture, map(x + marks[i] + 0.5, y + marks[i + 1] + 0.5));
     // A module that is right is no better for being far from a bright one.
     sum += value / (Math.abs(value) + 10);
     right += value > 0;
@@ -84,14 +83,15 @@ function frameOf(picture, { corner, right, below }) {
     return { modules: length / module, depth: Math.min(Math.max(near / far || 1, 0.5), 2) ** 0.5 };
   });
   const depth = Math.max(first.depth + second.depth - 1, 0.5);
-  const fourth = ["x", "y"].map((axis) => (
+  const [x, y] = ["x", "y"].map((axis) => (
     (right[axis] * first.depth + below[axis] * second.depth - corner[axis]) / depth));
-  const points = [corner.x, corner.y, right.x, right.y, below.x, below.y, ...fourth];
+  const points = [corner.x, corner.y, right.x, right.y, below.x, below.y, x, y];
   return { points, size: (first.modules + second.modules) / 2 + 7 };
 }
 
-/** The grid of one version over three finders; null if the fixed patterns are not there. */
-function gridOf(picture, frame, version) {
+/** The grid of one version over three finders: its map, and how much of it is right. */
+function gridOf(picture, frame, version, until) {
+  if (performance.now() > until) return { share: 0 };
   const { size, marks, alignments } = planOf(version);
   let points = frame.points.slice();
   if (version > 1) {
@@ -101,7 +101,7 @@ function gridOf(picture, frame, version) {
     points.splice(6, 2, fourth.x, fourth.y);
   }
   let best = fitness(picture, mapOf(points, size), marks);
-  if (best.share < LIKELY) return null;
+  if (best.share < LIKELY) return best;
   const module = Math.hypot(points[2] - points[0], points[3] - points[1]) / (size - 7);
   for (let step = module * 0.6; step > module * 0.06; step *= 0.65) {
     for (let i = 0; i < 16; i += 1) {
@@ -156,22 +156,18 @@ export function readTriple(contrast, triple, until) {
   const picture = { ...contrast, sign: triple.dark ? 1 : -1 };
   const frame = frameOf(picture, triple);
   const guess = Math.round((frame.size - 17) / 4);
-  const grids = [];
-  const tried = new Set();
-  const lay = (version) => {
-    if (version < 1 || version > 40 || tried.has(version) || performance.now() > until) return;
-    tried.add(version);
-    grids.push(gridOf(picture, frame, version) ?? { share: 0 });
-  };
-  [guess, guess - 1, guess + 1].forEach(lay);
-  for (let round = 0; round < 3 && grids.length > 0; round += 1) {
-    const grid = grids.sort((a, b) => a.share - b.share).pop();
-    if (grid.share < SURE || performance.now() > until) return null;
+  let versions = [guess - 1, guess, guess + 1];
+  // Once more if the code itself tells another version.
+  for (let round = 0; round < 2; round += 1) {
+    const grids = versions.filter((version) => version > 0 && version <= 40)
+      .map((version) => gridOf(picture, frame, version, until));
+    const grid = grids.sort((a, b) => b.share - a.share)[0];
+    if (!grid || grid.share < SURE || performance.now() > until) return null;
     const { size } = planOf(grid.version);
     const bits = bitsOf(shadesOf(picture, grid), size);
     const text = decodeModules(bits, grid.version);
-    if (text !== null) return text;
-    if (grid.version >= 7) lay(versionOf(bits, size) ?? guess);
+    versions = [grid.version >= 7 && versionOf(bits, size)];
+    if (text !== null || versions[0] === grid.version) return text;
   }
   return null;
 }
