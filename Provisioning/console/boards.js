@@ -1,0 +1,115 @@
+// All boards, and how each of them does.
+
+import { get, me } from "./api.js";
+import { battery } from "./charts.js";
+import { empty, facts, failure, fill, h, icon, pill } from "./dom.js";
+import { bringUp, noMinutes, putMinute } from "./live.js";
+import { nowMs, when } from "./time.js";
+import { boardState, number, sessionState } from "./words.js";
+
+export function boardsPage() {
+  const cards = new Map();
+  const place = h("div", { class: "grid", "aria-busy": "true" },
+    h("p", { class: "loading" }, "Loading boards…"));
+  const total = h("p", { class: "lead" }, " ");
+  const everyone = h("input", { type: "checkbox", id: "everyone", onchange: load });
+  const node = h("div", null,
+    h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Boards"),
+      h("a", { class: "button primary", href: "claim" }, icon("plus"), "Pair a board")),
+    h("div", { class: "row" }, total, me.user.isAdministrator
+      && h("label", { class: "check" }, everyone, "Everyone's boards")),
+    place);
+
+  async function load() {
+    try {
+      const query = everyone.checked ? "?everyone=true" : "";
+      const [list, live] = await Promise.all([get(`/boards${query}`), get("/live")]);
+      const minutes = new Map(live.boards.map(b => [b.installationId, b]));
+      cards.clear();
+      for (const board of list.results) {
+        add(board, minutes.get(board.installationId)?.minutes);
+      }
+      show();
+    } catch (error) {
+      place.removeAttribute("aria-busy");
+      if (me) fill(place, failure(error.message, load));
+    }
+  }
+
+  function add(board, minutes) {
+    cards.set(board.installationId, card(board, minutes ?? noMinutes(nowMs())));
+  }
+
+  function show() {
+    place.removeAttribute("aria-busy");
+    const all = [...cards.values()];
+    if (!all.length) {
+      total.textContent = "None yet";
+      fill(place, empty("No board is paired yet",
+        "On the board, run postern-agent pair and point this phone's camera at the code.",
+        h("a", { class: "button", href: "claim" }, "Pair a board")));
+      return;
+    }
+    all.sort((a, b) => a.board.name.localeCompare(b.board.name));
+    fill(place, all.map(c => c.node));
+    count();
+  }
+
+  function count() {
+    const online = [...cards.values()].filter(c => c.board.status === "up").length;
+    total.textContent = `${number(online)} of ${number(cards.size)} online`;
+  }
+
+  function event(name, data) {
+    if (name === "again") load();
+    if (name === "minute") cards.get(data.installationId)?.minute(data);
+    if (name !== "board") return;
+    if (!everyone.checked && data.ownerId !== me.user.objectId) return;
+    const known = cards.get(data.installationId);
+    if (known) known.update(data);
+    else add(data), show();
+    count();
+  }
+
+  load();
+  const timer = setInterval(() => { for (const c of cards.values()) c.tick(); }, 5000);
+  return { title: "Boards", node, event, close: () => clearInterval(timer) };
+}
+
+function card(board, minutes) {
+  const state = h("span"), words = h("div"), charts = battery();
+  const link = h("a", { href: `#/boards/${board.installationId}`, id: `b-${board.installationId}` });
+  const node = h("article", { class: "card board" },
+    h("div", { class: "head" }, h("h2", null, link), state), words, charts);
+  const self = { node, board, update, minute, tick };
+
+  function update(next) {
+    self.board = next;
+    minutes.queue[59] = next.queue ?? minutes.queue[59];
+    charts.draw(minutes);
+    link.textContent = next.name || "Unnamed board";
+    fill(state, pill(...boardState(next)));
+    const [, session] = sessionState(next.sessionState);
+    fill(words, facts([
+      ["Session", [session, next.sessionState === "active" && next.sessionExpiresAt
+        && [", ends ", when(next.sessionExpiresAt)]]],
+      ["Last data", next.lastDataMs ? when(next.lastDataMs / 1000) : "none yet"],
+      next.ownerId === me?.user.objectId ? null : ["Owner", next.owner],
+    ]));
+  }
+
+  function minute(event) {
+    putMinute(minutes, event);
+    charts.draw(minutes);
+    if (event.messages > 0) {
+      self.board.lastDataMs = Math.max(self.board.lastDataMs ?? 0, Math.min(nowMs(), event.startMs + 60000));
+      update(self.board);
+    }
+  }
+
+  function tick() { if (bringUp(minutes, nowMs())) charts.draw(minutes); }
+
+  bringUp(minutes, nowMs());
+  update(board);
+  return self;
+}
