@@ -9,7 +9,7 @@ import { sessionName } from "./words.js";
 export function extendSession(id, name, done) {
   ask({
     title: `Extend ${name}`, confirm: "Extend",
-    body: choice("From now on it lasts", "duration", durations, "2592000"),
+    body: choice("From now on it lasts", "duration", durations, "2592000", null, "chips four"),
     async submit(form) {
       await post(`/sessions/${id}/extend`, { durationSeconds: Number(form.elements.duration.value) });
       say("Extended.");

@@ -176,7 +176,7 @@ function sentences(document) {
 function refusalList(refusals, explain) {
   if (!refusals.length) return h("p", null, "Nothing, since the board started.");
   return h("ul", { class: "rows" }, refusals.map(({ app, rule, count: times }, index) => h("li", null,
-    h("p", null, h("span", { class: "what" }, app || "An app"), ` ${count(times, "write")} by `,
+    h("p", null, h("span", { class: "what" }, app || "An app"), `: ${count(times, "write")}, by `,
       h("code", null, rule)),
     button("Explain", () => explain({ app, rule }), {
       id: `explain-${index}`, "aria-label": `Explain what ${rule} refused to ${app || "an app"}`,

@@ -57,7 +57,7 @@ const figures = {
   queue: v => (v[59] === null ? "–" : number(v[59])),
 };
 
-const windows = [60, 300, 900, 3600, 6 * 3600, 86400].map(s => 1000 * s);
+const windows = [60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 86400].map(s => 1000 * s);
 
 /** A line of numbers over time, up to now; `draw(points)` shows `[ms, number]` pairs. */
 export function plot(name) {
@@ -67,7 +67,7 @@ export function plot(name) {
   const svg = h("svg", {
     viewBox: "0 0 600 150", preserveAspectRatio: "none", role: "img",
     onpointermove: point, onpointerdown: point, onpointerleave: leave,
-  }, h("path", { class: "grid", d: "M0 5H600M0 75H600M0 145H600" }), cross, line, dot);
+  }, h("path", { class: "lines", d: "M0 5H600M0 75H600M0 145H600" }), cross, line, dot);
   const value = h("span", { class: "value" }), note = h("span", { class: "note" });
   const high = h("span"), low = h("span"), from = h("span");
   const node = h("figure", { class: "plot", "data-series": name },

@@ -143,13 +143,13 @@ async function readPhoto(input, error) {
 
 function showForm() {
   const longest = [...durations.map(d => ({ ...d })),
-    { value: "", label: "As long as possible", note: "As this authority allows." }];
+    { value: "", label: "As long as possible" }];
   const rules = ruleChooser();
   const name = h("input", { value: claim.name, maxlength: 64, autocomplete: "off" });
   const error = h("div", { "aria-live": "assertive" });
   const go = h("button", { type: "submit", class: "primary wide", id: "pair" }, "Pair");
   const form = h("form", { class: "card", novalidate: true },
-    choice("How long", "duration", longest, "2592000"), rules.node,
+    choice("How long", "duration", longest, "2592000", null, "chips"), rules.node,
     field("Name of the session", name), error, go);
   form.addEventListener("submit", event => {
     event.preventDefault();
@@ -161,10 +161,9 @@ function showForm() {
       fill(error, h("p", { class: "error" }, wrong.message));
     }
   });
-  const form1 = form;
   show(title(), h("p", { class: "lead" }, "As ", h("strong", null, me.user.username), " at ",
     h("strong", null, info.name), ". The board's code is ",
-    h("code", null, claim.installationId.slice(0, 8)), "."), form1);
+    h("code", null, claim.installationId.slice(0, 8)), "."), form);
 
   async function pair(order) {
     go.disabled = true;
@@ -177,7 +176,7 @@ function showForm() {
     } catch (wrong) {
       steps.close();
       if (!me) return;
-      const back = () => { show(title(), form1); go.disabled = false; };
+      const back = () => { show(title(), form); go.disabled = false; };
       steps.failed(wrong.name, { text: wrong.message }, buttons(wrong.name, back));
     }
   }
@@ -213,9 +212,9 @@ function openBoard(id, text = "Open the board", kind = "") {
 }
 
 /** A problem by its name, with what to do. */
-function trouble(name, about, actions) {
+function trouble(name, about, actions, kind = "bad") {
   const known = problem(name, { board: claim?.name, user: me?.user.username, ...about });
-  return h("div", { class: "notice bad", role: "alert", "data-problem": name },
+  return h("div", { class: `notice ${kind}`, role: "alert", "data-problem": name },
     h("h2", null, known.title), known.text && h("p", null, known.text),
     h("ul", { class: "plain" }, known.steps.map(step => h("li", null, step))),
     actions.length > 0 && h("div", { class: "actions" }, actions));

@@ -49,7 +49,7 @@ const paths = {
 
 /** A drawing beside words that say the same. */
 export function icon(name) {
-  return h("svg", { class: `icon ${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
+  return h("svg", { class: `icon i-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
     h("path", { d: paths[name] }));
 }
 
@@ -66,8 +66,8 @@ export function field(label, input, note) {
 }
 
 /** A choice of one: `options` are `{value, label, note}`. */
-export function choice(legend, name, options, chosen, onchange) {
-  return h("fieldset", { class: "choice" }, h("legend", null, legend),
+export function choice(legend, name, options, chosen, onchange, kind = "") {
+  return h("fieldset", { class: `choice ${kind}` }, h("legend", null, legend),
     options.map(({ value, label, note }) => h("label", { class: "option" },
       h("input", { type: "radio", name, value, checked: value === chosen, onchange }),
       h("span", null, h("span", { class: "what" }, label), note && h("small", null, note)))));

@@ -118,7 +118,7 @@ export function watchClaim(about, { trouble, another, openBoard }) {
     problemShown = name;
     set(acceptedAt ? "data" : "opened", "late");
     fill(aid, notes(), trouble(name, { expiresAt: claim?.expiresAt },
-      [acceptedAt ? openBoard(board) : null, another()].filter(Boolean)));
+      [acceptedAt ? openBoard(board) : null, another()], "wait"));
   }
 
   function clear() { problemShown = ""; }

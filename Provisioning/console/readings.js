@@ -9,7 +9,7 @@ const mostPoints = 600, mostTexts = 20, plotsAtFirst = 6;
 export function readings() {
   const series = new Map(), texts = [];
   const plots = h("div", { class: "plots" }), lines = h("ul", { class: "rows texts" });
-  const node = h("div", { class: "readings" });
+  const node = h("div", { class: "feed" });
   let showsAll = false, drawing = 0;
 
   function load({ series: all = [], texts: newest = [] }) {
