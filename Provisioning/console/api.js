@@ -28,13 +28,14 @@ export function over() {
   for (const then of watchers) then();
 }
 
-export async function request(method, path, body) {
+/** An answer that is no error, with its body still to come; `patience` in milliseconds. */
+export async function request(method, path, body, patience = 30000) {
   const headers = { "X-Parse-Application-Id": info?.applicationId ?? "" };
   if (method !== "GET") headers["X-Postern-Console"] = "1";
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const answer = await reach(path, {
     method, headers, body: body === undefined ? undefined : JSON.stringify(body),
-    cache: "no-store", signal: AbortSignal.timeout(30000),
+    cache: "no-store", signal: AbortSignal.timeout(patience),
   });
   if (answer.ok) return answer;
   const error = new Refused(answer.status, await answer.json().catch(() => null));
@@ -46,8 +47,7 @@ async function reach(path, options) {
   try {
     return await fetch(new URL(path.slice(1), root), options);
   } catch {
-    const error = new Refused(0, { error: "The authority cannot be reached.", name: "unreachable" });
-    throw error;
+    throw new Refused(0, { error: "The authority cannot be reached.", name: "unreachable" });
   }
 }
 

@@ -85,7 +85,7 @@ export function auditPage() {
     const parameters = query();
     parameters.set("format", format);
     try {
-      const answer = await request("GET", `/audit/export?${parameters}`);
+      const answer = await request("GET", `/audit/export?${parameters}`, undefined, 600000);
       const url = URL.createObjectURL(await answer.blob());
       const link = h("a", { href: url, download: `audit.${format}` });
       document.body.append(link);

@@ -93,10 +93,12 @@ export function empty(title, text, ...more) {
   return h("div", { class: "empty" }, h("p", { class: "what" }, title), h("p", null, text), more);
 }
 
-let said = null;
+// It stands there from the start: a screen reader tells only what changes.
+const said = h("div", { class: "toast", role: "status" });
+document.body.append(said);
+
 /** Says something in passing, to eyes and to screen readers. */
 export function say(text) {
-  if (!said) document.body.append(said = h("div", { class: "toast", role: "status" }));
   said.textContent = text;
   said.classList.add("shown");
   clearTimeout(said.timer);

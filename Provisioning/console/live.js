@@ -5,13 +5,15 @@ import { setClock } from "./time.js";
 
 const names = ["board", "minute", "reading", "claim", "sessions", "audit"];
 const longest = 30000;
+// A browser opens few lines to one server: a page that nobody sees gives its own back.
+const hiddenFor = 30000;
 
 /**
  * Listens until `close`. `tell(name, data)` hears each event, and `again` when the line was
  * down and what is shown may be old; `state` hears "connecting", "live" or "reconnecting".
  */
 export function listen(board, tell, state) {
-  let source = null, timer = 0, wait = 1000, wasLive = false, closed = false;
+  let source = null, timer = 0, wait = 1000, wasLive = false, closed = false, hiding = 0, away = false;
 
   function open() {
     source = new EventSource(eventsURL(board));
@@ -34,19 +36,37 @@ export function listen(board, tell, state) {
     if (closed) return;
     state(wasLive ? "reconnecting" : "connecting");
     if (source.readyState !== EventSource.CLOSED) return;
-    source.close();
     await get("/me").catch(() => null);
     if (closed || !me) return close();
     timer = setTimeout(open, wait);
     wait = Math.min(2 * wait, longest);
   }
 
+  function seen() {
+    clearTimeout(hiding);
+    if (document.hidden) hiding = setTimeout(() => { source.close(); away = true; }, hiddenFor);
+    else if (away) again();
+  }
+
+  function again() {
+    away = false;
+    source.close();
+    clearTimeout(timer);
+    state("connecting");
+    open();
+  }
+
   function close() {
     closed = true;
     clearTimeout(timer);
+    clearTimeout(hiding);
+    document.removeEventListener("visibilitychange", seen);
+    removeEventListener("online", again);
     source?.close();
   }
 
+  document.addEventListener("visibilitychange", seen);
+  addEventListener("online", again);
   state("connecting");
   open();
   return close;

@@ -65,7 +65,7 @@ export function sessionsPage() {
         ["Made", [origin(session), ", ", when(parseTime(session.createdAt))]],
         ["Last seen", when(parseTime(session.lastSeen))],
         [expires !== null && !isLive ? "Ended" : "Ends", isLive ? when(expires, "never") : null],
-        session.boardName && session.name ? ["Board", session.boardName] : null,
+        session.boardName && session.boardName !== name ? ["Board", session.boardName] : null,
         session.username && session.username !== me.user.username ? ["User", session.username] : null,
       ]),
       isLive && h("div", { class: "actions" },
@@ -77,6 +77,6 @@ export function sessionsPage() {
   load();
   return {
     title: "Sessions", node, close() {},
-    event(name) { if (name === "sessions" || name === "board" || name === "again") load(); },
+    event(name) { if (name === "sessions" || name === "again") load(); },
   };
 }
