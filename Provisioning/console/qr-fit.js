@@ -1,0 +1,176 @@
+// Lays a QR code's grid over a picture and reads its modules. Source: ISO/IEC 18004:2015 §12.
+//
+// Three finder patterns give the grid but for its perspective. Their sizes give that at first,
+// then the last alignment pattern; then the grid is moved until the fixed patterns fit best.
+// Where the paper bends, each alignment pattern may be off by a little more.
+
+import { decodeModules, versionOf } from "./qr-code.js";
+import { across } from "./qr-find.js";
+import { planOf } from "./qr-plan.js";
+
+/** The share of the fixed modules that must be right to go on, and to read the code. */
+const LIKELY = 0.58;
+const SURE = 0.72;
+
+/** An alignment pattern around its centre, as a plan's marks; light ones weigh as much. */
+const alignmentMarks = Array.from({ length: 25 }, (_, i) => [i % 5 - 2, Math.floor(i / 5) - 2])
+  .flatMap(([x, y]) => [x, y, Math.max(Math.abs(x), Math.abs(y)) === 1 ? -17 / 8 : 1]);
+
+/** The contrast at a point between pixels, of the border for one beyond it. */
+function sample({ width, height, values, sign }, { x, y }) {
+  const px = Math.min(Math.max(x - 0.5, 0), width - 1.001);
+  const py = Math.min(Math.max(y - 0.5, 0), height - 1.001);
+  const at = Math.floor(py) * width + Math.floor(px);
+  const [fx, fy] = [px % 1, py % 1];
+  const upper = values[at] + (values[at + 1] - values[at]) * fx;
+  const lower = values[at + width] + (values[at + width + 1] - values[at + width]) * fx;
+  return sign * (upper + (lower - upper) * fy);
+}
+
+/**
+ * The map from modules to pixels that takes the finders' centres, and the fourth point of their
+ * square, to points [x, y, …]: top left, top right, bottom left, bottom right.
+ * Source: Heckbert, "Fundamentals of Texture Mapping and Image Warping", §2.2.3.
+ */
+function mapOf([x0, y0, x1, y1, x2, y2, x3, y3], size) {
+  const [ax, ay, bx, by] = [x1 - x3, y1 - y3, x2 - x3, y2 - y3];
+  const [cx, cy] = [x0 - x1 - x2 + x3, y0 - y1 - y2 + y3];
+  const area = ax * by - ay * bx || 1e-9;
+  const g = (cx * by - cy * bx) / area;
+  const h = (ax * cy - ay * cx) / area;
+  const [a, b, d, e] = [x1 - x0 + g * x1, x2 - x0 + h * x2, y1 - y0 + g * y1, y2 - y0 + h * y2];
+  return (column, row) => {
+    const u = (column - 3.5) / (size - 7);
+    const v = (row - 3.5) / (size - 7);
+    const w = 1 + g * u + h * v;
+    return { x: (a * u + b * v + x0) / w, y: (d * u + e * v + y0) / w };
+  };
+}
+
+/** How well marks fit whose origin is at (x, y): what speaks for them, and the share of them. */
+function fitness(picture, map, marks, x = 0, y = 0) {
+  let [sum, right] = [0, 0];
+  for (let i = 0; i < marks.length; i += 3) {
+    const point = map(x + marks[i] + 0.5, y + marks[i + 1] + 0.5);
+    const value = sample(picture, point) * marks[i + 2];
+    sum += value;
+    right += value > 0;
+  }
+  return { sum, share: (3 * right) / marks.length };
+}
+
+/** How far an alignment pattern is off, in modules, within `reach`. */
+function shiftOf(picture, map, [x, y], reach, step) {
+  let best = { sum: -Infinity };
+  for (let dy = -reach; dy <= reach; dy += step) {
+    for (let dx = -reach; dx <= reach; dx += step) {
+      const { sum } = fitness(picture, map, alignmentMarks, x + dx, y + dy);
+      if (sum > best.sum) best = { sum, dx, dy, x, y };
+    }
+  }
+  return best;
+}
+
+/** The four points of the grid as the finders' places and widths have it, and its size. */
+function frameOf(picture, { corner, right, below }) {
+  const [first, second] = [right, below].map((other) => {
+    const length = Math.hypot(other.x - corner.x, other.y - corner.y);
+    const [dx, dy] = ["x", "y"].map((axis) => (other[axis] - corner[axis]) / length / 2);
+    const [near, far] = [corner, other].map((finder) => (
+      across(picture, finder.x, finder.y, dx, dy, finder.module * 30)?.width / 14));
+    const module = (near + far) / 2 || near || far || corner.module;
+    // What is seen half as wide is √2 times as far away.
+    return { modules: length / module, depth: Math.min(Math.max(near / far || 1, 0.5), 2) ** 0.5 };
+  });
+  const depth = Math.max(first.depth + second.depth - 1, 0.5);
+  const fourth = ["x", "y"].map((axis) => (
+    (right[axis] * first.depth + below[axis] * second.depth - corner[axis]) / depth));
+  const points = [corner.x, corner.y, right.x, right.y, below.x, below.y, ...fourth];
+  return { points, size: (first.modules + second.modules) / 2 + 7 };
+}
+
+/** The grid of one version over three finders; null if the fixed patterns are not there. */
+function gridOf(picture, frame, version) {
+  const { size, marks, alignments } = planOf(version);
+  let points = frame.points.slice();
+  if (version > 1) {
+    const map = mapOf(points, size);
+    const { dx, dy } = shiftOf(picture, map, alignments.at(-1), 2 + size * 0.06, 0.5);
+    const fourth = map(size - 3.5 + dx, size - 3.5 + dy);
+    points.splice(6, 2, fourth.x, fourth.y);
+  }
+  let best = fitness(picture, mapOf(points, size), marks);
+  if (best.share < LIKELY) return null;
+  const module = Math.hypot(points[2] - points[0], points[3] - points[1]) / (size - 7);
+  for (let step = module * 0.6; step > module * 0.06; step *= 0.65) {
+    for (let i = 0; i < 16; i += 1) {
+      const moved = points.slice();
+      moved[i >> 1] += i & 1 ? step : -step;
+      const fit = fitness(picture, mapOf(moved, size), marks);
+      if (fit.sum > best.sum) [best, points] = [fit, moved];
+    }
+  }
+  return { version, map: mapOf(points, size), share: best.share };
+}
+
+/** How dark each module is: the mean of nine points in it. */
+function shadesOf(picture, { version, map }) {
+  const { size, alignments } = planOf(version);
+  const shifts = alignments.map((centre) => shiftOf(picture, map, centre, 1.5, 0.25));
+  for (const [x, y] of [[3, 3], [size - 4, 3], [3, size - 4]]) shifts.push({ x, y, dx: 0, dy: 0 });
+  return Float32Array.from({ length: size * size }, (_, i) => {
+    const [x, y] = [i % size, Math.floor(i / size)];
+    let [weights, dx, dy] = [0, 0, 0];
+    for (const shift of shifts) {
+      const weight = 1 / (1 + (shift.x - x) ** 2 + (shift.y - y) ** 2) ** 2;
+      weights += weight;
+      dx += weight * shift.dx;
+      dy += weight * shift.dy;
+    }
+    let sum = 0;
+    for (let part = 0; part < 9; part += 1) {
+      const [u, v] = [(part % 3 + 1) / 4, (Math.floor(part / 3) + 1) / 4];
+      sum += sample(picture, map(x + u + dx / weights, y + v + dy / weights));
+    }
+    return sum;
+  });
+}
+
+/** Which modules are dark: each against the mean of the 9 × 9 around it. */
+function bitsOf(shades, size) {
+  return Uint8Array.from(shades, (shade, i) => {
+    const [x, y] = [i % size, Math.floor(i / size)];
+    let sum = 0;
+    for (let v = Math.max(0, y - 4); v <= Math.min(size - 1, y + 4); v += 1) {
+      for (let u = Math.max(0, x - 4); u <= Math.min(size - 1, x + 4); u += 1) {
+        sum += shade - shades[v * size + u];
+      }
+    }
+    return sum > 0;
+  });
+}
+
+/** The text of the code whose finders these are; null if there is none, or time is over. */
+export function readTriple(contrast, triple, until) {
+  const picture = { ...contrast, sign: triple.dark ? 1 : -1 };
+  const frame = frameOf(picture, triple);
+  const guess = Math.round((frame.size - 17) / 4);
+  const grids = [];
+  const tried = new Set();
+  const lay = (version) => {
+    if (version < 1 || version > 40 || tried.has(version) || performance.now() > until) return;
+    tried.add(version);
+    grids.push(gridOf(picture, frame, version) ?? { share: 0 });
+  };
+  [guess, guess - 1, guess + 1].forEach(lay);
+  for (let round = 0; round < 3 && grids.length > 0; round += 1) {
+    const grid = grids.sort((a, b) => a.share - b.share).pop();
+    if (grid.share < SURE || performance.now() > until) return null;
+    const { size } = planOf(grid.version);
+    const bits = bitsOf(shadesOf(picture, grid), size);
+    const text = decodeModules(bits, grid.version);
+    if (text !== null) return text;
+    if (grid.version >= 7) lay(versionOf(bits, size) ?? guess);
+  }
+  return null;
+}
