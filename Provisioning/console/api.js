@@ -65,8 +65,7 @@ export const get = path => json("GET", path);
 export const post = (path, body = {}) => json("POST", path, body);
 export const put = (path, body) => json("PUT", path, body);
 export const remove = path => json("DELETE", path);
-export const eventsURL = board =>
-  new URL("events" + (board ? `?board=${encodeURIComponent(board)}` : ""), root);
+export const eventsURL = query => new URL(`events${query ? `?${query}` : ""}`, root);
 
 /** Who serves this page, and who is logged in, if anybody is. */
 export async function begin() {

@@ -109,7 +109,7 @@ function make(area, id) {
   if (area === "sessions") return sessionsPage();
   if (area === "users" && me.user.isAdministrator) return usersPage();
   if (area === "audit" && me.user.isAdministrator) return auditPage();
-  return boardsPage();
+  return boardsPage(hear);
 }
 
 function go(hash) { location.hash = hash; }
@@ -127,12 +127,18 @@ function route(isMove) {
   }
   document.title = `${page.title} · ${info.name}`;
   fill(frame.main, page.node);
-  const shown = page;
-  stop = listen(page.board, (name, data) => { if (page === shown) page.event(name, data ?? {}); },
-    showLive);
+  hear();
   if (!isMove) return;
   scrollTo(0, 0);
   frame.main.querySelector("h1")?.focus({ preventScroll: true });
+}
+
+/** Hears what happens for the page that is shown. */
+function hear() {
+  stop?.();
+  const shown = page;
+  stop = listen(page.query, (name, data) => { if (page === shown) page.event(name, data ?? {}); },
+    showLive);
 }
 
 function decode(part) {

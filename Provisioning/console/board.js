@@ -21,7 +21,7 @@ export function boardPage(id, go) {
     h("a", { class: "back", href: "#/boards" }, icon("back"), "Boards"),
     h("div", { class: "title" }, heading, state), notice, body);
   const explain = explainForm(path);
-  const page = { title: "Board", node, event, close, board: id };
+  const page = { title: "Board", node, event, close, query: `board=${encodeURIComponent(id)}` };
   let board = null, minutes = noMinutes(nowMs()), storyTimer = 0;
 
   const parts = [

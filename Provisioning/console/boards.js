@@ -2,17 +2,24 @@
 
 import { get, me } from "./api.js";
 import { battery } from "./charts.js";
-import { empty, facts, failure, fill, h, icon, pill } from "./dom.js";
+import { empty, facts, fill, h, icon, pill } from "./dom.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
+import { loader } from "./loader.js";
 import { nowMs, when } from "./time.js";
 import { boardState, number, sessionState } from "./words.js";
 
-export function boardsPage() {
+/** `relisten` hears by the page's `query` anew. */
+export function boardsPage(relisten) {
   const cards = new Map();
   const place = h("div", { class: "grid", "aria-busy": "true" },
     h("p", { class: "loading" }, "Loading boards…"));
   const total = h("p", { class: "lead" }, " ");
-  const everyone = h("input", { type: "checkbox", id: "everyone", onchange: load });
+  const everyone = h("input", { type: "checkbox", id: "everyone", onchange() {
+    page.query = query();
+    relisten();
+    load();
+  } });
+  const query = () => (everyone.checked ? "everyone=true" : "");
   const node = h("div", null,
     h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Boards"),
       h("a", { class: "button primary", href: "claim" }, icon("plus"), "Pair a board")),
@@ -20,44 +27,32 @@ export function boardsPage() {
       && h("label", { class: "check" }, everyone, "Everyone's boards")),
     place);
 
-  async function load() {
-    try {
-      const query = everyone.checked ? "?everyone=true" : "";
-      const [list, live] = await Promise.all([get(`/boards${query}`), get("/live")]);
-      const minutes = new Map(live.boards.map(b => [b.installationId, b]));
-      cards.clear();
-      for (const board of list.results) {
-        add(board, minutes.get(board.installationId)?.minutes);
-      }
-      show();
-    } catch (error) {
-      place.removeAttribute("aria-busy");
-      if (me) fill(place, failure(error.message, load));
-    }
-  }
+  const load = loader(place, async () => {
+    const [list, live] = await Promise.all([get(`/boards?${query()}`), get(`/live?${query()}`)]);
+    const minutes = new Map(live.boards.map(b => [b.installationId, b.minutes]));
+    cards.clear();
+    for (const board of list.results) add(board, minutes.get(board.installationId));
+    return all();
+  });
 
   function add(board, minutes) {
     cards.set(board.installationId, card(board, minutes ?? noMinutes(nowMs())));
   }
 
-  function show() {
-    place.removeAttribute("aria-busy");
-    const all = [...cards.values()];
-    if (!all.length) {
-      total.textContent = "None yet";
-      fill(place, empty("No board is paired yet",
-        "On the board, run postern-agent pair and point this phone's camera at the code.",
-        h("a", { class: "button", href: "claim" }, "Pair a board")));
-      return;
-    }
-    all.sort((a, b) => a.board.name.localeCompare(b.board.name));
-    fill(place, all.map(c => c.node));
+  function all() {
     count();
+    if (!cards.size) {
+      return empty("No board is paired yet",
+        "On the board, run postern-agent pair and point this phone's camera at the code.",
+        h("a", { class: "button", href: "claim" }, "Pair a board"));
+    }
+    const sorted = [...cards.values()].sort((a, b) => a.board.name.localeCompare(b.board.name));
+    return sorted.map(c => c.node);
   }
 
   function count() {
     const online = [...cards.values()].filter(c => c.board.status === "up").length;
-    total.textContent = `${number(online)} of ${number(cards.size)} online`;
+    total.textContent = !cards.size ? "None yet" : `${number(online)} of ${number(cards.size)} online`;
   }
 
   function event(name, data) {
@@ -67,13 +62,14 @@ export function boardsPage() {
     if (!everyone.checked && data.ownerId !== me.user.objectId) return;
     const known = cards.get(data.installationId);
     if (known) known.update(data);
-    else add(data), show();
+    else add(data), fill(place, all());
     count();
   }
 
-  load();
   const timer = setInterval(() => { for (const c of cards.values()) c.tick(); }, 5000);
-  return { title: "Boards", node, event, close: () => clearInterval(timer) };
+  const page = { title: "Boards", node, event, query: "", close: () => clearInterval(timer) };
+  load();
+  return page;
 }
 
 function card(board, minutes) {

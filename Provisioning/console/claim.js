@@ -3,6 +3,7 @@
 
 import { begin, get, info, logOut, me, onOver, post } from "./api.js";
 import { isFor, parseClaim } from "./claimurl.js";
+import { ask } from "./dialog.js";
 import { button, choice, failure, field, fill, h, icon } from "./dom.js";
 import { loginPage } from "./login.js";
 import { problem } from "./problems.js";
@@ -111,12 +112,14 @@ function intake() {
       url.focus();
     }
   });
+  const canScan = Boolean(navigator.mediaDevices?.getUserMedia);
   return h("div", null,
     h("p", { class: "lead" }, "On the board, run ", h("code", null, "postern-agent pair"),
       ". It shows a code and a URL."),
     h("section", { class: "card", "aria-labelledby": "h-photo" },
-      h("h2", { id: "h-photo" }, "Take a photo of the code"),
-      h("p", null, "Or point the phone's camera app at it: then this page opens by itself."),
+      h("h2", { id: "h-photo" }, "Show the code"),
+      h("p", null, "The phone's camera app opens this page with it. Or show it here:"),
+      canScan && button("Scan with the camera", scanCode, { class: "wide", id: "scan" }),
       photo, h("label", { class: "button wide", for: "photo" }, "Photo of the code")),
     h("section", { class: "card", "aria-labelledby": "h-paste" },
       h("h2", { id: "h-paste" }, "Paste the URL"), form));
@@ -130,13 +133,31 @@ async function readPhoto(input, error) {
     const { readQRCode } = await import("./qr.js");
     const text = await readQRCode(file);
     if (!text) throw new Error("No code was found. Hold the phone straight, near and still.");
-    parseClaim(text);
-    take(text, false);
-    next();
+    takeCode(text);
   } catch (wrong) {
     error.textContent = wrong.message;
     input.value = "";
   }
+}
+
+function takeCode(text) {
+  parseClaim(text);
+  take(text, false);
+  next();
+}
+
+function scanCode() {
+  const video = h("video", { playsinline: true, "aria-label": "What the camera sees" });
+  const end = new AbortController();
+  const dialog = ask({ title: "Scan the code", body: video, submit() {} });
+  dialog.addEventListener("close", () => end.abort());
+  import("./qr-camera.js").then(({ scan }) => scan(video, end.signal)).then(text => {
+    dialog.close();
+    if (text) takeCode(text);
+  }).catch(wrong => {
+    video.replaceWith(h("p", { class: "error", role: "alert" }, wrong.name === "NotAllowedError"
+      ? "The camera may not be used here. Take a photo, or paste the URL." : wrong.message));
+  });
 }
 
 // With one.

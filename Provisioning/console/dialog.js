@@ -3,7 +3,7 @@
 import { button, freshID, h } from "./dom.js";
 
 /**
- * Asks. `submit(form)` does it, and what it throws is shown in the dialog, which stays; then
+ * Asks; without `confirm` it only shows. `submit(form)` does it, and what it throws is shown in the dialog, which stays; then
  * the focus goes back to where it was.
  */
 export function ask({ title, body, confirm, danger, submit }) {
@@ -12,7 +12,7 @@ export function ask({ title, body, confirm, danger, submit }) {
   const error = h("p", { class: "error", role: "alert" });
   const go = h("button", { type: "submit", class: danger ? "danger" : "primary" }, confirm);
   const form = h("form", { novalidate: true }, h("h2", { id: heading }, title), body, error,
-    h("div", { class: "actions" }, go, button("Cancel", () => dialog.close())));
+    h("div", { class: "actions" }, confirm && go, button("Cancel", () => dialog.close())));
   const dialog = h("dialog", { "aria-labelledby": heading }, form);
   form.addEventListener("submit", async event => {
     event.preventDefault();

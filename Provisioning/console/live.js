@@ -9,14 +9,14 @@ const longest = 30000;
 const hiddenFor = 30000;
 
 /**
- * Listens until `close`. `tell(name, data)` hears each event, and `again` when the line was
+ * Listens until `close`; `query` is what to hear, such as `board=<iid>`. `tell(name, data)` hears each event, and `again` when the line was
  * down and what is shown may be old; `state` hears "connecting", "live" or "reconnecting".
  */
-export function listen(board, tell, state) {
+export function listen(query, tell, state) {
   let source = null, timer = 0, wait = 1000, wasLive = false, closed = false, hiding = 0, away = false;
 
   function open() {
-    source = new EventSource(eventsURL(board));
+    source = new EventSource(eventsURL(query));
     source.addEventListener("hello", event => {
       setClock(JSON.parse(event.data).timeMs);
       wait = 1000;

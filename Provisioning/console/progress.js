@@ -25,7 +25,7 @@ export function watchClaim(about, { trouble, another, openBoard }) {
   let claim = null, acceptedAt = 0, refused = 0, isOver = false, problemShown = "";
 
   // Listening begins before the claim does, so that no event is missed.
-  let stop = listen(null, hear, () => {});
+  let stop = listen("", hear, () => {});
   const timer = setInterval(look, 1000);
   set("sealed", "doing");
 
@@ -72,7 +72,7 @@ export function watchClaim(about, { trouble, another, openBoard }) {
     clear();
     fill(aid, notes(), h("div", { class: "actions" }, openBoard(board, "Open the board")));
     stop();
-    stop = listen(board, hear, () => {});
+    stop = listen(`board=${board}`, hear, () => {});
   }
 
   function first() {

@@ -6,6 +6,11 @@ import { when } from "./time.js";
 
 const mostPoints = 600, mostTexts = 20, plotsAtFirst = 6;
 
+/** What an update says of one record is no line with what it says of another. */
+function title(from, field) {
+  return `${from.class}${from.objectId ? `/${from.objectId}` : ""}.${field}`;
+}
+
 export function readings() {
   const series = new Map(), texts = [];
   const plots = h("div", { class: "plots" }), lines = h("ul", { class: "rows texts" });
@@ -14,7 +19,7 @@ export function readings() {
 
   function load({ series: all = [], texts: newest = [] }) {
     series.clear();
-    for (const one of all) series.set(`${one.class}.${one.field}`, { points: one.points });
+    for (const one of all) series.set(title(one, one.field), { points: one.points });
     texts.splice(0, texts.length, ...newest);
     texts.sort((a, b) => b.atMs - a.atMs);
     arrange();
@@ -24,7 +29,7 @@ export function readings() {
     let isNew = false;
     const values = Object.entries(reading.values ?? {});
     for (const [field, value] of values) {
-      const name = `${reading.class}.${field}`;
+      const name = title(reading, field);
       if (!series.has(name)) isNew = Boolean(series.set(name, { points: [] }));
       const { points } = series.get(name);
       points.push([reading.atMs, value]);

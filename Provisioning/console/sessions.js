@@ -2,13 +2,14 @@
 
 import * as acts from "./acts.js";
 import { get, me } from "./api.js";
-import { button, empty, facts, failure, fill, h, pill } from "./dom.js";
+import { button, facts, h, pill } from "./dom.js";
+import { loader } from "./loader.js";
 import { parseTime, when } from "./time.js";
 import { origin, sessionName, sessionState } from "./words.js";
 
 export function sessionsPage() {
   const place = h("div", { "aria-busy": "true" }, h("p", { class: "loading" }, "Loading sessions…"));
-  const everyone = h("input", { type: "checkbox", id: "everyone", onchange: load });
+  const everyone = h("input", { type: "checkbox", id: "everyone", onchange: () => load() });
   const others = button("Sign out all others",
     () => acts.signOutOthers(me.user.username, load), { class: "danger", id: "others" });
   const node = h("div", null,
@@ -17,16 +18,8 @@ export function sessionsPage() {
       me.user.isAdministrator && h("label", { class: "check" }, everyone, "Everyone's sessions")),
     place);
 
-  async function load() {
-    try {
-      const { results } = await get(`/sessions${everyone.checked ? "?everyone=true" : ""}`);
-      place.removeAttribute("aria-busy");
-      fill(place, groups(results));
-    } catch (error) {
-      place.removeAttribute("aria-busy");
-      if (me) fill(place, failure(error.message, load));
-    }
-  }
+  const load = loader(place, async () =>
+    groups((await get(`/sessions${everyone.checked ? "?everyone=true" : ""}`)).results));
 
   function groups(all) {
     all.sort((a, b) => (parseTime(b.lastSeen) ?? 0) - (parseTime(a.lastSeen) ?? 0));

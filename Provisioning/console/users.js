@@ -3,7 +3,8 @@
 import * as acts from "./acts.js";
 import { get, me, post, put } from "./api.js";
 import { ask } from "./dialog.js";
-import { button, facts, failure, field, fill, h, pill, say } from "./dom.js";
+import { button, facts, field, h, pill, say } from "./dom.js";
+import { loader } from "./loader.js";
 import { parseTime, when } from "./time.js";
 
 export function usersPage() {
@@ -13,17 +14,11 @@ export function usersPage() {
     h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Users"),
       button("Add a user", () => addUser(load), { class: "primary", id: "add-user" })), place);
 
-  async function load() {
-    try {
-      const { results } = await get("/users");
-      results.sort((a, b) => a.username.localeCompare(b.username));
-      place.removeAttribute("aria-busy");
-      fill(place, results.map(user => card(user, load)));
-    } catch (error) {
-      place.removeAttribute("aria-busy");
-      if (me) fill(place, failure(error.message, load));
-    }
-  }
+  const load = loader(place, async () => {
+    const { results } = await get("/users");
+    results.sort((a, b) => a.username.localeCompare(b.username));
+    return results.map(user => card(user, load));
+  });
 
   load();
   return { title: "Users", node, event(name) { if (name === "again") load(); }, close() {} };
