@@ -4,14 +4,15 @@ import { post, put, remove } from "./api.js";
 import { ask } from "./dialog.js";
 import { choice, field, h, say } from "./dom.js";
 import { durations } from "./time.js";
-import { sessionName } from "./words.js";
+import { count, sessionName } from "./words.js";
 
 export function extendSession(id, name, done) {
   ask({
     title: `Extend ${name}`, confirm: "Extend",
     body: choice("From now on it lasts", "duration", durations, "2592000", null, "chips four"),
     async submit(form) {
-      await post(`/sessions/${id}/extend`, { durationSeconds: Number(form.elements.duration.value) });
+      const durationSeconds = Number(form.elements.duration.value);
+      await post(`/sessions/${id}/extend`, { durationSeconds });
       say("Extended.");
       done();
     },
@@ -57,9 +58,9 @@ export function signOutOthers(username, done) {
       h("label", { class: "check" }, boards, "My boards too: each must be paired again"),
     ],
     async submit() {
-      const answer = await post(`/users/${encodeURIComponent(username)}/revoke`,
+      const { ended } = await post(`/users/${encodeURIComponent(username)}/revoke`,
         { keepBoards: !boards.checked });
-      say(answer.ended === 1 ? "1 session was signed out." : `${answer.ended} sessions were signed out.`);
+      say(`${count(ended, "session")} ended.`);
       done();
     },
   });
@@ -112,8 +113,8 @@ export function releaseBoard(board, done) {
 }
 
 export function setPassword(username, isOwn, done = () => {}) {
-  const old = isOwn && h("input", { name: "old", type: "password", autocomplete: "current-password" });
-  const fresh = h("input", { name: "fresh", type: "password", autocomplete: "new-password" });
+  const secret = kind => h("input", { name: kind, type: "password", autocomplete: kind });
+  const old = isOwn && secret("current-password"), fresh = secret("new-password");
   const boards = h("input", { type: "checkbox", checked: true });
   ask({
     title: isOwn ? "Change your password" : `Set the password of ${username}`,

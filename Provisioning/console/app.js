@@ -24,7 +24,8 @@ async function start() {
   try {
     await begin();
   } catch (error) {
-    fill(app, h("main", { class: "login" }, h("h1", null, "Postern"), failure(error.message, start)));
+    fill(app, h("main", { class: "login" }, h("h1", null, "Postern"),
+      failure(error.message, start)));
     return;
   }
   if (me) enter();
@@ -69,8 +70,8 @@ function makeFrame() {
     } }, "Skip to the content"),
     header: h("header", { class: "bar" },
       h("a", { class: "brand", href: "#/boards" }, icon("gate"), h("span", null, info.name)), live,
-      button(me.user.username, account, { class: "account", id: "account", "aria-haspopup": "dialog",
-        "aria-label": `Account of ${me.user.username}` })),
+      button(me.user.username, account, { class: "account", id: "account",
+        "aria-haspopup": "dialog", "aria-label": `Account of ${me.user.username}` })),
     nav: h("nav", { "aria-label": "Console" }, links),
   };
 }
@@ -78,7 +79,7 @@ function makeFrame() {
 function account() {
   ask({
     title: me.user.username, confirm: "Log out",
-    body: [h("p", null, me.user.isAdministrator ? "You are an administrator of " : "You are logged in at ",
+    body: [h("p", null, me.user.isAdministrator ? "An administrator of " : "Logged in at ",
       h("strong", null, info.name), "."),
     h("p", { class: "note" }, `Postern ${info.version}`),
     button("Change your password", () => {

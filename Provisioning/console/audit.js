@@ -6,8 +6,9 @@ import { when } from "./time.js";
 import { auditWords, isAlarm } from "./words.js";
 
 const page = 100;
-const kinds = [["", "Everything"], ["login", "Logins"], ["claim", "Claims"], ["session", "Sessions"],
-  ["board", "Boards"], ["user", "Users"], ["keys", "Keys"], ["alarm", "Alarms"]];
+const kinds = [["", "Everything"], ["login", "Logins"], ["claim", "Claims"],
+  ["session", "Sessions"], ["board", "Boards"], ["user", "Users"],
+  ["keys", "Keys"], ["alarm", "Alarms"]];
 
 export function auditPage() {
   const board = h("select", { name: "board" }, option("", "All boards"));
@@ -20,7 +21,8 @@ export function auditPage() {
     field("From", since), field("To", until));
   const rows = h("ol", { class: "log", "aria-busy": "true" });
   const more = button("Load more", () => load(true), { hidden: true });
-  const fault = h("div"), place = h("div", null, h("p", { class: "loading" }, "Loading the log…"));
+  const fault = h("div");
+  const place = h("div", null, h("p", { class: "loading" }, "Loading the log…"));
   const node = h("div", null,
     h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Audit log"),
       h("div", { class: "actions" }, button("Export CSV", () => exported("csv")),
@@ -33,7 +35,9 @@ export function auditPage() {
   function query() {
     const values = {
       event: event.value, board: board.value, actor: actor.value.trim(),
-      session: session.value.trim(), since: day(since.value, 0), until: day(until.value, 1),
+      // What is not yet a whole id is of no session.
+      session: /^\w{10}$/.test(session.value.trim()) && session.value.trim(),
+      since: day(since.value, 0, 0), until: day(until.value, 1, 1),
     };
     return new URLSearchParams(Object.entries(values).filter(([, value]) => value));
   }
@@ -124,9 +128,9 @@ function text(name) {
   return h("input", { name, autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
 }
 
-/** The day's first second, or that of the day after, by the person's own calendar. */
-function day(value, after) {
+/** The second at which a day begins, some days on and some seconds less, by the calendar here. */
+function day(value, days, less) {
   if (!value) return "";
   const [y, m, d] = value.split("-").map(Number);
-  return String(new Date(y, m - 1, d + after).getTime() / 1000);
+  return String(new Date(y, m - 1, d + days).getTime() / 1000 - less);
 }

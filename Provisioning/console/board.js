@@ -45,8 +45,8 @@ export function boardPage(id, go) {
     } catch (error) {
       node.removeAttribute("aria-busy");
       if (!me) return;
-      const text = error.code === 101 ? "There is no such board, or it is not yours." : error.message;
-      fill(notice, failure(text, load));
+      fill(notice, failure(error.code === 101
+        ? "There is no such board, or it is not yours." : error.message, load));
     }
   }
 
@@ -57,7 +57,8 @@ export function boardPage(id, go) {
     document.title = document.title.replace(/^[^·]*/, `${page.title} `);
     fill(state, pill(...boardState(board)));
     fill(notice, board.openClaim?.state === "sent" && h("div", { class: "notice" },
-      h("p", null, "A claim of this board waits for it until ", when(board.openClaim.expiresAt), ".")));
+      h("p", null, "A claim of this board waits for it; it ends ",
+        when(board.openClaim.expiresAt), ".")));
     fill(about, boardFacts(board));
     fill(actions, boardActions());
     fill(rules, rulePart(board, explain.open));
@@ -159,7 +160,8 @@ function rulePart(board, explain) {
   return [
     h("h3", null, "What its session may do"),
     board.scope ? sentences(board.scope)
-      : h("p", null, board.sessionId ? "Everything a restricted session may." : "It has no session."),
+      : h("p", null, board.sessionId ? "Everything a restricted session may."
+        : "It has no session."),
     h("h3", null, "What the board's own policy says"),
     board.policy ? sentences(board.policy)
       : h("p", null, board.reportedAt ? "The board has no policy file, or did not send it."
@@ -175,10 +177,11 @@ function sentences(document) {
 
 function refusalList(refusals, explain) {
   if (!refusals.length) return h("p", null, "Nothing, since the board started.");
-  return h("ul", { class: "rows" }, refusals.map(({ app, rule, count: times }, index) => h("li", null,
+  const row = ({ app, rule, count: times }, index) => h("li", null,
     h("p", null, h("span", { class: "what" }, app || "An app"), `: ${count(times, "write")}, by `,
       h("code", null, rule)),
     button("Explain", () => explain({ app, rule }), {
       id: `explain-${index}`, "aria-label": `Explain what ${rule} refused to ${app || "an app"}`,
-    }))));
+    }));
+  return h("ul", { class: "rows" }, refusals.map(row));
 }

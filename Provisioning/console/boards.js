@@ -52,7 +52,8 @@ export function boardsPage(relisten) {
 
   function count() {
     const online = [...cards.values()].filter(c => c.board.status === "up").length;
-    total.textContent = !cards.size ? "None yet" : `${number(online)} of ${number(cards.size)} online`;
+    total.textContent = cards.size ? `${number(online)} of ${number(cards.size)} online`
+      : "None yet";
   }
 
   function event(name, data) {
@@ -74,7 +75,8 @@ export function boardsPage(relisten) {
 
 function card(board, minutes) {
   const state = h("span"), words = h("div"), charts = battery();
-  const link = h("a", { href: `#/boards/${board.installationId}`, id: `b-${board.installationId}` });
+  const id = board.installationId;
+  const link = h("a", { href: `#/boards/${id}`, id: `b-${id}` });
   const node = h("article", { class: "card board" },
     h("div", { class: "head" }, h("h2", null, link), state), words, charts);
   const self = { node, board, update, minute, tick };
@@ -98,7 +100,8 @@ function card(board, minutes) {
     putMinute(minutes, event);
     charts.draw(minutes);
     if (event.messages > 0) {
-      self.board.lastDataMs = Math.max(self.board.lastDataMs ?? 0, Math.min(nowMs(), event.startMs + 60000));
+      const latest = Math.min(nowMs(), event.startMs + 60000);
+      self.board.lastDataMs = Math.max(self.board.lastDataMs ?? 0, latest);
       update(self.board);
     }
   }

@@ -103,7 +103,9 @@ export function plot(name) {
     const values = points.map(p => p[1]);
     let least = Math.min(...values), most = Math.max(...values);
     if (!values.length) [least, most] = [0, 1];
-    if (least === most) [least, most] = [least - Math.abs(least || 1) / 10, most + Math.abs(most || 1) / 10];
+    const room = least === most ? Math.abs(least || 1) / 10 : 0;
+    least -= room;
+    most += room;
     [bottom, height] = [least, most - least];
     low.textContent = number(least);
     high.textContent = number(most);

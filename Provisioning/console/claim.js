@@ -215,7 +215,9 @@ function makeOrder(duration, scope, name) {
 function buttons(name, back) {
   if (["claim-used", "claim-other-authority", "claim-malformed"].includes(name)) return [another()];
   if (name === "may-not-claim") return [button("Log in as somebody else", logOut)];
-  if (name === "duration-out-of-range") return [button("Choose another time", back, { class: "primary" })];
+  if (name === "duration-out-of-range") {
+    return [button("Choose another time", back, { class: "primary" })];
+  }
   return [again(back), another()];
 }
 

@@ -3,8 +3,8 @@
 import { button, freshID, h } from "./dom.js";
 
 /**
- * Asks; without `confirm` it only shows. `submit(form)` does it, and what it throws is shown in the dialog, which stays; then
- * the focus goes back to where it was.
+ * Asks; without `confirm` it only shows. `submit(form)` does it, and what it throws is shown
+ * in the dialog, which stays; then the focus goes back to where it was.
  */
 export function ask({ title, body, confirm, danger, submit }) {
   const opener = document.activeElement;

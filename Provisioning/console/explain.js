@@ -13,8 +13,9 @@ export function explainForm(path) {
   const answer = h("div", { class: "answer", role: "status" });
   const go = h("button", { type: "submit" }, "Explain");
   const form = h("form", { novalidate: true }, field("App", app), field("Class", className),
-    choice("Operation", "op", ["create", "update", "delete"].map(value => ({ value, label: value })),
-      "create"),
+    choice("Operation", "op",
+      ["create", "update", "delete"].map(value => ({ value, label: value })), "create",
+      null, "chips"),
     field("Record", record, "For update and delete."),
     field("Payload", payload, "As the app sends it; it goes to the authority, not to the board."),
     go, answer);

@@ -9,11 +9,13 @@ const longest = 30000;
 const hiddenFor = 30000;
 
 /**
- * Listens until `close`; `query` is what to hear, such as `board=<iid>`. `tell(name, data)` hears each event, and `again` when the line was
- * down and what is shown may be old; `state` hears "connecting", "live" or "reconnecting".
+ * Listens until `close`; `query` is what to hear, such as `board=<iid>`. `tell(name, data)`
+ * hears each event, and `again` when the line was down and what is shown may be old;
+ * `state` hears "connecting", "live" or "reconnecting".
  */
 export function listen(query, tell, state) {
-  let source = null, timer = 0, wait = 1000, wasLive = false, closed = false, hiding = 0, away = false;
+  let source = null, timer = 0, wait = 1000, hiding = 0;
+  let wasLive = false, closed = false, away = false;
 
   function open() {
     source = new EventSource(eventsURL(query));
@@ -93,7 +95,7 @@ export function bringUp(minutes, nowMs) {
 function advance(minutes, shift) {
   for (const kind of ["messages", "refused", "queue"]) {
     const old = minutes[kind];
-    const nothing = kind === "queue" ? old[59] : kind === "messages" ? 0 : old[59] === null ? null : 0;
+    const nothing = kind === "queue" ? old[59] : old[59] === null ? null : 0;
     minutes[kind] = [...old, ...Array(Math.min(shift, 60)).fill(nothing)].slice(-60);
   }
   minutes.startMs += shift * minute;

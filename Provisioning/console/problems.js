@@ -24,7 +24,8 @@ export function problem(name, about) {
     "claim-used": {
       title: "This code was already used",
       text: "A code pairs a board once.",
-      steps: ["If you paired it yourself, you find it under Boards.", `Otherwise: ${lower(pairAgain)}`],
+      steps: ["If you paired it yourself, you find it under Boards.",
+        `Otherwise: ${lower(pairAgain)}`],
     },
     "claim-open": {
       title: `${board} is being claimed already`,
@@ -49,7 +50,8 @@ export function problem(name, about) {
     "may-not-claim": {
       title: "You may not pair boards",
       text: `${about.user} is logged in, and has not been allowed to.`,
-      steps: ["Ask an administrator: Users, then May pair boards.", "Or log in as somebody who may."],
+      steps: ["Ask an administrator: Users, then May pair boards.",
+        "Or log in as somebody who may."],
     },
     "claim-malformed": {
       title: "This code cannot be read",
@@ -64,7 +66,8 @@ export function problem(name, about) {
     "broker-away": {
       title: "The broker is away",
       text: "The authority is here, but the broker that carries its messages to boards is not.",
-      steps: ["Try again in a minute.", "On the server, postern-authority doctor names what is wrong."],
+      steps: ["Try again in a minute.",
+        "On the server, postern-authority doctor names what is wrong."],
     },
     "board-rejected": {
       title: `${board} has refused the session`,

@@ -126,7 +126,9 @@ export function watchClaim(about, { trouble, another, openBoard }) {
   function failed(name, more, actions) {
     isOver = true;
     close();
-    for (const one of steps.values()) if (one.node.dataset.state !== "done") one.set(one.isNext() ? "failed" : "");
+    for (const one of steps.values()) {
+      if (one.node.dataset.state !== "done") one.set(one.isNext() ? "failed" : "");
+    }
     fill(aid, trouble(name, more, actions));
   }
 
@@ -143,7 +145,9 @@ function words(reason) {
 }
 
 const marks = { done: "check", failed: "cross" };
-const spoken = { done: "done", doing: "under way", late: "waiting", failed: "failed", "": "to come" };
+const spoken = {
+  done: "done", doing: "under way", late: "waiting", failed: "failed", "": "to come",
+};
 
 function step(name, title, note) {
   const mark = h("span", { class: "mark" }), state = h("span", { class: "hidden" });

@@ -13,7 +13,8 @@ export function ruleChooser() {
     value: example });
   const more = h("div", { class: "more" });
   const fields = {
-    readings: field("Class of the readings", classes, "The board may create these, and nothing else."),
+    readings: field("Class of the readings", classes,
+      "The board may create these, and nothing else."),
     everything: null,
     custom: field("Rules", text, "A scope as JSON: default, and rules with app, class, allow, "
       + "fields and max_bytes. The first rule that fits decides."),

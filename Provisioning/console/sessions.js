@@ -8,13 +8,15 @@ import { parseTime, when } from "./time.js";
 import { origin, sessionName, sessionState } from "./words.js";
 
 export function sessionsPage() {
-  const place = h("div", { "aria-busy": "true" }, h("p", { class: "loading" }, "Loading sessions…"));
+  const place = h("div", { "aria-busy": "true" },
+    h("p", { class: "loading" }, "Loading sessions…"));
   const everyone = h("input", { type: "checkbox", id: "everyone", onchange: () => load() });
   const others = button("Sign out all others",
     () => acts.signOutOthers(me.user.username, load), { class: "danger", id: "others" });
   const node = h("div", null,
     h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Sessions"), others),
-    h("div", { class: "row" }, h("p", { class: "lead" }, "Where you are logged in, and your boards."),
+    h("div", { class: "row" },
+      h("p", { class: "lead" }, "Where you are logged in, and your boards."),
       me.user.isAdministrator && h("label", { class: "check" }, everyone, "Everyone's sessions")),
     place);
 
@@ -39,7 +41,8 @@ export function sessionsPage() {
   function group(id, title, sessions, none) {
     if (!sessions.length && !none) return null;
     return h("section", { "aria-labelledby": `h-${id}` }, h("h2", { id: `h-${id}` }, title),
-      sessions.length ? h("div", { class: "grid" }, sessions.map(card)) : h("p", { class: "lead" }, none));
+      sessions.length ? h("div", { class: "grid" }, sessions.map(card))
+        : h("p", { class: "lead" }, none));
   }
 
   function card(session) {
@@ -59,7 +62,7 @@ export function sessionsPage() {
         ["Last seen", when(parseTime(session.lastSeen))],
         [expires !== null && !isLive ? "Ended" : "Ends", isLive ? when(expires, "never") : null],
         session.boardName && session.boardName !== name ? ["Board", session.boardName] : null,
-        session.username && session.username !== me.user.username ? ["User", session.username] : null,
+        session.username !== me.user.username ? ["User", session.username] : null,
       ]),
       isLive && h("div", { class: "actions" },
         act("Extend", () => acts.extendSession(id, name, load)),
