@@ -80,6 +80,7 @@ extension Authority {
         if let password { try transaction.setBrokerPassword(password, of: sender.board) }
         try audit(
             "claim.accepted", "board", sender.board, record.id, "", transaction, at: now)
+        try note(.accepted, of: record, "", transaction, at: now)
         try settleBroker(
             sender.board, newPassword: password != nil, transaction, at: now)
         return record
@@ -128,6 +129,9 @@ extension Authority {
             try transaction.save(record, at: now)
             try invalidateFamily(of: record, transaction, at: now)
         }
+        try note(
+            TimelineEvent(claim: state), on: claim.installation, claim.session,
+            claim.reason?.text ?? "the claim", transaction, at: now)
         try audit(
             "claim.\(state.rawValue)", actor, claim.installation, claim.session, detail,
             transaction, at: now)

@@ -26,6 +26,7 @@ package struct Authority: Sendable {
     }
 
     package var info: AuthorityInfo { rules.info }
+    package var ownKeys: AuthorityKeys { keys }
 }
 
 /// Does the chores of one board or person, in their order, at the broker.

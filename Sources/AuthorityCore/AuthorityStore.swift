@@ -19,7 +19,7 @@ package protocol AuthorityStore: Sendable {
 
 /// The facts and records of one transaction. It is of no use outside the closure it came to.
 package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, ClaimTable,
-    ReplyTable, ChoreTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable {}
+    ReplyTable, ChoreTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable, TimelineTable {}
 
 package protocol UserTable {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord?
@@ -31,6 +31,7 @@ package protocol UserTable {
     func insert(_ user: UserRecord) throws(AuthorityError) -> Bool
     func setPasswordHash(_ hash: String, of user: UserID) throws(AuthorityError)
     func setEnabled(_ isEnabled: Bool, of user: UserID) throws(AuthorityError)
+    func setMayClaim(_ mayClaim: Bool, of user: UserID) throws(AuthorityError)
 }
 
 package protocol SessionTable {
@@ -99,6 +100,8 @@ package protocol BoardTable {
 package protocol ClaimTable {
     func claim(_ id: MessageID) throws(AuthorityError) -> ClaimRecord?
     func openClaim(on board: InstallationID) throws(AuthorityError) -> ClaimRecord?
+    /// The newest claim that made or would have made this session.
+    func claim(ofSession session: ObjectID) throws(AuthorityError) -> ClaimRecord?
     /// False if another is open on that board: of two at once one wins.
     func insert(_ claim: ClaimRecord) throws(AuthorityError) -> Bool
     func update(_ claim: ClaimRecord) throws(AuthorityError)
@@ -150,6 +153,12 @@ package protocol AuditTable {
     func append(_ entry: AuditEntry) throws(AuthorityError)
     /// The newest first.
     func entries(_ query: AuditQuery) throws(AuthorityError) -> [AuditEntry]
+    /// Those with a number above `number`, the oldest first; at most `limit`.
+    func entries(
+        after number: Int64, limit: Int
+    ) throws(AuthorityError) -> [AuditEntry]
+    /// The number of the newest entry ever appended, or 0.
+    func newestEntry() throws(AuthorityError) -> Int64
     /// At most `limit`; says how many.
     func deleteEntries(before time: Timestamp, limit: Int) throws(AuthorityError) -> Int
 }

@@ -166,13 +166,18 @@ extension Authority {
     package func note(
         _ status: BoardStatus, of board: InstallationID
     ) async throws(AuthorityError) {
+        let now = clock()
         try await store.transact { transaction throws(AuthorityError) in
             let known = try transaction.board(board)
             let claim = try transaction.openClaim(on: board)
-            guard known != nil || claim != nil,
-                try transaction.status(of: board) != status
-            else { return }
+            let old = try transaction.status(of: board)
+            guard known != nil || claim != nil, old != status else { return }
             try transaction.setStatus(status, of: board)
+            try transaction.touch(board)
+            guard known != nil, (old?.up ?? false) != status.up else { return }
+            try note(
+                status.up ? .online : .offline, on: board,
+                try transaction.activeSession(on: board)?.id, "", transaction, at: now)
         }
     }
 }

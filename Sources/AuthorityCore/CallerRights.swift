@@ -6,9 +6,9 @@ package import Sessions
 enum Deed: CaseIterable, Sendable {
     case logout, upgrade
     case claim, claimState
-    case ownBoards, everyBoard, release
+    case ownBoards, everyBoard, board, rename, release
     case ownSessions, everySession, session, revoke, makeSession, update, extend, revokeAll
-    case users, addUser, setPassword, setEnabled, audit
+    case users, addUser, setPassword, changeUser, audit
     case brokerLogin
 
     /// The protected class of which it writes an object; nil where it writes none.
@@ -16,9 +16,9 @@ enum Deed: CaseIterable, Sendable {
         switch self {
         case .logout, .upgrade, .claim, .release, .revoke, .makeSession, .update, .extend,
             .revokeAll: .session
-        case .addUser, .setPassword, .setEnabled: .user
-        case .claimState, .ownBoards, .everyBoard, .ownSessions, .everySession, .session, .users,
-            .audit, .brokerLogin: nil
+        case .addUser, .setPassword, .changeUser: .user
+        case .claimState, .ownBoards, .everyBoard, .board, .rename, .ownSessions,
+            .everySession, .session, .users, .audit, .brokerLogin: nil
         }
     }
 }
@@ -51,7 +51,9 @@ struct CallerRights: Equatable, Sendable {
         if isRestricted { return judgeRestricted(deed) }
         if deed == .claim, !mayClaim, !isAdministrator {
             return .refused(
-                Refusal(.forbidden, "an administrator has not allowed you to claim boards"))
+                Refusal(
+                    .forbidden, "an administrator has not allowed you to claim boards",
+                    name: .mayNotClaim))
         }
         return .allowed
     }
@@ -61,7 +63,7 @@ struct CallerRights: Equatable, Sendable {
         // The two writes of its own `_Session` that the contract leaves it; then reads.
         case .logout, .update: return .allowed
         case .ownSessions, .session: return .allowed
-        case .ownBoards, .claimState: return .nothing
+        case .ownBoards, .board, .claimState: return .nothing
         default:
             let closure = deed.writtenClass.flatMap { Gate.closure(of: $0) }
             return .refused(closure.map { Refusal($0) } ?? Self.restricted)
@@ -81,7 +83,7 @@ struct CallerRights: Equatable, Sendable {
 
     private static func isForAdministrators(_ deed: Deed) -> Bool {
         switch deed {
-        case .everyBoard, .everySession, .users, .addUser, .setEnabled, .audit: true
+        case .everyBoard, .everySession, .users, .addUser, .changeUser, .audit: true
         default: false
         }
     }

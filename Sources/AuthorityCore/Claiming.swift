@@ -45,12 +45,14 @@ extension Authority {
     private func lifetime(_ wished: Duration?) throws(AuthorityError) -> Duration? {
         guard let wished else { return nil }
         guard (LifetimePolicy.shortest...LifetimePolicy.longest).contains(wished) else {
-            throw .refuse(.validation, "a session lasts from 5 minutes to 1 year")
+            throw .refused(.durationOutOfRange)
         }
         if let limit = rules.lifetimes.absolute, wished > limit {
             let hours = limit.components.seconds / 3600
             let text = hours < 48 ? "\(hours) hours" : "\(hours / 24) days"
-            throw .refuse(.validation, "this authority's sessions last at most \(text)")
+            throw .refused(Refusal(
+                .validation, "this authority's sessions last at most \(text)",
+                name: .durationOutOfRange))
         }
         return wished
     }
@@ -74,19 +76,22 @@ extension Authority {
         _ url: ClaimURL, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         guard try !transaction.isUsed(secretHash: try hash(of: url.secret)) else {
-            throw .refuse(
-                .forbidden, "this claim URL was used; `postern-agent pair --new` makes another")
+            throw .refused(Refusal(
+                .forbidden, "this claim URL was used; `postern-agent pair --new` makes another",
+                name: .claimUsed))
         }
         if let board = try transaction.board(url.installation), !board.released,
             board.deviceKey != url.deviceKey
         {
-            throw .refuse(
-                .forbidden, "this board is known by another key; its owner must release it")
+            throw .refused(Refusal(
+                .forbidden, "this board is known by another key; its owner must release it",
+                name: .boardHasAnotherKey))
         }
         guard let open = try transaction.openClaim(on: url.installation) else { return }
         guard open.expiresAt <= now else {
-            throw .refuse(
-                .forbidden, "a claim of this board is open until \(open.expiresAt.seconds)")
+            throw .refused(Refusal(
+                .forbidden, "a claim of this board is open until \(open.expiresAt.seconds)",
+                name: .claimOpen))
         }
         try close(open, as: .expired, detail: "", actor: "authority", transaction, at: now)
     }
@@ -114,7 +119,9 @@ struct ClaimBase {
     func require(of info: AuthorityInfo) throws(AuthorityError) {
         let own = Self.folded(info.publicURL + "/claim")
         guard text != ClaimURL.defaultBase, Self.folded(text) != own else { return }
-        throw .refuse(.validation, "this claim is for another authority: \(host)")
+        throw .refused(Refusal(
+            .validation, "this claim is for another authority: \(host)",
+            name: .claimOtherAuthority))
     }
 
     private static func folded(_ text: String) -> String {

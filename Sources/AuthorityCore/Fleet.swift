@@ -8,23 +8,32 @@ extension Authority {
     ) async throws(AuthorityError) -> [Board] {
         let deed: Deed = everyone ? .everyBoard : .ownBoards
         return try await look(deed, by: caller, nothing: []) { act throws(AuthorityError) in
-            let transaction = act.transaction
             var views: [Board] = []
             let owner = everyone ? nil : act.user.objectID
-            for board in try transaction.boards(of: owner) where !board.released {
-                guard let user = try transaction.user(board.owner) else { continue }
-                let active = try transaction.activeSession(on: board.installation)
-                views.append(Board(
-                    installation: board.installation, name: board.name, owner: user.view,
-                    deviceKey: try keyID(of: board.deviceKey),
-                    session: try active.map { record throws(AuthorityError) in
-                        try view(of: record, transaction, at: act.now)
-                    },
-                    lastSeen: active?.lastSeen ?? board.lastSeen,
-                    status: try transaction.status(of: board.installation)))
+            for board in try act.transaction.boards(of: owner) where !board.released {
+                guard let found = try view(of: board, act.transaction, at: act.now) else {
+                    continue
+                }
+                views.append(found)
             }
             return views
         }
+    }
+
+    /// A board as its owner sees it; nil where nobody is.
+    func view(
+        of board: BoardRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) -> Board? {
+        guard let user = try transaction.user(board.owner) else { return nil }
+        let active = try transaction.activeSession(on: board.installation)
+        return Board(
+            installation: board.installation, name: board.name, owner: user.view,
+            deviceKey: try keyID(of: board.deviceKey),
+            session: try active.map { record throws(AuthorityError) in
+                try view(of: record, transaction, at: now)
+            },
+            lastSeen: active?.lastSeen ?? board.lastSeen,
+            status: try transaction.status(of: board.installation))
     }
 
     package func release(
@@ -42,6 +51,9 @@ extension Authority {
                     actor: act.user.username, act.transaction, at: act.now)
             }
             try settlePeople(of: record.owner, act.transaction)
+            try note(
+                .released, on: board, nil, "by \(act.user.username)", act.transaction,
+                at: act.now)
             try audit(
                 "board.released", act.user.username, board, nil, record.name, act.transaction,
                 at: act.now)

@@ -29,6 +29,19 @@ package protocol AuthorityFrontend: Sendable {
 
     /// One's own boards; all of them for an administrator who asks for `everyone`.
     func boards(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [Board]
+    /// One board: the caller's, or anyone's for an administrator; 101 for any other, there or
+    /// not. So do `rename` and `timeline` have it.
+    func board(
+        _ id: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> BoardDetail
+    /// The name holds until the board is claimed again, under the name it has itself.
+    func rename(
+        _ board: InstallationID, to name: BoardName, by caller: Caller
+    ) async throws(AuthorityError) -> Board
+    /// What befell a board's sessions, the newest first.
+    func timeline(
+        of board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> [TimelineEntry]
     /// Lets go of a board: its session ends and another person may claim it.
     func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError)
 
@@ -53,8 +66,11 @@ package protocol AuthorityFrontend: Sendable {
         _ id: ObjectID, by span: Duration, by caller: Caller
     ) async throws(AuthorityError) -> SessionView
     /// Ends every session of a user but the one that asks, those on boards included; one's
-    /// own, or anyone's for an administrator. Returns how many ended.
-    func revokeAll(of username: String, by caller: Caller) async throws(AuthorityError) -> Int
+    /// own, or anyone's for an administrator; those on boards stay if `keepsBoards`. Returns
+    /// how many ended.
+    func revokeAll(
+        of username: String, keepsBoards: Bool, by caller: Caller
+    ) async throws(AuthorityError) -> Int
 
     /// Administrators only, as are `addUser` and `audit`.
     func users(by caller: Caller) async throws(AuthorityError) -> [UserView]
@@ -65,14 +81,28 @@ package protocol AuthorityFrontend: Sendable {
         _ change: PasswordChange, by caller: Caller
     ) async throws(AuthorityError)
     /// Administrators only. A disabled user cannot log in, and every session of his ends.
-    func setEnabled(
-        _ isEnabled: Bool, user: String, by caller: Caller
+    func change(
+        _ user: String, _ change: UserChange, by caller: Caller
     ) async throws(AuthorityError) -> UserView
     func audit(_ query: AuditQuery, by caller: Caller) async throws(AuthorityError) -> [AuditEntry]
 
     /// A login to the boards' broker that may read data and status of one's own boards, and
     /// lives as long as the caller's session.
     func brokerLogin(by caller: Caller) async throws(AuthorityError) -> BrokerLogin
+}
+
+extension AuthorityFrontend {
+    package func revokeAll(
+        of username: String, by caller: Caller
+    ) async throws(AuthorityError) -> Int {
+        try await revokeAll(of: username, keepsBoards: false, by: caller)
+    }
+
+    package func setEnabled(
+        _ isEnabled: Bool, user: String, by caller: Caller
+    ) async throws(AuthorityError) -> UserView {
+        try await change(user, UserChange(isEnabled: isEnabled), by: caller)
+    }
 }
 
 /// Why a request was not done.

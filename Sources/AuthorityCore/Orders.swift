@@ -38,6 +38,17 @@ package struct NewUser: Sendable {
     }
 }
 
+/// What an administrator changes of a user; nil stays as it is.
+package struct UserChange: Equatable, Sendable {
+    package let isEnabled: Bool?
+    package let mayClaim: Bool?
+
+    package init(isEnabled: Bool? = nil, mayClaim: Bool? = nil) {
+        self.isEnabled = isEnabled
+        self.mayClaim = mayClaim
+    }
+}
+
 /// A person who wants to become a user.
 package struct SignUp: Sendable {
     package enum Credential: Sendable {

@@ -49,26 +49,47 @@ extension Authority {
         return record.view
     }
 
-    package func setEnabled(
-        _ isEnabled: Bool, user: String, by caller: Caller
+    package func change(
+        _ user: String, _ change: UserChange, by caller: Caller
     ) async throws(AuthorityError) -> UserView {
-        try await act(.setEnabled, by: caller) { act throws(AuthorityError) in
+        try await act(.changeUser, by: caller) { act throws(AuthorityError) in
             var subject = try act.subject(named: user)
-            guard isEnabled || subject.objectID != act.user.objectID else {
-                throw .refuse(.forbidden, "an administrator cannot disable himself")
+            if let isEnabled = change.isEnabled {
+                try setEnabled(isEnabled, &subject, act)
             }
-            guard subject.isEnabled != isEnabled else { return subject.view }
-            subject.isEnabled = isEnabled
-            try act.transaction.setEnabled(isEnabled, of: subject.objectID)
-            try act.audit(isEnabled ? "user.enabled" : "user.disabled", subject.username)
-            if !isEnabled {
-                try endAll(
-                    of: subject.objectID, but: nil,
-                    reason: UnavailableReason.revoked.rawValue, actor: act.user.username,
-                    act.transaction, at: act.now)
+            if let mayClaim = change.mayClaim {
+                try setMayClaim(mayClaim, &subject, act)
             }
             return subject.view
         }
+    }
+
+    private func setEnabled(
+        _ isEnabled: Bool, _ subject: inout UserRecord, _ act: Act
+    ) throws(AuthorityError) {
+        guard isEnabled || subject.objectID != act.user.objectID else {
+            throw .refuse(.forbidden, "an administrator cannot disable himself")
+        }
+        guard subject.isEnabled != isEnabled else { return }
+        subject.isEnabled = isEnabled
+        try act.transaction.setEnabled(isEnabled, of: subject.objectID)
+        try act.audit(isEnabled ? "user.enabled" : "user.disabled", subject.username)
+        guard !isEnabled else { return }
+        try endAll(
+            of: subject.objectID, but: nil, reason: UnavailableReason.revoked.rawValue,
+            actor: act.user.username, act.transaction, at: act.now)
+    }
+
+    private func setMayClaim(
+        _ mayClaim: Bool, _ subject: inout UserRecord, _ act: Act
+    ) throws(AuthorityError) {
+        guard mayClaim || !subject.isAdministrator else {
+            throw .refuse(.forbidden, "an administrator may always claim boards")
+        }
+        guard subject.mayClaim != mayClaim else { return }
+        subject.mayClaim = mayClaim
+        try act.transaction.setMayClaim(mayClaim, of: subject.objectID)
+        try act.audit(mayClaim ? "user.may-claim" : "user.may-not-claim", subject.username)
     }
 
     package func everyUser() async throws(AuthorityError) -> [UserView] {

@@ -37,6 +37,8 @@ extension Authority {
             }
             try act.transaction.save(record, at: act.now)
             try act.audit("session.updated", of: record, "")
+            try note(
+                .updated, of: record, "by \(act.user.username)", act.transaction, at: act.now)
             try tellUpdate(of: record, act.transaction, at: act.now)
             return try view(of: record, act.transaction, at: act.now)
         }
@@ -64,12 +66,12 @@ extension Authority {
     }
 
     package func revokeAll(
-        of username: String, by caller: Caller
+        of username: String, keepsBoards: Bool, by caller: Caller
     ) async throws(AuthorityError) -> Int {
         try await act(.revokeAll, by: caller) { act throws(AuthorityError) in
             let subject = try act.subject(named: username)
             let count = try endAll(
-                of: subject.objectID, but: act.session.id,
+                of: subject.objectID, but: act.session.id, keepsBoards: keepsBoards,
                 reason: UnavailableReason.revoked.rawValue, actor: act.user.username,
                 act.transaction, at: act.now)
             try act.audit("user.revoked", "\(count) sessions of \(subject.username)")

@@ -33,13 +33,16 @@ struct Provisioning {
         try transaction.save(record, at: now)
         try transaction.save(RefreshFamily(id: family, session: record.id, generation: 1))
         guard try transaction.insert(claim) else {
-            throw .refuse(.forbidden, "another claim of this board is open")
+            throw .refused(
+                Refusal(.forbidden, "another claim of this board is open", name: .claimOpen))
         }
         try authority.audit(
             "claim", claimant.username, url.installation, record.id,
             claim.tokenOrigin == .made
                 ? url.name : "\(url.name), with a \(claim.tokenOrigin.rawValue) session token",
             transaction, at: now)
+        try authority.note(
+            .made, of: record, "by \(claimant.username)", transaction, at: now)
         try authority.settleBroker(
             url.installation, newPassword: password != nil, transaction, at: now)
         return claim

@@ -59,6 +59,7 @@ extension BoardRequest {
         family.lastRequest = message.id
         family.lastUse = now
         try transaction.save(family)
+        try authority.note(.refreshed, of: record, "", transaction, at: now)
         return try successor(of: family, record)
     }
 

@@ -52,6 +52,7 @@ extension Authority {
         try audit(
             "session.extended", actor, record.board, record.id, "until \(end)", transaction,
             at: now)
+        try note(.extended, of: record, "by \(actor), until \(end)", transaction, at: now)
     }
 
     /// Tells a session's board how the session is now, if the board is there; its next

@@ -143,12 +143,21 @@ package struct SessionView: Equatable, Sendable {
     }
 }
 
-package struct AuditQuery: Sendable {
+package struct AuditQuery: Equatable, Sendable {
     /// 1...1000; the newest come first.
-    package let limit: Int
-    package let board: InstallationID?
+    package var limit: Int
+    package var board: InstallationID?
+    package var session: ObjectID?
+    package var actor: String?
+    /// What the event's name begins with.
+    package var event: String?
+    /// Not before this, and not after that.
+    package var since: Timestamp?
+    package var until: Timestamp?
+    /// Only entries whose number is below this.
+    package var before: Int64?
 
-    package init(limit: Int, board: InstallationID?) {
+    package init(limit: Int, board: InstallationID? = nil) {
         self.limit = limit
         self.board = board
     }
@@ -156,6 +165,8 @@ package struct AuditQuery: Sendable {
 
 /// One thing that happened. It names no token and no password.
 package struct AuditEntry: Equatable, Sendable {
+    /// Rises with each entry; 0 until it is stored.
+    package var number: Int64
     package let at: Timestamp
     /// Such as `login`, `login.failed`, `claim`, `claim.accepted`, `session.revoked`.
     package let event: String
@@ -166,9 +177,10 @@ package struct AuditEntry: Equatable, Sendable {
     package let detail: String
 
     package init(
-        at: Timestamp, event: String, actor: String, board: InstallationID?,
-        session: ObjectID?, detail: String
+        number: Int64 = 0, at: Timestamp, event: String, actor: String,
+        board: InstallationID?, session: ObjectID?, detail: String
     ) {
+        self.number = number
         self.at = at
         self.event = event
         self.actor = actor

@@ -20,6 +20,10 @@ struct AuthorityServer: Sendable {
     private let reconciliation: Reconciliation
     private let housekeeping: Housekeeping
     private let embedded: EmbeddedBroker?
+    let live: LiveBoards
+    let hub: EventHub
+    /// Nil where no live data is wanted.
+    private let tap: DataTap?
 
     /// Opens the store and makes the parts; nothing runs and nothing listens yet.
     /// `acceptsClock`: what the store knows of the time is wrong, and the clock right.
@@ -51,8 +55,14 @@ struct AuthorityServer: Sendable {
         self.embedded = embedded
         let clock = try await ClockGuard(
             store: store, authority: authority, acceptsClock: acceptsClock, logger: logger)
+        let live = LiveBoards(root: settings.root, clock: systemClock)
+        self.live = live
+        hub = EventHub(authority: authority, live: live, clock: systemClock, logger: logger)
+        tap = settings.showsLiveData
+            ? try Self.tap(settings, keys, records, link, live, logger) : nil
         traffic = BoardTraffic(
-            authority: authority, link: link, courier: courier, clock: clock, logger: logger)
+            authority: authority, link: link, courier: courier, clock: clock, live: live,
+            logger: logger)
         reconciliation = Reconciliation(
             authority: authority, link: link, courier: courier,
             access: settings.managesBrokerAccess ? (embedded == nil ? .kept : .computed) : .none,
@@ -75,6 +85,8 @@ struct AuthorityServer: Sendable {
             group.addTask { await courier.run() }
             group.addTask { await housekeeping.sweep() }
             group.addTask { await housekeeping.watch() }
+            group.addTask { await hub.run() }
+            if let tap { group.addTask { await tap.run() } }
             let files = try ConsoleFolder.files(settings.console, logger)
             group.addTask {
                 // Who finds HTTP open may count on the broker, unless that stays away.
@@ -82,7 +94,7 @@ struct AuthorityServer: Sendable {
                 try await ConsoleServer(
                     frontend: authority,
                     listen: (settings.listen.host, Int(settings.listen.port)), logger: logger,
-                    files: files,
+                    files: files, live: hub, proxies: settings.proxies,
                     onListening: { await gate.httpIsUp(port: $0) }
                 ).run()
             }
@@ -113,7 +125,8 @@ struct AuthorityServer: Sendable {
     /// Every account that the store wants at the broker.
     private func accounts() async throws -> [BrokerAccount] {
         let wanted = try await authority.everyLogin()
-        var accounts: [BrokerAccount] = []
+        var accounts = tap == nil
+            ? [] : [try DataTap.account(keys: authority.ownKeys, root: settings.root)]
         for board in wanted.boards {
             guard let login = try await authority.wish(for: board).login else { continue }
             accounts.append(BrokerAccount(
@@ -166,6 +179,29 @@ extension AuthorityServer {
                 uri: uri, clientID: try externalClientID(), username: username,
                 password: password, caFile: caFile, isAlone: false)
         }
+    }
+
+    private static func tap(
+        _ settings: ServiceSettings, _ keys: AuthorityKeys, _ records: [KeyRecord],
+        _ link: BrokerLink, _ live: LiveBoards, _ logger: Logger
+    ) throws -> DataTap {
+        let own = try login(settings, records)
+        let account = settings.managesBrokerAccess
+            ? try DataTap.account(keys: keys, root: settings.root) : nil
+        let random = Base64URL.encode(try RandomBytes.make(8))
+        var admit: (@Sendable (Bool) async throws(AuthorityError) -> Void)?
+        if let account, case .external = settings.broker {
+            admit = { wasRefused async throws(AuthorityError) in
+                try await DataTap.admit(account, over: link, wasRefused: wasRefused)
+            }
+        }
+        return DataTap(
+            login: BrokerLink.BrokerLogins(
+                uri: own.uri, clientID: "\(DataTap.username)-\(random)",
+                username: account?.username ?? own.username,
+                password: account?.password ?? own.password, caFile: own.caFile,
+                isAlone: false),
+            root: settings.root, admit: admit, live: live, logger: logger)
     }
 
     /// Another each time: under one that is known, replicas would cut each other off, and so

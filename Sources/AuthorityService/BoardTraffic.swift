@@ -12,6 +12,7 @@ final class BoardTraffic: Sendable {
     private let link: BrokerLink
     private let courier: BrokerCourier
     private let clock: ClockGuard
+    private let live: LiveBoards?
     private let logger: Logger
     private let lanes: [Lane]
     /// What could not be opened, by reason, since the start.
@@ -33,8 +34,9 @@ final class BoardTraffic: Sendable {
 
     init(
         authority: Authority, link: BrokerLink, courier: BrokerCourier, clock: ClockGuard,
-        logger: Logger
+        live: LiveBoards? = nil, logger: Logger
     ) {
+        self.live = live
         self.authority = authority
         self.link = link
         self.courier = courier

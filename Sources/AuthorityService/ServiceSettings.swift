@@ -22,6 +22,10 @@ struct ServiceSettings: Sendable {
     var logLevel = LogLevel.info
     /// The folder with the console's page; nil looks for it.
     var console: String?
+    /// Whether the console hears what boards send.
+    var showsLiveData = true
+    /// Whose `X-Forwarded-For` counts.
+    var proxies: [String] = []
 
     static let version = "0.1.0"
 
@@ -56,6 +60,8 @@ extension ServiceSettings {
         advertise = settings.broker.advertise
         logLevel = settings.logLevel
         console = settings.http.console
+        showsLiveData = settings.showsLiveData
+        proxies = settings.http.proxies
         broker = try Self.broker(settings.broker)
         rules = AuthorityRules(
             info: AuthorityInfo(

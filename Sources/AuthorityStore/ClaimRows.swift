@@ -15,6 +15,13 @@ extension SQLiteTransaction {
         ).map(readClaim)
     }
 
+    func claim(ofSession session: ObjectID) throws(AuthorityError) -> ClaimRecord? {
+        try row(
+            "SELECT * FROM claims WHERE session_id = ? ORDER BY created_at DESC LIMIT 1",
+            [session.description]
+        ).map(readClaim)
+    }
+
     func insert(_ claim: ClaimRecord) throws(AuthorityError) -> Bool {
         try run(
             """

@@ -43,43 +43,6 @@ extension SQLiteTransaction {
                 try row.bytes("password"), place: place(of: session)))
     }
 
-    func append(_ entry: AuditEntry) throws(AuthorityError) {
-        try run(
-            """
-            INSERT INTO audit (at, event, actor, installation_id, session_id, detail)
-            VALUES (?, ?, ?, ?, ?, ?)
-            """,
-            [entry.at.milliseconds, entry.event, entry.actor, entry.board?.description,
-             entry.session?.description, entry.detail])
-    }
-
-    func entries(_ query: AuditQuery) throws(AuthorityError) -> [AuditEntry] {
-        let limit = min(max(query.limit, 1), 1000)
-        let found = if let board = query.board {
-            try rows(
-                "SELECT * FROM audit WHERE installation_id = ? ORDER BY number DESC LIMIT ?",
-                [board.description, limit])
-        } else {
-            try rows("SELECT * FROM audit ORDER BY number DESC LIMIT ?", [limit])
-        }
-        return try map(found) { row throws(AuthorityError) in
-            AuditEntry(
-                at: try row.time("at"), event: try row.value("event"),
-                actor: try row.value("actor"),
-                board: try row.parsedOptional("installation_id", InstallationID.init),
-                session: try row.parsedOptional("session_id", ObjectID.init),
-                detail: try row.value("detail"))
-        }
-    }
-
-    func deleteEntries(before time: Timestamp, limit: Int) throws(AuthorityError) -> Int {
-        try run(
-            """
-            DELETE FROM audit WHERE number IN (
-                SELECT number FROM audit WHERE at < ? ORDER BY at LIMIT ?)
-            """, [time.milliseconds, limit])
-    }
-
     /// More than the window that failures count in.
     private static let countedAhead = Duration.seconds(3600)
 

@@ -119,6 +119,7 @@ extension SQLiteTransaction {
                 "DELETE FROM claims WHERE session_id = ?",
                 "DELETE FROM families WHERE session_id = ?",
                 "DELETE FROM person_logins WHERE session_id = ?",
+                "DELETE FROM timeline WHERE session_id = ?",
                 "DELETE FROM sessions WHERE id = ?",
             ] { try run(statement, [id]) }
         }

@@ -42,6 +42,10 @@ extension SQLiteTransaction {
         try run("UPDATE users SET enabled = ? WHERE id = ?", [isEnabled, user.description])
     }
 
+    func setMayClaim(_ mayClaim: Bool, of user: UserID) throws(AuthorityError) {
+        try run("UPDATE users SET may_claim = ? WHERE id = ?", [mayClaim, user.description])
+    }
+
     private func readUser(_ row: Row) throws(AuthorityError) -> UserRecord {
         // The column is not NULL: nobody's password has an empty hash.
         let hash: String = try row.value("password_hash")

@@ -17,7 +17,7 @@ package final class BrokerClient: Sendable {
     package let ack: ConnectAck
     /// Everything that arrives, for one consumer; ends after `disconnected`.
     ///
-    /// It holds `bufferLimit` messages. What comes while it is full is dropped and counted:
+    /// It holds `bufferLimit` messages, or as many as `connect` was told. What comes while it is full is dropped and counted:
     /// waiting instead would also hold back the PUBACKs that the consumer may wait for.
     package let events: AsyncStream<BrokerClientEvent>
     package static let bufferLimit = 16_384
@@ -40,25 +40,26 @@ package final class BrokerClient: Sendable {
     /// Connects and waits until the broker has let us in, `timeout` at most.
     ///
     /// A broker that refuses MQTT 5 is asked again with 3.1.1; see `ack.version`. Throws what
-    /// the attempt ended with, by layer; no thread is left then.
+    /// the attempt ended with, by layer; no thread is left then. `buffer` is how many messages
+    /// `events` holds.
     package static func connect(
-        _ options: ConnectOptions, timeout: Duration = .seconds(10)
+        _ options: ConnectOptions, timeout: Duration = .seconds(10), buffer: Int = bufferLimit
     ) async throws(MQTTError) -> BrokerClient {
         do throws(MQTTError) {
-            return try await attempt(options, timeout)
+            return try await attempt(options, timeout, buffer)
         } catch {
             guard options.version == .v5, error.isVersionRefused else { throw error }
             var older = options
             older.version = .v311
-            return try await attempt(older, timeout)
+            return try await attempt(older, timeout, buffer)
         }
     }
 
     private static func attempt(
-        _ options: ConnectOptions, _ timeout: Duration
+        _ options: ConnectOptions, _ timeout: Duration, _ buffer: Int
     ) async throws(MQTTError) -> BrokerClient {
         let (events, sink) = AsyncStream.makeStream(
-            of: BrokerClientEvent.self, bufferingPolicy: .bufferingOldest(bufferLimit))
+            of: BrokerClientEvent.self, bufferingPolicy: .bufferingOldest(buffer))
         let mailbox: Mailbox
         let thread: WorkerThread
         do throws(SystemError) {

@@ -3,30 +3,58 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// What Parse has no words for about users, by their names, and their sessions.
+/// What Parse has no words for about users, by their names.
 struct AccountRoutes: Sendable {
     let frontend: any AuthorityFrontend
 
     var routes: [Route] {
         [
-            Route(.put, "/users/:name", .session(setEnabled)),
+            Route(.get, "/me", .session(me)),
+            Route(.get, "/users", .session(users)),
+            Route(.post, "/users", .session(add)),
+            Route(.put, "/users/:name", .session(change)),
             Route(.put, "/users/:name/password", .session(setPassword)),
             Route(.post, "/users/:name/revoke", .session(revokeAll)),
-            Route(.post, "/sessions/:id/extend", .session(extend)),
         ]
     }
 
-    /// `{"enabled": bool}`.
-    private func setEnabled(
-        _ call: Call, by caller: Caller
-    ) async throws(AuthorityError) -> Answer {
+    /// Who asks, and by which session.
+    private func me(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let session = try await frontend.session(caller.session.objectID, by: caller)
+        return Answer([
+            "user": .object(caller.user.parseForm),
+            "session": .object(session.consoleForm(for: caller)),
+        ])
+    }
+
+    private func users(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        .results(try await frontend.users(by: caller).map { .object($0.parseForm) })
+    }
+
+    /// `{"username", "password", "isAdministrator"?, "mayClaim"?}`.
+    private func add(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let json = try call.json()
+        let user = try reading { () throws(WireError) in
+            NewUser(
+                username: try json.username(), password: try json.secret("password"),
+                isAdministrator: try json.flag("isAdministrator"),
+                mayClaim: try json.flag("mayClaim"))
+        }
+        return Answer(.created, try await frontend.addUser(user, by: caller).parseForm)
+    }
+
+    /// `{"enabled"?: bool, "mayClaim"?: bool}`, one of them at least.
+    private func change(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let name = try name(in: call)
         let json = try call.json()
-        let isEnabled = try reading { () throws(WireError) in
-            try json.required("enabled") { $0.asBool }
+        let change = try reading { () throws(WireError) in
+            let change = UserChange(
+                isEnabled: try json.optional("enabled") { $0.asBool },
+                mayClaim: try json.optional("mayClaim") { $0.asBool })
+            guard change != UserChange() else { throw .missing("enabled") }
+            return change
         }
-        return Answer(
-            try await frontend.setEnabled(isEnabled, user: name, by: caller).parseForm)
+        return Answer(try await frontend.change(name, change, by: caller).parseForm)
     }
 
     private func setPassword(
@@ -41,27 +69,15 @@ struct AccountRoutes: Sendable {
         return Answer([:])
     }
 
+    /// `{"keepBoards"?: bool}`, or no body.
     private func revokeAll(
         _ call: Call, by caller: Caller
     ) async throws(AuthorityError) -> Answer {
-        let ended = try await frontend.revokeAll(of: try name(in: call), by: caller)
+        let json = call.body.isEmpty ? JSONObject([:]) : try call.json()
+        let keepsBoards = try reading { () throws(WireError) in try json.flag("keepBoards") }
+        let ended = try await frontend.revokeAll(
+            of: try name(in: call), keepsBoards: keepsBoards, by: caller)
         return Answer(["ended": .integer(Int64(ended))])
-    }
-
-    /// `{"durationSeconds": n}`; the answer is the session in Parse's form, as everywhere.
-    private func extend(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        let id = try call.parameter("id", ObjectID.init)
-        let json = try call.json()
-        let seconds = try reading { () throws(WireError) in
-            try json.integer("durationSeconds")
-        }
-        let permitted = LifetimePolicy.shortest.components.seconds
-            ... LifetimePolicy.longest.components.seconds
-        guard permitted.contains(seconds) else {
-            throw .refused(Refusal(.validation, "a session lasts from 5 minutes to 1 year"))
-        }
-        let view = try await frontend.extend(id, by: .seconds(seconds), by: caller)
-        return Answer(view.parseForm)
     }
 
     private func name(in call: Call) throws(AuthorityError) -> String {

@@ -13,6 +13,16 @@ struct Answer: Sendable {
         case page(ClaimPage)
         /// A file of the console; nil where the browser has it already.
         case file(StaticFiles.File?)
+        /// Written piece by piece; the route says its type.
+        case stream(StreamWriter)
+    }
+
+    typealias StreamWriter = @Sendable (inout any ResponseBodyWriter) async throws -> Void
+
+    /// 200 with a body that is made while it is sent.
+    init(stream: @escaping StreamWriter) {
+        status = .ok
+        content = .stream(stream)
     }
 
     /// 200 with a JSON object.
@@ -64,6 +74,8 @@ struct Answer: Sendable {
             if let name = HTTPFieldName.referrerPolicy { fields[name] = "no-referrer" }
             if let name = HTTPFieldName.openerPolicy { fields[name] = "same-origin" }
             bytes = file?.bytes ?? []
+        case .stream(let write):
+            return Response(status: status, headers: fields, body: ResponseBody(write))
         }
         return Response(
             status: status, headers: fields,

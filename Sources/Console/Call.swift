@@ -5,8 +5,9 @@ import Wire
 
 /// One request as a route sees it: nothing in it is trusted yet.
 struct Call: Sendable {
-    /// The peer's address.
+    /// The peer's address, or whom a proxy of ours names.
     let origin: String
+    let connection: Connection
     let applicationID: String?
     let bearer: Bearer
     /// How a console's page says who asks.
@@ -14,6 +15,8 @@ struct Call: Sendable {
     let cookieBearer: Bearer
     /// Whether a request that bears the cookie may count on it.
     let isFromOwnPage: Bool
+    /// Whether the cookie, and no header, says who asks.
+    var isCookieCaller: Bool { !bearer.isThere && cookieBearer.isThere }
     /// The entity tag of what the browser has already.
     let knownTag: String?
     /// Empty until who asks has been judged.
@@ -41,6 +44,7 @@ struct Call: Sendable {
 
     init(_ request: Request, in context: ConsoleContext) {
         origin = context.origin
+        connection = context.connection
         let headers = request.headers
         applicationID = HTTPFieldName.applicationID.flatMap { headers[$0] }
         bearer = Bearer(HTTPFieldName.sessionToken.flatMap { headers[$0] })

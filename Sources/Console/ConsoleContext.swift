@@ -6,14 +6,24 @@ import NIOCore
 struct ConsoleContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// The peer's address without its port, for the rate limit and the audit log.
-    let origin: String
+    var origin: String
+    let connection: Connection
 
     init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
         origin = source.channel.remoteAddress?.ipAddress ?? "unknown"
+        connection = Connection(channel: source.channel)
     }
 
     var maxUploadSize: Int { Route.largeBody }
+}
+
+/// What a request came by, for the one thing that a route may do with it.
+struct Connection: Sendable {
+    fileprivate let channel: any Channel
+
+    /// Ends it at once; what was not sent is lost.
+    func close() { channel.close(promise: nil) }
 }
 
 /// The headers that are Parse's own. Source: Parse REST guide, Request format.
@@ -23,6 +33,9 @@ enum HTTPFieldName {
     static let installationID = HTTPField.Name("X-Parse-Installation-Id")
     /// Set by the console's page with whatever it sends.
     static let page = HTTPField.Name("X-Postern-Console")
+    /// Understood by nginx and others: events are passed on one by one.
+    static let buffering = HTTPField.Name("X-Accel-Buffering")
+    static let forwardedFor = HTTPField.Name("X-Forwarded-For")
     static let fetchSite = HTTPField.Name("Sec-Fetch-Site")
     static let openerPolicy = HTTPField.Name("Cross-Origin-Opener-Policy")
     static let referrerPolicy = HTTPField.Name("Referrer-Policy")

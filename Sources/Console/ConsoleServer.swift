@@ -14,20 +14,27 @@ package struct ConsoleServer: Sendable {
     private let listen: (host: String, port: Int)
     private let mount: String
     private let files: StaticFiles
+    private let live: (any LiveFeed)?
+    private let proxies: Set<String>
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
 
     /// Port 0 takes a free one; `onListening` is told the real one once connections are taken.
-    /// `mount` is where Parse's API stands; without `files` there is no console. The application id is the frontend's own.
+    /// `mount` is where Parse's API stands; without `files` there is no console, and without
+    /// `live` it shows nothing that happens. What `X-Forwarded-For` says counts from the
+    /// addresses in `proxies` alone. The application id is the frontend's own.
     package init(
         frontend: any AuthorityFrontend, listen: (host: String, port: Int),
         logger: Logger, mount: String = "/parse", files: StaticFiles = .none,
+        live: (any LiveFeed)? = nil, proxies: [String] = [],
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
         self.frontend = frontend
         self.listen = listen
         self.mount = "/" + mount.split(separator: "/").joined(separator: "/")
         self.files = files
+        self.live = live
+        self.proxies = Set(proxies.map(ProxiedOrigin.plain))
         self.logger = logger
         self.onListening = onListening
     }
@@ -40,9 +47,12 @@ package struct ConsoleServer: Sendable {
 
     private func application() -> Application<RouterResponder<ConsoleContext>> {
         let parse = ParseRoutes(frontend: frontend, mount: mount).routes
-        let own = PosternRoutes(frontend: frontend, parseMount: mount).routes
+        let own = PosternRoutes(
+            frontend: frontend, parseMount: mount, live: live
+        ).routes
         let page = PageRoutes(frontend: frontend, files: files).routes
-        let table = RouteTable(routes: parse + own + page, frontend: frontend)
+        let table = RouteTable(
+            routes: parse + own + page, frontend: frontend, proxies: proxies)
         let ready = onListening
         return Application(
             router: table.router(),

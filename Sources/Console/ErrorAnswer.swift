@@ -28,8 +28,11 @@ extension Answer {
     }
 
     init(_ status: HTTPResponse.Status, _ refusal: Refusal) {
-        self.init(
-            status, ["code": .integer(Int64(refusal.code)), "error": .string(refusal.text)])
+        var members: [String: JSONValue] = [
+            "code": .integer(Int64(refusal.code)), "error": .string(refusal.text),
+        ]
+        members["name"] = refusal.name.map { .string($0.description) }
+        self.init(status, members)
     }
 
     /// Whether it says 209.

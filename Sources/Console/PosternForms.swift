@@ -32,7 +32,8 @@ extension Claim {
 }
 
 extension Board {
-    var form: [String: JSONValue] {
+    /// `lastData` is when data came last, by our own clock.
+    func form(lastData: Timestamp?) -> [String: JSONValue] {
         [
             "installationId": .string(installation.description), "name": .string(name),
             "owner": .string(owner.username), "ownerId": .string(owner.objectID.description),
@@ -45,6 +46,17 @@ extension Board {
             "sessionAvailable": status.map { .bool($0.available) } ?? .null,
             "statusSince": .optionalTime(status?.since), "version": .optional(status?.version),
             "gaps": status.map { .integer($0.gaps.total) } ?? .null,
+            "lastDataMs": .optionalMilliseconds(lastData), "queue": .null, "refused": .null,
+        ]
+    }
+}
+
+extension BoardDetail {
+    /// What a board's own page shows besides.
+    var extraForm: [String: JSONValue] {
+        [
+            "scope": scope?.json ?? .null, "policy": .null, "refusals": .array([]),
+            "reportedAt": .null, "openClaim": openClaim.map { .object($0.form) } ?? .null,
         ]
     }
 }
@@ -52,8 +64,8 @@ extension Board {
 extension AuditEntry {
     var form: [String: JSONValue] {
         [
-            "at": .time(at), "event": .string(event), "actor": .string(actor),
-            "installationId": .optional(board), "sessionId": .optional(session),
+            "number": .integer(number), "at": .time(at), "event": .string(event),
+            "actor": .string(actor), "installationId": .optional(board), "sessionId": .optional(session),
             "detail": .string(detail),
         ]
     }

@@ -9,11 +9,14 @@ import Wire
 struct RouteTable: Sendable {
     let routes: [Route]
     let frontend: any AuthorityFrontend
+    /// Whose word on their peers counts.
+    var proxies: Set<String> = []
 
     /// Any other method on a known path is 405 with `Allow`; any other path is 404.
     func router() -> Router<ConsoleContext> {
         let router = Router(context: ConsoleContext.self, options: [.autoGenerateHeadEndpoints])
         router.add(middleware: Unrouted())
+        if !proxies.isEmpty { router.add(middleware: ProxiedOrigin(proxies: proxies)) }
         for route in routes {
             router.on(RouterPath(route.path), method: route.method) { request, context in
                 await respond(to: request, in: context, by: route).response

@@ -21,9 +21,11 @@ extension ClaimOrder {
             try json.optional("session") { $0.asObject.map(JSONObject.init) } ?? JSONObject([:])
         }
         let custom = CustomFields.settable(session.members)
+        let url = try Self.url(in: json)
+        let duration = try Self.duration(in: json)
         self = try reading { () throws(WireError) in
             ClaimOrder(
-                url: try ClaimURL(try json.string("url")), duration: try Self.duration(in: json),
+                url: url, duration: duration,
                 scope: try json.optional("scope") { value in
                     value.asObject == nil ? nil : ScopeDocument(unchecked: value)
                 },
@@ -31,13 +33,25 @@ extension ClaimOrder {
         }
     }
 
+    private static func url(in json: JSONObject) throws(AuthorityError) -> ClaimURL {
+        do throws(WireError) {
+            return try ClaimURL(try json.string("url"))
+        } catch {
+            throw .refused(error.refusal.named(.claimMalformed))
+        }
+    }
+
     /// A second to a year; how much of it is granted is the frontend's to say.
-    private static func duration(in json: JSONObject) throws(WireError) -> Duration? {
-        try json.optional("durationSeconds") { value in
-            guard let seconds = value.asInteger, seconds >= 1,
-                seconds <= LifetimePolicy.longest.components.seconds
-            else { return nil }
-            return .seconds(seconds)
+    private static func duration(in json: JSONObject) throws(AuthorityError) -> Duration? {
+        do throws(WireError) {
+            return try json.optional("durationSeconds") { value in
+                guard let seconds = value.asInteger, seconds >= 1,
+                    seconds <= LifetimePolicy.longest.components.seconds
+                else { return nil }
+                return .seconds(seconds)
+            }
+        } catch {
+            throw .refused(error.refusal.named(.durationOutOfRange))
         }
     }
 }

@@ -28,16 +28,27 @@ package struct Refusal: Error, Equatable, Sendable {
     /// The number; a peer may send one that `ErrorCode` does not list.
     package let code: Int
     package let text: String
+    /// What a page tells its reader what to do by; the wire between board and authority has
+    /// none.
+    package let name: Name?
 
-    package init(_ code: ErrorCode, _ text: String) {
+    /// Which refusal it is, in words that are never changed, such as `claim-used`.
+    package struct Name: Hashable, Sendable, CustomStringConvertible {
+        package let description: String
+        package init(_ description: String) { self.description = description }
+    }
+
+    package init(_ code: ErrorCode, _ text: String, name: Name? = nil) {
         self.code = code.rawValue
         self.text = text
+        self.name = name
     }
 
     /// A refusal as a peer sent it.
     package init(code: Int, text: String) {
         self.code = code
         self.text = text
+        name = nil
     }
 
     package func `is`(_ code: ErrorCode) -> Bool { self.code == code.rawValue }

@@ -16,6 +16,8 @@ package struct AuthoritySettings: Equatable, Sendable {
     /// How long a provisioning waits for its board.
     package var claimLifetime: Duration
     package var signUp: SignUpPolicy
+    /// Whether the console hears what boards send; `[console] live`.
+    package var showsLiveData: Bool
     package var logLevel: LogLevel
 
     package struct HTTP: Equatable, Sendable {
@@ -27,6 +29,8 @@ package struct AuthoritySettings: Equatable, Sendable {
         package var appID: String
         /// The folder with the console's page; nil looks for it.
         package var console: String?
+        /// Addresses of our own proxies, whose `X-Forwarded-For` says who asks.
+        package var proxies: [String]
     }
 
     package struct Broker: Equatable, Sendable {
@@ -74,11 +78,13 @@ package struct AuthoritySettings: Equatable, Sendable {
         let root = try TOMLDocument(text, file: file, environment: environment).root
         try root.allow(only: [
             "name", "state_dir", "topic_root", "log_level", "http", "broker", "session", "claim",
-            "users",
+            "users", "console",
         ])
         let session = try root.section("session")
         let claim = try root.section("claim")
         let users = try root.section("users")
+        let console = try root.section("console")
+        try console.allow(only: ["live"])
         try session.allow(only: [
             "preset", "access", "absolute", "idle", "heartbeat", "offline",
         ])
@@ -98,13 +104,14 @@ package struct AuthoritySettings: Equatable, Sendable {
             offline: try SessionTimes.offline(session, absolute: lifetimes.absolute),
             claimLifetime: try claim.value("expires", SettingValue.span) ?? .seconds(86_400),
             signUp: try users.value("sign_up", SettingValue.choice) ?? .closed,
+            showsLiveData: try console.flag("live") ?? true,
             logLevel: try root.value("log_level", SettingValue.choice) ?? .info)
     }
 }
 
 extension AuthoritySettings {
     private static func http(_ section: TOMLSection) throws(SettingsError) -> HTTP {
-        try section.allow(only: ["listen", "public_url", "app_id", "console"])
+        try section.allow(only: ["listen", "public_url", "app_id", "console", "proxies"])
         let listen = try section.value("listen", ListenAddress.init(_:))
             ?? ListenAddress(host: "127.0.0.1", port: 8080)
         return HTTP(
@@ -112,7 +119,20 @@ extension AuthoritySettings {
             publicURL: try section.value("public_url", SettingValue.httpURL)
                 ?? "http://\(listen.authority)",
             appID: try section.value("app_id", Self.appID) ?? "postern",
-            console: try section.value("console", SettingValue.absolutePath))
+            console: try section.value("console", SettingValue.absolutePath),
+            proxies: try proxies(section))
+    }
+
+    /// Addresses, as a connection shows them; no names and no ranges.
+    private static func proxies(_ section: TOMLSection) throws(SettingsError) -> [String] {
+        let addresses = try section.texts("proxies") ?? []
+        for (index, address) in addresses.enumerated() {
+            guard (2...45).contains(address.utf8.count),
+                address.contains(".") || address.contains(":"),
+                address.utf8.allSatisfy({ "0123456789abcdefABCDEF.:".utf8.contains($0) })
+            else { throw section.fault("proxies", element: index, "one element is no address") }
+        }
+        return addresses
     }
 
     /// It travels in a header, which a stray byte would break.

@@ -77,7 +77,7 @@ package struct ClaimURL: Sendable {
     }
 
     /// A board's name as it may be shown anywhere: bounded, nothing that moves a cursor.
-    private static func shown(_ name: String) -> String {
+    package static func shown(_ name: String) -> String {
         let visible = name.unicodeScalars.filter { scalar in
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate,

@@ -228,7 +228,7 @@ struct RestrictedCallerTests {
     @Test("is judged by one table", arguments: Deed.allCases)
     func table(deed: Deed) {
         let forAdministrators: [Deed] = [
-            .everyBoard, .everySession, .users, .addUser, .setEnabled, .audit,
+            .everyBoard, .everySession, .users, .addUser, .changeUser, .audit,
         ]
         for (restricted, administrator, mayClaim) in [
             (false, false, false), (false, false, true), (false, true, false),
@@ -245,7 +245,7 @@ struct RestrictedCallerTests {
                 #expect(isRefused == (restricted || !administrator))
             case .logout, .ownSessions, .session, .update:
                 #expect(verdict == .allowed)
-            case .ownBoards, .claimState:
+            case .ownBoards, .board, .claimState:
                 #expect(verdict == (restricted ? .nothing : .allowed))
             case .claim:
                 #expect(isRefused == (restricted || !(mayClaim || administrator)))
@@ -272,7 +272,7 @@ struct OwnWriteTests {
             Issue.record("the gate allows \(name)")
             return
         }
-        let isForAdministrators = deed == .addUser || deed == .setEnabled
+        let isForAdministrators = deed == .addUser || deed == .changeUser
         #expect(refusal.is(rejection.code))
         #expect(
             isForAdministrators

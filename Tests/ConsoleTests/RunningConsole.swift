@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import AuthorityCore
 import Console
 import Logging
 import NIOCore
@@ -23,13 +24,16 @@ struct RunningConsole: Sendable {
         var results: [JSONValue]? { json?.members["results"]?.asArray }
     }
 
-    static func with(_ body: @Sendable (RunningConsole) async throws -> Void) async throws {
+    static func with(
+        live: (any LiveFeed)? = nil, proxies: [String] = [],
+        _ body: @Sendable (RunningConsole) async throws -> Void
+    ) async throws {
         let frontend = StubFrontend()
         let (ports, found) = AsyncStream.makeStream(of: Int.self)
         let server = ConsoleServer(
             frontend: frontend, listen: (host: "127.0.0.1", port: 0),
             logger: Logger(label: "console", factory: { _ in SwiftLogNoOpLogHandler() }),
-            onListening: { found.yield($0) })
+            live: live, proxies: proxies, onListening: { found.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             var iterator = ports.makeAsyncIterator()

@@ -129,15 +129,17 @@ actor StubFrontend: AuthorityFrontend {
 
     func boards(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [Board] {
         try note("boards everyone \(everyone)")
+        return [try board()].compactMap { $0 }
+    }
+
+    func board(named name: String = "greenhouse") throws(AuthorityError) -> Board? {
         guard let board = InstallationID(Self.iid), let key = KeyID("a2V5LWlkLTE") else {
-            return []
+            return nil
         }
-        return [
-            Board(
-                installation: board, name: "greenhouse", owner: try user(), deviceKey: key,
-                session: try view(board: true), lastSeen: time(60),
-                status: BoardStatus(up: true, available: true, version: "0.1", since: time(2)))
-        ]
+        return Board(
+            installation: board, name: name, owner: try user(), deviceKey: key,
+            session: try view(board: true), lastSeen: time(60),
+            status: BoardStatus(up: true, available: true, version: "0.1", since: time(2)))
     }
 
     func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError) {
@@ -173,12 +175,21 @@ actor StubFrontend: AuthorityFrontend {
     func audit(
         _ query: AuditQuery, by caller: Caller
     ) async throws(AuthorityError) -> [AuditEntry] {
-        try note("audit \(query.limit) \(query.board?.description ?? "all")")
+        try note("audit \(query.limit) \(query.board?.description ?? "all")\(filters(of: query))")
         return [
             AuditEntry(
-                at: time(3), event: "claim", actor: "alice", board: query.board, session: nil,
+                number: 7, at: time(3), event: "claim", actor: "alice", board: query.board, session: nil,
                 detail: "greenhouse")
         ]
+    }
+
+    private func filters(of query: AuditQuery) -> String {
+        let parts = [
+            query.session.map { " session \($0)" }, query.actor.map { " actor \($0)" },
+            query.event.map { " event \($0)" }, query.since.map { " since \($0.seconds)" },
+            query.until.map { " until \($0.seconds)" }, query.before.map { " before \($0)" },
+        ]
+        return parts.compactMap { $0 }.joined()
     }
 
     func brokerLogin(by caller: Caller) async throws(AuthorityError) -> BrokerLogin {

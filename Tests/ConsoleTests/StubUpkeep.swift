@@ -64,9 +64,9 @@ extension StubFrontend {
     }
 
     func revokeAll(
-        of username: String, by caller: Caller
+        of username: String, keepsBoards: Bool, by caller: Caller
     ) async throws(AuthorityError) -> Int {
-        try note("revoke all of \(username)")
+        try note("revoke all of \(username)\(keepsBoards ? " but boards" : "")")
         return liveSessions
     }
 
@@ -80,10 +80,46 @@ extension StubFrontend {
         }
     }
 
-    func setEnabled(
-        _ isEnabled: Bool, user name: String, by caller: Caller
+    func change(
+        _ name: String, _ change: UserChange, by caller: Caller
     ) async throws(AuthorityError) -> UserView {
-        try note("\(isEnabled ? "enable" : "disable") \(name)")
-        return try user(name, isEnabled: isEnabled)
+        if let isEnabled = change.isEnabled {
+            try note("\(isEnabled ? "enable" : "disable") \(name)")
+        }
+        if let mayClaim = change.mayClaim {
+            try note("\(name) \(mayClaim ? "may" : "may not") claim")
+        }
+        return try user(name, isEnabled: change.isEnabled ?? true)
+    }
+
+    func board(
+        _ id: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> BoardDetail {
+        try note("board \(id)")
+        guard let board = try board() else { throw .refused(Refusal(.notFound, "no such board")) }
+        return BoardDetail(
+            board: board, scope: ScopeDocument(unchecked: .object(["default": .string("deny")])),
+            openClaim: nil)
+    }
+
+    func rename(
+        _ id: InstallationID, to name: BoardName, by caller: Caller
+    ) async throws(AuthorityError) -> Board {
+        try note("rename \(id) to \(name)")
+        guard let board = try board(named: name.description) else {
+            throw .refused(Refusal(.notFound, "no such board"))
+        }
+        return board
+    }
+
+    func timeline(
+        of board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> [TimelineEntry] {
+        try note("timeline \(board)")
+        return [
+            TimelineEntry(
+                event: .refreshed, session: try id("sEsS000002"), at: time(10), until: time(90),
+                count: 3, detail: "")
+        ]
     }
 }

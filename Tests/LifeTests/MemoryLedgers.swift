@@ -54,14 +54,31 @@ extension MemoryTransaction {
 
     func deletePersonLogin(_ session: ObjectID) { tables.personLogins[session] = nil }
 
-    func append(_ entry: AuditEntry) { tables.audit.append(entry) }
+    func append(_ entry: AuditEntry) {
+        var entry = entry
+        tables.lastEntry += 1
+        entry.number = tables.lastEntry
+        tables.audit.append(entry)
+    }
 
     func entries(_ query: AuditQuery) -> [AuditEntry] {
-        let found = tables.audit.reversed().filter {
-            query.board == nil || $0.board == query.board
+        let found = tables.audit.reversed().lazy.filter { entry in
+            (query.board.map { entry.board == $0 } ?? true)
+                && (query.session.map { entry.session == $0 } ?? true)
+                && (query.actor.map { entry.actor.lowercased() == $0.lowercased() } ?? true)
+                && (query.event.map { entry.event.hasPrefix($0) } ?? true)
+                && (query.since.map { entry.at >= $0 } ?? true)
+                && (query.until.map { entry.at <= $0 } ?? true)
+                && (query.before.map { entry.number < $0 } ?? true)
         }
         return Array(found.prefix(min(max(query.limit, 1), 1000)))
     }
+
+    func entries(after number: Int64, limit: Int) -> [AuditEntry] {
+        Array(tables.audit.lazy.filter { $0.number > number }.prefix(limit))
+    }
+
+    func newestEntry() -> Int64 { tables.lastEntry }
 
     func failures(_ key: String, since: Timestamp) -> Int {
         tables.failures.count { $0.key == key && $0.at >= since }

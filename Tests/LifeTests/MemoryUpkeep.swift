@@ -39,6 +39,7 @@ extension MemoryTransaction {
             tables.claims = tables.claims.filter { $0.value.session != id }
             tables.families = tables.families.filter { $0.value.session != id }
             tables.personLogins[id] = nil
+            tables.timelines = tables.timelines.mapValues { $0.filter { $0.session != id } }
             tables.sessions[id] = nil
         }
         return gone.count

@@ -38,6 +38,11 @@ struct Tables: Sendable {
     var personLogins: [ObjectID: PersonLogin] = [:]
     /// The oldest first.
     var audit: [AuditEntry] = []
+    var lastEntry: Int64 = 0
+    /// The oldest first.
+    var timelines: [InstallationID: [TimelineEntry]] = [:]
+    var touches: [TouchedBoard] = []
+    var lastTouch: Int64 = 0
     var failures: [Failure] = []
     var keys: [KeyRecord] = []
     /// Of claims that were deleted: a secret never serves twice.

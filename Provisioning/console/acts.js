@@ -1,0 +1,137 @@
+// What a person can do to boards and sessions, each with its question first.
+
+import { post, put, remove } from "./api.js";
+import { ask } from "./dialog.js";
+import { choice, field, h, say } from "./dom.js";
+import { durations } from "./time.js";
+import { count, sessionName } from "./words.js";
+
+export function extendSession(id, name, done) {
+  ask({
+    title: `Extend ${name}`, confirm: "Extend",
+    body: choice("From now on it lasts", "duration", durations, "2592000", null, "chips four"),
+    async submit(form) {
+      const durationSeconds = Number(form.elements.duration.value);
+      await post(`/sessions/${id}/extend`, { durationSeconds });
+      say("Extended.");
+      done();
+    },
+  });
+}
+
+export function signOutBoard(board, done) {
+  ask({
+    title: `Sign out ${board.name}?`, confirm: "Sign out", danger: true,
+    body: h("p", null, "The board stops sending at once, or as soon as it is online. "
+      + "What it has not sent yet it keeps for your next session. To use it again, pair it again."),
+    async submit() {
+      await remove(`/sessions/${board.sessionId}`);
+      say(`${board.name} is signed out.`);
+      done();
+    },
+  });
+}
+
+export function signOutSession(session, done) {
+  const name = sessionName(session);
+  ask({
+    title: session.isThisOne ? "Sign out here?" : `Sign out ${name}?`,
+    confirm: "Sign out", danger: true,
+    body: h("p", null, session.restricted
+      ? "The device stops sending. To use it again, pair it again."
+      : session.isThisOne ? "You log in again with your password."
+        : "Whoever uses it must log in again."),
+    async submit() {
+      await remove(`/sessions/${session.objectId}`);
+      say(`${name} is signed out.`);
+      done();
+    },
+  });
+}
+
+export function signOutOthers(username, done) {
+  const boards = h("input", { type: "checkbox", id: "boards-too" });
+  ask({
+    title: "Sign out all others?", confirm: "Sign out all others", danger: true,
+    body: [
+      h("p", null, "Every other login of yours ends now. This one stays."),
+      h("label", { class: "check" }, boards, "My boards too: each must be paired again"),
+    ],
+    async submit() {
+      const { ended } = await post(`/users/${encodeURIComponent(username)}/revoke`,
+        { keepBoards: !boards.checked });
+      say(`${count(ended, "session")} ended.`);
+      done();
+    },
+  });
+}
+
+function nameInput(value) {
+  return h("input", { name: "newname", value, maxlength: 64, autocomplete: "off", required: true });
+}
+
+function named(form) {
+  const name = form.elements.newname.value.trim();
+  if (!name) throw new Error("Type a name.");
+  return name;
+}
+
+export function renameBoard(board, done) {
+  ask({
+    title: "Rename the board", confirm: "Rename", body: field("Name", nameInput(board.name)),
+    async submit(form) {
+      await put(`/boards/${board.installationId}`, { name: named(form) });
+      say("Renamed.");
+      done();
+    },
+  });
+}
+
+export function renameSession(session, done) {
+  ask({
+    title: "Rename the session", confirm: "Rename",
+    body: field("Name", nameInput(session.name ?? "")),
+    async submit(form) {
+      await put(`/sessions/${session.objectId}`, { name: named(form) });
+      say("Renamed.");
+      done();
+    },
+  });
+}
+
+export function releaseBoard(board, done) {
+  ask({
+    title: `Release ${board.name}?`, confirm: "Release", danger: true,
+    body: h("p", null, "Its session ends and it leaves your list. "
+      + "Whoever has the board in hand may then claim it as their own."),
+    async submit() {
+      await remove(`/boards/${board.installationId}`);
+      say(`${board.name} is released.`);
+      done();
+    },
+  });
+}
+
+export function setPassword(username, isOwn, done = () => {}) {
+  const secret = kind => h("input", { name: kind, type: "password", autocomplete: kind });
+  const old = isOwn && secret("current-password"), fresh = secret("new-password");
+  const boards = h("input", { type: "checkbox", checked: true });
+  ask({
+    title: isOwn ? "Change your password" : `Set the password of ${username}`,
+    confirm: isOwn ? "Change" : "Set",
+    body: [
+      old && field("Present password", old), field("New password", fresh),
+      h("label", { class: "check" }, boards, "Boards stay signed in"),
+      h("p", { class: "note" }, isOwn ? "Your other logins end." : "All logins of this user end."),
+    ],
+    async submit() {
+      if (!fresh.value) throw new Error("Type the new password.");
+      await put(`/users/${encodeURIComponent(username)}/password`, {
+        password: fresh.value, keepBoards: boards.checked,
+        ...(old ? { oldPassword: old.value } : {}),
+      });
+      say("The password is set.");
+      done();
+    },
+  });
+}

@@ -1,0 +1,92 @@
+// The authority's HTTP API. The session's token is in a cookie that no script can read.
+
+const root = new URL("../postern/v1/", import.meta.url);
+
+/** What the authority answered, or that it did not. */
+export class Refused extends Error {
+  constructor(status, body) {
+    super(body?.error || `The authority answered with status ${status}.`);
+    this.status = status;
+    this.code = body?.code ?? 0;
+    this.name = body?.name ?? "refused";
+  }
+}
+
+/** Who serves this page: `GET /info`. */
+export let info = null;
+/** `{user, session}` of who is logged in; null before. */
+export let me = null;
+
+const watchers = new Set();
+/** Calls `then` when the session is over. */
+export function onOver(then) { watchers.add(then); }
+
+/** The session is over: nobody is logged in any more. */
+export function over() {
+  if (!me) return;
+  me = null;
+  for (const then of watchers) then();
+}
+
+/** An answer that is no error, with its body still to come; `patience` in milliseconds. */
+export async function request(method, path, body, patience = 30000) {
+  const headers = { "X-Parse-Application-Id": info?.applicationId ?? "" };
+  if (method !== "GET") headers["X-Postern-Console"] = "1";
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const answer = await reach(path, {
+    method, headers, body: body === undefined ? undefined : JSON.stringify(body),
+    cache: "no-store", signal: AbortSignal.timeout(patience),
+  });
+  if (answer.ok) return answer;
+  const error = new Refused(answer.status, await answer.json().catch(() => null));
+  if (error.code === 209) over();
+  throw error;
+}
+
+async function reach(path, options) {
+  try {
+    return await fetch(new URL(path.slice(1), root), options);
+  } catch {
+    throw new Refused(0, { error: "The authority cannot be reached.", name: "unreachable" });
+  }
+}
+
+async function json(method, path, body) {
+  const answer = await request(method, path, body);
+  const text = await answer.text();
+  try {
+    return text ? JSON.parse(text) : {};
+  } catch {
+    throw new Refused(answer.status, { error: "The authority's answer could not be read." });
+  }
+}
+
+export const get = path => json("GET", path);
+export const post = (path, body = {}) => json("POST", path, body);
+export const put = (path, body) => json("PUT", path, body);
+export const remove = path => json("DELETE", path);
+export const eventsURL = query => new URL(`events${query ? `?${query}` : ""}`, root);
+
+/** Who serves this page, and who is logged in, if anybody is. */
+export async function begin() {
+  info ??= await get("/info");
+  try {
+    me = await get("/me");
+  } catch (error) {
+    if (![206, 209].includes(error.code) && ![401, 403].includes(error.status)) throw error;
+    me = null;
+  }
+}
+
+export async function logIn(username, password) {
+  await post("/console/login", { username, password });
+  me = await get("/me");
+}
+
+export async function logOut() {
+  try {
+    await post("/console/logout");
+  } finally {
+    over();
+  }
+}

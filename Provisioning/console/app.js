@@ -1,0 +1,156 @@
+// The console: what is shown where, and who sees it.
+
+import { setPassword } from "./acts.js";
+import { begin, info, logOut, me, onOver } from "./api.js";
+import { auditPage } from "./audit.js";
+import { ask } from "./dialog.js";
+import { boardPage } from "./board.js";
+import { boardsPage } from "./boards.js";
+import { button, failure, fill, h, icon, say } from "./dom.js";
+import { listen } from "./live.js";
+import { loginPage } from "./login.js";
+import { sessionsPage } from "./sessions.js";
+import { usersPage } from "./users.js";
+
+const app = document.getElementById("app");
+const areas = [
+  { name: "boards", label: "Boards" }, { name: "sessions", label: "Sessions" },
+  { name: "users", label: "Users", isGuarded: true },
+  { name: "audit", label: "Audit log", isGuarded: true },
+];
+let frame = null, page = null, stop = null, wasOver = false;
+
+async function start() {
+  try {
+    await begin();
+  } catch (error) {
+    fill(app, h("main", { class: "login" }, h("h1", null, "Postern"),
+      failure(error.message, start)));
+    return;
+  }
+  if (me) enter();
+  else showLogin();
+}
+
+function showLogin() {
+  leave();
+  document.title = `Log in · ${info.name}`;
+  fill(app, loginPage({
+    title: "Log in", then: enter,
+    text: wasOver ? "Your session is over. Log in to go on where you were." : null,
+  }));
+  document.getElementById("username").focus();
+}
+
+function enter() {
+  wasOver = true;
+  frame = makeFrame();
+  fill(app, frame.skip, frame.header, frame.nav, frame.main);
+  route(false);
+}
+
+function leave() {
+  stop?.();
+  page?.close();
+  stop = page = frame = null;
+  for (const dialog of document.querySelectorAll("dialog")) dialog.remove();
+}
+
+function makeFrame() {
+  const main = h("main", { id: "main", tabindex: "-1" });
+  const live = h("p", { class: "live", role: "status" });
+  const seen = areas.filter(a => !a.isGuarded || me.user.isAdministrator);
+  const links = seen.map(a => h("a", { href: `#/${a.name}`, "data-area": a.name },
+    icon(a.name), h("span", null, a.label)));
+  return {
+    main, live, links,
+    skip: h("a", { class: "skip", href: "#main", onclick(event) {
+      event.preventDefault();
+      main.focus();
+    } }, "Skip to the content"),
+    header: h("header", { class: "bar" },
+      h("a", { class: "brand", href: "#/boards" }, icon("gate"), h("span", null, info.name)), live,
+      button(me.user.username, account, { class: "account", id: "account",
+        "aria-haspopup": "dialog", "aria-label": `Account of ${me.user.username}` })),
+    nav: h("nav", { "aria-label": "Console" }, links),
+  };
+}
+
+function account() {
+  ask({
+    title: me.user.username, confirm: "Log out",
+    body: [h("p", null, me.user.isAdministrator ? "An administrator of " : "Logged in at ",
+      h("strong", null, info.name), "."),
+    h("p", { class: "note" }, `Postern ${info.version}`),
+    button("Change your password", () => {
+      document.querySelector("dialog").close();
+      setPassword(me.user.username, true);
+    }, { class: "wide" })],
+    async submit() {
+      wasOver = false;
+      await logOut();
+    },
+  });
+}
+
+const states = { live: "Live", connecting: "Connecting…", reconnecting: "Reconnecting…" };
+let liveTimer = 0;
+/** Each page has a line of its own: that it connects is worth a word only if it takes long. */
+function showLive(state) {
+  clearTimeout(liveTimer);
+  liveTimer = setTimeout(() => {
+    if (!frame || frame.live.dataset.state === state) return;
+    frame.live.dataset.state = state;
+    frame.live.textContent = states[state];
+  }, state === "connecting" ? 1500 : 0);
+}
+
+function make(area, id) {
+  if (area === "boards" && id) return boardPage(id, go);
+  if (area === "sessions") return sessionsPage();
+  if (area === "users" && me.user.isAdministrator) return usersPage();
+  if (area === "audit" && me.user.isAdministrator) return auditPage();
+  return boardsPage(hear);
+}
+
+function go(hash) { location.hash = hash; }
+
+function route(isMove) {
+  if (!frame) return;
+  const [area, id] = location.hash.replace(/^#\/?/, "").split("/").map(decode);
+  stop?.();
+  page?.close();
+  page = make(area || "boards", id);
+  const here = areas.some(a => a.name === area) ? area : "boards";
+  for (const link of frame.links) {
+    if (link.dataset.area === here) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.title = `${page.title} · ${info.name}`;
+  fill(frame.main, page.node);
+  hear();
+  if (!isMove) return;
+  scrollTo(0, 0);
+  frame.main.querySelector("h1")?.focus({ preventScroll: true });
+}
+
+/** Hears what happens for the page that is shown. */
+function hear() {
+  stop?.();
+  const shown = page;
+  stop = listen(page.query, (name, data) => { if (page === shown) page.event(name, data ?? {}); },
+    showLive);
+}
+
+function decode(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return "";
+  }
+}
+
+addEventListener("hashchange", () => route(true));
+addEventListener("unhandledrejection", event => say(event.reason?.message ?? "Something failed."));
+onOver(showLogin);
+start();

@@ -1,0 +1,136 @@
+// The audit log, for administrators.
+
+import { get, me, request } from "./api.js";
+import { button, empty, failure, field, fill, h, say } from "./dom.js";
+import { when } from "./time.js";
+import { auditWords, isAlarm } from "./words.js";
+
+const page = 100;
+const kinds = [["", "Everything"], ["login", "Logins"], ["claim", "Claims"],
+  ["session", "Sessions"], ["board", "Boards"], ["user", "Users"],
+  ["keys", "Keys"], ["alarm", "Alarms"]];
+
+export function auditPage() {
+  const board = h("select", { name: "board" }, option("", "All boards"));
+  const event = h("select", { name: "event" }, kinds.map(([value, label]) => option(value, label)));
+  const actor = text("actor"), session = text("session");
+  const since = h("input", { name: "since", type: "date" });
+  const until = h("input", { name: "until", type: "date" });
+  const form = h("form", { class: "filters", novalidate: true }, field("What", event),
+    field("Board", board), field("Who", actor), field("Session", session),
+    field("From", since), field("To", until));
+  const rows = h("ol", { class: "log", "aria-busy": "true" });
+  const more = button("Load more", () => load(true), { hidden: true });
+  const fault = h("div");
+  const place = h("div", null, h("p", { class: "loading" }, "Loading the log…"));
+  const node = h("div", null,
+    h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Audit log"),
+      h("div", { class: "actions" }, button("Export CSV", () => exported("csv")),
+        button("Export JSON", () => exported("json")))),
+    h("details", { class: "card filter" }, h("summary", null, "Filter"), form), place, fault,
+    h("p", { class: "center" }, more));
+  const boards = new Map();
+  let last = null, asked = 0;
+
+  function query() {
+    const values = {
+      event: event.value, board: board.value, actor: actor.value.trim(),
+      // What is not yet a whole id is of no session.
+      session: /^\w{10}$/.test(session.value.trim()) && session.value.trim(),
+      since: day(since.value, 0, 0), until: day(until.value, 1, 1),
+    };
+    return new URLSearchParams(Object.entries(values).filter(([, value]) => value));
+  }
+
+  async function load(isMore) {
+    const turn = ++asked;
+    const parameters = query();
+    parameters.set("limit", page);
+    if (isMore && last) parameters.set("before", last);
+    try {
+      const { results } = await get(`/audit?${parameters}`);
+      if (turn !== asked) return;
+      if (!isMore) rows.replaceChildren();
+      rows.append(...results.map(row));
+      last = results.at(-1)?.number ?? last;
+      more.hidden = results.length < page;
+      fill(fault);
+      rows.removeAttribute("aria-busy");
+      fill(place, rows.childElementCount ? rows
+        : empty("Nothing found", "No entry of the log is like that. Ask for more."));
+    } catch (error) {
+      if (me) fill(fault, failure(error.message, () => load(isMore)));
+    }
+  }
+
+  async function loadBoards() {
+    const { results } = await get("/boards?everyone=true").catch(() => ({ results: [] }));
+    for (const one of results) {
+      boards.set(one.installationId, one.name);
+      board.append(option(one.installationId, one.name));
+    }
+    for (const link of rows.querySelectorAll("a[data-board]")) {
+      link.textContent = boards.get(link.dataset.board) ?? link.textContent;
+    }
+  }
+
+  function row(entry) {
+    return h("li", { class: isAlarm(entry.event) ? "warn" : null },
+      h("p", { class: "what" }, auditWords(entry.event)),
+      h("p", { class: "note" }, when(entry.at), " by ", h("span", { class: "who" }, entry.actor)),
+      h("p", { class: "note" },
+        entry.installationId && ["Board ", h("a", {
+          href: `#/boards/${entry.installationId}`, "data-board": entry.installationId,
+        }, boards.get(entry.installationId) ?? entry.installationId.slice(0, 8)), " "],
+        entry.sessionId && ["Session ", h("code", null, entry.sessionId), " "], entry.detail));
+  }
+
+  async function exported(format) {
+    const parameters = query();
+    parameters.set("format", format);
+    try {
+      const answer = await request("GET", `/audit/export?${parameters}`, undefined, 600000);
+      const url = URL.createObjectURL(await answer.blob());
+      const link = h("a", { href: url, download: `audit.${format}` });
+      document.body.append(link);
+      link.click();
+      link.remove();
+      setTimeout(() => URL.revokeObjectURL(url), 60000);
+      say(`The log was saved as audit.${format}.`);
+    } catch (error) {
+      say(error.message);
+    }
+  }
+
+  let typing = 0;
+  form.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => load(false), 300);
+  });
+  form.addEventListener("submit", e => e.preventDefault());
+
+  load(false);
+  loadBoards();
+  return {
+    title: "Audit log", node, close: () => clearTimeout(typing),
+    event(name, entry) {
+      if (name === "again") load(false);
+      if (name !== "audit" || query().size) return;
+      if (!rows.isConnected) fill(place, rows);
+      rows.prepend(row(entry));
+    },
+  };
+}
+
+function option(value, label) { return h("option", { value }, label); }
+
+function text(name) {
+  return h("input", { name, autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
+}
+
+/** The second at which a day begins, some days on and some seconds less, by the calendar here. */
+function day(value, days, less) {
+  if (!value) return "";
+  const [y, m, d] = value.split("-").map(Number);
+  return String(new Date(y, m - 1, d + days).getTime() / 1000 - less);
+}

@@ -1,0 +1,187 @@
+// One board: how it is, what it sends, what it may, and what became of its sessions.
+
+import * as acts from "./acts.js";
+import { get, me } from "./api.js";
+import { battery } from "./charts.js";
+import { button, empty, facts, failure, fill, h, icon, pill } from "./dom.js";
+import { explainForm } from "./explain.js";
+import { bringUp, noMinutes, putMinute } from "./live.js";
+import { readings } from "./readings.js";
+import { nowMs, when } from "./time.js";
+import { boardState, count, eventWords, number, ruleWords, sessionState } from "./words.js";
+
+export function boardPage(id, go) {
+  const path = `/boards/${encodeURIComponent(id)}`;
+  const heading = h("h1", { tabindex: "-1" }, "Board");
+  const state = h("span"), about = h("div"), actions = h("div", { class: "actions" });
+  const notice = h("div"), live = readings(), charts = battery();
+  const rules = h("div"), story = h("ol", { class: "story" });
+  const body = h("div", { class: "board-page" });
+  const node = h("div", { "aria-busy": "true" },
+    h("a", { class: "back", href: "#/boards" }, icon("back"), "Boards"),
+    h("div", { class: "title" }, heading, state), notice, body);
+  const explain = explainForm(path);
+  const page = { title: "Board", node, event, close, query: `board=${encodeURIComponent(id)}` };
+  let board = null, minutes = noMinutes(nowMs()), storyTimer = 0;
+
+  const parts = [
+    section("state", "State", about, actions),
+    section("readings", "Readings", live.node),
+    section("hour", "The last hour", charts),
+    section("rules", "Rules", rules, explain.node),
+    section("timeline", "Timeline", story),
+  ];
+
+  async function load() {
+    try {
+      const [full, now] = await Promise.all([get(path), get(`${path}/live`)]);
+      node.removeAttribute("aria-busy");
+      if (!body.childElementCount) fill(body, parts);
+      minutes = now.minutes ?? minutes;
+      bringUp(minutes, nowMs());
+      live.load(now);
+      show(full);
+      await loadStory();
+    } catch (error) {
+      node.removeAttribute("aria-busy");
+      if (!me) return;
+      fill(notice, failure(error.code === 101
+        ? "There is no such board, or it is not yours." : error.message, load));
+    }
+  }
+
+  function show(next) {
+    // An event tells of the board without what only its own page asks for.
+    board = { ...board, ...next };
+    page.title = heading.textContent = board.name || "Unnamed board";
+    document.title = document.title.replace(/^[^·]*/, `${page.title} `);
+    fill(state, pill(...boardState(board)));
+    fill(notice, board.openClaim?.state === "sent" && h("div", { class: "notice" },
+      h("p", null, "A claim of this board waits for it; it ends ",
+        when(board.openClaim.expiresAt), ".")));
+    fill(about, boardFacts(board));
+    fill(actions, boardActions());
+    fill(rules, rulePart(board, explain.open));
+    minutes.queue[59] = board.queue ?? minutes.queue[59];
+    charts.draw(minutes);
+  }
+
+  function boardActions() {
+    const hasSession = ["active", "pending"].includes(board.sessionState);
+    return [
+      hasSession && button("Extend", () => acts.extendSession(board.sessionId, board.name, load),
+        { id: "extend" }),
+      button("Rename", () => acts.renameBoard(board, load), { id: "rename" }),
+      hasSession && button("Sign out", () => acts.signOutBoard(board, load),
+        { id: "sign-out", class: "danger" }),
+      button("Release", () => acts.releaseBoard(board, () => go("#/boards")),
+        { id: "release", class: "danger" }),
+    ];
+  }
+
+  async function loadStory() {
+    const { results } = await get(`${path}/timeline`);
+    fill(story, results.length ? results.map(entry) : h("li", { class: "none" },
+      empty("Nothing yet", "What happens to the board's session is told here.")));
+  }
+
+  function event(name, data) {
+    if (name === "again") return load();
+    if (data.installationId !== id) return;
+    if (name === "reading") live.add(data);
+    if (name === "minute") {
+      putMinute(minutes, data);
+      charts.draw(minutes);
+    }
+    if (name === "board" && board) {
+      show(data);
+      // Several changes come together; the timeline is asked for once.
+      clearTimeout(storyTimer);
+      storyTimer = setTimeout(reload, 400);
+    }
+  }
+
+  async function reload() {
+    try {
+      show(await get(path));
+      await loadStory();
+    } catch { /* The next event or the person asks again. */ }
+  }
+
+  const timer = setInterval(() => {
+    if (bringUp(minutes, nowMs())) charts.draw(minutes);
+    live.draw();
+  }, 5000);
+
+  function close() {
+    clearInterval(timer);
+    clearTimeout(storyTimer);
+  }
+
+  load();
+  return page;
+}
+
+function section(id, title, ...children) {
+  return h("section", { class: `card ${id}`, "aria-labelledby": `h-${id}` },
+    h("h2", { id: `h-${id}` }, title), children);
+}
+
+function boardFacts(board) {
+  const [kind, session] = sessionState(board.sessionState);
+  return facts([
+    [board.status === "down" ? "Offline since" : "Online since",
+      board.status && board.statusSince ? when(board.statusSince) : null],
+    ["Session", [pill(kind, session), board.sessionState === "active" && board.sessionExpiresAt
+      && [" ends ", when(board.sessionExpiresAt)]]],
+    ["Last data", board.lastDataMs ? when(board.lastDataMs / 1000) : "none yet"],
+    ["Last contact", when(board.lastSeen)],
+    ["Queue", board.queue === null || board.queue === undefined ? "not told"
+      : board.queue === 0 ? "empty" : `${count(board.queue, "message")} waiting`],
+    ["Refused", board.refused === null || board.refused === undefined ? null
+      : `${count(board.refused, "write")} since it started`],
+    ["Lost", board.gaps ? `${count(board.gaps, "message")}, announced` : null],
+    ["Version", board.version], ["Owner", board.owner],
+    ["Device key", h("code", null, board.deviceKey)],
+    ["Installation", h("code", null, board.installationId)],
+  ]);
+}
+
+function entry({ at, until, event, count: times, detail }) {
+  const [kind, words] = eventWords(event);
+  return h("li", { class: kind },
+    h("p", null, h("span", { class: "what" }, words),
+      times > 1 && h("span", { class: "times" }, ` ${number(times)} times`)),
+    h("p", { class: "note" }, when(at), until && until > at && [" to ", when(until)],
+      detail && [" · ", detail]));
+}
+
+function rulePart(board, explain) {
+  return [
+    h("h3", null, "What its session may do"),
+    board.scope ? sentences(board.scope)
+      : h("p", null, board.sessionId ? "Everything a restricted session may."
+        : "It has no session."),
+    h("h3", null, "What the board's own policy says"),
+    board.policy ? sentences(board.policy)
+      : h("p", null, board.reportedAt ? "The board has no policy file, or did not send it."
+        : "The board has not told yet."),
+    board.reportedAt && h("p", { class: "note" }, "Told ", when(board.reportedAt), "."),
+    h("h3", null, "What they refused"), refusalList(board.refusals ?? [], explain),
+  ];
+}
+
+function sentences(document) {
+  return h("ul", { class: "plain" }, ruleWords(document).map(line => h("li", null, line)));
+}
+
+function refusalList(refusals, explain) {
+  if (!refusals.length) return h("p", null, "Nothing, since the board started.");
+  const row = ({ app, rule, count: times }, index) => h("li", null,
+    h("p", null, h("span", { class: "what" }, app || "An app"), `: ${count(times, "write")}, by `,
+      h("code", null, rule)),
+    button("Explain", () => explain({ app, rule }), {
+      id: `explain-${index}`, "aria-label": `Explain what ${rule} refused to ${app || "an app"}`,
+    }));
+  return h("ul", { class: "rows" }, refusals.map(row));
+}

@@ -1,0 +1,249 @@
+// Pairing a board: the phone's camera opens this page with the claim behind `#`.
+// The claim leaves the address at once and stays in memory; only the authority gets it.
+
+import { begin, get, info, logOut, me, onOver, post } from "./api.js";
+import { isFor, parseClaim } from "./claimurl.js";
+import { ask } from "./dialog.js";
+import { button, choice, failure, field, fill, h, icon } from "./dom.js";
+import { loginPage } from "./login.js";
+import { problem } from "./problems.js";
+import { watchClaim } from "./progress.js";
+import { ruleChooser } from "./rules.js";
+import { durations } from "./time.js";
+
+const app = document.getElementById("app");
+let claim = null, fault = null, stop = null;
+
+function takeAddress() {
+  if (location.hash.length < 2) return false;
+  const text = location.href;
+  history.replaceState(null, "", location.pathname + location.search);
+  take(text, true);
+  return true;
+}
+
+/** Keeps what a code or an address says. */
+function take(text, isOwn) {
+  claim = fault = null;
+  try {
+    claim = parseClaim(text);
+    claim.isOwn = isOwn;
+  } catch (error) {
+    fault = error.message;
+  }
+}
+
+async function start() {
+  try {
+    await begin();
+  } catch (error) {
+    return show("Pair a board", trouble("unreachable", { text: error.message }, [again(start)]));
+  }
+  next();
+}
+
+/** Whatever is to be done next. */
+function next() {
+  stop?.();
+  stop = null;
+  if (!me) return showLogin();
+  if (fault) {
+    return show("Pair a board", trouble("claim-malformed", { text: fault }, []), intake());
+  }
+  if (!claim) return show("Pair a board", intake());
+  const host = otherHost();
+  if (host) return show(title(), trouble("claim-other-authority", { host }, [another()]));
+  if (me.user.mayClaim === false) {
+    return show(title(), trouble("may-not-claim", {}, [button("Log in as somebody else", logOut)]));
+  }
+  showForm();
+}
+
+/** The host of a claim that another authority is to get; null if this one is. */
+function otherHost() {
+  const own = [`${info.publicUrl}/claim`, new URL("../claim", import.meta.url).href];
+  if (claim.isOwn || isFor(claim.base, own)) {
+    // This page was served by the authority that the code names, by whatever address.
+    if (claim.base !== "postern://claim") claim.base = own[0];
+    return null;
+  }
+  return claim.base.split("/")[2] || claim.base.split(":")[0];
+}
+
+function title() { return claim?.name ? `Pair ${claim.name}` : "Pair a board"; }
+
+function show(heading, ...children) {
+  document.title = `${heading} · ${info?.name ?? "Postern"}`;
+  const h1 = h("h1", { tabindex: "-1" }, heading);
+  fill(app, h("header", { class: "bar" },
+    h("a", { class: "brand", href: "./" }, icon("gate"), h("span", null, info?.name ?? "Postern")),
+    me && h("a", { class: "button", href: "./#/boards" }, "Boards")),
+  h("main", { class: "claim", id: "main", tabindex: "-1" }, h1, children));
+  h1.focus({ preventScroll: true });
+}
+
+function showLogin() {
+  document.title = `Log in · ${info.name}`;
+  fill(app, loginPage({
+    title: title(), then: next,
+    text: claim ? `Log in at ${info.name} to go on.` : `Log in at ${info.name}.`,
+  }));
+  document.getElementById("username").focus();
+}
+
+// Without a claim in the address.
+
+function intake() {
+  const url = h("textarea", { name: "url", rows: 3, spellcheck: "false", autocapitalize: "none",
+    autocomplete: "off", placeholder: "https://…/claim#v=1&i=…" });
+  const error = h("p", { class: "error", role: "alert" });
+  const photo = h("input", { type: "file", accept: "image/*", class: "hidden", id: "photo",
+    onchange: () => readPhoto(photo, error) });
+  const form = h("form", { novalidate: true }, field("The board's claim URL", url), error,
+    h("button", { type: "submit", class: "primary wide" }, "Go on"));
+  form.addEventListener("submit", event => {
+    event.preventDefault();
+    try {
+      parseClaim(url.value);
+      take(url.value, false);
+      next();
+    } catch (wrong) {
+      error.textContent = url.value.trim() ? wrong.message : "Paste the URL that the board shows.";
+      url.focus();
+    }
+  });
+  const canScan = Boolean(navigator.mediaDevices?.getUserMedia);
+  return h("div", null,
+    h("p", { class: "lead" }, "On the board, run ", h("code", null, "postern-agent pair"),
+      ". It shows a code and a URL."),
+    h("section", { class: "card", "aria-labelledby": "h-photo" },
+      h("h2", { id: "h-photo" }, "Show the code"),
+      h("p", null, "The phone's camera app opens this page with it. Or show it here:"),
+      canScan && button("Scan with the camera", scanCode, { class: "wide", id: "scan" }),
+      photo, h("label", { class: "button wide", for: "photo" }, "Photo of the code")),
+    h("section", { class: "card", "aria-labelledby": "h-paste" },
+      h("h2", { id: "h-paste" }, "Paste the URL"), form));
+}
+
+async function readPhoto(input, error) {
+  const [file] = input.files;
+  if (!file) return;
+  error.textContent = "Reading the photo…";
+  try {
+    const { readQRCode } = await import("./qr.js");
+    const text = await readQRCode(file);
+    if (!text) throw new Error("No code was found. Hold the phone straight, near and still.");
+    takeCode(text);
+  } catch (wrong) {
+    error.textContent = wrong.message;
+    input.value = "";
+  }
+}
+
+function takeCode(text) {
+  parseClaim(text);
+  take(text, false);
+  next();
+}
+
+function scanCode() {
+  const video = h("video", { playsinline: true, "aria-label": "What the camera sees" });
+  const end = new AbortController();
+  const dialog = ask({ title: "Scan the code", body: video, submit() {} });
+  dialog.addEventListener("close", () => end.abort());
+  import("./qr-camera.js").then(({ scan }) => scan(video, end.signal)).then(text => {
+    dialog.close();
+    if (text) takeCode(text);
+  }).catch(wrong => {
+    video.replaceWith(h("p", { class: "error", role: "alert" }, wrong.name === "NotAllowedError"
+      ? "The camera may not be used here. Take a photo, or paste the URL." : wrong.message));
+  });
+}
+
+// With one.
+
+function showForm() {
+  const longest = [...durations.map(d => ({ ...d })),
+    { value: "", label: "As long as possible" }];
+  const rules = ruleChooser();
+  const name = h("input", { value: claim.name, maxlength: 64, autocomplete: "off" });
+  const error = h("div", { "aria-live": "assertive" });
+  const go = h("button", { type: "submit", class: "primary wide", id: "pair" }, "Pair");
+  const form = h("form", { class: "card", novalidate: true },
+    choice("How long", "duration", longest, "2592000", null, "chips"), rules.node,
+    field("Name of the session", name), error, go);
+  form.addEventListener("submit", event => {
+    event.preventDefault();
+    if (go.disabled) return;
+    try {
+      const order = makeOrder(form.elements.duration.value, rules.scope(), name.value.trim());
+      pair(order);
+    } catch (wrong) {
+      fill(error, h("p", { class: "error" }, wrong.message));
+    }
+  });
+  show(title(), h("p", { class: "lead" }, "As ", h("strong", null, me.user.username), " at ",
+    h("strong", null, info.name), ". The board's code is ",
+    h("code", null, claim.installationId.slice(0, 8)), "."), form);
+
+  async function pair(order) {
+    go.disabled = true;
+    fill(error);
+    const steps = watchClaim(claim, { trouble, another, openBoard });
+    show(title(), steps.node);
+    stop = steps.close;
+    try {
+      steps.sent(await post("/claims", order));
+    } catch (wrong) {
+      steps.close();
+      if (!me) return;
+      const back = () => { show(title(), form); go.disabled = false; };
+      steps.failed(wrong.name, { text: wrong.message }, buttons(wrong.name, back));
+    }
+  }
+}
+
+function makeOrder(duration, scope, name) {
+  const order = { url: `${claim.base}#${claim.fragment}` };
+  if (duration) order.durationSeconds = Number(duration);
+  if (scope) order.scope = scope;
+  if (name) order.session = { name };
+  return order;
+}
+
+/** What a person can press, by the problem's name. */
+function buttons(name, back) {
+  if (["claim-used", "claim-other-authority", "claim-malformed"].includes(name)) return [another()];
+  if (name === "may-not-claim") return [button("Log in as somebody else", logOut)];
+  if (name === "duration-out-of-range") {
+    return [button("Choose another time", back, { class: "primary" })];
+  }
+  return [again(back), another()];
+}
+
+function again(then) { return button("Try again", then, { class: "primary" }); }
+
+function another() {
+  return button("Another code", () => {
+    claim = fault = null;
+    next();
+  });
+}
+
+function openBoard(id, text = "Open the board", kind = "") {
+  return h("a", { class: `button ${kind}`, href: `./#/boards/${id}` }, text);
+}
+
+/** A problem by its name, with what to do. */
+function trouble(name, about, actions, kind = "bad") {
+  const known = problem(name, { board: claim?.name, user: me?.user.username, ...about });
+  return h("div", { class: `notice ${kind}`, role: "alert", "data-problem": name },
+    h("h2", null, known.title), known.text && h("p", null, known.text),
+    h("ul", { class: "plain" }, known.steps.map(step => h("li", null, step))),
+    actions.length > 0 && h("div", { class: "actions" }, actions));
+}
+
+addEventListener("hashchange", () => { if (takeAddress() && info) next(); });
+onOver(() => { stop?.(); stop = null; showLogin(); });
+takeAddress();
+start();

@@ -1,0 +1,38 @@
+// Questions that stand before everything else until they are answered.
+
+import { button, freshID, h } from "./dom.js";
+
+/**
+ * Asks; without `confirm` it only shows. `submit(form)` does it, and what it throws is shown
+ * in the dialog, which stays; then the focus goes back to where it was.
+ */
+export function ask({ title, body, confirm, danger, submit }) {
+  const opener = document.activeElement;
+  const heading = freshID("dialog");
+  const error = h("p", { class: "error", role: "alert" });
+  const go = h("button", { type: "submit", class: danger ? "danger" : "primary" }, confirm);
+  const form = h("form", { novalidate: true }, h("h2", { id: heading }, title), body, error,
+    h("div", { class: "actions" }, confirm && go, button("Cancel", () => dialog.close())));
+  const dialog = h("dialog", { "aria-labelledby": heading }, form);
+  form.addEventListener("submit", async event => {
+    event.preventDefault();
+    if (go.disabled) return;
+    error.textContent = "";
+    go.disabled = true;
+    try {
+      await submit(form);
+      dialog.close();
+    } catch (fault) {
+      error.textContent = fault.message;
+    }
+    go.disabled = false;
+  });
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    const now = opener?.isConnected ? opener : opener?.id && document.getElementById(opener.id);
+    (now || document.getElementById("username") || document.querySelector("h1"))?.focus();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}

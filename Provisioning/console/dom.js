@@ -1,0 +1,106 @@
+// Makes elements. Text stays text: nothing here turns a string into markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+const inSVG = new Set(["svg", "path", "g", "line", "circle", "rect", "polyline"]);
+
+/** An element with properties and children: strings, nodes, arrays of them; null is nothing. */
+export function h(tag, props, ...children) {
+  const node = inSVG.has(tag)
+    ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(props ?? {})) set(node, name, value);
+  node.append(...children.flat(Infinity).filter(isThere).map(c => (c.nodeType ? c : String(c))));
+  return node;
+}
+
+function isThere(child) {
+  return child !== null && child !== undefined && child !== false && child !== "";
+}
+
+function set(node, name, value) {
+  if (value === null || value === undefined || value === false) return;
+  if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+  else if (name === "value" || name === "checked") node[name] = value;
+  else node.setAttribute(name, value === true ? "" : String(value));
+}
+
+/** Puts `children` in place of what `node` holds; what had the focus has it again, by its id. */
+export function fill(node, ...children) {
+  const focused = node.contains(document.activeElement) ? document.activeElement.id : "";
+  node.replaceChildren(...children.flat(Infinity).filter(isThere));
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  return node;
+}
+
+let lastID = 0;
+/** An id that no other element of the page has. */
+export function freshID(stem) { return `${stem}-${++lastID}`; }
+
+const paths = {
+  gate: "M4 21V11a8 8 0 0 1 16 0v10h-4V11a4 4 0 0 0-8 0v10z",
+  boards: "M7 4v3M12 4v3M17 4v3M7 17v3M12 17v3M17 17v3M4 7h16v10H4zM9 11h6v2H9z",
+  sessions: "M14 10a4 4 0 1 0-3.5 4L13 16.500h2.500V19H18v2h3v-3l-7.300-7.300M9 9h.01",
+  users: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c0-4 3.500-6 8-6s8 2 8 6",
+  audit: "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",
+  back: "M15 5l-7 7 7 7",
+  plus: "M12 5v14M5 12h14",
+  check: "M5 12.500l4.500 4.500L19 7.500",
+  cross: "M7 7l10 10M17 7L7 17",
+};
+
+/** A drawing beside words that say the same. */
+export function icon(name) {
+  return h("svg", { class: `icon i-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
+    h("path", { d: paths[name] }));
+}
+
+export function button(text, onclick, props) {
+  return h("button", { type: "button", onclick, ...props }, text);
+}
+
+/** A label, its input, and words about it below. */
+export function field(label, input, note) {
+  const id = input.id || (input.id = freshID("field"));
+  const noteNode = note && h("p", { class: "note", id: `${id}-note` }, note);
+  if (noteNode) input.setAttribute("aria-describedby", noteNode.id);
+  return h("div", { class: "field" }, h("label", { for: id }, label), input, noteNode);
+}
+
+/** A choice of one: `options` are `{value, label, note}`. */
+export function choice(legend, name, options, chosen, onchange, kind = "") {
+  return h("fieldset", { class: `choice ${kind}` }, h("legend", null, legend),
+    options.map(({ value, label, note }) => h("label", { class: "option" },
+      h("input", { type: "radio", name, value, checked: value === chosen, onchange }),
+      h("span", null, h("span", { class: "what" }, label), note && h("small", null, note)))));
+}
+
+export function pill(kind, text) {
+  return h("span", { class: `pill ${kind}` }, text);
+}
+
+/** Facts as pairs of word and value; a null value leaves its pair out. */
+export function facts(pairs) {
+  return h("dl", { class: "facts" }, pairs.filter(p => p && isThere(p[1])).map(([name, value]) =>
+    h("div", null, h("dt", null, name), h("dd", null, value))));
+}
+
+/** What went wrong, and what to do about it. */
+export function failure(text, again) {
+  return h("div", { class: "notice bad", role: "alert" }, h("p", null, text),
+    again && button("Try again", again));
+}
+
+export function empty(title, text, ...more) {
+  return h("div", { class: "empty" }, h("p", { class: "what" }, title), h("p", null, text), more);
+}
+
+// It stands there from the start: a screen reader tells only what changes.
+const said = h("div", { class: "toast", role: "status" });
+document.body.append(said);
+
+/** Says something in passing, to eyes and to screen readers. */
+export function say(text) {
+  said.textContent = text;
+  said.classList.add("shown");
+  clearTimeout(said.timer);
+  said.timer = setTimeout(() => said.classList.remove("shown"), 5000);
+}

@@ -1,0 +1,165 @@
+// The steps of a claim as they happen: sealed, sent, opened by the board, first data.
+
+import { get } from "./api.js";
+import { fill, h, icon } from "./dom.js";
+import { listen } from "./live.js";
+import { now, nowMs } from "./time.js";
+
+const patience = { open: 10, data: 20 };
+const titles = {
+  sealed: ["Sealed", "Only the board's own key opens it."],
+  sent: ["Sent", "The broker holds it for the board."],
+  opened: ["Opened by the board", "The board keeps its session now."],
+  data: ["First data", "A message of the board has come."],
+};
+
+/** Watches one claim; `sent(claim)` begins it, `failed(name, about, actions)` ends it. */
+export function watchClaim(about, { trouble, another, openBoard }) {
+  const steps = new Map(Object.entries(titles).map(([name, [title, note]]) =>
+    [name, step(name, title, note)]));
+  const list = h("ol", { class: "steps" }, [...steps.values()].map(s => s.node));
+  const aid = h("div"), told = h("p", { class: "hidden", role: "status" });
+  const node = h("div", null, h("section", { class: "card", "aria-labelledby": "h-steps" },
+    h("h2", { id: "h-steps" }, "Pairing"), list, told), aid);
+  const board = about.installationId, begun = nowMs();
+  let claim = null, acceptedAt = 0, refused = 0, isOver = false, problemShown = "";
+
+  // Listening begins before the claim does, so that no event is missed.
+  let stop = listen("", hear, () => {});
+  const timer = setInterval(look, 1000);
+  set("sealed", "doing");
+
+  function set(name, state) {
+    const one = steps.get(name);
+    if (one.node.dataset.state === state) return;
+    one.set(state);
+    if (state === "done") told.textContent = `${titles[name][0]}.`;
+  }
+
+  function sent(answer) {
+    set("sealed", "done");
+    set("sent", "done");
+    set("opened", "doing");
+    if (!claim || claim.state === "sent") hear("claim", answer);
+  }
+
+  function hear(name, data) {
+    if (isOver) return;
+    if (name === "claim" && data.installationId === board) take(data);
+    const isOurs = data?.installationId === board && acceptedAt;
+    if (name === "reading" && isOurs) first();
+    if (name === "minute" && isOurs) {
+      if (data.messages > 0 && data.startMs + 60000 > begun) askForData();
+      refused = Math.max(refused, data.refused ?? 0);
+    }
+  }
+
+  function take(next) {
+    claim = next;
+    if (next.state === "accepted") accepted();
+    if (next.state === "expired") failed("claim-expired", {}, [another()]);
+    if (next.state === "cancelled") failed("cancelled", { text: words(next.reason) }, [another()]);
+    if (next.state === "rejected") {
+      failed("board-rejected", { text: words(next.reason) }, [another()]);
+    }
+  }
+
+  function accepted() {
+    if (acceptedAt) return;
+    acceptedAt = now();
+    for (const name of ["sealed", "sent", "opened"]) set(name, "done");
+    set("data", "doing");
+    clear();
+    fill(aid, notes(), h("div", { class: "actions" }, openBoard(board, "Open the board")));
+    stop();
+    stop = listen(`board=${board}`, hear, () => {});
+  }
+
+  function first() {
+    set("data", "done");
+    close();
+    isOver = true;
+    fill(aid, notes(), h("div", { class: "notice good" },
+      h("h2", null, `${about.name || "The board"} is paired`),
+      h("p", null, "Its data arrives."), h("div", { class: "actions" },
+        openBoard(board, "See its readings", "primary"), another())));
+  }
+
+  function notes() {
+    return claim?.notes?.length ? h("div", { class: "notice" },
+      claim.notes.map(text => h("p", null, text))) : null;
+  }
+
+  /** A minute may have begun before the claim: whether its data is new is asked. */
+  async function askForData() {
+    const live = await get(`/boards/${board}/live`).catch(() => null);
+    if (!isOver && live?.lastDataMs >= begun) first();
+  }
+
+  let turns = 0;
+  /** Once a second: what an event may have failed to tell, and what is late. */
+  async function look() {
+    turns += 1;
+    if (!claim || isOver) return;
+    if (acceptedAt) {
+      if (turns % 3 === 0) await askForData();
+      if (!isOver && now() - acceptedAt > patience.data) late(refused > 0 ? "refusing" : "no-data");
+      return;
+    }
+    if (turns % 3 === 0) {
+      const next = await get(`/claims/${claim.claimId}`).catch(() => null);
+      if (next && !isOver && !acceptedAt) take(next);
+    }
+    if (!isOver && !acceptedAt && nowMs() - begun > 1000 * patience.open) late("board-offline");
+  }
+
+  function late(name) {
+    if (problemShown === name) return;
+    problemShown = name;
+    set(acceptedAt ? "data" : "opened", "late");
+    fill(aid, notes(), trouble(name, { expiresAt: claim?.expiresAt },
+      [acceptedAt ? openBoard(board) : null, another()], "wait"));
+  }
+
+  function clear() { problemShown = ""; }
+
+  function failed(name, more, actions) {
+    isOver = true;
+    close();
+    for (const one of steps.values()) {
+      if (one.node.dataset.state !== "done") one.set(one.isNext() ? "failed" : "");
+    }
+    fill(aid, trouble(name, more, actions));
+  }
+
+  function close() {
+    clearInterval(timer);
+    stop();
+  }
+
+  return { node, sent, failed, close };
+}
+
+function words(reason) {
+  return reason ? reason.error ?? String(reason) : "";
+}
+
+const marks = { done: "check", failed: "cross" };
+const spoken = {
+  done: "done", doing: "under way", late: "waiting", failed: "failed", "": "to come",
+};
+
+function step(name, title, note) {
+  const mark = h("span", { class: "mark" }), state = h("span", { class: "hidden" });
+  const node = h("li", { "data-step": name }, mark,
+    h("div", null, h("p", { class: "what" }, title, state), h("p", { class: "note" }, note)));
+  const set = value => {
+    node.dataset.state = value;
+    state.textContent = `: ${spoken[value]}`;
+    fill(mark, marks[value] ? icon(marks[value]) : h("span", { class: "spot" }));
+    if (["doing", "late"].includes(value)) node.setAttribute("aria-current", "step");
+    else node.removeAttribute("aria-current");
+  };
+  set("");
+  return { node, set, isNext: () => ["doing", "late"].includes(node.dataset.state) };
+}

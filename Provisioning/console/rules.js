@@ -1,0 +1,60 @@
+// What a new session may do: presets, and rules of one's own.
+
+import { choice, field, fill, h } from "./dom.js";
+
+const example = '{\n  "default": "deny",\n  "rules": [\n'
+  + '    { "app": "thermo", "class": "Reading", "allow": ["create"] }\n  ]\n}';
+
+/** A chooser; `scope()` is the chosen scope, undefined for everything, or throws words. */
+export function ruleChooser() {
+  const classes = h("input", { value: "Reading", autocomplete: "off", autocapitalize: "none",
+    spellcheck: "false", maxlength: 128 });
+  const text = h("textarea", { rows: 8, spellcheck: "false", autocapitalize: "none",
+    value: example });
+  const more = h("div", { class: "more" });
+  const fields = {
+    readings: field("Class of the readings", classes,
+      "The board may create these, and nothing else."),
+    everything: null,
+    custom: field("Rules", text, "A scope as JSON: default, and rules with app, class, allow, "
+      + "fields and max_bytes. The first rule that fits decides."),
+  };
+  const chooser = choice("What it may do", "rules", [
+    { value: "readings", label: "Send readings only", note: "Create records of one class." },
+    { value: "everything", label: "Everything a restricted session may",
+      note: "Never users, sessions or roles." },
+    { value: "custom", label: "Custom rules", note: "Write them yourself." },
+  ], "readings", show);
+  const chosen = () => chooser.querySelector("input:checked").value;
+
+  function show() { fill(more, fields[chosen()]); }
+
+  function scope() {
+    if (chosen() === "everything") return undefined;
+    return chosen() === "readings" ? readings() : custom();
+  }
+
+  function readings() {
+    const name = classes.value.trim();
+    if (!/^[A-Za-z][A-Za-z0-9_]{0,127}$/.test(name)) {
+      throw new Error("A class is a letter, then letters, digits or _.");
+    }
+    return { default: "deny", rules: [{ class: name, allow: ["create"] }] };
+  }
+
+  function custom() {
+    let value;
+    try {
+      value = JSON.parse(text.value);
+    } catch (error) {
+      throw new Error(`The rules are not JSON: ${error.message}`);
+    }
+    if (!value || typeof value !== "object" || Array.isArray(value)) {
+      throw new Error("The rules are one JSON object with default and rules.");
+    }
+    return value;
+  }
+
+  show();
+  return { node: h("div", null, chooser, more), scope };
+}

@@ -1,0 +1,69 @@
+// Times as people say them. All of them count from the authority's clock.
+
+import { h } from "./dom.js";
+
+let ahead = 0;
+
+/** Takes the authority's clock, in milliseconds, as the right one. */
+export function setClock(ms) { ahead = ms - Date.now(); }
+export function nowMs() { return Date.now() + ahead; }
+export function now() { return nowMs() / 1000; }
+
+/** Seconds since the epoch of what Parse writes as a date; null of what is none. */
+export function parseTime(value) {
+  const text = value?.iso ?? value;
+  if (typeof text === "number") return text;
+  const ms = typeof text === "string" ? Date.parse(text) : NaN;
+  return Number.isNaN(ms) ? null : ms / 1000;
+}
+
+const units = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
+
+/** A span in one unit: `3 hours`. */
+export function span(seconds) {
+  const rounded = Math.max(0, Math.round(seconds));
+  const [size, name] = units.find(([size]) => rounded >= size * (size === 86400 ? 2 : 1))
+    ?? units[3];
+  const count = size === 1 ? rounded : Math.floor(rounded / size);
+  return `${count} ${name}${count === 1 ? "" : "s"}`;
+}
+
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const instants = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+
+export function absolute(at) { return instants.format(at * 1000); }
+export function clockTime(ms) { return clock.format(ms); }
+
+/** `3 minutes ago`, `in 29 days`; a date when it is far away. */
+export function relative(at) {
+  const past = now() - at;
+  if (Math.abs(past) > 60 * 86400 && past > 0) return dates.format(at * 1000);
+  if (past >= 5) return `${span(past)} ago`;
+  return past > -5 ? "just now" : `in ${span(-past)}`;
+}
+
+/** A `time` that keeps itself true; the instant is in its title. */
+export function when(at, otherwise = "never") {
+  if (at === null || at === undefined) return otherwise;
+  return h("time", {
+    datetime: new Date(at * 1000).toISOString(), title: absolute(at), "data-at": at,
+  }, relative(at));
+}
+
+function refresh() {
+  if (document.hidden) return;
+  for (const node of document.querySelectorAll("time[data-at]")) {
+    const text = relative(Number(node.dataset.at));
+    if (node.textContent !== text) node.textContent = text;
+  }
+}
+
+setInterval(refresh, 1000);
+document.addEventListener("visibilitychange", refresh);
+
+/** What a session may last, to choose from. */
+export const durations = [
+  { value: "86400", label: "1 day" }, { value: "604800", label: "7 days" },
+  { value: "2592000", label: "30 days" }, { value: "31536000", label: "1 year" },
+];

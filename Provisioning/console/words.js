@@ -1,0 +1,118 @@
+// What stands in numbers and identifiers, in words.
+
+const integers = new Intl.NumberFormat("en");
+const decimals = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
+
+export function number(n) {
+  return Number.isInteger(n) ? integers.format(n) : decimals.format(n);
+}
+
+export function count(n, one, many = `${one}s`) {
+  return `${number(n)} ${n === 1 ? one : many}`;
+}
+
+export function bytes(n) {
+  return n >= 1024 && n % 1024 === 0 ? `${number(n / 1024)} KiB` : count(n, "byte");
+}
+
+/** What a board is, as kind of pill and words. */
+export function boardState(board) {
+  if (board.status === "up") {
+    return board.sessionAvailable === false ? ["warn", "Online, no session"] : ["good", "Online"];
+  }
+  if (board.status === "down") return ["bad", "Offline"];
+  return ["", "Not heard yet"];
+}
+
+const sessionStates = {
+  active: ["good", "Active"], pending: ["warn", "Waiting for its board"],
+  expired: ["", "Expired"], revoked: ["", "Signed out"],
+};
+export function sessionState(state) { return sessionStates[state] ?? ["", "No session"]; }
+
+const actions = { login: "Login", signup: "Sign-up", create: "Made for a device",
+  provision: "Made for a board", claim: "Made for a board", upgrade: "Upgraded" };
+export function origin(session) {
+  const made = session.createdWith ?? {};
+  const provider = made.authProvider && !["password", "postern"].includes(made.authProvider)
+    ? ` by ${made.authProvider}` : "";
+  return (actions[made.action] ?? made.action ?? "Made") + provider;
+}
+
+export function sessionName(session) {
+  return session.name || session.boardName
+    || (session.restricted ? "A device" : session.isThisOne ? "This browser" : "A login");
+}
+
+const story = {
+  made: ["", "Session made"], accepted: ["good", "Session accepted by the board"],
+  refreshed: ["", "Tokens refreshed"], extended: ["", "Session extended"],
+  updated: ["", "Session changed"], online: ["good", "Came online"],
+  offline: ["bad", "Went offline"], refused: ["warn", "Refused writes"],
+  revoked: ["bad", "Signed out from here"], expired: ["bad", "Session expired"],
+  "signed-out": ["bad", "Signed out by the board"],
+  reuse: ["bad", "A spent token came back: session ended"],
+  replaced: ["", "Replaced by a newer session"], released: ["", "Released"],
+  rejected: ["bad", "Session rejected by the board"],
+};
+/** An event of a board's timeline, as kind and words. */
+export function eventWords(event) { return story[event] ?? ["", event]; }
+
+const log = {
+  login: "Logged in", logout: "Logged out", "login.failed": "Login failed", signup: "Signed up",
+  claim: "Claim begun", "claim.accepted": "Claim accepted", "claim.rejected": "Claim rejected",
+  "claim.expired": "Claim expired", "claim.cancelled": "Claim cancelled",
+  "session.created": "Session made", "session.ended": "Session ended on the board",
+  "session.revoked": "Session signed out", "session.expired": "Session expired",
+  "session.extended": "Session extended", "session.updated": "Session changed",
+  "session.reuse": "A spent token came back", "session.farewell": "Board took its leave",
+  "refresh.forged": "Forged refresh token", "alarm.refresh": "Refresh token ahead of the store",
+  "board.released": "Board released", "keys.rotated": "Keys rotated",
+  "user.added": "User added", "user.disabled": "User disabled", "user.enabled": "User enabled",
+  "user.password": "Password changed", "user.revoked": "All sessions signed out",
+};
+export function auditWords(event) { return log[event] ?? event; }
+export function isAlarm(event) {
+  return /^(alarm|refresh\.forged|session\.reuse|login\.failed|claim\.rejected)/.test(event);
+}
+
+/** What a scope or a policy says, a sentence a rule. */
+export function ruleWords(document) {
+  const rules = (document.rules ?? []).map(rule => {
+    const who = rule.app ? `App ${rule.app}` : "Any app";
+    const what = rule.class === "*" ? "any class" : rule.class;
+    const may = (rule.allow ?? []).length ? `may ${list(rule.allow)} ${what}`
+      : `may not write ${what}`;
+    return `${who} ${may}${details(rule)}.`;
+  });
+  const rest = document.default === "deny" ? "is refused" : "is allowed";
+  rules.push(rules.length ? `Everything else ${rest}.` : `Every write ${rest}.`);
+  const topics = document.topics ?? [];
+  if (topics.length) rules.push(`May also publish to ${list(topics)}.`);
+  return rules;
+}
+
+function details(rule) {
+  const parts = [];
+  if (rule.fields) parts.push(`with ${fields(rule.fields)}`);
+  if (rule.max_bytes) {
+    const most = rule.max_bytes;
+    parts.push(`at most ${typeof most === "number" ? bytes(most) : most}`);
+  }
+  if (rule.rate) parts.push(`at most ${rule.rate}`);
+  return parts.map(p => `, ${p}`).join("");
+}
+
+function fields(all) {
+  const names = Object.entries(all).map(([name, type]) =>
+    `${name} (${typeof type === "string" ? type : Array.isArray(type) ? "list" : "object"})`);
+  return names.length ? `${names.length === 1 ? "field" : "fields"} ${list(names)}` : "no fields";
+}
+
+export function list(words) {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+const layers = { builtin: "Built in", scope: "The session's scope", policy: "The board's policy",
+  app: "The app's limit" };
+export function layerWords(layer) { return layers[layer] ?? layer; }

@@ -1,0 +1,75 @@
+package import Sessions
+package import Wire
+
+/// A board with what only its own page shows.
+package struct BoardDetail: Equatable, Sendable {
+    package let board: Board
+    /// What its session may do; nil without a session, or where nothing narrows it.
+    package let scope: ScopeDocument?
+    package let openClaim: Claim?
+
+    package init(board: Board, scope: ScopeDocument?, openClaim: Claim?) {
+        self.board = board
+        self.scope = scope
+        self.openClaim = openClaim
+    }
+}
+
+/// What people call a board: 1 to 64 characters that show, none that moves a cursor.
+package struct BoardName: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init?(_ text: String) {
+        guard !text.isEmpty, text.utf8.count <= 1024, ClaimURL.shown(text) == text else {
+            return nil
+        }
+        description = text
+    }
+}
+
+extension Act {
+    /// A board that is the caller's, or anyone's for an administrator; 101 for any other.
+    func ownBoard(_ id: InstallationID) throws(AuthorityError) -> BoardRecord {
+        guard let record = try transaction.board(id), !record.released,
+            record.owner == user.objectID || user.isAdministrator
+        else { throw .refuse(.notFound, "no such board") }
+        return record
+    }
+}
+
+extension Authority {
+    package func board(
+        _ id: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> BoardDetail {
+        try await look(.board, by: caller) { act throws(AuthorityError) in
+            let record = try act.ownBoard(id)
+            guard let board = try view(of: record, act.transaction, at: act.now) else {
+                throw .refuse(.notFound, "no such board")
+            }
+            let session = try act.transaction.activeSession(on: id)
+            return BoardDetail(
+                board: board, scope: try session?.scope?.document(),
+                openClaim: try act.transaction.openClaim(on: id)?.view(at: act.now))
+        }
+    }
+
+    package func rename(
+        _ board: InstallationID, to name: BoardName, by caller: Caller
+    ) async throws(AuthorityError) -> Board {
+        try await act(.rename, by: caller) { act throws(AuthorityError) in
+            var record = try act.ownBoard(board)
+            let old = record.name
+            record.name = name.description
+            if record.name != old {
+                try act.transaction.save(record)
+                try audit(
+                    "board.renamed", act.user.username, board, nil,
+                    "\(name), before: \(old)", act.transaction, at: act.now)
+            }
+            guard let view = try view(of: record, act.transaction, at: act.now) else {
+                throw .refuse(.notFound, "no such board")
+            }
+            return view
+        }
+    }
+}

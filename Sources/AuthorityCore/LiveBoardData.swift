@@ -1,0 +1,164 @@
+import Gate
+import Sessions
+import Wire
+
+/// One board's part of `LiveData`.
+struct LiveBoardData: Sendable {
+    static let seriesLimit = 16
+    static let pointsOfSeries = 300
+    static let textLimit = 8
+
+    private struct Minute: Sendable {
+        var messages: Int32 = 0
+        var refused: Int32?
+        var queue: Int32?
+    }
+
+    private struct SeriesKey: Hashable, Sendable {
+        let className: ClassName
+        let record: RecordID?
+        let field: String
+    }
+
+    private struct Series: Sendable {
+        private(set) var points: [NumberSeries.Point] = []
+        /// Where the oldest point stands once there are as many as may be.
+        private var first = 0
+
+        private(set) var last: Timestamp?
+
+        mutating func add(_ point: NumberSeries.Point) {
+            last = point.at
+            if points.count < pointsOfSeries {
+                points.append(point)
+            } else {
+                points[first] = point
+                first = (first + 1) % pointsOfSeries
+            }
+        }
+
+        var inOrder: [NumberSeries.Point] { Array(points[first...] + points[..<first]) }
+    }
+
+    private(set) var lastData: Timestamp?
+    var lastUse: UInt64 = 0
+    private(set) var pointCount = 0
+    /// Minutes since the epoch of the newest in `ring`, which stands at its number modulo 60.
+    private var newest: Int64 = 0
+    private var ring: [Minute] = []
+    private var series: [SeriesKey: Series] = [:]
+    private var texts: [LiveText] = []
+    private var refusedTotal: Int64?
+    private var lastQueue: Int32?
+
+    mutating func count(at now: Timestamp) {
+        advance(to: now)
+        lastData = max(now, lastData ?? now)
+        let slot = Self.slot(newest)
+        if ring[slot].messages < .max { ring[slot].messages += 1 }
+    }
+
+    mutating func note(queue: Int64?, refused: Int64?, at now: Timestamp) {
+        advance(to: now)
+        let slot = Self.slot(newest)
+        if let queue {
+            lastQueue = Int32(clamping: max(queue, 0))
+            ring[slot].queue = lastQueue
+        }
+        guard let refused else { return }
+        // Of a board that was started anew, all since its start is new.
+        let known = refusedTotal ?? refused
+        let more = refused >= known ? refused - known : max(refused, 0)
+        refusedTotal = refused
+        let sum = Int64(ring[slot].refused ?? 0).addingReportingOverflow(more)
+        ring[slot].refused = sum.overflow ? .max : Int32(clamping: sum.partialValue)
+    }
+
+    mutating func keep(_ reading: Reading) {
+        for (field, value) in reading.values {
+            let key = SeriesKey(
+                className: reading.className, record: reading.record, field: field)
+            if series[key] == nil, series.count >= Self.seriesLimit { dropStalest() }
+            let before = series[key]?.points.count ?? 0
+            series[key, default: Series()].add(.init(at: reading.at, value: value))
+            pointCount += (series[key]?.points.count ?? 0) - before
+        }
+        guard let text = reading.text else { return }
+        texts.append(LiveText(
+            className: reading.className, operation: reading.operation, record: reading.record,
+            at: reading.at, text: text))
+        if texts.count > Self.textLimit { texts.removeFirst() }
+    }
+
+    private mutating func dropStalest() {
+        let stalest = series.min {
+            ($0.value.last?.milliseconds ?? 0) < ($1.value.last?.milliseconds ?? 0)
+        }
+        guard let stalest else { return }
+        pointCount -= stalest.value.points.count
+        series[stalest.key] = nil
+    }
+
+    /// Makes the ring's newest minute that of `now`; a clock that went back changes nothing.
+    private mutating func advance(to now: Timestamp) {
+        let minute = now.seconds / 60
+        if ring.isEmpty {
+            ring = Array(repeating: Minute(), count: MinuteCounts.count)
+            newest = minute
+        }
+        guard minute > newest else { return }
+        let passed = min(minute - newest, Int64(MinuteCounts.count))
+        for next in (minute - passed + 1)...minute { ring[Self.slot(next)] = quiet }
+        newest = minute
+    }
+
+    /// A minute in which nothing came: what is known goes on.
+    private var quiet: Minute {
+        Minute(messages: 0, refused: refusedTotal == nil ? nil : 0, queue: lastQueue)
+    }
+
+    private static func slot(_ minute: Int64) -> Int { Int(minute % Int64(MinuteCounts.count)) }
+}
+
+extension LiveBoardData {
+    func minutes(at now: Timestamp) -> MinuteCounts {
+        let last = max(now.seconds / 60, ring.isEmpty ? 0 : newest)
+        let first = last - Int64(MinuteCounts.count) + 1
+        let all = (first...last).map(minute)
+        return MinuteCounts(
+            start: Timestamp(milliseconds: first * 60_000), messages: all.map { Int($0.messages) },
+            refused: all.map { $0.refused.map(Int.init) },
+            queue: all.map { $0.queue.map(Int.init) })
+    }
+
+    private func minute(_ number: Int64) -> Minute {
+        guard !ring.isEmpty, number > newest - Int64(MinuteCounts.count), number >= 0 else {
+            return Minute()
+        }
+        return number > newest ? quiet : ring[Self.slot(number)]
+    }
+
+    func running(_ board: InstallationID, at now: Timestamp) -> RunningMinute {
+        let number = max(now.seconds / 60, ring.isEmpty ? 0 : newest)
+        let found = minute(number)
+        return RunningMinute(
+            board: board, start: Timestamp(milliseconds: number * 60_000),
+            messages: Int(found.messages), refused: found.refused.map(Int.init),
+            queue: found.queue.map(Int.init))
+    }
+
+    func view(at now: Timestamp) -> BoardLive {
+        let all = series.map { key, series in
+            NumberSeries(
+                className: key.className, record: key.record, field: key.field,
+                points: series.inOrder)
+        }
+        return BoardLive(
+            lastData: lastData, minutes: minutes(at: now),
+            series: all.sorted {
+                ("\($0.className)", $0.field, "\($0.record.map { "\($0)" } ?? "")")
+                    < ("\($1.className)", $1.field, "\($1.record.map { "\($0)" } ?? "")")
+            },
+            texts: texts.reversed())
+    }
+}

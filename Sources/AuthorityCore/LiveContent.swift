@@ -1,0 +1,79 @@
+package import Sessions
+package import Wire
+
+extension Reading {
+    /// A message as it came at `now`; nil where it is too large to be read.
+    package init?(
+        _ payload: [UInt8], _ path: RecordPath, sequence: Int64?, of board: InstallationID,
+        at now: Timestamp
+    ) {
+        guard payload.count <= LiveContent.payloadLimit else { return nil }
+        let content = LiveContent(payload)
+        self.init(
+            board: board, className: path.className, operation: path.operation,
+            record: path.record, at: now, sequence: sequence, values: content.values,
+            text: content.text)
+    }
+}
+
+/// What a payload says that can be shown: its numbers, or else a text. Total: any bytes have one.
+struct LiveContent: Equatable, Sendable {
+    private(set) var values: [String: Double] = [:]
+    private(set) var text: String?
+
+    /// A payload of more is counted and not read.
+    static let payloadLimit = 64 * 1024
+    static let textLimit = 512
+    static let valueLimit = 16
+    static let depthLimit = 4
+    static let fieldLimit = 64
+
+    init(_ payload: [UInt8]) {
+        if let json = Self.json(payload) { collect(json, path: "", depth: 0) }
+        if values.isEmpty { text = Self.text(payload) }
+    }
+
+    private static func json(_ payload: [UInt8]) -> JSONValue? {
+        // What cannot begin numbers is not parsed for them.
+        guard let first = payload.first(where: { !" \t\r\n".utf8.contains($0) }),
+            "{-0123456789".utf8.contains(first)
+        else { return nil }
+        do throws(WireError) {
+            return try JSONValue(parsing: payload, limit: payloadLimit)
+        } catch {
+            return nil
+        }
+    }
+
+    /// Members in the order of their names, so that of too many always the same are taken.
+    private mutating func collect(_ value: JSONValue, path: String, depth: Int) {
+        guard values.count < Self.valueLimit else { return }
+        switch value {
+        case .integer(let number): add(Double(number), at: path)
+        case .number(let number): add(number, at: path)
+        case .object(let members):
+            guard depth < Self.depthLimit else { return }
+            for (name, member) in members.sorted(by: { $0.key < $1.key }) {
+                let inner = path.isEmpty ? name : "\(path).\(name)"
+                guard inner.utf8.count <= Self.fieldLimit else { continue }
+                collect(member, path: inner, depth: depth + 1)
+            }
+        case .null, .bool, .string, .array: break
+        }
+    }
+
+    private mutating func add(_ number: Double, at path: String) {
+        guard number.isFinite else { return }
+        values[path.isEmpty ? "value" : path] = number
+    }
+
+    private static func text(_ payload: [UInt8]) -> String {
+        guard let text = String(validating: payload, as: UTF8.self) else {
+            return "\(payload.count) bytes"
+        }
+        let visible = text.unicodeScalars.prefix(textLimit).map { scalar in
+            scalar.properties.generalCategory == .control && scalar != "\n" ? " " : scalar
+        }
+        return String(String.UnicodeScalarView(visible))
+    }
+}

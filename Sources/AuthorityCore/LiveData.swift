@@ -1,0 +1,82 @@
+package import Sessions
+
+/// What boards sent within the last hour, bounded whatever they send. A value: no clock, no
+/// lock, no store.
+package struct LiveData: Sendable {
+    /// How many boards are known; of more, those that were silent longest are forgotten.
+    private let limit: Int
+    /// How many points all series have together; 16 bytes each.
+    private let pointLimit: Int
+    private var boards: [InstallationID: LiveBoardData] = [:]
+    private var uses: UInt64 = 0
+    private var points = 0
+
+    package init(limit: Int = 10_000, pointLimit: Int = 4_000_000) {
+        self.limit = max(limit, 1)
+        self.pointLimit = pointLimit
+    }
+
+    /// Counts a message without looking into it.
+    package mutating func count(_ board: InstallationID, at now: Timestamp) {
+        change(board) { $0.count(at: now) }
+    }
+
+    /// Counts a message, and keeps what of it can be shown.
+    package mutating func take(_ reading: Reading) {
+        change(reading.board) { data in
+            data.count(at: reading.at)
+            data.keep(reading)
+        }
+    }
+
+    /// What a board's status says of its queue and of what it refused since its start.
+    package mutating func note(
+        queue: Int64?, refused: Int64?, of board: InstallationID, at now: Timestamp
+    ) {
+        guard queue != nil || refused != nil else { return }
+        change(board) { $0.note(queue: queue, refused: refused, at: now) }
+    }
+
+    package func lastData(of board: InstallationID) -> Timestamp? { boards[board]?.lastData }
+
+    /// A board of which nothing is known has sent nothing.
+    package func live(of board: InstallationID, at now: Timestamp) -> BoardLive {
+        (boards[board] ?? LiveBoardData()).view(at: now)
+    }
+
+    package func minutes(of board: InstallationID, at now: Timestamp) -> MinuteCounts {
+        (boards[board] ?? LiveBoardData()).minutes(at: now)
+    }
+
+    package func runningMinute(
+        of board: InstallationID, at now: Timestamp
+    ) -> RunningMinute {
+        (boards[board] ?? LiveBoardData()).running(board, at: now)
+    }
+
+    var count: Int { boards.count }
+
+    private mutating func change(
+        _ board: InstallationID, _ body: (inout LiveBoardData) -> Void
+    ) {
+        uses &+= 1
+        // Taken out, so that it is changed in place and not copied.
+        var data = boards.removeValue(forKey: board) ?? LiveBoardData()
+        points -= data.pointCount
+        body(&data)
+        data.lastUse = uses
+        points += data.pointCount
+        boards[board] = data
+        if boards.count > limit || points > pointLimit { forget() }
+    }
+
+    /// A sixteenth of the boards at once, so that a flood of new ones does not sort for each.
+    private mutating func forget() {
+        let count = max(boards.count / 16, 1)
+        let oldest = boards.sorted { $0.value.lastUse < $1.value.lastUse }.prefix(count)
+        for (board, data) in oldest where boards.count > 1 {
+            points -= data.pointCount
+            boards[board] = nil
+        }
+    }
+}

@@ -1,0 +1,24 @@
+package import Sessions
+
+/// What a page looks up to say what a person can do. Never changed, only added to.
+extension Refusal.Name {
+    package static let claimUsed = Self("claim-used")
+    package static let claimOpen = Self("claim-open")
+    package static let claimOtherAuthority = Self("claim-other-authority")
+    package static let boardHasAnotherKey = Self("board-has-another-key")
+    package static let mayNotClaim = Self("may-not-claim")
+    package static let claimMalformed = Self("claim-malformed")
+    package static let durationOutOfRange = Self("duration-out-of-range")
+    package static let brokerAway = Self("broker-away")
+}
+
+extension Refusal {
+    /// The same under a name.
+    package func named(_ name: Name) -> Refusal {
+        ErrorCode(rawValue: code).map { Refusal($0, text, name: name) } ?? self
+    }
+
+    /// What a session's length may be, whoever asks.
+    package static let durationOutOfRange = Refusal(
+        .validation, "a session lasts from 5 minutes to 1 year", name: .durationOutOfRange)
+}

@@ -1,0 +1,218 @@
+import AuthorityCore
+import Logging
+import Sessions
+
+/// Tells everybody who watches what changes. What it tells is what the store says, looked at
+/// several times a second while somebody watches, so that it does not matter which process
+/// made a change; readings and minutes come from memory.
+actor EventHub: LiveFeed {
+    fileprivate struct Stream {
+        let queue: EventQueue
+        let caller: Caller
+        let wish: EventWish
+    }
+
+    private let authority: Authority
+    private nonisolated let boards: LiveBoards
+    private let clock: @Sendable () -> Timestamp
+    private let logger: Logger
+    private var streams: [Int: Stream] = [:]
+    private var lastStream = 0
+    private var mark: NewsMark?
+    private var isOver = false
+    private var lastCheck = ContinuousClock.now
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+
+    static let streamsOfSession = 8
+    static let streamLimit = 512
+    private static let turn = Duration.milliseconds(50)
+    private static let minutesOfTurn = 500
+    /// How long streams live on without a word of the store on their sessions.
+    private static let trust = Duration.seconds(5)
+
+    init(
+        authority: Authority, live: LiveBoards, clock: @escaping @Sendable () -> Timestamp,
+        logger: Logger
+    ) {
+        self.authority = authority
+        boards = live
+        self.clock = clock
+        self.logger = logger
+        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    nonisolated func live(of board: InstallationID) -> BoardLive { boards.live(of: board) }
+    nonisolated func minutes(of board: InstallationID) -> MinuteCounts {
+        boards.minutes(of: board)
+    }
+    nonisolated func lastData(of board: InstallationID) -> Timestamp? {
+        boards.lastData(of: board)
+    }
+
+    /// Works while anybody watches, until its task is cancelled; then every stream ends.
+    func run() async {
+        for await _ in wakes {
+            var turns = Turns()
+            while !streams.isEmpty, !Task.isCancelled {
+                await work(turns.next())
+                await pause(Self.turn)
+            }
+            if Task.isCancelled { break }
+        }
+        isOver = true
+        for stream in streams.values { stream.queue.close() }
+        streams = [:]
+    }
+
+    var streamCount: Int { streams.count }
+}
+
+extension EventHub {
+    func events(
+        for caller: Caller, _ wish: EventWish
+    ) async throws(AuthorityError) -> any EventSource {
+        guard !caller.session.restricted, !wish.everyone || caller.user.isAdministrator else {
+            throw .refused(Refusal(.forbidden, "this session may not watch"))
+        }
+        if let board = wish.board { _ = try await authority.board(board, by: caller) }
+        if mark == nil {
+            let now = try await authority.newsMark()
+            if mark == nil { mark = now }
+        }
+        return try open(caller, wish)
+    }
+
+    private func open(
+        _ caller: Caller, _ wish: EventWish
+    ) throws(AuthorityError) -> any EventSource {
+        let own = streams.values.count {
+            $0.caller.session.objectID == caller.session.objectID
+        }
+        guard !isOver, own < Self.streamsOfSession, streams.count < Self.streamLimit else {
+            throw .refused(Refusal(.rateLimit, "too many streams of events are open"))
+        }
+        lastStream += 1
+        let number = lastStream
+        let queue = EventQueue()
+        queue.offer(.hello(clock()))
+        if streams.isEmpty { lastCheck = .now }
+        streams[number] = Stream(queue: queue, caller: caller, wish: wish)
+        if let board = wish.board { boards.watch(board) }
+        boards.setWatched(true)
+        wake.yield()
+        return EventHandle(queue) { [weak self] in
+            Task { await self?.remove(number) }
+        }
+    }
+
+    private func remove(_ number: Int) {
+        guard let stream = streams.removeValue(forKey: number) else { return }
+        if let board = stream.wish.board { boards.unwatch(board) }
+        guard streams.isEmpty else { return }
+        boards.setWatched(false)
+        mark = nil
+    }
+}
+
+extension EventHub {
+    /// What a turn is for. Each kind has its own pace.
+    fileprivate struct Turns {
+        private var count = 0
+
+        struct Work {
+            let sessions: Bool
+            let news: Bool
+            let minutes: Bool
+            let quiet: Bool
+        }
+
+        mutating func next() -> Work {
+            defer { count = (count + 1) % 200 }
+            return Work(
+                sessions: count % 5 == 0, news: count % 4 == 0, minutes: count % 40 == 39,
+                quiet: count == 199)
+        }
+    }
+
+    private func work(_ turn: Turns.Work) async {
+        do throws(AuthorityError) {
+            // First who may hear anything at all.
+            if turn.sessions { try await endStreams() }
+            if turn.news { try await tellNews() }
+            try await tellData(
+                boards.takeReadings(),
+                turn.minutes ? boards.takeMinutes(limit: Self.minutesOfTurn) : [])
+        } catch {
+            if !Task.isCancelled { logger.debug("the store is not heard: \(error.words)") }
+        }
+        let now = ContinuousClock.now
+        let isBlind = now - lastCheck > Self.trust
+        for (number, stream) in streams {
+            if turn.quiet { stream.queue.offer(.quiet) }
+            if isBlind { stream.queue.close() }
+            if stream.queue.check(at: now) { remove(number) }
+        }
+    }
+
+    private func endStreams() async throws(AuthorityError) {
+        let callers = Dictionary(
+            streams.values.map { ($0.caller.session.objectID, $0.caller) },
+            uniquingKeysWith: { first, _ in first })
+        let over = try await authority.over(among: Array(callers.values))
+        lastCheck = .now
+        for stream in streams.values where over.contains(stream.caller.session.objectID) {
+            stream.queue.close(.bye)
+        }
+    }
+
+    private func tellNews() async throws(AuthorityError) {
+        while let seen = mark {
+            let news = try await authority.news(since: seen)
+            // The last stream may have gone, and others come, since that was asked.
+            guard mark == seen else { return }
+            mark = news.mark
+            for stream in streams.values { stream.tell(news) }
+            guard news.isPartial, !Task.isCancelled else { return }
+        }
+    }
+
+    /// Sends what is in memory to whose boards it is of at this moment.
+    private func tellData(
+        _ readings: [Reading], _ minutes: [RunningMinute]
+    ) async throws(AuthorityError) {
+        let concerned = Set(readings.map(\.board)).union(minutes.map(\.board))
+        guard !concerned.isEmpty else { return }
+        let owners = try await authority.owners(of: concerned)
+        for stream in streams.values {
+            for reading in readings where reading.board == stream.wish.board {
+                guard stream.sees(reading.board, of: owners[reading.board]) else { continue }
+                stream.queue.offer(.reading(reading))
+            }
+            for minute in minutes where stream.sees(minute.board, of: owners[minute.board]) {
+                stream.queue.offer(.minute(minute))
+            }
+        }
+    }
+}
+
+extension EventHub.Stream {
+    /// Whether a board is one that this stream is about.
+    func sees(_ board: InstallationID, of owner: UserID?) -> Bool {
+        guard let owner else { return false }
+        return owner == caller.user.objectID
+            || (caller.user.isAdministrator && (wish.everyone || wish.board == board))
+    }
+
+    func tell(_ news: News) {
+        for board in news.boards where sees(board.installation, of: board.owner.objectID) {
+            queue.offer(.board(board))
+        }
+        for news in news.claims where news.claimant == caller.user.objectID {
+            queue.offer(.claim(news.claim))
+        }
+        if news.users.contains(caller.user.objectID) { queue.offer(.sessions) }
+        guard caller.user.isAdministrator else { return }
+        for entry in news.entries { queue.offer(.audit(entry)) }
+    }
+}

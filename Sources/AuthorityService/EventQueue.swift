@@ -1,0 +1,155 @@
+import AuthorityCore
+import Sessions
+import Synchronization
+
+/// What one stream of events is still to send: bounded, and for one reader.
+///
+/// What a slow reader does not take is dropped where a later event says the same or one of many
+/// is lost; where that does not do, the stream is to be cut.
+final class EventQueue: Sendable {
+    fileprivate struct State {
+        var events: [ConsoleEvent] = []
+        var lossy = 0
+        var reader: CheckedContinuation<ConsoleEvent?, Never>?
+        var isClosed = false
+        /// Since when the oldest event has waited; nil while there is none.
+        var waitsSince: ContinuousClock.Instant?
+        var cut: (@Sendable () -> Void)?
+        var isCut = false
+    }
+
+    private let state = Mutex(State())
+    static let lossyLimit = 64
+    static let limit = 256
+    /// How long a reader may take over one event.
+    static let patience = Duration.seconds(20)
+    /// And over the last one.
+    static let lastPatience = Duration.milliseconds(700)
+
+    func offer(_ event: ConsoleEvent) {
+        let reader = state.withLock { state -> CheckedContinuation<ConsoleEvent?, Never>? in
+            guard !state.isClosed else { return nil }
+            if let reader = state.reader {
+                state.reader = nil
+                return reader
+            }
+            state.add(event)
+            return nil
+        }
+        reader?.resume(returning: event)
+    }
+
+    /// Nothing is taken after `last`; what waits before it is dropped if it is a farewell.
+    func close(_ last: ConsoleEvent? = nil) {
+        let reader = state.withLock { state -> CheckedContinuation<ConsoleEvent?, Never>? in
+            guard !state.isClosed else { return nil }
+            state.isClosed = true
+            if let reader = state.reader {
+                state.reader = nil
+                return reader
+            }
+            state.events = last.map { [$0] } ?? []
+            state.waitsSince = .now
+            return nil
+        }
+        reader?.resume(returning: last)
+    }
+
+    func next() async -> ConsoleEvent? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let ready = state.withLock { state -> ConsoleEvent?? in
+                    if let event = state.take() { return .some(event) }
+                    if state.isClosed || Task.isCancelled { return .some(nil) }
+                    state.reader = continuation
+                    return nil
+                }
+                if let ready { continuation.resume(returning: ready) }
+            }
+        } onCancel: {
+            close()
+        }
+    }
+
+    func onCut(_ action: @escaping @Sendable () -> Void) {
+        let isCut = state.withLock { state in
+            if !state.isCut { state.cut = action }
+            return state.isCut
+        }
+        if isCut { action() }
+    }
+
+    /// Cuts the stream if its reader has stayed behind; says whether the stream is over.
+    func check(at now: ContinuousClock.Instant) -> Bool {
+        let (isOver, cut) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
+            let patience = state.isClosed ? Self.lastPatience : Self.patience
+            let isLate = state.waitsSince.map { now - $0 > patience } ?? false
+            let isFull = state.events.count - state.lossy > Self.limit
+            guard isLate || isFull, !state.isCut else {
+                return (state.isClosed && state.events.isEmpty, nil)
+            }
+            state.isCut = true
+            state.isClosed = true
+            state.events = []
+            defer { state.cut = nil }
+            return (true, state.cut)
+        }
+        cut?()
+        return isOver
+    }
+}
+
+extension EventQueue.State {
+    fileprivate mutating func add(_ event: ConsoleEvent) {
+        events.removeAll { $0.isSuperseded(by: event) }
+        lossy = events.count(where: \.isLossy)
+        if event.isLossy, lossy >= EventQueue.lossyLimit,
+            let oldest = events.firstIndex(where: \.isLossy)
+        {
+            events.remove(at: oldest)
+            lossy -= 1
+        }
+        if event.isLossy { lossy += 1 }
+        events.append(event)
+        if waitsSince == nil { waitsSince = .now }
+    }
+
+    fileprivate mutating func take() -> ConsoleEvent? {
+        guard !events.isEmpty else {
+            waitsSince = nil
+            return nil
+        }
+        let event = events.removeFirst()
+        if event.isLossy { lossy -= 1 }
+        waitsSince = events.isEmpty ? nil : .now
+        return event
+    }
+}
+
+extension ConsoleEvent {
+    /// Whether a later event says all that this one does.
+    fileprivate func isSuperseded(by later: ConsoleEvent) -> Bool {
+        switch (self, later) {
+        case (.board(let old), .board(let new)): old.installation == new.installation
+        case (.minute(let old), .minute(let new)): old.board == new.board
+        case (.sessions, .sessions), (.quiet, _): true
+        default: false
+        }
+    }
+}
+
+/// What a stream's reader holds; with it goes the stream.
+final class EventHandle: EventSource {
+    private let queue: EventQueue
+    private let release: @Sendable () -> Void
+
+    init(_ queue: EventQueue, release: @escaping @Sendable () -> Void) {
+        self.queue = queue
+        self.release = release
+    }
+
+    deinit { release() }
+
+    func next() async -> ConsoleEvent? { await queue.next() }
+    func onCut(_ action: @escaping @Sendable () -> Void) { queue.onCut(action) }
+}

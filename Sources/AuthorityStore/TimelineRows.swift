@@ -1,0 +1,90 @@
+import AuthorityCore
+import GRDB
+import Sessions
+
+/// What befell the sessions of boards, and which boards changed last.
+extension SQLiteTransaction {
+    func append(
+        _ entry: TimelineEntry, to board: InstallationID
+    ) throws(AuthorityError) {
+        // One statement: a refresh, which is what happens most, costs no more than this.
+        try run(
+            """
+            INSERT INTO timeline (
+                number, installation_id, session_id, event, at, until, count, detail)
+            VALUES (
+                (SELECT CASE WHEN event = ?3 AND session_id IS ?2 THEN number END
+                 FROM timeline WHERE installation_id = ?1 ORDER BY number DESC LIMIT 1),
+                ?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT (number) DO UPDATE SET
+                until = max(until, excluded.until), count = count + excluded.count,
+                detail = excluded.detail
+            """,
+            [board.description, entry.session?.description, entry.event.rawValue,
+             entry.at.milliseconds, entry.until.milliseconds, entry.count, entry.detail])
+    }
+
+    func timeline(of board: InstallationID) throws(AuthorityError) -> [TimelineEntry] {
+        try map(
+            try rows(
+                "SELECT * FROM timeline WHERE installation_id = ? ORDER BY number DESC LIMIT ?",
+                [board.description, TimelineRules.limit])
+        ) { row throws(AuthorityError) in
+            TimelineEntry(
+                event: try row.parsed("event", TimelineEvent.init(rawValue:)),
+                session: try row.parsedOptional("session_id", ObjectID.init),
+                at: try row.time("at"), until: try row.time("until"),
+                count: try row.value("count"), detail: try row.value("detail"))
+        }
+    }
+
+    func touch(_ board: InstallationID) throws(AuthorityError) {
+        try run("INSERT OR REPLACE INTO touches (installation_id) VALUES (?)", [board.description])
+    }
+
+    func touched(
+        after number: Int64, limit: Int
+    ) throws(AuthorityError) -> [TouchedBoard] {
+        try map(
+            try rows(
+                "SELECT * FROM touches WHERE number > ? ORDER BY number LIMIT ?", [number, limit])
+        ) { row throws(AuthorityError) in
+            TouchedBoard(
+                number: try row.value("number"),
+                board: try row.parsed("installation_id", InstallationID.init))
+        }
+    }
+
+    func newestTouch() throws(AuthorityError) -> Int64 {
+        try row("SELECT ifnull(max(number), 0) AS newest FROM touches")
+            .map { row throws(AuthorityError) in try row.value("newest") } ?? 0
+    }
+}
+
+extension Schema {
+    /// The bound of a timeline is the database's to keep, and costs nothing where a row is
+    /// only counted up. A board that is touched again takes a new number, and its old row goes.
+    static let timeline = """
+        CREATE TABLE timeline (
+            number INTEGER PRIMARY KEY,
+            installation_id TEXT NOT NULL,
+            session_id TEXT,
+            event TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            until INTEGER NOT NULL,
+            count INTEGER NOT NULL,
+            detail TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX timeline_of_board ON timeline (installation_id, number);
+        CREATE INDEX timeline_of_session ON timeline (session_id);
+        CREATE TRIGGER timeline_bound AFTER INSERT ON timeline BEGIN
+            DELETE FROM timeline WHERE installation_id = NEW.installation_id AND number <= (
+                SELECT number FROM timeline WHERE installation_id = NEW.installation_id
+                ORDER BY number DESC LIMIT 1 OFFSET \(TimelineRules.limit));
+        END;
+        CREATE TABLE touches (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            installation_id TEXT NOT NULL UNIQUE
+        ) STRICT;
+        """
+}

@@ -1,0 +1,105 @@
+import AuthorityCore
+import Hummingbird
+import NIOCore
+import Sessions
+import Wire
+
+/// The audit log as a file, written while it is read.
+struct AuditExport: Sendable {
+    enum Format: String, Sendable {
+        case csv
+        case json
+
+        var contentType: String {
+            switch self {
+            case .csv: "text/csv; charset=utf-8; header=present"
+            case .json: "application/json; charset=utf-8"
+            }
+        }
+    }
+
+    let frontend: any AuthorityFrontend
+    let caller: Caller
+    let query: AuditQuery
+    let format: Format
+
+    /// The most rows of one file.
+    static let limit = 100_000
+    private static let page = 1000
+
+    func firstPage() async throws(AuthorityError) -> [AuditEntry] {
+        try await page(before: query.before, limit: Self.limit)
+    }
+
+    private func page(
+        before number: Int64?, limit: Int
+    ) async throws(AuthorityError) -> [AuditEntry] {
+        var query = query
+        query.limit = min(Self.page, limit)
+        query.before = number
+        return try await frontend.audit(query, by: caller)
+    }
+
+    /// The newest first. What fails on the way ends the connection, so that nobody takes half
+    /// a file for the whole.
+    func write(
+        _ first: [AuditEntry], to writer: inout any ResponseBodyWriter
+    ) async throws {
+        try await writer.write(ByteBuffer(string: format == .csv ? CSVRow.auditHead : "["))
+        var entries = first
+        var count = 0
+        while let last = entries.last {
+            var text = ""
+            for entry in entries {
+                switch format {
+                case .csv: text += CSVRow(entry).text
+                case .json:
+                    text += (count == 0 ? "\n" : ",\n") + JSONValue.object(entry.form).text
+                }
+                count += 1
+            }
+            try await writer.write(ByteBuffer(string: text))
+            guard entries.count == Self.page, count < Self.limit else { break }
+            entries = try await page(before: last.number, limit: Self.limit - count)
+        }
+        if format == .json { try await writer.write(ByteBuffer(string: "\n]\n")) }
+        try await writer.finish(nil)
+    }
+}
+
+/// One row of a table as text. Source: RFC 4180 §2.
+struct CSVRow: Sendable {
+    let cells: [String]
+
+    /// Ends with a line break.
+    var text: String { cells.map(Self.cell).joined(separator: ",") + "\r\n" }
+
+    /// Quoted where it must be. A cell that a spreadsheet would take for a formula begins with
+    /// an apostrophe, and so does one that hides it behind a tab or a line break.
+    private static func cell(_ text: String) -> String {
+        let first = text.unicodeScalars.first
+        let isFormula = first.map { "=+-@\t\r\n".unicodeScalars.contains($0) } ?? false
+        let defused = isFormula ? "'" + text : text
+        guard defused.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) })
+        else { return defused }
+        var quoted = ""
+        for scalar in defused.unicodeScalars {
+            if scalar == "\"" { quoted += "\"" }
+            quoted.unicodeScalars.append(scalar)
+        }
+        return "\"\(quoted)\""
+    }
+}
+
+extension CSVRow {
+    static let auditHead = CSVRow(cells: [
+        "number", "at", "event", "actor", "installationId", "sessionId", "detail",
+    ]).text
+
+    init(_ entry: AuditEntry) {
+        cells = [
+            "\(entry.number)", ParseDate.print(entry.at), entry.event, entry.actor,
+            entry.board?.description ?? "", entry.session?.description ?? "", entry.detail,
+        ]
+    }
+}

@@ -1,0 +1,80 @@
+import AuthorityCore
+import Hummingbird
+import Sessions
+import Wire
+
+/// Boards: which there are, one of them, what befell it and what it sends just now.
+struct BoardRoutes: Sendable {
+    let frontend: any AuthorityFrontend
+    let live: (any LiveFeed)?
+
+    var routes: [Route] {
+        [
+            Route(.get, "/boards", .session(boards)),
+            Route(.get, "/boards/:iid", .session(board)),
+            Route(.put, "/boards/:iid", .session(rename)),
+            Route(.delete, "/boards/:iid", .session(release)),
+            Route(.get, "/boards/:iid/timeline", .session(timeline)),
+            Route(.get, "/boards/:iid/live", .session(liveData)),
+            Route(.get, "/live", .session(charts)),
+        ]
+    }
+
+    private func boards(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let boards = try await frontend.boards(by: caller, everyone: try call.everyone())
+        return .results(boards.map { .object(form(of: $0)) })
+    }
+
+    private func board(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let detail = try await frontend.board(try id(in: call), by: caller)
+        return Answer(form(of: detail.board).merging(detail.extraForm) { $1 })
+    }
+
+    /// `{"name": text}`.
+    private func rename(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let id = try id(in: call)
+        let json = try call.json()
+        let name = try reading { () throws(WireError) in
+            try json.parsed("name", BoardName.init)
+        }
+        return Answer(form(of: try await frontend.rename(id, to: name, by: caller)))
+    }
+
+    private func release(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try await frontend.release(try id(in: call), by: caller)
+        return Answer([:])
+    }
+
+    private func timeline(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let entries = try await frontend.timeline(of: try id(in: call), by: caller)
+        return .results(entries.map { .object($0.form) })
+    }
+
+    private func liveData(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let id = try id(in: call)
+        _ = try await frontend.board(id, by: caller)
+        guard let live else { throw .noObject }
+        return Answer(live.live(of: id).form(of: id))
+    }
+
+    /// `?everyone=true` as for the list of boards.
+    private func charts(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let boards = try await frontend.boards(by: caller, everyone: try call.everyone())
+        guard let live else { return Answer(["boards": .array([])]) }
+        return Answer(["boards": .array(boards.map { board in
+            .object([
+                "installationId": .string(board.installation.description),
+                "lastDataMs": .optionalMilliseconds(live.lastData(of: board.installation)),
+                "minutes": live.minutes(of: board.installation).form,
+            ])
+        })])
+    }
+
+    private func id(in call: Call) throws(AuthorityError) -> InstallationID {
+        try call.parameter("iid", InstallationID.init)
+    }
+
+    private func form(of board: Board) -> [String: JSONValue] {
+        board.form(lastData: live?.lastData(of: board.installation))
+    }
+}

@@ -1,0 +1,70 @@
+import AuthorityCore
+import Hummingbird
+import NIOCore
+import Sessions
+import Wire
+
+/// What happens, as it happens, by server-sent events.
+///
+/// Source: WHATWG HTML Living Standard §9.2.
+struct EventRoutes: Sendable {
+    let frontend: any AuthorityFrontend
+    let live: (any LiveFeed)?
+
+    var routes: [Route] { [Route(.get, "/events", .session(events))] }
+
+    private func events(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let wish = EventWish(
+            board: try call.queried("board", InstallationID.init),
+            everyone: try call.everyone())
+        guard let live else { throw .noObject }
+        let writer = EventWriter(
+            source: try await live.events(for: caller, wish), live: live,
+            connection: call.connection)
+        var answer = Answer(stream: { body in
+            try await writer.write(to: &body)
+        })
+        answer.headers[.contentType] = "text/event-stream; charset=utf-8"
+        // A proxy in front of us must pass on each event when it comes.
+        if let name = HTTPFieldName.buffering { answer.headers[name] = "no" }
+        return answer
+    }
+}
+
+/// Writes one stream of events until it ends, its reader goes, or it is cut.
+private struct EventWriter: Sendable {
+    let source: any EventSource
+    let live: any LiveFeed
+    let connection: Connection
+
+    func write(to writer: inout any ResponseBodyWriter) async throws {
+        // A write waits for as long as its reader does not read; closing the connection ends it.
+        source.onCut { [connection] in connection.close() }
+        try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
+        while let event = await source.next() {
+            try await writer.write(ByteBuffer(string: text(of: event)))
+        }
+        try await writer.finish(nil)
+    }
+
+    private func text(of event: ConsoleEvent) -> String {
+        guard let (name, members) = form(of: event) else { return ": quiet\n\n" }
+        // JSON of ours has no line break in it.
+        return "event: \(name)\ndata: \(JSONValue.object(members).text)\n\n"
+    }
+
+    private func form(of event: ConsoleEvent) -> (name: String, [String: JSONValue])? {
+        switch event {
+        case .hello(let time): ("hello", ["timeMs": .milliseconds(time)])
+        case .board(let board):
+            ("board", board.form(lastData: live.lastData(of: board.installation)))
+        case .minute(let minute): ("minute", minute.form)
+        case .reading(let reading): ("reading", reading.form)
+        case .claim(let claim): ("claim", claim.form)
+        case .sessions: ("sessions", [:])
+        case .audit(let entry): ("audit", entry.form)
+        case .quiet: nil
+        case .bye: ("bye", ["code": .integer(Int64(ErrorCode.invalidSession.rawValue))])
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import AuthorityCore
+import Gate
+import Sessions
+import Wire
+
+// Live data and the timeline as JSON. Whatever ends in `Ms` is milliseconds since the epoch.
+
+extension JSONValue {
+    static func milliseconds(_ time: Timestamp) -> JSONValue { .integer(time.milliseconds) }
+
+    static func optionalMilliseconds(_ time: Timestamp?) -> JSONValue {
+        time.map(JSONValue.milliseconds) ?? .null
+    }
+
+    static func optionalCount(_ count: Int?) -> JSONValue {
+        count.map { .integer(Int64($0)) } ?? .null
+    }
+}
+
+extension TimelineEntry {
+    var form: [String: JSONValue] {
+        [
+            "at": .time(at), "until": .time(until), "event": .string(event.rawValue),
+            "count": .integer(count), "sessionId": .optional(session),
+            "detail": .string(detail),
+        ]
+    }
+}
+
+extension MinuteCounts {
+    var form: JSONValue {
+        .object([
+            "startMs": .milliseconds(start),
+            "messages": .array(messages.map { .integer(Int64($0)) }),
+            "refused": .array(refused.map(JSONValue.optionalCount)),
+            "queue": .array(queue.map(JSONValue.optionalCount)),
+        ])
+    }
+}
+
+extension BoardLive {
+    func form(of board: InstallationID) -> [String: JSONValue] {
+        [
+            "installationId": .string(board.description),
+            "lastDataMs": .optionalMilliseconds(lastData), "minutes": minutes.form,
+            "series": .array(series.map(\.form)), "texts": .array(texts.map(\.form)),
+        ]
+    }
+}
+
+extension NumberSeries {
+    /// `objectId` tells apart what updates of several objects say.
+    fileprivate var form: JSONValue {
+        .object([
+            "class": .string(className.description), "objectId": .optional(record),
+            "field": .string(field),
+            "points": .array(points.map { .array([.milliseconds($0.at), .number($0.value)]) }),
+        ])
+    }
+}
+
+extension LiveText {
+    fileprivate var form: JSONValue {
+        .object([
+            "class": .string(className.description), "op": .string(operation.rawValue),
+            "objectId": .optional(record), "atMs": .milliseconds(at), "text": .string(text),
+        ])
+    }
+}
+
+extension RunningMinute {
+    var form: [String: JSONValue] {
+        [
+            "installationId": .string(board.description), "startMs": .milliseconds(start),
+            "messages": .integer(Int64(messages)), "refused": .optionalCount(refused),
+            "queue": .optionalCount(queue),
+        ]
+    }
+}
+
+extension Reading {
+    var form: [String: JSONValue] {
+        [
+            "installationId": .string(board.description),
+            "class": .string(className.description), "op": .string(operation.rawValue),
+            "objectId": .optional(record), "atMs": .milliseconds(at),
+            "seq": sequence.map(JSONValue.integer) ?? .null,
+            "values": .object(values.mapValues(JSONValue.number)),
+            "text": text.map(JSONValue.string) ?? .null,
+        ]
+    }
+}

@@ -1,0 +1,74 @@
+import AuthorityCore
+import Hummingbird
+import Sessions
+import Wire
+
+/// Sessions as the console shows and changes them. Each is in Parse's form, with what tells
+/// the one that asks from the others.
+struct OwnSessionRoutes: Sendable {
+    let frontend: any AuthorityFrontend
+
+    var routes: [Route] {
+        [
+            Route(.get, "/sessions", .session(sessions)),
+            Route(.put, "/sessions/:id", .session(rename)),
+            Route(.delete, "/sessions/:id", .session(signOut)),
+            Route(.post, "/sessions/:id/extend", .session(extend)),
+        ]
+    }
+
+    private func sessions(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let views = try await frontend.sessions(by: caller, everyone: try call.everyone())
+        return .results(views.map { .object($0.consoleForm(for: caller)) })
+    }
+
+    /// `{"name": text}`; a custom field, which an empty name takes away.
+    private func rename(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let id = try call.parameter("id", ObjectID.init)
+        let json = try call.json()
+        let name = try reading { () throws(WireError) in
+            try json.required("name") { value in
+                value.asString.flatMap { $0.isEmpty ? "" : BoardName($0)?.description }
+            }
+        }
+        let value: JSONValue = name.isEmpty
+            ? .object(["__op": .string("Delete")]) : .string(name)
+        let draft = SessionDraft(installation: nil, custom: ["name": value])
+        let view = try await frontend.update(id, with: draft, by: caller)
+        return Answer(view.consoleForm(for: caller))
+    }
+
+    private func signOut(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let id = try call.parameter("id", ObjectID.init)
+        try await frontend.revoke(id, by: caller)
+        var answer = Answer([:])
+        if id == caller.session.objectID, call.isCookieCaller {
+            answer.headers[.setCookie] = call.cookie.forgetting
+        }
+        return answer
+    }
+
+    /// `{"durationSeconds": n}`.
+    private func extend(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let id = try call.parameter("id", ObjectID.init)
+        let json = try call.json()
+        let seconds = try reading { () throws(WireError) in
+            try json.integer("durationSeconds")
+        }
+        let permitted = LifetimePolicy.shortest.components.seconds
+            ... LifetimePolicy.longest.components.seconds
+        guard permitted.contains(seconds) else { throw .refused(.durationOutOfRange) }
+        let view = try await frontend.extend(id, by: .seconds(seconds), by: caller)
+        return Answer(view.consoleForm(for: caller))
+    }
+}
+
+extension SessionView {
+    /// Parse's form, with `name` and `isThisOne`.
+    func consoleForm(for caller: Caller) -> [String: JSONValue] {
+        var members = parseForm
+        members["name"] = session.custom["name"] ?? .null
+        members["isThisOne"] = .bool(session.objectID == caller.session.objectID)
+        return members
+    }
+}

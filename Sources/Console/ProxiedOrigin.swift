@@ -1,0 +1,62 @@
+import HTTPTypes
+import Hummingbird
+
+/// Finds who asks behind the proxies that the configuration names. Anybody else's
+/// `X-Forwarded-For` is passed over: whoever sends it could choose under what address his
+/// wrong passwords count.
+struct ProxiedOrigin: RouterMiddleware {
+    typealias Context = ConsoleContext
+
+    /// Addresses as they are printed, IPv6 in lower case and without brackets.
+    let proxies: Set<String>
+
+    func handle(
+        _ request: Request, context: ConsoleContext,
+        next: (Request, ConsoleContext) async throws -> Response
+    ) async throws -> Response {
+        guard proxies.contains(Self.plain(context.origin)), let name = HTTPFieldName.forwardedFor
+        else { return try await next(request, context) }
+        var context = context
+        let entries = request.headers[values: name].flatMap {
+            $0.split(separator: ",", omittingEmptySubsequences: false)
+        }
+        context.origin = origin(entries.map { Self.address(String($0)) }) ?? context.origin
+        return try await next(request, context)
+    }
+
+    /// Each proxy appends its own peer, so the last that is none of ours is whom ours heard. A
+    /// malformed one ends the search: nothing before it is to be believed.
+    private func origin(_ entries: [String?]) -> String? {
+        for entry in entries.reversed() {
+            guard let entry else { return nil }
+            if !proxies.contains(entry) { return entry }
+        }
+        return nil
+    }
+
+    /// An address, with or without brackets and port; nil where it is none.
+    static func address(_ entry: String) -> String? {
+        var text = Substring(entry.drop { $0 == " " || $0 == "\t" })
+        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+        if text.hasPrefix("[") {
+            guard let end = text.firstIndex(of: "]") else { return nil }
+            text = text[text.index(after: text.startIndex)..<end]
+        } else if text.filter({ $0 == ":" }).count == 1 {
+            text = text.prefix { $0 != ":" }
+        }
+        let plain = plain(String(text))
+        guard (2...45).contains(plain.utf8.count),
+            plain.utf8.allSatisfy({ "0123456789abcdef.:".utf8.contains($0) }),
+            plain.contains(".") || plain.contains(":")
+        else { return nil }
+        return plain
+    }
+
+    /// An IPv4 address is itself where a socket of both kinds shows it as IPv6.
+    static func plain(_ address: String) -> String {
+        let text = address.lowercased()
+        let mapped = "::ffff:"
+        return text.hasPrefix(mapped) && text.contains(".")
+            ? String(text.dropFirst(mapped.count)) : text
+    }
+}

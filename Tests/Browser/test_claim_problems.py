@@ -1,0 +1,132 @@
+"""What the claim page says, by name, when a step does not come, and what to do next."""
+
+import secrets
+
+import pytest
+from bench.waiting import until
+
+
+@pytest.fixture
+def visitor(phone):
+    return phone.log_in()
+
+
+def claim(visitor, address: str) -> None:
+    visitor.browser.open(address)
+    visitor.browser.click("#pair")
+
+
+def test_board_that_is_off(house, visitor):
+    board = house.add_board("shed")
+    claim(visitor, visitor.claim_address(board))
+    visitor.wait_step("sent")
+    told = visitor.wait_problem("board-offline", 30)
+    assert "shed is not online" in told and "postern-agent doctor" in told
+    visitor.browser.shot("phone-problem-board-offline")
+    board.start()
+    visitor.wait_step("opened", timeout=60)
+    assert not visitor.browser.find("[data-problem=board-offline]"), "the page goes on by itself"
+
+
+def test_code_that_was_used(house, visitor):
+    board = house.add_board("used twice")
+    address = visitor.claim_address(board)
+    board.start()
+    claim(visitor, address)
+    visitor.wait_step("opened")
+    claim(visitor, address)
+    assert "pair --new" in visitor.wait_problem("claim-used")
+    visitor.browser.shot("phone-problem-claim-used")
+    visitor.browser.click("[data-problem] button", "Another code")
+    visitor.browser.wait("h1", "Pair a board")
+
+
+def test_board_that_is_being_claimed(house, visitor):
+    board = house.add_board("claimed already")
+    address = visitor.claim_address(board)
+    claim(visitor, address)
+    visitor.wait_step("sent")
+    claim(visitor, address)
+    assert "being claimed already" in visitor.wait_problem("claim-open")
+    visitor.browser.shot("phone-problem-claim-open")
+
+
+def test_code_of_another_authority(house, visitor):
+    board = house.add_board("elsewhere")
+    browser = visitor.browser.open("/claim")
+    url = "https://other.example/claim#" + board.pair().partition("#")[2]
+    browser.type("textarea", url)
+    browser.click("main button[type=submit]")
+    assert "other.example" in visitor.wait_problem("claim-other-authority")
+    browser.shot("phone-problem-other-authority")
+
+
+def test_board_with_another_key(house, visitor):
+    board = house.live("replaced")
+    fragment = board.pair("--new").partition("#")[2].split("&")
+    false = "k=" + secrets.token_urlsafe(32)
+    claim(visitor, "/claim#" + "&".join(false if p.startswith("k=") else p for p in fragment))
+    told = visitor.wait_problem("board-has-another-key")
+    assert "releases it" in told
+    visitor.browser.shot("phone-problem-another-key")
+
+
+def test_person_who_may_not(house, phone):
+    guest = house.user("guest")
+    board = house.add_board("not for guests")
+    phone.log_in(guest, phone.claim_address(board))
+    assert "guest" in phone.wait_problem("may-not-claim")
+    phone.browser.shot("phone-problem-may-not-claim")
+    phone.browser.click("[data-problem] button", "somebody else")
+    phone.fill_login()
+    phone.browser.wait("#pair")
+    assert "#" not in phone.browser.address
+
+
+def test_time_that_is_too_long(house, visitor):
+    board = house.add_board("too long")
+    visitor.browser.open(visitor.claim_address(board))
+    visitor.browser.click(".option", "1 year")
+    visitor.browser.click("#pair")
+    assert "at most 30 days" in visitor.wait_problem("duration-out-of-range")
+    visitor.browser.shot("phone-problem-duration")
+    visitor.browser.click("[data-problem] button", "Choose another time")
+    visitor.browser.click(".option", "As long as possible")
+    visitor.browser.click("#pair")
+    visitor.wait_step("sent")
+
+
+def test_text_that_is_no_claim(house, visitor):
+    browser = visitor.browser.open("/claim#v=1&i=nobody")
+    assert "not whole" in visitor.wait_problem("claim-malformed")
+    browser.type("textarea", "https://example.com/")
+    browser.click("main button[type=submit]")
+    browser.wait(".error", "no claim URL")
+
+
+def test_rules_that_are_no_json(house, visitor):
+    board = house.add_board("own rules")
+    browser = visitor.browser.open(visitor.claim_address(board))
+    browser.click(".option", "Custom rules")
+    browser.type("textarea", "{ no")
+    browser.click("#pair")
+    browser.wait("form .error", "not JSON")
+    browser.shot("phone-claim-custom-rules")
+    board.start()
+    browser.type("textarea", '{"default":"deny","rules":[{"app":"thermo","class":"Note","allow":[]}]}')
+    browser.click("#pair")
+    visitor.wait_step("opened")
+
+
+def test_paired_board_that_sends_nothing(house, visitor):
+    board = house.add_board("silent")
+    address = visitor.claim_address(board)
+    board.start()
+    claim(visitor, address)
+    visitor.wait_step("opened")
+    assert "no data yet" in visitor.wait_problem("no-data", 40)
+    visitor.browser.shot("phone-problem-no-data")
+    board.wait_session("available")
+    board.write()
+    visitor.wait_step("data")
+    until(lambda: not visitor.browser.find("[data-problem]"), "the advice to go", 5)

@@ -1,0 +1,182 @@
+"""The console's pages: what they show, what can be done there, and who sees them."""
+
+import pytest
+from bench.waiting import until
+from browser import DESKTOP, PHONE
+from visitor import everybody
+
+POLICY = 'default = "deny"\n[[rule]]\napp = "thermo"\nclass = "Reading"\nallow = ["create"]\n'
+
+
+@pytest.fixture(scope="module")
+def board(house):
+    """A board that has sent a few readings, and was refused one."""
+    board = house.live("weather mast", policy=POLICY)
+    for celsius in range(20, 26):
+        board.write(b'{"celsius":%d,"humidity":%d}' % (celsius, 70 - celsius))
+    board.write(b"as text")
+    assert board.thermo.write("Alarm", b"{}")["code"] == 119
+    return board
+
+
+def test_login_says_what_is_wrong_and_nothing_more(house, phone):
+    browser = phone.browser.open()
+    told = []
+    for name, password in ((house.admin.name, "wrong"), ("nobody", "wrong")):
+        browser.type("#username", name)
+        browser.type("#password", password)
+        browser.click("button[type=submit]", "Log in")
+        told.append(browser.wait(".error", "wrong").text)
+    assert told[0] == told[1] == "The name or the password is wrong."
+    browser.shot("phone-login-wrong")
+
+
+def test_next_visit_needs_no_login_until_logout(house, visit):
+    first = visit(PHONE, profile="kept").log_in()
+    first.browser.wait("h1", "Boards")
+    first.browser.collect()
+    first.browser.close()
+    again = visit(PHONE, profile="kept")
+    again.browser.open()
+    again.browser.wait("h1", "Boards")
+    again.log_out()
+    again.browser.open()
+    again.browser.wait("#username")
+    assert "session" not in again.browser.script("return document.cookie")
+
+
+def test_session_that_ends_elsewhere_leads_to_the_login_and_back(house, phone, board):
+    phone.log_in()
+    phone.open_board(board)
+    phone.wait_live()
+    mine = [s for s in house.admin.http("GET", "/postern/v1/sessions")[1]["results"]
+            if s["createdWith"]["action"] == "login" and s["state"] == "active"]
+    newest = max(mine, key=lambda session: session["createdAt"])
+    house.revoke(newest["objectId"])
+    assert "over" in phone.browser.wait("main.login", "Your session is over").text
+    phone.fill_login()
+    phone.browser.wait("h1", board.name)
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_boards_are_listed_with_their_state(house, visit, board, size, request):
+    name = request.node.callspec.id
+    visitor = visit(size).log_in()
+    browser = visitor.browser
+    visitor.wait_live()
+    card = browser.wait("article.board", board.name)
+    assert "Online" in card.text and "Active" in card.text
+    bars = browser.wait("article.board svg.messages").get_attribute("aria-label")
+    assert bars.startswith("Messages a minute") or "in the last hour" in bars
+    browser.shot(f"{name}-boards")
+    browser.click("article.board h2 a", board.name)
+    browser.wait("h1", board.name)
+    visitor.wait_plotted("Reading.celsius", "25")
+    visitor.wait_plotted("Reading.humidity", "45")
+    assert "as text" in browser.wait(".texts", "Reading").text
+    label = browser.wait("[data-series='Reading.celsius'] svg").get_attribute("aria-label")
+    assert "between 20 and 25 in 6 readings" in label
+    browser.wait(".story", "Session accepted by the board")
+    browser.shot(f"{name}-board-whole")
+
+
+def test_refusal_is_explained(house, desktop, board):
+    desktop.log_in()
+    desktop.open_board(board)
+    browser = desktop.browser
+    browser.wait("section.rules", "thermo", timeout=30)
+    browser.click("section.rules .rows button", "Explain")
+    browser.type("[name=app]", "thermo")
+    browser.type("[name=class]", "Alarm")
+    browser.click(".explain button[type=submit]")
+    answer = browser.wait(".answer", "Refused").text
+    assert "policy" in answer
+    browser.type("[name=class]", "Reading")
+    browser.click(".explain button[type=submit]")
+    browser.wait(".answer", "Passes")
+    browser.shot("desktop-board-explain")
+
+
+def test_board_is_renamed_extended_and_released(house, phone):
+    board = house.live("to be renamed")
+    phone.log_in()
+    phone.open_board(board)
+    browser = phone.browser
+    browser.click("#rename")
+    browser.type("dialog input", "by the pond")
+    browser.shot("phone-dialog")
+    phone.confirm("Rename")
+    browser.wait("h1", "by the pond")
+    browser.click("#extend")
+    browser.click("dialog .option", "7 days")
+    phone.confirm("Extend")
+    browser.wait(".story", "Session extended")
+    browser.click("#release")
+    phone.confirm("Release")
+    browser.wait("h1", "Boards")
+    until(lambda: board.iid not in everybody(house), "the board to be released")
+
+
+def test_sessions_are_shown_and_signed_out(house, visit):
+    person = house.user("sven", "--claim")
+    laptop, phone = visit(DESKTOP).log_in(person), visit(PHONE).log_in(person)
+    laptop.browser.wait("h1", "Boards")
+    browser = phone.browser.go("/#/sessions")
+    browser.wait("article.this", "This one")
+    browser.click("article.this button", "Rename")
+    browser.type("dialog input", "Pocket phone")
+    phone.confirm("Rename")
+    browser.wait("article.this", "Pocket phone")
+    browser.shot("phone-sessions")
+    browser.click("#others")
+    phone.confirm("Sign out all others")
+    laptop.browser.wait("#username")
+    browser.wait("section", "No other login is alive")
+    browser.click("article.this button", "Sign out")
+    browser.click("dialog button[type=submit]", "Sign out")
+    browser.wait("#username")
+
+
+def test_users_are_kept_by_administrators(house, desktop):
+    desktop.log_in()
+    browser = desktop.browser.go("/#/users")
+    browser.click("#add-user")
+    browser.type("dialog [name=username]", "tove")
+    browser.type("dialog [name=password]", "a long enough password")
+    desktop.confirm("Add")
+    browser.wait("[data-user=tove]", "User")
+    browser.shot("desktop-users")
+    browser.click("[data-user=tove] button", "Disable")
+    desktop.confirm("Disable")
+    browser.wait("[data-user=tove] .pill", "Disabled")
+    browser.click("[data-user=tove] button", "Enable")
+    until(lambda: not browser.find("[data-user=tove] .pill", "Disabled"), "tove to be enabled")
+    browser.click("[data-user=tove] .check")
+    browser.wait(".toast", "may not pair boards")
+
+
+def test_log_is_filtered_and_exported(house, desktop, board):
+    desktop.log_in()
+    browser = desktop.browser.go("/#/audit")
+    browser.wait(".log", "Logged in")
+    browser.click(".filter summary")
+    browser.script("""const s = document.querySelector("[name=event]"); s.value = "claim";
+        s.dispatchEvent(new Event("input", { bubbles: true }))""")
+    until(lambda: "Logged in" not in browser.text(".log"), "the log to be filtered")
+    browser.wait(".log", "Claim accepted")
+    browser.shot("desktop-audit")
+    browser.click("button", "Export CSV")
+    browser.wait(".toast", "audit.csv")
+
+
+def test_others_see_neither_users_nor_the_log(house, phone, board):
+    phone.log_in(house.user("tim"))
+    browser = phone.browser
+    browser.wait("nav", "Sessions")
+    assert browser.text("nav").split() == ["Boards", "Sessions"]
+    browser.go("/#/users")
+    browser.wait("h1", "Boards")
+    assert "No board is paired yet" in browser.wait("main", "No board").text
+    browser.shot("phone-boards-none")
+    browser.go(f"/#/boards/{board.iid}")
+    browser.wait("[role=alert]", "no such board")
