@@ -16,6 +16,8 @@ package struct AuthoritySettings: Equatable, Sendable {
     /// How long a provisioning waits for its board.
     package var claimLifetime: Duration
     package var signUp: SignUpPolicy
+    /// What Parse's own routes may do with `_Session`.
+    package var sessionPermissions: ClassPermissions
     package var logLevel: LogLevel
 
     package struct HTTP: Equatable, Sendable {
@@ -27,6 +29,7 @@ package struct AuthoritySettings: Equatable, Sendable {
         package var appID: String
         /// The folder with the console's page; nil looks for it.
         package var console: String?
+        package var parse: ParseHTTP
     }
 
     package struct Broker: Equatable, Sendable {
@@ -80,7 +83,7 @@ package struct AuthoritySettings: Equatable, Sendable {
         let claim = try root.section("claim")
         let users = try root.section("users")
         try session.allow(only: [
-            "preset", "access", "absolute", "idle", "heartbeat", "offline",
+            "preset", "access", "absolute", "idle", "heartbeat", "offline", "permissions",
         ])
         try claim.allow(only: ["expires"])
         try users.allow(only: ["sign_up"])
@@ -98,13 +101,14 @@ package struct AuthoritySettings: Equatable, Sendable {
             offline: try SessionTimes.offline(session, absolute: lifetimes.absolute),
             claimLifetime: try claim.value("expires", SettingValue.span) ?? .seconds(86_400),
             signUp: try users.value("sign_up", SettingValue.choice) ?? .closed,
+            sessionPermissions: try ClassPermissions(session.section("permissions")),
             logLevel: try root.value("log_level", SettingValue.choice) ?? .info)
     }
 }
 
 extension AuthoritySettings {
     private static func http(_ section: TOMLSection) throws(SettingsError) -> HTTP {
-        try section.allow(only: ["listen", "public_url", "app_id", "console"])
+        try section.allow(only: ["listen", "public_url", "app_id", "console"] + ParseHTTP.keys)
         let listen = try section.value("listen", ListenAddress.init(_:))
             ?? ListenAddress(host: "127.0.0.1", port: 8080)
         return HTTP(
@@ -112,7 +116,8 @@ extension AuthoritySettings {
             publicURL: try section.value("public_url", SettingValue.httpURL)
                 ?? "http://\(listen.authority)",
             appID: try section.value("app_id", Self.appID) ?? "postern",
-            console: try section.value("console", SettingValue.absolutePath))
+            console: try section.value("console", SettingValue.absolutePath),
+            parse: try ParseHTTP(section))
     }
 
     /// It travels in a header, which a stray byte would break.
