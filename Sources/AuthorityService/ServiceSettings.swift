@@ -22,6 +22,9 @@ struct ServiceSettings: Sendable {
     var logLevel = LogLevel.info
     /// The folder with the console's page; nil looks for it.
     var console: String?
+    /// Where Parse's API stands, and the files of its keys.
+    var parse = ParseHTTP()
+    var sessionPermissions = ClassPermissions()
 
     static let version = "0.1.0"
 
@@ -56,6 +59,8 @@ extension ServiceSettings {
         advertise = settings.broker.advertise
         logLevel = settings.logLevel
         console = settings.http.console
+        parse = settings.http.parse
+        sessionPermissions = settings.sessionPermissions
         broker = try Self.broker(settings.broker)
         rules = AuthorityRules(
             info: AuthorityInfo(

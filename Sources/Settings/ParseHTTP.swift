@@ -1,4 +1,4 @@
-package import Sessions
+import Sessions
 
 /// Where Parse's REST API stands, and the keys that its clients show.
 package struct ParseHTTP: Equatable, Sendable {
