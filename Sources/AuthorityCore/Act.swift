@@ -18,14 +18,11 @@ struct Act {
         _ deed: Deed, by caller: Caller, _ authority: Authority,
         _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
-        guard let session = try transaction.session(caller.session.objectID),
-            session.session.user == caller.user.objectID, session.isOffBoard,
-            session.isLive(at: now, under: authority.rules.lifetimes),
-            let user = try transaction.user(session.session.user), user.isEnabled
-        else { throw .sessionOver }
+        let (session, user) = caller.isMaster
+            ? Self.master(at: now) : try Self.living(caller, authority, transaction, at: now)
         let rights = CallerRights(
             isRestricted: session.session.restricted, isAdministrator: user.isAdministrator,
-            mayClaim: user.mayClaim)
+            mayClaim: user.mayClaim, isMaster: caller.isMaster)
         let verdict = rights.judge(deed)
         if case .refused(let refusal) = verdict { throw .refused(refusal) }
         seesNothing = verdict == .nothing
@@ -35,6 +32,30 @@ struct Act {
         self.user = user
         self.rights = rights
         self.now = now
+    }
+
+    private static func living(
+        _ caller: Caller, _ authority: Authority, _ transaction: any AuthorityTransaction,
+        at now: Timestamp
+    ) throws(AuthorityError) -> (SessionRecord, UserRecord) {
+        guard let session = try transaction.session(caller.session.objectID),
+            session.session.user == caller.user.objectID, session.isOffBoard,
+            session.isLive(at: now, under: authority.rules.lifetimes),
+            let user = try transaction.user(session.session.user), user.isEnabled
+        else { throw .sessionOver }
+        return (session, user)
+    }
+
+    /// What stands for the master key's holder, who is in no table.
+    private static func master(at now: Timestamp) -> (SessionRecord, UserRecord) {
+        let view = Caller.master.user
+        let session = SessionRecord(
+            session: Caller.master.session, state: .active, tokenHash: [], family: nil,
+            deviceKey: nil, scope: nil, absoluteLimit: nil, lastSeen: now)
+        let user = UserRecord(
+            objectID: view.objectID, username: view.username, passwordHash: nil,
+            isAdministrator: true, mayClaim: false, createdAt: view.createdAt)
+        return (session, user)
     }
 
     /// A session that the caller may see; 101 for any other, there or not.

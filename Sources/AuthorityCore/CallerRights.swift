@@ -10,6 +10,8 @@ enum Deed: CaseIterable, Sendable {
     case ownSessions, everySession, session, revoke, makeSession, update, extend, revokeAll
     case users, addUser, setPassword, changeUser, audit
     case brokerLogin
+    case installation, everyInstallation
+    case readRoles, makeRole, writeRole
 
     /// The protected class of which it writes an object; nil where it writes none.
     var writtenClass: ClassName? {
@@ -17,8 +19,10 @@ enum Deed: CaseIterable, Sendable {
         case .logout, .upgrade, .claim, .release, .revoke, .makeSession, .update, .extend,
             .revokeAll: .session
         case .addUser, .setPassword, .changeUser: .user
-        case .claimState, .ownBoards, .everyBoard, .board, .rename, .ownSessions,
-            .everySession, .session, .users, .audit, .brokerLogin: nil
+        case .makeRole, .writeRole: .role
+        case .installation, .everyInstallation, .readRoles, .claimState, .ownBoards, .everyBoard,
+            .board, .rename, .ownSessions, .everySession, .session, .users, .audit,
+            .brokerLogin: nil
         }
     }
 }
@@ -27,13 +31,17 @@ enum Deed: CaseIterable, Sendable {
 /// each query besides.
 ///
 /// A restricted session reads itself and the other restricted ones of its user, leaves, and
-/// sets its own first installation id. Nothing else that it asks is done.
+/// sets its own first installation id; as any program it saves the `_Installation` it runs on
+/// and reads the roles that it may. Nothing else that it asks is done.
+///
+/// The master key does what administrators do, and nothing that takes a session of one's own.
 ///
 /// Source: the wire contract, Names (119); Parse REST guide, Restricted sessions.
 struct CallerRights: Equatable, Sendable {
     let isRestricted: Bool
     let isAdministrator: Bool
     let mayClaim: Bool
+    var isMaster = false
 
     enum Verdict: Equatable, Sendable {
         case allowed
@@ -43,6 +51,8 @@ struct CallerRights: Equatable, Sendable {
     }
 
     func judge(_ deed: Deed) -> Verdict {
+        if isMaster { return Self.isForMaster(deed) ? .allowed : .refused(Self.noMaster) }
+        if deed == .everyInstallation { return .refused(Self.masterOnly) }
         if Self.isForAdministrators(deed) {
             return isAdministrator && !isRestricted
                 ? .allowed
@@ -62,7 +72,7 @@ struct CallerRights: Equatable, Sendable {
         switch deed {
         // The two writes of its own `_Session` that the contract leaves it; then reads.
         case .logout, .update: return .allowed
-        case .ownSessions, .session: return .allowed
+        case .ownSessions, .session, .installation, .readRoles: return .allowed
         case .ownBoards, .board, .claimState: return .nothing
         default:
             let closure = deed.writtenClass.flatMap { Gate.closure(of: $0) }
@@ -83,11 +93,26 @@ struct CallerRights: Equatable, Sendable {
 
     private static func isForAdministrators(_ deed: Deed) -> Bool {
         switch deed {
-        case .everyBoard, .everySession, .users, .addUser, .changeUser, .audit: true
+        case .everyBoard, .everySession, .users, .addUser, .changeUser, .audit, .makeRole: true
         default: false
         }
     }
 
+    private static func isForMaster(_ deed: Deed) -> Bool {
+        switch deed {
+        case .logout, .upgrade, .claim, .claimState, .ownBoards, .ownSessions, .makeSession,
+            .brokerLogin: false
+        case .everyBoard, .release, .everySession, .session, .revoke, .update, .extend,
+            .revokeAll, .users, .addUser, .setPassword, .setEnabled, .audit, .installation,
+            .everyInstallation, .readRoles, .makeRole, .writeRole: true
+        }
+    }
+
+    static let noMaster = Refusal(.forbidden, "this takes a session, not the master key")
+    /// Parse server's own words.
+    static let masterOnly = Refusal(
+        .forbidden,
+        "Clients aren't allowed to perform the find operation on the installation collection.")
     static let restricted = Refusal(.forbidden, "a restricted session may not do this")
 }
 

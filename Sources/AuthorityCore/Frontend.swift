@@ -5,7 +5,7 @@ package import Wire
 ///
 /// Every call but `login` names its caller, whom only a live session token makes. Ownership
 /// is part of each query: an id alone is no authority.
-package protocol AuthorityFrontend: Sendable {
+package protocol AuthorityFrontend: ParseObjects {
     var info: AuthorityInfo { get }
 
     /// Opens an unrestricted session. Unknown users and wrong passwords are one error (101)

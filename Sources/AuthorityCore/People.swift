@@ -113,5 +113,5 @@ extension Authority {
         return name
     }
 
-    static let nameTaken = AuthorityError.refuse(.validation, "there is a user of this name")
+    static let nameTaken = AuthorityError.refuse(.usernameTaken, "there is a user of this name")
 }

@@ -15,15 +15,33 @@ package struct LoggedIn: Sendable {
     }
 }
 
-/// A person (or program) with a live session.
+/// A person (or program) with a live session, or somebody with the master key.
 package struct Caller: Equatable, Sendable {
     package let user: UserView
     package let session: Session
+    /// Neither user nor session is there then: both only say that in logs and answers.
+    package let isMaster: Bool
 
     package init(user: UserView, session: Session) {
         self.user = user
         self.session = session
+        isMaster = false
     }
+
+    private init(master session: Session) {
+        self.session = session
+        user = UserView(
+            objectID: .masterKey, username: "the master key", isAdministrator: true,
+            mayClaim: false, createdAt: session.createdAt)
+        isMaster = true
+    }
+
+    /// Whoever showed the master key: an administrator without a session of his own.
+    package static let master = Caller(
+        master: Session(
+            objectID: .masterKey, user: .masterKey, restricted: false,
+            createdWith: CreatedWith(action: "master", authProvider: "master"),
+            installationID: nil, createdAt: Timestamp(milliseconds: 0), expiresAt: nil))
 }
 
 package struct UserView: Equatable, Sendable {

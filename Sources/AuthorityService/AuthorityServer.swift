@@ -88,13 +88,14 @@ struct AuthorityServer: Sendable {
             group.addTask { await hub.run() }
             if let tap { group.addTask { await tap.run() } }
             let files = try ConsoleFolder.files(settings.console, logger)
+            let rules = try settings.parseRules()
             group.addTask {
                 // Who finds HTTP open may count on the broker, unless that stays away.
                 await gate.waitForBroker(atMost: .seconds(5))
                 try await ConsoleServer(
                     frontend: authority,
                     listen: (settings.listen.host, Int(settings.listen.port)), logger: logger,
-                    files: files, live: hub, proxies: settings.proxies,
+                    rules: rules, files: files, live: hub, proxies: settings.proxies,
                     onListening: { await gate.httpIsUp(port: $0) }
                 ).run()
             }

@@ -26,6 +26,9 @@ struct ServiceSettings: Sendable {
     var showsLiveData = true
     /// Whose `X-Forwarded-For` counts.
     var proxies: [String] = []
+    /// Where Parse's API stands, and the files of its keys.
+    var parse = ParseHTTP()
+    var sessionPermissions = ClassPermissions()
 
     static let version = "0.1.0"
 
@@ -62,6 +65,8 @@ extension ServiceSettings {
         console = settings.http.console
         showsLiveData = settings.showsLiveData
         proxies = settings.http.proxies
+        parse = settings.http.parse
+        sessionPermissions = settings.sessionPermissions
         broker = try Self.broker(settings.broker)
         rules = AuthorityRules(
             info: AuthorityInfo(

@@ -14,6 +14,9 @@ enum Schema {
         migrator.registerMigration("timeline") { database in
             try database.execute(sql: timeline)
         }
+        migrator.registerMigration("installations") { database in
+            try database.execute(sql: parseObjects)
+        }
         return migrator
     }
 
@@ -38,6 +41,29 @@ enum Schema {
         CREATE TABLE spent_secrets (
             secret_hash BLOB PRIMARY KEY
         ) STRICT, WITHOUT ROWID;
+        """
+
+    /// Parse's `_Installation` and `_Role`; ids in a list are parted by spaces.
+    private static let parseObjects = """
+        CREATE TABLE installations (
+            id TEXT PRIMARY KEY,
+            installation_id TEXT NOT NULL UNIQUE,
+            owner TEXT REFERENCES users (id),
+            fields TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            updated_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX installations_of_owner ON installations (owner);
+        CREATE INDEX installation_times ON installations (created_at);
+        CREATE TABLE roles (
+            id TEXT PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE,
+            acl TEXT NOT NULL,
+            users TEXT NOT NULL,
+            roles TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            updated_at INTEGER NOT NULL
+        ) STRICT;
         """
 
     private static let people = """

@@ -128,7 +128,7 @@ struct ClaimCommand: Verb {
     ) async throws(CommandFailure) {
         surroundings.step(claim.state == .accepted, "opened by the board")
         if claim.state == .accepted {
-            let answer = try await client.parse(.get, "/sessions/\(claim.session)")
+            let answer = try await client.own(.get, "/sessions/\(claim.session)")
             let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
             let end = surroundings.times.show(row.session.expiresAt)
             surroundings.step(row.state == "active", "session available; it expires: \(end)")

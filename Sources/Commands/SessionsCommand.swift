@@ -17,7 +17,8 @@ struct SessionsCommand: ParsableCommand {
 
         func perform(in surroundings: Surroundings) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let path = "/sessions" + (everyone ? "?everyone=true" : "")
+            // All of them: without a limit Parse answers a hundred.
+            let path = "/sessions?limit=10000" + (everyone ? "&everyone=true" : "")
             let sessions = try results(
                 in: try await client.parse(.get, path), SessionRow.init(json:))
             if place.json { return surroundings.emit(.array(sessions.map(\.json))) }
@@ -48,7 +49,7 @@ struct SessionsCommand: ParsableCommand {
         func perform(in surroundings: Surroundings) async throws(CommandFailure) {
             let session = try SessionsCommand.id(id)
             let client = try place.login(in: surroundings).client
-            let answer = try await client.parse(.get, "/sessions/\(session)")
+            let answer = try await client.own(.get, "/sessions/\(session)")
             let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
             if place.json { return surroundings.emit(row.json) }
             let times = surroundings.times

@@ -33,6 +33,12 @@ struct Answer: Sendable {
         content = .json(.object(members))
     }
 
+    /// 200 with a JSON array, as Parse answers a batch.
+    init(list: [JSONValue]) {
+        status = .ok
+        content = .json(.array(list))
+    }
+
     init(page: ClaimPage) {
         status = .ok
         content = .page(page)

@@ -1,5 +1,6 @@
 import AuthorityCore
 import Hummingbird
+import HummingbirdCore
 import Sessions
 import Wire
 
@@ -8,8 +9,9 @@ struct Call: Sendable {
     /// The peer's address, or whom a proxy of ours names.
     let origin: String
     let connection: Connection
-    let applicationID: String?
-    let bearer: Bearer
+    /// Whether the peer is on this machine and no proxy stands before it.
+    let isFromThisMachine: Bool
+    private(set) var credentials: Credentials
     /// How a console's page says who asks.
     let cookie: SessionCookie
     let cookieBearer: Bearer
@@ -21,9 +23,15 @@ struct Call: Sendable {
     let knownTag: String?
     /// Empty until who asks has been judged.
     private(set) var body: [UInt8] = []
-    private let installationHeader: String?
-    private let parameters: Parameters
+    /// The body's members, where it has been read already.
+    private var members: [String: JSONValue]?
+    /// Whether the master key was shown beside a session.
+    private(set) var isMaster = false
+    private let parameters: [String: String]
     private let query: [String: String]
+
+    var applicationID: String? { credentials.applicationID }
+    var bearer: Bearer { credentials.bearer }
 
     /// What the session header says.
     enum Bearer: Sendable {
@@ -42,20 +50,39 @@ struct Call: Sendable {
         }
     }
 
-    init(_ request: Request, in context: ConsoleContext) {
+    init(_ request: Request, in context: ConsoleContext, at parameters: [String: String]) {
         origin = context.origin
         connection = context.connection
         let headers = request.headers
-        applicationID = HTTPFieldName.applicationID.flatMap { headers[$0] }
-        bearer = Bearer(HTTPFieldName.sessionToken.flatMap { headers[$0] })
+        isFromThisMachine = context.isLoopback
+            && !HTTPFieldName.forwarded.contains { $0.map(headers.contains) ?? false }
+        credentials = Credentials(headers)
         cookie = SessionCookie(for: request)
         cookieBearer = cookie.bearer(in: headers[.cookie])
         isFromOwnPage = PageProof.holds(for: request)
         knownTag = headers[.ifNoneMatch]
-        installationHeader = HTTPFieldName.installationID.flatMap { headers[$0] }
-        parameters = context.parameters
-        query = Dictionary(
-            request.uri.queryParameters.map { (String($0.key), String($0.value)) },
+        self.parameters = parameters
+        query = Self.query(request.uri)
+    }
+
+    /// One request of a batch: who asks is who sent the batch, and all else is its own.
+    init(of batch: Call, to uri: URI, at parameters: [String: String], _ body: JSONObject?) {
+        origin = batch.origin
+        connection = batch.connection
+        isFromThisMachine = batch.isFromThisMachine
+        credentials = batch.credentials
+        cookie = batch.cookie
+        cookieBearer = .none
+        isFromOwnPage = false
+        knownTag = nil
+        members = body?.members
+        self.parameters = parameters
+        query = Self.query(uri)
+    }
+
+    private static func query(_ uri: URI) -> [String: String] {
+        Dictionary(
+            uri.queryParameters.map { (String($0.key), String($0.value)) },
             uniquingKeysWith: { first, _ in first })
     }
 
@@ -65,16 +92,41 @@ struct Call: Sendable {
         return call
     }
 
+    func with(members: [String: JSONValue]) -> Call {
+        var call = self
+        call.members = members
+        return call
+    }
+
+    func with(_ credentials: Credentials) -> Call {
+        var call = self
+        call.credentials = credentials
+        return call
+    }
+
+    func having(masterKey: Bool) -> Call {
+        var call = self
+        call.isMaster = masterKey
+        return call
+    }
+
     /// The body, which must be a JSON object.
     func json() throws(AuthorityError) -> JSONObject {
-        try reading { () throws(WireError) in
+        if let members { return JSONObject(members) }
+        return try reading { () throws(WireError) in
             try JSONObject(parsing: body, limit: Route.largeBody)
         }
     }
 
+    /// What a request that reads asks for: in the query, or in the body of one that is a POST
+    /// in place of it.
+    var options: [String: JSONValue] {
+        query.mapValues(JSONValue.string).merging(members ?? [:]) { $1 }
+    }
+
     /// The installation that the client says it is. Source: Parse REST guide, Sessions.
     func installation() throws(AuthorityError) -> InstallationID? {
-        guard let text = installationHeader else { return nil }
+        guard let text = credentials.installation else { return nil }
         guard let id = InstallationID(text) else {
             throw .refused(Refusal(
                 .validation, "X-Parse-Installation-Id is a UUID, version 4, in lower case"))
@@ -84,16 +136,15 @@ struct Call: Sendable {
 
     /// A part of the path that has a type of its own; what it cannot name does not exist.
     func parameter<T>(_ name: String, _ parse: (String) -> T?) throws(AuthorityError) -> T {
-        let text = parameters.get(name).flatMap(PercentEncoding.decode)
-        guard let value = text.flatMap(parse) else { throw .noObject }
+        guard let value = parameters[name].flatMap(parse) else { throw .noObject }
         return value
     }
 
     /// `?everyone=true`, for administrators.
     func everyone() throws(AuthorityError) -> Bool {
-        switch query["everyone"] {
-        case nil, "false": false
-        case "true": true
+        switch options["everyone"] {
+        case nil, .string("false"), .bool(false): false
+        case .string("true"), .bool(true): true
         default: throw .refused(Refusal(.validation, "everyone is true or false"))
         }
     }

@@ -7,12 +7,16 @@ struct ConsoleContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// The peer's address without its port, for the rate limit and the audit log.
     var origin: String
+    /// Whether the peer is on this machine; a proxy there is, too.
+    let isLoopback: Bool
     let connection: Connection
 
     init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
         origin = source.channel.remoteAddress?.ipAddress ?? "unknown"
         connection = Connection(channel: source.channel)
+        isLoopback = origin.hasPrefix("127.") || origin == "::1"
+            || origin.hasPrefix("::ffff:127.")
     }
 
     var maxUploadSize: Int { Route.largeBody }
@@ -31,6 +35,16 @@ enum HTTPFieldName {
     static let applicationID = HTTPField.Name("X-Parse-Application-Id")
     static let sessionToken = HTTPField.Name("X-Parse-Session-Token")
     static let installationID = HTTPField.Name("X-Parse-Installation-Id")
+    static let masterKey = HTTPField.Name("X-Parse-Master-Key")
+    static let clientKeys = [
+        HTTPField.Name("X-Parse-REST-API-Key"), HTTPField.Name("X-Parse-Client-Key"),
+        HTTPField.Name("X-Parse-JavaScript-Key"),
+    ]
+    /// Set by proxies.
+    static let forwarded = [
+        HTTPField.Name("Forwarded"), HTTPField.Name("X-Forwarded-For"),
+        HTTPField.Name("X-Real-IP"), HTTPField.Name("Via"),
+    ]
     /// Set by the console's page with whatever it sends.
     static let page = HTTPField.Name("X-Postern-Console")
     /// Understood by nginx and others: events are passed on one by one.

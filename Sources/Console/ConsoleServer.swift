@@ -12,7 +12,7 @@ import NIOCore
 package struct ConsoleServer: Sendable {
     private let frontend: any AuthorityFrontend
     private let listen: (host: String, port: Int)
-    private let mount: String
+    private let rules: ParseRules
     private let files: StaticFiles
     private let live: (any LiveFeed)?
     private let proxies: Set<String>
@@ -20,18 +20,18 @@ package struct ConsoleServer: Sendable {
     private let onListening: @Sendable (Int) async -> Void
 
     /// Port 0 takes a free one; `onListening` is told the real one once connections are taken.
-    /// `mount` is where Parse's API stands; without `files` there is no console, and without
-    /// `live` it shows nothing that happens. What `X-Forwarded-For` says counts from the
-    /// addresses in `proxies` alone. The application id is the frontend's own.
+    /// Without `files` there is no console, and without `live` it shows nothing that happens.
+    /// What `X-Forwarded-For` says counts from the addresses in `proxies` alone. The
+    /// application id is the frontend's own.
     package init(
         frontend: any AuthorityFrontend, listen: (host: String, port: Int),
-        logger: Logger, mount: String = "/parse", files: StaticFiles = .none,
+        logger: Logger, rules: ParseRules = ParseRules(), files: StaticFiles = .none,
         live: (any LiveFeed)? = nil, proxies: [String] = [],
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
         self.frontend = frontend
         self.listen = listen
-        self.mount = "/" + mount.split(separator: "/").joined(separator: "/")
+        self.rules = rules
         self.files = files
         self.live = live
         self.proxies = Set(proxies.map(ProxiedOrigin.plain))
@@ -45,17 +45,18 @@ package struct ConsoleServer: Sendable {
         try await application().run()
     }
 
-    private func application() -> Application<RouterResponder<ConsoleContext>> {
-        let parse = ParseRoutes(frontend: frontend, mount: mount).routes
+    private func application() -> Application<RouteTable> {
+        let parse = ParseRoutes(frontend: frontend, rules: rules).routes
         let own = PosternRoutes(
-            frontend: frontend, parseMount: mount, live: live
+            frontend: frontend, parseMount: rules.mount, live: live
         ).routes
         let page = PageRoutes(frontend: frontend, files: files).routes
         let table = RouteTable(
-            routes: parse + own + page, frontend: frontend, proxies: proxies)
+            routes: parse + own + page, door: Doorkeeper(frontend: frontend, rules: rules),
+            proxies: ProxiedOrigin(proxies: proxies))
         let ready = onListening
         return Application(
-            router: table.router(),
+            responder: table,
             server: .http1(configuration: Self.limits),
             configuration: ApplicationConfiguration(
                 address: .hostname(listen.host, port: listen.port),

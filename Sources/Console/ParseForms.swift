@@ -3,7 +3,8 @@ import Sessions
 import Wire
 
 // Objects as Parse's REST API writes them. No view of a session or user has a token; a token
-// stands in the one answer that makes its session, and in the caller's own `sessions/me`.
+// stands in the one answer that makes its session, and in the caller's own `sessions/me` and
+// `users/me`.
 
 extension JSONValue {
     /// Parse's `Date` type. Source: Parse REST guide, Data types.
@@ -12,10 +13,12 @@ extension JSONValue {
         return .object(["__type": .string("Date"), "iso": .string(ParseDate.print(time))])
     }
 
-    static func userPointer(_ user: UserID) -> JSONValue {
+    static func userPointer(_ user: UserID) -> JSONValue { pointer("_User", user.description) }
+
+    static func pointer(_ className: String, _ id: String) -> JSONValue {
         .object([
-            "__type": .string("Pointer"), "className": .string("_User"),
-            "objectId": .string(user.description),
+            "__type": .string("Pointer"), "className": .string(className),
+            "objectId": .string(id),
         ])
     }
 

@@ -3,17 +3,30 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// Parse's REST API, as far as sessions and the command line need it.
+/// Parse's REST API, as far as users, sessions, installations and roles go.
 ///
-/// Source: Parse REST guide, Users, Sessions, Roles and Objects.
+/// Source: Parse REST guide.
 struct ParseRoutes: Sendable {
     let frontend: any AuthorityFrontend
-    let mount: String
+    let rules: ParseRules
 
     var routes: [Route] {
+        let mount = rules.mount
+        let users = UserRoutes(frontend: frontend, mount: mount)
+        let sessions = SessionRoutes(
+            frontend: frontend, mount: mount, permissions: rules.sessionPermissions)
+        let installations = InstallationRoutes(frontend: frontend, mount: mount)
+        let roles = RoleRoutes(frontend: frontend, mount: mount)
+        // Each class has two names, and one set of routes.
+        let objects = [
+            ("/users", "_User", users.objects), ("/sessions", "_Session", sessions.objects),
+            ("/installations", "_Installation", installations.objects),
+            ("/roles", "_Role", roles.objects),
+        ].flatMap { path, name, routes in
+            routes.flatMap { [$0.under(path), $0.under("/classes/\(name)")] }
+        }
         let health = Route(.get, "/health", .open { _ in Answer(["status": .string("ok")]) })
-        let users = UserRoutes(frontend: frontend, mount: mount).routes
-        let sessions = SessionRoutes(frontend: frontend, mount: mount).routes
-        return ([health] + users + sessions + ClassRoutes().routes).map { $0.under(mount) }
+        let all = [health] + users.routes + sessions.routes + objects + ClassRoutes().routes
+        return all.map { $0.parse(under: mount) } + sessions.own
     }
 }

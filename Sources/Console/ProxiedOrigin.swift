@@ -4,24 +4,19 @@ import Hummingbird
 /// Finds who asks behind the proxies that the configuration names. Anybody else's
 /// `X-Forwarded-For` is passed over: whoever sends it could choose under what address his
 /// wrong passwords count.
-struct ProxiedOrigin: RouterMiddleware {
-    typealias Context = ConsoleContext
-
+struct ProxiedOrigin: Sendable {
     /// Addresses as they are printed, IPv6 in lower case and without brackets.
     let proxies: Set<String>
 
-    func handle(
-        _ request: Request, context: ConsoleContext,
-        next: (Request, ConsoleContext) async throws -> Response
-    ) async throws -> Response {
-        guard proxies.contains(Self.plain(context.origin)), let name = HTTPFieldName.forwardedFor
-        else { return try await next(request, context) }
-        var context = context
+    /// The address that asks: the peer's own, unless the peer is one of the proxies.
+    func origin(of request: Request, from peer: String) -> String {
+        guard proxies.contains(Self.plain(peer)), let name = HTTPFieldName.forwardedFor else {
+            return peer
+        }
         let entries = request.headers[values: name].flatMap {
             $0.split(separator: ",", omittingEmptySubsequences: false)
         }
-        context.origin = origin(entries.map { Self.address(String($0)) }) ?? context.origin
-        return try await next(request, context)
+        return origin(entries.map { Self.address(String($0)) }) ?? peer
     }
 
     /// Each proxy appends its own peer, so the last that is none of ours is whom ours heard. A

@@ -15,8 +15,10 @@ struct Route: Sendable {
         case application(Handler)
         /// That, and a session that lives.
         case session(SessionHandler)
-        /// That, and a session that lives or no session token at all: one that is malformed or
-        /// over is refused, never taken for none.
+        /// That, and a session that lives or the master key, which then counts alone.
+        case sessionOrMaster(SessionHandler)
+        /// That, and a session that lives, the master key, or no session token at all: one that
+        /// is malformed or over is refused, never taken for none.
         case sessionOrNone(AnyoneHandler)
     }
 
@@ -26,6 +28,8 @@ struct Route: Sendable {
     let access: Access
     /// The most bytes a body may have.
     let bodyLimit: Int
+    /// Whether it is one of Parse's.
+    private(set) var isParse = false
 
     /// Enough for names, passwords and custom fields.
     static let smallBody = 4 * 1024
@@ -43,9 +47,15 @@ struct Route: Sendable {
     }
 
     /// Whether the console's cookie may say who asks.
-    var takesCookie: Bool { path.hasPrefix("/postern/v1/") }
+    var takesCookie: Bool { !isParse && path.hasPrefix("/postern/v1/") }
 
     func under(_ mount: String) -> Route {
         Route(method, mount + path, bodyLimit: bodyLimit, access)
+    }
+
+    func parse(under mount: String) -> Route {
+        var route = under(mount)
+        route.isParse = true
+        return route
     }
 }

@@ -6,104 +6,99 @@ import Sessions
 import Wire
 
 /// All routes, and the one place where a request becomes a call and an error an answer.
-struct RouteTable: Sendable {
-    let routes: [Route]
-    let frontend: any AuthorityFrontend
-    /// Whose word on their peers counts.
-    var proxies: Set<String> = []
+struct RouteTable: HTTPResponder {
+    typealias Context = ConsoleContext
 
-    /// Any other method on a known path is 405 with `Allow`; any other path is 404.
-    func router() -> Router<ConsoleContext> {
-        let router = Router(context: ConsoleContext.self, options: [.autoGenerateHeadEndpoints])
-        router.add(middleware: Unrouted())
-        if !proxies.isEmpty { router.add(middleware: ProxiedOrigin(proxies: proxies)) }
-        for route in routes {
-            router.on(RouterPath(route.path), method: route.method) { request, context in
-                await respond(to: request, in: context, by: route).response
-            }
-        }
-        let all: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options]
-        for (path, known) in Dictionary(grouping: routes, by: \.path) {
-            let allowed = all.filter { method in known.contains { $0.method == method } }
-            for method in all where !allowed.contains(method) {
-                router.on(RouterPath(path), method: method) { _, _ in
-                    Answer.noMethod(allowed: allowed).response
-                }
-            }
-        }
-        return router
+    private let matcher: RouteMatcher
+    private let door: Doorkeeper
+    private let proxies: ProxiedOrigin
+
+    init(routes: [Route], door: Doorkeeper, proxies: ProxiedOrigin) {
+        let batch = BatchRoute(requests: RouteMatcher(routes.filter(\.isParse)), door: door)
+        matcher = RouteMatcher(routes + batch.routes)
+        self.door = door
+        self.proxies = proxies
     }
 
-    private func respond(
-        to request: Request, in context: ConsoleContext, by route: Route
-    ) async -> Answer {
-        var answer = await answer(request, in: context, by: route)
-        let call = Call(request, in: context)
+    /// Any other method on a known path is 405 with `Allow`; any other path is 404.
+    func respond(to request: Request, context: ConsoleContext) async -> Response {
+        var context = context
+        context.origin = proxies.origin(of: request, from: context.origin)
+        let response = await answer(request, in: context).response
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    private func answer(_ request: Request, in context: ConsoleContext) async -> Answer {
+        guard let place = matcher.place(of: request.uri.path) else { return .noRoute }
+        let call = Call(request, in: context, at: place.parameters)
+        let own = place.route(for: request.method)
+        var answer: Answer
+        do throws(AuthorityError) {
+            if place.isParse, request.method == .post {
+                answer = try await answerPost(request, call, own, at: place)
+            } else if let own {
+                answer = try await self.answer(request, call, by: own)
+            } else {
+                answer = .noMethod(allowed: place.allowed)
+            }
+        } catch {
+            answer = Answer(error)
+        }
+        guard let route = own ?? place.anyRoute else { return answer }
         if answer.isSessionOver, route.takesCookie, call.cookieBearer.isThere, call.isFromOwnPage {
             answer.headers[.setCookie] = call.cookie.forgetting
         }
         // The route's own path, never the request's: that may hold ids and a query.
         context.logger.debug("request", metadata: [
-            "route": "\(route.method.rawValue) \(route.path)", "status": "\(answer.status.code)",
+            "route": "\(request.method.rawValue) \(route.path)", "status": "\(answer.status.code)",
         ])
         return answer
     }
 
     /// Who asks is judged before any byte of the body is read.
     private func answer(
-        _ request: Request, in context: ConsoleContext, by route: Route
-    ) async -> Answer {
-        do throws(AuthorityError) {
-            let call = Call(request, in: context)
-            guard let handle = try await admit(call, to: route) else {
-                return .unauthorized
-            }
-            switch await Body(of: request, limit: route.bodyLimit) {
-            case .whole(let bytes): return try await handle(call.with(body: bytes))
-            case .refused(let answer): return answer
-            }
-        } catch {
-            return Answer(error)
+        _ request: Request, _ call: Call, by route: Route
+    ) async throws(AuthorityError) -> Answer {
+        guard let handle = try await door.admit(call, to: route) else { return .unauthorized }
+        switch await Body(of: request, limit: route.bodyLimit) {
+        case .whole(let bytes): return try await handle(call.with(body: bytes))
+        case .refused(let answer): return answer
         }
     }
 
-    /// What is to be done for this caller; nil when the request is not for this application.
-    private func admit(
-        _ call: Call, to route: Route
-    ) async throws(AuthorityError) -> Route.Handler? {
-        if case .open(let handle) = route.access { return handle }
-        guard call.applicationID == frontend.info.applicationID else { return nil }
-        switch route.access {
-        case .open(let handle), .application(let handle): return handle
-        case .session(let handle):
-            guard let caller = try await caller(of: call, to: route) else { throw Self.noSession }
-            return { call throws(AuthorityError) in try await handle(call, caller) }
-        case .sessionOrNone(let handle):
-            let caller = try await caller(of: call, to: route)
-            return { call throws(AuthorityError) in try await handle(call, caller) }
+    /// A POST to Parse's API, whose body may name another method and, where no header names
+    /// the application, who asks. Otherwise who asks is judged before the body is read, and
+    /// once more if the body leads elsewhere.
+    private func answerPost(
+        _ request: Request, _ call: Call, _ own: Route?, at place: RouteMatcher.Place
+    ) async throws(AuthorityError) -> Answer {
+        var handle: Route.Handler?
+        if call.applicationID != nil, let first = own ?? place.anyRoute {
+            handle = try await door.admit(call, to: first)
+            guard handle != nil else { return .unauthorized }
         }
+        let bytes: [UInt8]
+        switch await Body(of: request, limit: own?.bodyLimit ?? place.bodyLimit) {
+        case .whole(let whole): bytes = whole
+        case .refused(let answer): return answer
+        }
+        guard let form = BodyForm(bytes) else {
+            // Not an object, so it says nothing of who asks or how.
+            guard let handle else { return .unauthorized }
+            guard own != nil else { return .noMethod(allowed: place.allowed) }
+            return try await handle(call.with(body: bytes))
+        }
+        guard handle == nil || !form.namesCredentials else { throw Credentials.twice }
+        guard let route = form.route(at: place) else { return .noMethod(allowed: place.allowed) }
+        var call = call.with(members: form.members)
+        if handle == nil {
+            call = call.with(try call.credentials.with(form.control))
+        } else if let handle, route.method == own?.method {
+            return try await handle(call)
+        }
+        guard let second = try await door.admit(call, to: route) else { return .unauthorized }
+        return try await second(call)
     }
-
-    /// Nil when no session token was sent. The cookie counts on Postern's own routes alone, for
-    /// a request of our own page, and where no header says who asks.
-    private func caller(
-        of call: Call, to route: Route
-    ) async throws(AuthorityError) -> Caller? {
-        var bearer = call.bearer
-        if case .none = bearer, route.takesCookie, call.cookieBearer.isThere {
-            guard call.isFromOwnPage else { throw .notFromPage }
-            bearer = call.cookieBearer
-        }
-        return switch bearer {
-        case .none: nil
-        case .malformed: throw Self.noSession
-        case .token(let token): try await frontend.caller(token)
-        }
-    }
-
-    /// Parse's own words for a token that is absent or has no session.
-    private static let noSession = AuthorityError.refused(
-        Refusal(.invalidSession, "Invalid session token"))
 }
 
 /// A request's body, read to its end or not at all.
@@ -119,22 +114,6 @@ private enum Body: Sendable {
         } catch {
             self = .refused(
                 Answer(.badRequest, Refusal(.invalidJSON, "the body did not come whole")))
-        }
-    }
-}
-
-/// Answers for paths that no route has.
-private struct Unrouted: RouterMiddleware {
-    typealias Context = ConsoleContext
-
-    func handle(
-        _ request: Request, context: ConsoleContext,
-        next: (Request, ConsoleContext) async throws -> Response
-    ) async throws -> Response {
-        do {
-            return try await next(request, context)
-        } catch let error as HTTPError where error.status == .notFound {
-            return Answer.noRoute.response
         }
     }
 }

@@ -5,33 +5,59 @@ import Wire
 
 /// Sessions as Parse has them. `me` is the session that asks.
 ///
+/// The class's permissions bind these routes but for `me`; the master key passes them, and
+/// sees everyone's sessions.
+///
 /// Source: Parse REST guide, Sessions.
 struct SessionRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let mount: String
+    let permissions: ClassPermissions
 
     var routes: [Route] {
         [
-            Route(.get, "/sessions", .session(sessions)),
-            Route(.post, "/sessions", .session(make)),
             Route(.get, "/sessions/me", .session(current)),
             Route(.put, "/sessions/me", .session(updateCurrent)),
             Route(.delete, "/sessions/me", .session(endCurrent)),
-            Route(.get, "/sessions/:id", .session(session)),
-            Route(.put, "/sessions/:id", .session(update)),
-            Route(.delete, "/sessions/:id", .session(revoke)),
+        ]
+    }
+
+    /// Below the class.
+    var objects: [Route] {
+        [
+            Route(.get, "", .sessionOrMaster(sessions)),
+            Route(.post, "", .session(make)),
+            Route(.get, "/:id", .sessionOrMaster(session)),
+            Route(.put, "/:id", .sessionOrMaster(update)),
+            Route(.delete, "/:id", .sessionOrMaster(revoke)),
+        ]
+    }
+
+    /// One session, for programs of our own, whom Parse's permissions do not bind.
+    var own: [Route] {
+        [
+            Route(.get, "/postern/v1/sessions/:id", .session { call, caller throws(AuthorityError) in
+                let id = try call.parameter("id", ObjectID.init)
+                return Answer(try await frontend.session(id, by: caller).parseForm)
+            })
         ]
     }
 
     private func sessions(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        let views = try await frontend.sessions(by: caller, everyone: try call.everyone())
-        return .results(views.map { .object($0.parseForm) })
+        try permit(.find, call, caller)
+        let query = try ParseQuery(call)
+        let everyone = try call.everyone()
+        let views = try await frontend.sessions(
+            by: caller, everyone: caller.isMaster || everyone)
+        return query.answer(views.map { Findable(form: $0.parseForm) })
     }
 
     /// A restricted session for a device. The answer holds its token, and no other ever will.
     private func make(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        let made = try await frontend.makeSession(
-            try SessionDraft(json: try call.json()), by: caller)
+        try permit(.create, call, caller)
+        let draft = try SessionDraft(json: try call.json())
+        if !draft.custom.isEmpty { try permit(.addField, call, caller) }
+        let made = try await frontend.makeSession(draft, by: caller)
         var answer = Answer(.created, made.sessionForm)
         answer.headers[.location] = "\(mount)/sessions/\(made.session.objectID)"
         return answer
@@ -68,18 +94,49 @@ struct SessionRoutes: Sendable {
     }
 
     private func session(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try permit(.get, call, caller)
+        let query = try ParseQuery(call)
         let id = try call.parameter("id", ObjectID.init)
-        return Answer(try await frontend.session(id, by: caller).parseForm)
+        return Answer(query.shown(try await frontend.session(id, by: caller).parseForm))
     }
 
+    /// A field that the session does not have yet is one that is added.
     private func update(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try permit(.update, call, caller)
         let id = try call.parameter("id", ObjectID.init)
         let draft = try SessionDraft(json: try call.json())
+        if !allows(.addField, call, caller), !draft.custom.isEmpty {
+            let known = try await frontend.session(id, by: caller).session.custom
+            guard draft.custom.keys.allSatisfy({ known[$0] != nil }) else {
+                throw Self.denied(.addField)
+            }
+        }
         return Answer(try await frontend.update(id, with: draft, by: caller).parseForm)
     }
 
     private func revoke(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try permit(.delete, call, caller)
         try await frontend.revoke(try call.parameter("id", ObjectID.init), by: caller)
         return Answer([:])
+    }
+
+    private func permit(
+        _ action: ClassPermissions.Action, _ call: Call, _ caller: Caller
+    ) throws(AuthorityError) {
+        guard allows(action, call, caller) else { throw Self.denied(action) }
+    }
+
+    private func allows(
+        _ action: ClassPermissions.Action, _ call: Call, _ caller: Caller
+    ) -> Bool {
+        permissions.allows(action) || caller.isMaster || call.isMaster
+    }
+
+    /// Parse server's own words.
+    private static func denied(_ action: ClassPermissions.Action) -> AuthorityError {
+        .refused(
+            Refusal(
+                .forbidden,
+                "Permission denied for action \(action.rawValue) on class _Session."))
     }
 }

@@ -13,21 +13,34 @@ struct UserRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.post, "/login", .application(login)),
+            Route(.get, "/login", .application { call throws(AuthorityError) in
+                try await login(JSONObject(call.options), call)
+            }),
+            Route(.post, "/login", .application { call throws(AuthorityError) in
+                try await login(try call.json(), call)
+            }),
             Route(.post, "/logout", .session(logout)),
             Route(.post, "/upgradeToRevocableSession", .session(upgrade)),
-            Route(.get, "/users", .session(users)),
-            Route(.post, "/users", .sessionOrNone(addUser)),
             Route(.get, "/users/me", .session(me)),
-            Route(.get, "/users/:id", .session(user)),
-            Route(.put, "/users/:id", .session(update)),
-            Route(.delete, "/users/:id", .session(remove)),
+        ]
+    }
+
+    /// Below the class.
+    var objects: [Route] {
+        [
+            Route(.get, "", .sessionOrMaster(users)),
+            Route(.post, "", .sessionOrNone(addUser)),
+            Route(.get, "/:id", .sessionOrMaster(user)),
+            Route(.put, "/:id", .sessionOrMaster(update)),
+            Route(.delete, "/:id", .sessionOrMaster(remove)),
         ]
     }
 
     /// The answer holds the new session's token, as do those of `signUp` and `upgrade`.
-    private func login(_ call: Call) async throws(AuthorityError) -> Answer {
-        let json = try call.json()
+    private func login(
+        _ json: JSONObject, _ call: Call
+    ) async throws(AuthorityError) -> Answer {
+        try requireNameAndPassword(json)
         let installation = try call.installation()
         let attempt = try reading { () throws(WireError) in
             LoginAttempt(
@@ -46,19 +59,34 @@ struct UserRoutes: Sendable {
         Answer(try await frontend.upgrade(caller).sessionForm)
     }
 
+    /// Holds the token that the caller sent, as Parse has it.
     private func me(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        Answer(caller.user.parseForm)
+        var members = caller.user.parseForm
+        if case .token(let token) = call.bearer {
+            members["sessionToken"] = .string(token.reveal())
+        }
+        return Answer(members)
     }
 
+    /// `$relatedTo` finds the users of a role.
     private func users(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        .results(try await frontend.users(by: caller).map { .object($0.parseForm) })
+        let query = try ParseQuery(call)
+        var found = try await frontend.users(by: caller)
+        if let relation = query.clause.relation {
+            guard relation.key == "users" else { throw WhereClause.bad("a role relates to users") }
+            let role = try await frontend.role(relation.object, by: caller)
+            found = found.filter { role.users.contains($0.objectID) }
+        }
+        return query.answer(found.map { Findable(form: $0.parseForm) })
     }
 
     /// Whoever has no session signs up; what an administrator may say of a user, and anything
     /// else beside name and credential, is then not read.
     private func addUser(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
+        try caller?.requireMayWrite(.user)
         let json = try call.json()
         guard let caller else { return try await signUp(json, call) }
+        try requireNameAndPassword(json)
         let user = try reading { () throws(WireError) in
             NewUser(
                 username: try json.username(), password: try json.secret("password"),
@@ -73,12 +101,23 @@ struct UserRoutes: Sendable {
     private func signUp(
         _ json: JSONObject, _ call: Call
     ) async throws(AuthorityError) -> Answer {
+        if json.members["authData"] == nil { try requireNameAndPassword(json) }
         let attempt = SignUp(
             credential: try SignUp.Credential(json: json), installation: try call.installation(),
             origin: call.origin)
         let result = try await frontend.signUp(attempt)
         guard result.session.createdWith.action == "signup" else { return Answer(result.userForm) }
         return made(result.user, result.userForm)
+    }
+
+    /// Parse's own numbers for what is most often missing.
+    private func requireNameAndPassword(_ json: JSONObject) throws(AuthorityError) {
+        guard json.members["username"] ?? .null != .null else {
+            throw .refuse(.usernameMissing, "bad or missing username")
+        }
+        guard json.members["password"] ?? .null != .null else {
+            throw .refuse(.passwordMissing, "password is required")
+        }
     }
 
     private func made(_ user: UserView, _ members: [String: JSONValue]) -> Answer {
@@ -88,12 +127,13 @@ struct UserRoutes: Sendable {
     }
 
     private func user(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        Answer(try await subject(of: call, by: caller).parseForm)
+        let query = try ParseQuery(call)
+        return Answer(query.shown(try await subject(of: call, by: caller).parseForm))
     }
 
     /// Only a password can be changed here, one's own or, for an administrator, anyone's.
     private func update(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        try refuseRestricted(caller)
+        try caller.requireMayWrite(.user)
         let json = try call.json()
         let known: Set = ["password", "oldPassword", "keepBoards"]
         guard json.members["password"] != nil,
@@ -110,12 +150,8 @@ struct UserRoutes: Sendable {
     }
 
     private func remove(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        try refuseRestricted(caller)
+        try caller.requireMayWrite(.user)
         throw .refused(Refusal(.forbidden, "users are not deleted; disable them"))
-    }
-
-    private func refuseRestricted(_ caller: Caller) throws(AuthorityError) {
-        if let refusal = caller.refusal(writing: .user) { throw .refused(refusal) }
     }
 
     /// The user in the path: oneself, or anyone for an administrator; nobody for others.
@@ -123,7 +159,7 @@ struct UserRoutes: Sendable {
         of call: Call, by caller: Caller
     ) async throws(AuthorityError) -> UserView {
         let id = try call.parameter("id", UserID.init)
-        if id == caller.user.objectID { return caller.user }
+        if id == caller.user.objectID, !caller.isMaster { return caller.user }
         guard caller.user.isAdministrator, !caller.session.restricted,
             let user = try await frontend.users(by: caller).first(where: { $0.objectID == id })
         else { throw .noObject }

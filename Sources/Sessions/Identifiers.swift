@@ -91,6 +91,11 @@ package struct ObjectID: Hashable, Sendable, CustomStringConvertible {
         guard fair.count == 10 else { return nil }
         description = String(decoding: fair.map { Self.alphabet[Int($0) % 62] }, as: UTF8.self)
     }
+
+    /// Stands where a caller's session would, for one who has the master key instead.
+    package static let masterKey = Self(literal: "masterKey0")
+
+    private init(literal: String) { description = literal }
 }
 
 /// The `objectId` of a record in a class: `[A-Za-z0-9_-]{1,64}`.
@@ -125,6 +130,11 @@ package struct UserID: Hashable, Sendable, CustomStringConvertible {
         guard let id = ObjectID(random: random) else { return nil }
         description = id.description
     }
+
+    /// Nobody's: stands for one who has the master key. No id that is made has a `-`.
+    package static let masterKey = Self(literal: "master-key")
+
+    private init(literal: String) { description = literal }
 }
 
 /// The name of a signing or sealing key: b64 of the first 8 bytes of SHA-256 over the raw key.

@@ -18,6 +18,8 @@ package struct AuthoritySettings: Equatable, Sendable {
     package var signUp: SignUpPolicy
     /// Whether the console hears what boards send; `[console] live`.
     package var showsLiveData: Bool
+    /// What Parse's own routes may do with `_Session`.
+    package var sessionPermissions: ClassPermissions
     package var logLevel: LogLevel
 
     package struct HTTP: Equatable, Sendable {
@@ -31,6 +33,7 @@ package struct AuthoritySettings: Equatable, Sendable {
         package var console: String?
         /// Addresses of our own proxies, whose `X-Forwarded-For` says who asks.
         package var proxies: [String]
+        package var parse: ParseHTTP
     }
 
     package struct Broker: Equatable, Sendable {
@@ -86,7 +89,7 @@ package struct AuthoritySettings: Equatable, Sendable {
         let console = try root.section("console")
         try console.allow(only: ["live"])
         try session.allow(only: [
-            "preset", "access", "absolute", "idle", "heartbeat", "offline",
+            "preset", "access", "absolute", "idle", "heartbeat", "offline", "permissions",
         ])
         try claim.allow(only: ["expires"])
         try users.allow(only: ["sign_up"])
@@ -105,13 +108,15 @@ package struct AuthoritySettings: Equatable, Sendable {
             claimLifetime: try claim.value("expires", SettingValue.span) ?? .seconds(86_400),
             signUp: try users.value("sign_up", SettingValue.choice) ?? .closed,
             showsLiveData: try console.flag("live") ?? true,
+            sessionPermissions: try ClassPermissions(session.section("permissions")),
             logLevel: try root.value("log_level", SettingValue.choice) ?? .info)
     }
 }
 
 extension AuthoritySettings {
     private static func http(_ section: TOMLSection) throws(SettingsError) -> HTTP {
-        try section.allow(only: ["listen", "public_url", "app_id", "console", "proxies"])
+        try section.allow(
+            only: ["listen", "public_url", "app_id", "console", "proxies"] + ParseHTTP.keys)
         let listen = try section.value("listen", ListenAddress.init(_:))
             ?? ListenAddress(host: "127.0.0.1", port: 8080)
         return HTTP(
@@ -120,7 +125,8 @@ extension AuthoritySettings {
                 ?? "http://\(listen.authority)",
             appID: try section.value("app_id", Self.appID) ?? "postern",
             console: try section.value("console", SettingValue.absolutePath),
-            proxies: try proxies(section))
+            proxies: try proxies(section),
+            parse: try ParseHTTP(section))
     }
 
     /// Addresses, as a connection shows them; no names and no ranges.

@@ -1,0 +1,176 @@
+package import Sessions
+
+/// Parse's `_Installation`: an app on a device, as it describes itself. Nothing here acts on
+/// one: it opens no session and is no board.
+package struct InstallationRecord: Equatable, Sendable {
+    package let objectID: ObjectID
+    package let installation: InstallationID
+    /// Whose session saved it first; nil if none did.
+    package var owner: UserID?
+    /// `deviceType` and whatever else the app says of itself.
+    package var fields: [String: JSONValue]
+    package let createdAt: Timestamp
+    package var updatedAt: Timestamp
+
+    package init(
+        objectID: ObjectID, installation: InstallationID, owner: UserID?,
+        fields: [String: JSONValue], createdAt: Timestamp, updatedAt: Timestamp
+    ) {
+        self.objectID = objectID
+        self.installation = installation
+        self.owner = owner
+        self.fields = fields
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+    }
+}
+
+/// What an app says of its installation.
+package struct InstallationDraft: Sendable {
+    /// In the body.
+    package let installation: InstallationID?
+    /// The one that the request says it comes from.
+    package let claimed: InstallationID?
+    package let fields: [String: JSONValue]
+    /// The peer's address, for the rate limit.
+    package let origin: String
+
+    package init(
+        installation: InstallationID?, claimed: InstallationID?, fields: [String: JSONValue],
+        origin: String
+    ) {
+        self.installation = installation
+        self.claimed = claimed
+        self.fields = fields
+        self.origin = origin
+    }
+
+    fileprivate var names: [InstallationID?] { [installation, claimed] }
+}
+
+package protocol InstallationTable {
+    func installation(_ id: ObjectID) throws(AuthorityError) -> InstallationRecord?
+    func installation(
+        named installation: InstallationID
+    ) throws(AuthorityError) -> InstallationRecord?
+    /// The newest first, at most `limit`.
+    func installations(limit: Int) throws(AuthorityError) -> [InstallationRecord]
+    /// How many a user owns, or nobody does.
+    func countInstallations(of owner: UserID?) throws(AuthorityError) -> Int
+    /// Inserts or replaces.
+    func save(_ installation: InstallationRecord) throws(AuthorityError)
+}
+
+/// An id is no authority: an installation is its first user's, and while it is nobody's, that
+/// of whoever sends its `installationId` along.
+extension Authority {
+    private static let newFromAddress = 30
+    private static let ofUser = 256
+    private static let ofNobody = 10_000
+    private static let shown = 10_000
+
+    package func saveInstallation(
+        _ draft: InstallationDraft, by caller: Caller?
+    ) async throws(AuthorityError) -> (saved: InstallationRecord, isNew: Bool) {
+        guard let name = draft.installation ?? draft.claimed else {
+            throw .refuse(.missingField, "an installationId must be specified in this operation")
+        }
+        let id = try newObjectID()
+        return try await actAsAnyone(.installation, by: caller) {
+            act, transaction, now throws(AuthorityError) in
+            if let known = try transaction.installation(named: name) {
+                guard mayWrite(known, draft.names, act) else {
+                    throw .refuse(.forbidden, "this installation is somebody else's")
+                }
+                return (try change(known, draft, act, transaction, at: now), false)
+            }
+            guard case .string? = draft.fields["deviceType"] else {
+                throw .refuse(.missingField, "deviceType must be specified in this operation")
+            }
+            let owner = act.flatMap { $0.rights.isMaster ? nil : $0.user.objectID }
+            try requireRoom(for: owner, draft.origin, transaction, at: now)
+            let new = InstallationRecord(
+                objectID: id, installation: name, owner: owner,
+                fields: try CustomFields(draft.fields).members, createdAt: now, updatedAt: now)
+            try transaction.save(new)
+            return (new, true)
+        }
+    }
+
+    package func updateInstallation(
+        _ id: ObjectID, with draft: InstallationDraft, by caller: Caller?
+    ) async throws(AuthorityError) -> InstallationRecord {
+        try await actAsAnyone(.installation, by: caller) {
+            act, transaction, now throws(AuthorityError) in
+            guard let known = try transaction.installation(id), mayWrite(known, draft.names, act)
+            else { throw .refuse(.notFound, "Object not found.") }
+            return try change(known, draft, act, transaction, at: now)
+        }
+    }
+
+    package func installation(
+        _ id: ObjectID, at claimed: InstallationID?, by caller: Caller?
+    ) async throws(AuthorityError) -> InstallationRecord {
+        try await lookAsAnyone(.installation, by: caller) {
+            act, transaction throws(AuthorityError) in
+            guard let known = try transaction.installation(id), mayWrite(known, [claimed], act)
+            else { throw .refuse(.notFound, "Object not found.") }
+            return known
+        }
+    }
+
+    package func installations(
+        by caller: Caller?
+    ) async throws(AuthorityError) -> [InstallationRecord] {
+        guard let caller else { throw .refused(CallerRights.masterOnly) }
+        return try await look(.everyInstallation, by: caller) { act throws(AuthorityError) in
+            try act.transaction.installations(limit: Self.shown)
+        }
+    }
+
+    private func mayWrite(
+        _ known: InstallationRecord, _ named: [InstallationID?], _ act: Act?
+    ) -> Bool {
+        if act?.rights.isMaster == true { return true }
+        guard let owner = known.owner else { return named.contains(known.installation) }
+        return owner == act?.user.objectID
+    }
+
+    private func change(
+        _ known: InstallationRecord, _ draft: InstallationDraft, _ act: Act?,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) -> InstallationRecord {
+        guard draft.installation ?? known.installation == known.installation else {
+            throw .refuse(
+                .immutableField, "installationId may not be changed in this operation")
+        }
+        if let type = draft.fields["deviceType"], type != known.fields["deviceType"] {
+            throw .refuse(.immutableField, "deviceType may not be changed in this operation")
+        }
+        var changed = known
+        changed.fields = try CustomFields(draft.fields, over: known.fields).members
+        changed.updatedAt = now
+        if changed.owner == nil, let act, !act.rights.isMaster {
+            try requireRoom(for: act.user.objectID, draft.origin, transaction, at: now)
+            changed.owner = act.user.objectID
+        }
+        try transaction.save(changed)
+        return changed
+    }
+
+    /// Whoever has no session makes few at a time, and all of them together not too many.
+    private func requireRoom(
+        for owner: UserID?, _ origin: String, _ transaction: any AuthorityTransaction,
+        at now: Timestamp
+    ) throws(AuthorityError) {
+        let count = try transaction.countInstallations(of: owner)
+        guard count < (owner == nil ? Self.ofNobody : Self.ofUser) else {
+            throw .refuse(.quota, "there are \(count) installations already")
+        }
+        guard owner == nil else { return }
+        let key = "installation \(origin.prefix(64))"
+        guard try transaction.failures(key, since: now - LoginLimit.window) < Self.newFromAddress
+        else { throw .refuse(.rateLimit, "too many new installations; wait five minutes") }
+        try transaction.countFailure(key, at: now)
+    }
+}

@@ -1,0 +1,107 @@
+import AuthorityCore
+import GRDB
+import Sessions
+import Wire
+
+/// Parse's `_Installation` and `_Role`.
+extension SQLiteTransaction {
+    func installation(_ id: ObjectID) throws(AuthorityError) -> InstallationRecord? {
+        try row("SELECT * FROM installations WHERE id = ?", [id.description])
+            .map(readInstallation)
+    }
+
+    func installation(
+        named installation: InstallationID
+    ) throws(AuthorityError) -> InstallationRecord? {
+        try row(
+            "SELECT * FROM installations WHERE installation_id = ?", [installation.description]
+        ).map(readInstallation)
+    }
+
+    func installations(limit: Int) throws(AuthorityError) -> [InstallationRecord] {
+        try map(
+            try rows(
+                "SELECT * FROM installations ORDER BY created_at DESC, id LIMIT ?", [limit]),
+            readInstallation)
+    }
+
+    func countInstallations(of owner: UserID?) throws(AuthorityError) -> Int {
+        try row(
+            "SELECT count(*) AS number FROM installations WHERE owner IS ?",
+            [owner?.description]
+        )?.value("number") ?? 0
+    }
+
+    func save(_ record: InstallationRecord) throws(AuthorityError) {
+        try run(
+            """
+            INSERT INTO installations (
+                id, installation_id, owner, fields, created_at, updated_at)
+            VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET
+                owner = excluded.owner, fields = excluded.fields,
+                updated_at = excluded.updated_at
+            """,
+            [record.objectID.description, record.installation.description,
+             record.owner?.description, JSONValue.object(record.fields).text,
+             record.createdAt.milliseconds, record.updatedAt.milliseconds])
+    }
+
+    func role(_ id: ObjectID) throws(AuthorityError) -> RoleRecord? {
+        try row("SELECT * FROM roles WHERE id = ?", [id.description]).map(readRole)
+    }
+
+    func roles() throws(AuthorityError) -> [RoleRecord] {
+        try map(try rows("SELECT * FROM roles ORDER BY name"), readRole)
+    }
+
+    func save(_ role: RoleRecord) throws(AuthorityError) -> Bool {
+        try run(
+            """
+            INSERT INTO roles (id, name, acl, users, roles, created_at, updated_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET
+                acl = excluded.acl, users = excluded.users, roles = excluded.roles,
+                updated_at = excluded.updated_at
+            ON CONFLICT (name) DO NOTHING
+            """,
+            [role.objectID.description, role.name.description, role.acl.json.text,
+             role.users.map(\.description).sorted().joined(separator: " "),
+             role.roles.map(\.description).sorted().joined(separator: " "),
+             role.createdAt.milliseconds, role.updatedAt.milliseconds]) == 1
+    }
+
+    func deleteRole(_ id: ObjectID) throws(AuthorityError) {
+        try run("DELETE FROM roles WHERE id = ?", [id.description])
+    }
+
+    private func readInstallation(_ row: Row) throws(AuthorityError) -> InstallationRecord {
+        InstallationRecord(
+            objectID: try row.parsed("id", ObjectID.init),
+            installation: try row.parsed("installation_id", InstallationID.init),
+            owner: try row.parsedOptional("owner") { UserID($0) },
+            fields: try row.parsed("fields") { Self.json($0)?.asObject },
+            createdAt: try row.time("created_at"), updatedAt: try row.time("updated_at"))
+    }
+
+    private func readRole(_ row: Row) throws(AuthorityError) -> RoleRecord {
+        RoleRecord(
+            objectID: try row.parsed("id", ObjectID.init),
+            name: try row.parsed("name", RoleName.init),
+            acl: try row.parsed("acl") { Self.json($0).flatMap(AccessList.init(json:)) },
+            users: try row.parsed("users") { Self.ids($0) { UserID($0) } },
+            roles: try row.parsed("roles") { Self.ids($0, ObjectID.init) },
+            createdAt: try row.time("created_at"), updatedAt: try row.time("updated_at"))
+    }
+
+    private static func json(_ text: String) -> JSONValue? {
+        try? JSONValue(parsing: Array(text.utf8))
+    }
+
+    /// Nil if one of them is none.
+    private static func ids<ID: Hashable>(_ text: String, _ parse: (String) -> ID?) -> Set<ID>? {
+        let parts = text.split(separator: " ")
+        let ids = parts.compactMap { parse(String($0)) }
+        return ids.count == parts.count ? Set(ids) : nil
+    }
+}

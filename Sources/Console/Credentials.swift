@@ -1,0 +1,62 @@
+import AuthorityCore
+import HTTPTypes
+import Sessions
+import Wire
+
+/// What a request says of who asks, in its headers or, as Parse's JavaScript SDK has it, in
+/// members of its body. Nothing in it is trusted yet.
+///
+/// Source: Parse REST guide, Request format.
+struct Credentials: Sendable {
+    var applicationID: String?
+    var bearer = Call.Bearer.none
+    /// Parse has a key for each kind of client; this authority has one for all.
+    var clientKey: SecretBytes?
+    var masterKey: SecretBytes?
+    /// Not yet parsed.
+    var installation: String?
+
+    init(_ headers: HTTPFields) {
+        let value = { (name: HTTPField.Name?) in name.flatMap { headers[$0] } }
+        applicationID = value(HTTPFieldName.applicationID)
+        bearer = Call.Bearer(value(HTTPFieldName.sessionToken))
+        clientKey = HTTPFieldName.clientKeys.lazy.compactMap(value).first.map(Self.secret)
+        masterKey = value(HTTPFieldName.masterKey).map(Self.secret)
+        installation = value(HTTPFieldName.installationID)
+    }
+
+    /// Members of a body that are about the request and no part of what it says. The SDK marks
+    /// its sessions as revocable: all are, here.
+    static let members: Set<String> = [
+        "_ApplicationId", "_SessionToken", "_MasterKey", "_JavaScriptKey", "_InstallationId",
+    ]
+    static let passedOver: Set<String> = [
+        "_ClientVersion", "_RevocableSession", "_ContentType", "_noBody", "_context",
+    ]
+
+    /// These and the ones of a body, none of which may stand in both; a member that is no
+    /// string says something, and nothing that is right.
+    func with(_ body: [String: JSONValue]) throws(AuthorityError) -> Credentials {
+        var merged = self
+        if let value = body["_SessionToken"] {
+            guard !bearer.isThere else { throw Self.twice }
+            merged.bearer = Call.Bearer(value.asString ?? "")
+        }
+        if let value = body["_MasterKey"] {
+            guard masterKey == nil else { throw Self.twice }
+            merged.masterKey = Self.secret(value.asString ?? "")
+        }
+        if let value = body["_InstallationId"] {
+            guard installation == nil else { throw Self.twice }
+            merged.installation = value.asString ?? ""
+        }
+        merged.applicationID = body["_ApplicationId"]?.asString
+        merged.clientKey = clientKey ?? body["_JavaScriptKey"]?.asString.map(Self.secret)
+        return merged
+    }
+
+    private static func secret(_ text: String) -> SecretBytes { SecretBytes(Array(text.utf8)) }
+
+    static let twice = AuthorityError.refused(
+        Refusal(.forbidden, "who asks is said in headers or in the body, not in both"))
+}

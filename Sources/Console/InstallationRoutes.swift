@@ -1,0 +1,83 @@
+import AuthorityCore
+import Hummingbird
+import Sessions
+import Wire
+
+/// Parse's `_Installation`: what an app says of the device it runs on. A restricted session
+/// saves its own, as any program does.
+///
+/// Source: Parse REST guide, Push notifications: installations.
+struct InstallationRoutes: Sendable {
+    let frontend: any AuthorityFrontend
+    let mount: String
+
+    /// Below the class.
+    var objects: [Route] {
+        [
+            Route(.get, "", .sessionOrNone(installations)),
+            Route(.post, "", .sessionOrNone(save)),
+            Route(.get, "/:id", .sessionOrNone(installation)),
+            Route(.put, "/:id", .sessionOrNone(update)),
+        ]
+    }
+
+    private func installations(
+        _ call: Call, by caller: Caller?
+    ) async throws(AuthorityError) -> Answer {
+        let query = try ParseQuery(call)
+        let found = try await frontend.installations(by: caller)
+        return query.answer(found.map { Findable(form: $0.parseForm) })
+    }
+
+    /// 201 for a new one, 200 where one of that id was there.
+    private func save(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
+        let (saved, isNew) = try await frontend.saveInstallation(try draft(call), by: caller)
+        var members: [String: JSONValue] = [
+            "objectId": .string(saved.objectID.description),
+            "createdAt": .string(ParseDate.print(saved.createdAt)),
+        ]
+        guard isNew else {
+            members["updatedAt"] = .string(ParseDate.print(saved.updatedAt))
+            return Answer(members)
+        }
+        var answer = Answer(.created, members)
+        answer.headers[.location] = "\(mount)/installations/\(saved.objectID)"
+        return answer
+    }
+
+    private func installation(
+        _ call: Call, by caller: Caller?
+    ) async throws(AuthorityError) -> Answer {
+        let query = try ParseQuery(call)
+        let found = try await frontend.installation(
+            try call.parameter("id", ObjectID.init), at: try call.installation(), by: caller)
+        return Answer(query.shown(found.parseForm))
+    }
+
+    private func update(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
+        let saved = try await frontend.updateInstallation(
+            try call.parameter("id", ObjectID.init), with: try draft(call), by: caller)
+        return Answer(["updatedAt": .string(ParseDate.print(saved.updatedAt))])
+    }
+
+    private func draft(_ call: Call) throws(AuthorityError) -> InstallationDraft {
+        let json = try call.json()
+        let installation = try reading { () throws(WireError) in
+            try json.optional("installationId") { $0.asString.flatMap(InstallationID.init) }
+        }
+        return InstallationDraft(
+            installation: installation, claimed: try call.installation(),
+            fields: CustomFields.settable(json.members), origin: call.origin)
+    }
+}
+
+extension InstallationRecord {
+    fileprivate var parseForm: [String: JSONValue] {
+        var members = fields
+        members["objectId"] = .string(objectID.description)
+        members["installationId"] = .string(installation.description)
+        members["createdAt"] = .string(ParseDate.print(createdAt))
+        members["updatedAt"] = .string(ParseDate.print(updatedAt))
+        return members
+    }
+}

@@ -1,0 +1,73 @@
+import AuthorityCore
+import Gate
+import Hummingbird
+import Sessions
+import Wire
+
+/// Parse's `_Role`. Administrators and the master key make roles; a role's ACL says who else
+/// reads it (whoever has no session included), and whose unrestricted session writes it. A
+/// restricted session writes none.
+///
+/// Source: Parse REST guide, Roles.
+struct RoleRoutes: Sendable {
+    let frontend: any AuthorityFrontend
+    let mount: String
+
+    /// Room for some hundred pointers.
+    private static let bodyLimit = 32 * 1024
+
+    /// Below the class.
+    var objects: [Route] {
+        [
+            Route(.get, "", .sessionOrNone(roles)),
+            Route(.post, "", bodyLimit: Self.bodyLimit, .sessionOrMaster(make)),
+            Route(.get, "/:id", .sessionOrNone(role)),
+            Route(.put, "/:id", bodyLimit: Self.bodyLimit, .sessionOrMaster(update)),
+            Route(.delete, "/:id", .sessionOrMaster(remove)),
+        ]
+    }
+
+    /// A `where` may ask for the role's users and roles; of users each caller finds himself
+    /// alone, and administrators all. `$relatedTo` finds the roles within one.
+    private func roles(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
+        let query = try ParseQuery(call)
+        var found = try await frontend.roles(by: caller)
+        if let relation = query.clause.relation {
+            guard relation.key == "roles" else { throw WhereClause.bad("a role relates to roles") }
+            let parent = found.first { $0.role.objectID == relation.object }
+            found = found.filter { parent?.role.roles.contains($0.role.objectID) ?? false }
+        }
+        return query.answer(found.map(\.findable))
+    }
+
+    private func role(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
+        let query = try ParseQuery(call)
+        let view = try await frontend.role(try call.parameter("id", ObjectID.init), by: caller)
+        return Answer(query.shown(view.role.parseForm))
+    }
+
+    private func make(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try caller.requireMayWrite(.role)
+        let made = try await frontend.makeRole(try RoleDraft(json: try call.json()), by: caller)
+        var answer = Answer(.created, [
+            "objectId": .string(made.role.objectID.description),
+            "createdAt": .string(ParseDate.print(made.role.createdAt)),
+        ])
+        answer.headers[.location] = "\(mount)/roles/\(made.role.objectID)"
+        return answer
+    }
+
+    private func update(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try caller.requireMayWrite(.role)
+        let changed = try await frontend.updateRole(
+            try call.parameter("id", ObjectID.init), with: try RoleDraft(json: try call.json()),
+            by: caller)
+        return Answer(["updatedAt": .string(ParseDate.print(changed.role.updatedAt))])
+    }
+
+    private func remove(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try caller.requireMayWrite(.role)
+        try await frontend.deleteRole(try call.parameter("id", ObjectID.init), by: caller)
+        return Answer([:])
+    }
+}

@@ -1,0 +1,81 @@
+import Sessions
+
+/// Where Parse's REST API stands, and the keys that its clients show.
+package struct ParseHTTP: Equatable, Sendable {
+    /// Begins with a slash and does not end with one.
+    package var mount = "/parse"
+    /// Clients must show it if it is there. It is in every copy of an app, so no secret.
+    package var restAPIKey: String?
+    package var restAPIKeyFile: String?
+    /// Without it there is no master key.
+    package var masterKeyFile: String?
+    package var masterKeyFrom = MasterKeyPeers.loopback
+
+    /// Who may show the master key.
+    package enum MasterKeyPeers: String, Sendable, CaseIterable {
+        /// Programs on this machine that no proxy stands before.
+        case loopback
+        case anywhere
+    }
+
+    package init() {}
+
+    static let keys = [
+        "mount", "rest_api_key", "rest_api_key_file", "master_key_file", "master_key_from",
+    ]
+
+    init(_ section: TOMLSection) throws(SettingsError) {
+        mount = try section.value("mount", Self.mount) ?? "/parse"
+        restAPIKey = try section.value("rest_api_key", Self.key)
+        restAPIKeyFile = try section.value("rest_api_key_file", SettingValue.absolutePath)
+        masterKeyFile = try section.value("master_key_file", SettingValue.absolutePath)
+        masterKeyFrom = try section.value("master_key_from", SettingValue.choice) ?? .loopback
+        if restAPIKey != nil, restAPIKeyFile != nil {
+            throw section.fault("rest_api_key_file", "is one too many beside rest_api_key")
+        }
+        if masterKeyFile == nil, try section.text("master_key_from") != nil {
+            throw section.fault("master_key_from", "is for a master key: master_key_file")
+        }
+    }
+
+    /// One to four plain names, the first none of the console's own.
+    private static func mount(_ text: String) throws(SettingFault) -> String {
+        let names = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        let own: Set<Substring> = ["postern", "console", "claim"]
+        guard text.hasPrefix("/"), text.utf8.count <= 64, (1...4).contains(names.count),
+            let first = names.first, !own.contains(first), names.allSatisfy(isPlain)
+        else {
+            throw SettingFault(
+                "a mount is \"/\" and a name, as \"/parse\"; postern, console and claim are taken")
+        }
+        return text
+    }
+
+    private static func isPlain(_ name: Substring) -> Bool {
+        !name.isEmpty && name.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F, 0x2D: true
+            default: false
+            }
+        }
+    }
+
+    /// It travels in a header.
+    private static func key(_ text: String) throws(SettingFault) -> String {
+        guard (1...256).contains(text.utf8.count),
+            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw SettingFault("a key has 1 to 256 visible ASCII characters") }
+        return text
+    }
+}
+
+extension ClassPermissions {
+    /// `[session.permissions]`: a switch for each of Parse's actions, by its own name.
+    init(_ section: TOMLSection) throws(SettingsError) {
+        self.init()
+        try section.allow(only: Action.allCases.map(\.rawValue))
+        for action in Action.allCases {
+            if let flag = try section.flag(action.rawValue) { set(action, flag) }
+        }
+    }
+}
