@@ -10,15 +10,16 @@ enum Deed: CaseIterable, Sendable {
     case ownSessions, everySession, session, revoke, makeSession, update, extend, revokeAll
     case users, addUser, setPassword, setEnabled, audit
     case brokerLogin
+    case identities, link, unlink
 
     /// The protected class of which it writes an object; nil where it writes none.
     var writtenClass: ClassName? {
         switch self {
         case .logout, .upgrade, .claim, .release, .revoke, .makeSession, .update, .extend,
             .revokeAll: .session
-        case .addUser, .setPassword, .setEnabled: .user
+        case .addUser, .setPassword, .setEnabled, .link, .unlink: .user
         case .claimState, .ownBoards, .everyBoard, .ownSessions, .everySession, .session, .users,
-            .audit, .brokerLogin: nil
+            .audit, .brokerLogin, .identities: nil
         }
     }
 }
@@ -61,7 +62,7 @@ struct CallerRights: Equatable, Sendable {
         // The two writes of its own `_Session` that the contract leaves it; then reads.
         case .logout, .update: return .allowed
         case .ownSessions, .session: return .allowed
-        case .ownBoards, .claimState: return .nothing
+        case .ownBoards, .claimState, .identities: return .nothing
         default:
             let closure = deed.writtenClass.flatMap { Gate.closure(of: $0) }
             return .refused(closure.map { Refusal($0) } ?? Self.restricted)

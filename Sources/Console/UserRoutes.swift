@@ -17,10 +17,10 @@ struct UserRoutes: Sendable {
             Route(.post, "/logout", .session(logout)),
             Route(.post, "/upgradeToRevocableSession", .session(upgrade)),
             Route(.get, "/users", .session(users)),
-            Route(.post, "/users", .sessionOrNone(addUser)),
+            Route(.post, "/users", bodyLimit: Route.tokenBody, .sessionOrNone(addUser)),
             Route(.get, "/users/me", .session(me)),
             Route(.get, "/users/:id", .session(user)),
-            Route(.put, "/users/:id", .session(update)),
+            Route(.put, "/users/:id", bodyLimit: Route.tokenBody, .session(update)),
             Route(.delete, "/users/:id", .session(remove)),
         ]
     }
@@ -47,7 +47,7 @@ struct UserRoutes: Sendable {
     }
 
     private func me(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        Answer(caller.user.parseForm)
+        try await own(caller)
     }
 
     private func users(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
@@ -59,6 +59,11 @@ struct UserRoutes: Sendable {
     private func addUser(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
         let json = try call.json()
         guard let caller else { return try await signUp(json, call) }
+        // Who shows another proof of who he is, logs in anew by it, as Parse has it.
+        if let data = json.members["authData"], data != .null {
+            try refuseRestricted(caller)
+            return try await signUp(json, call)
+        }
         let user = try reading { () throws(WireError) in
             NewUser(
                 username: try json.username(), password: try json.secret("password"),
@@ -88,13 +93,41 @@ struct UserRoutes: Sendable {
     }
 
     private func user(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        Answer(try await subject(of: call, by: caller).parseForm)
+        let user = try await subject(of: call, by: caller)
+        if user.objectID == caller.user.objectID { return try await own(caller) }
+        return Answer(user.parseForm)
     }
 
-    /// Only a password can be changed here, one's own or, for an administrator, anyone's.
+    /// Oneself, and nobody else, is shown with who one is elsewhere.
+    private func own(_ caller: Caller) async throws(AuthorityError) -> Answer {
+        var members = caller.user.parseForm
+        members["authData"] = try await frontend.identities(by: caller).authData
+        return Answer(members)
+    }
+
+    /// Links or unlinks what the caller is elsewhere; nobody does that for another.
+    private func change(
+        _ change: IdentityChange, _ call: Call, by caller: Caller
+    ) async throws(AuthorityError) -> Answer {
+        guard try await subject(of: call, by: caller).objectID == caller.user.objectID else {
+            throw .refused(Refusal(.forbidden, "only a person himself changes his authData"))
+        }
+        switch change {
+        case .link(let proof):
+            try await frontend.link(proof, from: call.origin, by: caller)
+        case .unlink(let provider): try await frontend.unlink(provider, by: caller)
+        }
+        return Answer([:])
+    }
+
+    /// Only a password can be changed here, one's own or, for an administrator, anyone's; and
+    /// one's own authData.
     private func update(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         try refuseRestricted(caller)
         let json = try call.json()
+        if let identity = try IdentityChange(json: json) {
+            return try await change(identity, call, by: caller)
+        }
         let known: Set = ["password", "oldPassword", "keepBoards"]
         guard json.members["password"] != nil,
             json.members.keys.allSatisfy({ known.contains($0) || $0.hasPrefix("_") })

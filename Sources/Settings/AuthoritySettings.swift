@@ -16,6 +16,8 @@ package struct AuthoritySettings: Equatable, Sendable {
     /// How long a provisioning waits for its board.
     package var claimLifetime: Duration
     package var signUp: SignUpPolicy
+    /// Who else may say who a person is.
+    package var logins: [Login]
     package var logLevel: LogLevel
 
     package struct HTTP: Equatable, Sendable {
@@ -74,7 +76,7 @@ package struct AuthoritySettings: Equatable, Sendable {
         let root = try TOMLDocument(text, file: file, environment: environment).root
         try root.allow(only: [
             "name", "state_dir", "topic_root", "log_level", "http", "broker", "session", "claim",
-            "users",
+            "users", "login",
         ])
         let session = try root.section("session")
         let claim = try root.section("claim")
@@ -84,6 +86,7 @@ package struct AuthoritySettings: Equatable, Sendable {
         ])
         try claim.allow(only: ["expires"])
         try users.allow(only: ["sign_up"])
+        let signUp: SignUpPolicy = try users.value("sign_up", SettingValue.choice) ?? .closed
         let heartbeat = try SessionTimes.heartbeat(session)
         let lifetimes = try SessionTimes.lifetimes(session, heartbeat: heartbeat)
         return AuthoritySettings(
@@ -97,7 +100,8 @@ package struct AuthoritySettings: Equatable, Sendable {
             heartbeat: heartbeat,
             offline: try SessionTimes.offline(session, absolute: lifetimes.absolute),
             claimLifetime: try claim.value("expires", SettingValue.span) ?? .seconds(86_400),
-            signUp: try users.value("sign_up", SettingValue.choice) ?? .closed,
+            signUp: signUp,
+            logins: try Login.all(root.section("login"), signUp: signUp == .open),
             logLevel: try root.value("log_level", SettingValue.choice) ?? .info)
     }
 }
