@@ -99,7 +99,7 @@ let package = Package(
         .swift("AuthorityService", ["AuthorityCore", "AuthorityStore", "Settings", "Console",
                                     "Cryptography", "Gate", "LinuxIO", "Mosquitto",
                                     "BrokerClient", "Sessions", "Wire", logging,
-                                    arguments, subprocess]),
+                                    arguments, subprocess, httpClient]),
         .swift("Commands", ["Settings", "Gate", "LinuxIO", "Mosquitto", "BrokerClient", "Sessions",
                             "Wire", arguments, httpClient]),
 

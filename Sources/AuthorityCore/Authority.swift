@@ -9,18 +9,21 @@ package struct Authority: Sendable {
     let cryptography: any AuthorityCryptography
     let courier: any Courier
     let keys: AuthorityKeys
+    let signatures: any IDTokenSignatures
     let rules: AuthorityRules
     let clock: @Sendable () -> Timestamp
 
     package init(
         store: any AuthorityStore, cryptography: any AuthorityCryptography,
         courier: any Courier, keys: AuthorityKeys, rules: AuthorityRules,
+        signatures: any IDTokenSignatures = NoIDTokens(),
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.store = store
         self.cryptography = cryptography
         self.courier = courier
         self.keys = keys
+        self.signatures = signatures
         self.rules = rules
         self.clock = clock
     }
@@ -65,12 +68,16 @@ package struct AuthorityRules: Sendable {
     package let managesBrokerAccess: Bool
     /// Whether people may make themselves users.
     package let letsPeopleSignUp: Bool
+    /// Who else may say who a person is.
+    package let providers: [LoginProvider: IdentityProvider]
 
     package init(
         info: AuthorityInfo, lifetimes: LifetimePolicy, heartbeat: Duration = .seconds(180),
         offline: Duration = .seconds(7 * 86_400), claimLifetime: Duration = .seconds(86_400),
-        managesBrokerAccess: Bool, letsPeopleSignUp: Bool = false
+        managesBrokerAccess: Bool, letsPeopleSignUp: Bool = false,
+        providers: [IdentityProvider] = []
     ) {
+        self.providers = Dictionary(providers.map { ($0.name, $0) }) { first, _ in first }
         self.letsPeopleSignUp = letsPeopleSignUp
         self.info = info
         self.lifetimes = lifetimes

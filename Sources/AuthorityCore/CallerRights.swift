@@ -12,17 +12,18 @@ enum Deed: CaseIterable, Sendable {
     case brokerLogin
     case installation, everyInstallation
     case readRoles, makeRole, writeRole
+    case identities, link, unlink
 
     /// The protected class of which it writes an object; nil where it writes none.
     var writtenClass: ClassName? {
         switch self {
         case .logout, .upgrade, .claim, .release, .revoke, .makeSession, .update, .extend,
             .revokeAll: .session
-        case .addUser, .setPassword, .changeUser: .user
+        case .addUser, .setPassword, .changeUser, .link, .unlink: .user
         case .makeRole, .writeRole: .role
         case .installation, .everyInstallation, .readRoles, .claimState, .ownBoards, .everyBoard,
             .board, .rename, .ownSessions, .everySession, .session, .users, .audit,
-            .brokerLogin: nil
+            .brokerLogin, .identities: nil
         }
     }
 }
@@ -73,7 +74,7 @@ struct CallerRights: Equatable, Sendable {
         // The two writes of its own `_Session` that the contract leaves it; then reads.
         case .logout, .update: return .allowed
         case .ownSessions, .session, .installation, .readRoles: return .allowed
-        case .ownBoards, .board, .claimState: return .nothing
+        case .ownBoards, .board, .claimState, .identities: return .nothing
         default:
             let closure = deed.writtenClass.flatMap { Gate.closure(of: $0) }
             return .refused(closure.map { Refusal($0) } ?? Self.restricted)

@@ -13,7 +13,8 @@ extension Authority {
             try clearTheWay(order.url, act.transaction, at: act.now)
             let provisioning = Provisioning(
                 authority: self, transaction: act.transaction, url: order.url,
-                claimant: act.user, scope: scope, duration: duration,
+                claimant: act.user, asking: act.session.session.createdWith, scope: scope,
+                duration: duration,
                 custom: try CustomFields(order.custom),
                 brought: try order.imported.map { tokens throws(AuthorityError) in
                     try TokenImport(act: act, url: order.url).judge(tokens)

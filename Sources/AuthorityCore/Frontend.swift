@@ -5,13 +5,14 @@ package import Wire
 ///
 /// Every call but `login` names its caller, whom only a live session token makes. Ownership
 /// is part of each query: an id alone is no authority.
-package protocol AuthorityFrontend: ParseObjects {
+package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     var info: AuthorityInfo { get }
 
     /// Opens an unrestricted session. Unknown users and wrong passwords are one error (101)
     /// and take the same time; too many tries are 155.
     func login(_ attempt: LoginAttempt) async throws(AuthorityError) -> LoggedIn
     /// Makes a user and opens the first session; 119 unless the authority lets people sign up.
+    /// Whom an anonymous id or an id token shows to be known is logged in, as he is.
     func signUp(_ attempt: SignUp) async throws(AuthorityError) -> LoggedIn
     /// The person behind a token; 209 if its session is over. Counts as use of the session.
     ///

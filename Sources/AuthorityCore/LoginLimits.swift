@@ -32,6 +32,14 @@ struct LoginKeys: Sendable {
         each = "anonymous \(origin)"
         address = "login * \(origin)"
     }
+
+    /// The tokens of one provider from one address.
+    init(provider: LoginProvider, origin: String) {
+        name = nil
+        let origin = String(origin.prefix(64))
+        each = "identity \(provider) \(origin)"
+        address = "login * \(origin)"
+    }
 }
 
 extension Authority {

@@ -55,6 +55,8 @@ package struct SignUp: Sendable {
         case password(username: String, SecretBytes)
         /// Parse's `authData.anonymous.id`: who comes again with it is the same user.
         case anonymous(id: SecretBytes)
+        /// What another says of a person; it logs in whoever is known by it.
+        case identity(IdentityProof)
     }
 
     package let credential: Credential

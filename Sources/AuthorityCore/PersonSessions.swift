@@ -13,7 +13,8 @@ extension Authority {
         _ draft: SessionDraft, by caller: Caller
     ) async throws(AuthorityError) -> LoggedIn {
         try await act(.makeSession, by: caller) { act throws(AuthorityError) in
-            try act.opening.device(on: draft.installation, try CustomFields(draft.custom))
+            try act.opening.device(
+                on: draft.installation, try CustomFields(draft.custom), by: act.session.session)
         }
     }
 

@@ -7,6 +7,8 @@ struct Provisioning {
     let transaction: any AuthorityTransaction
     let url: ClaimURL
     let claimant: UserRecord
+    /// How the session began with which he asks.
+    let asking: CreatedWith
     let scope: ScopeText?
     /// Nil: as long as the authority's own limit, or as a session that was brought lasts.
     let duration: Duration?
@@ -91,7 +93,7 @@ struct Provisioning {
         }
         let session = Session(
             objectID: id, user: claimant.objectID, restricted: true,
-            createdWith: CreatedWith(.create, by: claimant.provider),
+            createdWith: CreatedWith(.create, asIn: asking),
             installationID: url.installation, createdAt: began,
             expiresAt: limit.map(wholeSeconds))
         return SessionRecord(

@@ -22,7 +22,7 @@ struct SessionOpening {
 
     /// A session for a device: restricted, and of each person only so many.
     func device(
-        on installation: InstallationID?, _ custom: CustomFields
+        on installation: InstallationID?, _ custom: CustomFields, by asking: Session
     ) throws(AuthorityError) -> LoggedIn {
         let others = try transaction.ownSessions(of: user.objectID).filter {
             $0.isOffBoard && $0.session.restricted
@@ -31,7 +31,8 @@ struct SessionOpening {
             throw .refuse(.quota, "you have \(others.count) sessions for devices; end some")
         }
         let opened = try open(
-            CreatedWith(.create, by: user.provider), restricted: true, on: installation, custom)
+            CreatedWith(.create, asIn: asking.createdWith), restricted: true,
+            on: installation, custom)
         try authority.audit(
             "session.created", user.username, nil, opened.session.objectID, "", transaction,
             at: now)
@@ -44,9 +45,10 @@ struct SessionOpening {
         try authority.end(
             old, reason: "upgraded", actor: user.username, farewell: nil, transaction, at: now)
         let opened = try open(
-            CreatedWith(.upgrade, by: user.provider), restricted: old.session.restricted,
-            on: old.session.installationID, CustomFields(kept: old.session.custom),
-            until: old.session.expiresAt, limit: old.latestEnd(under: authority.rules.lifetimes))
+            CreatedWith(.upgrade, asIn: old.session.createdWith),
+            restricted: old.session.restricted, on: old.session.installationID,
+            CustomFields(kept: old.session.custom), until: old.session.expiresAt,
+            limit: old.latestEnd(under: authority.rules.lifetimes))
         try authority.audit(
             "upgrade", user.username, nil, opened.session.objectID, "in place of \(old.id)",
             transaction, at: now)

@@ -4,14 +4,21 @@ import Wire
 /// How people make themselves users, where they may.
 extension Authority {
     package func signUp(_ attempt: SignUp) async throws(AuthorityError) -> LoggedIn {
-        guard rules.letsPeopleSignUp else {
-            throw .refuse(.forbidden, "this authority lets nobody sign up")
-        }
         switch attempt.credential {
         case .password(let name, let password):
+            try requireOpenDoor()
             return try await signUp(name, password, attempt)
         case .anonymous(let id):
+            try requireOpenDoor()
             return try await signUpAnonymously(id, attempt)
+        case .identity(let proof):
+            return try await enter(proof, attempt)
+        }
+    }
+
+    private func requireOpenDoor() throws(AuthorityError) {
+        guard rules.letsPeopleSignUp else {
+            throw .refuse(.forbidden, "this authority lets nobody sign up")
         }
     }
 
@@ -27,7 +34,7 @@ extension Authority {
             objectID: try newUserID(), username: username.description, passwordHash: hash,
             isAdministrator: false, mayClaim: false, createdAt: clock())
         return try await transactAndTell { transaction throws(AuthorityError) in
-            try admit(user, keys, attempt, transaction)
+            try admit(user, by: .password, keys, attempt, transaction)
         }
     }
 
@@ -48,7 +55,7 @@ extension Authority {
                 let user = UserRecord(
                     objectID: new, username: "anonymous-\(new)", passwordHash: nil,
                     anonymousHash: hash, isAdministrator: false, mayClaim: false, createdAt: now)
-                return try admit(user, keys, attempt, transaction)
+                return try admit(user, by: .anonymous, keys, attempt, transaction)
             }
             guard known.isEnabled else { throw .loginFailed }
             try transaction.clearFailures(keys.each)
@@ -61,20 +68,20 @@ extension Authority {
     }
 
     private func admit(
-        _ user: UserRecord, _ keys: LoginKeys, _ attempt: SignUp,
-        _ transaction: any AuthorityTransaction
+        _ user: UserRecord, by provider: CreatedWith.Provider, _ keys: LoginKeys,
+        _ attempt: SignUp, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) -> LoggedIn {
         guard try transaction.insert(user) else { throw Self.nameTaken }
         try transaction.clearFailures(keys.each)
         return try SessionOpening(
             authority: self, transaction: transaction, user: user, now: user.createdAt
         ).login(
-            CreatedWith(.signup, by: user.provider), on: attempt.installation,
+            CreatedWith(.signup, by: provider), on: attempt.installation,
             from: attempt.origin)
     }
 
     /// In a transaction of its own: a try that fails later still counts.
-    private func countApart(_ keys: LoginKeys) async throws(AuthorityError) {
+    func countApart(_ keys: LoginKeys) async throws(AuthorityError) {
         let now = clock()
         try await store.transact { transaction throws(AuthorityError) in
             try count(keys, transaction, at: now)

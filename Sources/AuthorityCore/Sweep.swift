@@ -17,6 +17,7 @@ extension Authority {
                     endedBefore: now - AuthorityRules.memory, limit: limit),
                 try transaction.deleteEntries(
                     before: now - AuthorityRules.auditMemory, limit: limit),
+                try transaction.deleteSpentIDTokens(endedBefore: now, limit: limit),
             ]
             try transaction.deleteReplies(expiredBefore: now)
             try transaction.deleteFailures(before: now - LoginLimit.window)

@@ -35,9 +35,6 @@ package struct UserRecord: Sendable {
             mayClaim: mayClaim, createdAt: createdAt, isEnabled: isEnabled)
     }
 
-    /// How he proves who he is.
-    package var provider: CreatedWith.Provider { anonymousHash == nil ? .password : .anonymous }
-
     package var profile: UserProfile { UserProfile(objectID: objectID, username: username) }
 }
 

@@ -29,6 +29,8 @@ struct ServiceSettings: Sendable {
     /// Where Parse's API stands, and the files of its keys.
     var parse = ParseHTTP()
     var sessionPermissions = ClassPermissions()
+    /// Where the keys are of those who may say who a person is.
+    var keySets: [LoginProvider: AuthoritySettings.KeySetPlace] = [:]
 
     static let version = "0.1.0"
 
@@ -76,7 +78,13 @@ extension ServiceSettings {
             lifetimes: settings.lifetimes, heartbeat: settings.heartbeat,
             offline: settings.offline, claimLifetime: settings.claimLifetime,
             managesBrokerAccess: settings.broker.access == .dynamicSecurity,
-            letsPeopleSignUp: settings.signUp == .open)
+            letsPeopleSignUp: settings.signUp == .open,
+            providers: settings.logins.map { login in
+                IdentityProvider(
+                    name: login.name, issuer: login.issuer, audiences: Set(login.audience),
+                    letsPeopleSignUp: login.signUp)
+            })
+        for login in settings.logins { keySets[login.name] = login.keys }
     }
 
     private static func broker(

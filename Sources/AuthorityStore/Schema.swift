@@ -17,6 +17,9 @@ enum Schema {
         migrator.registerMigration("installations") { database in
             try database.execute(sql: parseObjects)
         }
+        migrator.registerMigration("identities") { database in
+            try database.execute(sql: identities)
+        }
         return migrator
     }
 

@@ -53,8 +53,8 @@ extension PasswordChange {
 }
 
 extension SignUp.Credential {
-    /// `{"username", "password"}` or `{"authData": {"anonymous": {"id"}}}`; both at once, or
-    /// another provider, is refused.
+    /// `{"username", "password"}`, `{"authData": {"anonymous": {"id"}}}` or
+    /// `{"authData": {"<provider>": {"id_token", "id"?}}}`; more than one at once is refused.
     ///
     /// Source: Parse REST guide, Signing Up and Linking Users.
     init(json: JSONObject) throws(AuthorityError) {
@@ -67,14 +67,71 @@ extension SignUp.Credential {
             }
             return
         }
-        guard Set(data.keys) == ["anonymous"] else {
-            throw .refused(Refusal(.forbidden, "of authData only anonymous is taken"))
+        guard data.count == 1, let (name, content) = data.first else {
+            throw .refused(Refusal(.forbidden, "authData names one provider"))
         }
         guard json.members["username"] == nil, json.members["password"] == nil else {
             throw .refused(Refusal(.validation, "either a name and password, or authData"))
         }
+        if let provider = LoginProvider(name) {
+            self = .identity(try IdentityProof(json: content, from: provider))
+            return
+        }
+        guard name == "anonymous" else { throw .noProvider }
         self = try reading { () throws(WireError) in
             .anonymous(id: try JSONObject(data).object("anonymous").secret("id"))
         }
+    }
+}
+
+extension IdentityProof {
+    /// `{"id_token", "id"?}`, as Parse's clients hand on what a provider gave them; what else
+    /// they put beside it is not read.
+    ///
+    /// Source: Parse REST guide, Linking Users; OpenID Connect Core §3.1.3.3 (`id_token`).
+    init(json: JSONValue, from provider: LoginProvider) throws(AuthorityError) {
+        guard let members = json.asObject, members["id_token"] != nil else { throw .noProvider }
+        let data = JSONObject(members)
+        self = try reading { () throws(WireError) in
+            IdentityProof(
+                provider: provider, token: try data.parsed("id_token", IDToken.init),
+                id: try data.optional("id") { $0.asString })
+        }
+    }
+}
+
+/// `{"authData": {"<provider>": {"id_token", "id"?}}}` links, with `null` it unlinks.
+///
+/// Source: Parse REST guide, Linking and Unlinking.
+enum IdentityChange: Sendable {
+    case link(IdentityProof)
+    case unlink(LoginProvider)
+
+    /// Nil if the body speaks of no `authData`.
+    init?(json: JSONObject) throws(AuthorityError) {
+        guard let value = json.members["authData"], value != .null else { return nil }
+        guard let data = value.asObject, data.count == 1, let (name, content) = data.first,
+            let provider = LoginProvider(name)
+        else { throw .noProvider }
+        guard json.members.keys.allSatisfy({ $0 == "authData" || $0.hasPrefix("_") }) else {
+            throw .refused(Refusal(.forbidden, "authData is changed alone"))
+        }
+        self = content == .null
+            ? .unlink(provider) : .link(try IdentityProof(json: content, from: provider))
+    }
+}
+
+extension AuthorityError {
+    static let noProvider = refused(Refusal(
+        .forbidden, "of authData, anonymous and one provider's id_token are taken"))
+}
+
+extension [IdentityRecord] {
+    /// Parse's `authData`, without any token; nil where there is none.
+    var authData: JSONValue? {
+        guard !isEmpty else { return nil }
+        return .object(Dictionary(
+            map { ($0.provider.description, .object(["id": .string($0.subject)])) },
+            uniquingKeysWith: { first, _ in first }))
     }
 }

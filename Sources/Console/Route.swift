@@ -33,6 +33,8 @@ struct Route: Sendable {
 
     /// Enough for names, passwords and custom fields.
     static let smallBody = 4 * 1024
+    /// For an id token of 16 KiB and what stands around it.
+    static let tokenBody = 20 * 1024
     /// For what bears a scope or an access token.
     static let largeBody = 256 * 1024
 

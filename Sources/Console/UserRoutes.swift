@@ -29,9 +29,9 @@ struct UserRoutes: Sendable {
     var objects: [Route] {
         [
             Route(.get, "", .sessionOrMaster(users)),
-            Route(.post, "", .sessionOrNone(addUser)),
+            Route(.post, "", bodyLimit: Route.tokenBody, .sessionOrNone(addUser)),
             Route(.get, "/:id", .sessionOrMaster(user)),
-            Route(.put, "/:id", .sessionOrMaster(update)),
+            Route(.put, "/:id", bodyLimit: Route.tokenBody, .sessionOrMaster(update)),
             Route(.delete, "/:id", .sessionOrMaster(remove)),
         ]
     }
@@ -61,7 +61,7 @@ struct UserRoutes: Sendable {
 
     /// Holds the token that the caller sent, as Parse has it.
     private func me(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        var members = caller.user.parseForm
+        var members = try await ownMembers(caller)
         if case .token(let token) = call.bearer {
             members["sessionToken"] = .string(token.reveal())
         }
@@ -86,6 +86,10 @@ struct UserRoutes: Sendable {
         try caller?.requireMayWrite(.user)
         let json = try call.json()
         guard let caller else { return try await signUp(json, call) }
+        // Who shows another proof of who he is, logs in anew by it, as Parse has it.
+        if let data = json.members["authData"], data != .null {
+            return try await signUp(json, call)
+        }
         try requireNameAndPassword(json)
         let user = try reading { () throws(WireError) in
             NewUser(
@@ -128,13 +132,43 @@ struct UserRoutes: Sendable {
 
     private func user(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let query = try ParseQuery(call)
-        return Answer(query.shown(try await subject(of: call, by: caller).parseForm))
+        let user = try await subject(of: call, by: caller)
+        let isOwn = user.objectID == caller.user.objectID && !caller.isMaster
+        return Answer(query.shown(isOwn ? try await ownMembers(caller) : user.parseForm))
     }
 
-    /// Only a password can be changed here, one's own or, for an administrator, anyone's.
+    /// Oneself, and nobody else, is shown with who one is elsewhere.
+    private func ownMembers(
+        _ caller: Caller
+    ) async throws(AuthorityError) -> [String: JSONValue] {
+        var members = caller.user.parseForm
+        members["authData"] = try await frontend.identities(by: caller).authData
+        return members
+    }
+
+    /// Links or unlinks what the caller is elsewhere; nobody does that for another.
+    private func change(
+        _ change: IdentityChange, _ call: Call, by caller: Caller
+    ) async throws(AuthorityError) -> Answer {
+        guard try await subject(of: call, by: caller).objectID == caller.user.objectID else {
+            throw .refused(Refusal(.forbidden, "only a person himself changes his authData"))
+        }
+        switch change {
+        case .link(let proof):
+            try await frontend.link(proof, from: call.origin, by: caller)
+        case .unlink(let provider): try await frontend.unlink(provider, by: caller)
+        }
+        return Answer([:])
+    }
+
+    /// Only a password can be changed here, one's own or, for an administrator, anyone's; and
+    /// one's own authData.
     private func update(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         try caller.requireMayWrite(.user)
         let json = try call.json()
+        if let identity = try IdentityChange(json: json) {
+            return try await change(identity, call, by: caller)
+        }
         let known: Set = ["password", "oldPassword", "keepBoards"]
         guard json.members["password"] != nil,
             json.members.keys.allSatisfy({ known.contains($0) || $0.hasPrefix("_") })

@@ -2,7 +2,7 @@ import Sessions
 
 /// Signed tokens in compact form, bytes only: what header and payload say is judged elsewhere.
 ///
-/// Ed25519 is the one algorithm. The key decides that, the token's `alg` never.
+/// The key decides the algorithm, the token's `alg` never; we sign with Ed25519 alone.
 /// Source: RFC 7515 §7.1; RFC 8037 §3.1; RFC 8725 §3.1.
 package enum JWS {
     /// The most bytes a token may have: 16 KiB.
@@ -18,6 +18,11 @@ package enum JWS {
 
         /// Whether the owner of `key` signed this token. Source: RFC 7515 §5.2.
         package func isSigned(by key: Ed25519PublicKey) -> Bool {
+            key.verify(signature, of: signingInput)
+        }
+
+        /// The same for a key of any kind that others sign with.
+        package func isSigned(by key: SignatureKey) -> Bool {
             key.verify(signature, of: signingInput)
         }
     }

@@ -48,3 +48,18 @@ package struct AccessToken: SecretToken {
     package let secret: SecretBytes
     package init(unchecked secret: SecretBytes) { self.secret = secret }
 }
+
+/// A JWT by which somebody else says who a person is. Source: OpenID Connect Core §2.
+package struct IDToken: SecretToken {
+    package static let prefix = ""
+    package static let limit = 16 * 1024
+    package let secret: SecretBytes
+    package init(unchecked secret: SecretBytes) { self.secret = secret }
+
+    /// All but the signature. Two tokens that say the same have this in common, even if the
+    /// signature of one was changed into another that verifies.
+    package var signedPart: SecretBytes {
+        let bytes = secret.reveal()
+        return SecretBytes(bytes.prefix(upTo: bytes.lastIndex(of: UInt8(ascii: ".")) ?? 0))
+    }
+}

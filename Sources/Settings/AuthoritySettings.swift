@@ -20,6 +20,8 @@ package struct AuthoritySettings: Equatable, Sendable {
     package var showsLiveData: Bool
     /// What Parse's own routes may do with `_Session`.
     package var sessionPermissions: ClassPermissions
+    /// Who else may say who a person is.
+    package var logins: [Login]
     package var logLevel: LogLevel
 
     package struct HTTP: Equatable, Sendable {
@@ -81,7 +83,7 @@ package struct AuthoritySettings: Equatable, Sendable {
         let root = try TOMLDocument(text, file: file, environment: environment).root
         try root.allow(only: [
             "name", "state_dir", "topic_root", "log_level", "http", "broker", "session", "claim",
-            "users", "console",
+            "users", "console", "login",
         ])
         let session = try root.section("session")
         let claim = try root.section("claim")
@@ -93,6 +95,7 @@ package struct AuthoritySettings: Equatable, Sendable {
         ])
         try claim.allow(only: ["expires"])
         try users.allow(only: ["sign_up"])
+        let signUp: SignUpPolicy = try users.value("sign_up", SettingValue.choice) ?? .closed
         let heartbeat = try SessionTimes.heartbeat(session)
         let lifetimes = try SessionTimes.lifetimes(session, heartbeat: heartbeat)
         return AuthoritySettings(
@@ -106,9 +109,10 @@ package struct AuthoritySettings: Equatable, Sendable {
             heartbeat: heartbeat,
             offline: try SessionTimes.offline(session, absolute: lifetimes.absolute),
             claimLifetime: try claim.value("expires", SettingValue.span) ?? .seconds(86_400),
-            signUp: try users.value("sign_up", SettingValue.choice) ?? .closed,
+            signUp: signUp,
             showsLiveData: try console.flag("live") ?? true,
             sessionPermissions: try ClassPermissions(session.section("permissions")),
+            logins: try Login.all(root.section("login"), signUp: signUp == .open),
             logLevel: try root.value("log_level", SettingValue.choice) ?? .info)
     }
 }

@@ -155,6 +155,20 @@ struct FrontendCall: Sendable, CustomTestStringConvertible {
         Self("broker login", .refused(119)) { house, caller, _ in
             try await !house.authority.brokerLogin(by: caller).filters.isEmpty
         },
+        Self("identities", .empty) { house, caller, _ in
+            try await !house.authority.identities(by: caller).isEmpty
+        },
+        Self("unlink", .refused(119)) { house, caller, _ in
+            let provider = try #require(LoginProvider("facebook"))
+            try await house.authority.unlink(provider, by: caller)
+            return true
+        },
+        Self("link", .refused(119)) { house, caller, _ in
+            let provider = try IDProvider()
+            try await house.authority.link(
+                provider.proof(of: "1", house), from: "x", by: caller)
+            return true
+        },
         Self("logout", .done) { house, caller, _ in
             try await house.authority.logout(caller)
             return try await house.record(caller.session.objectID)?.state == .ended
@@ -245,7 +259,7 @@ struct RestrictedCallerTests {
                 #expect(isRefused == (restricted || !administrator))
             case .logout, .ownSessions, .session, .update:
                 #expect(verdict == .allowed)
-            case .ownBoards, .board, .claimState:
+            case .ownBoards, .board, .claimState, .identities:
                 #expect(verdict == (restricted ? .nothing : .allowed))
             case .claim:
                 #expect(isRefused == (restricted || !(mayClaim || administrator)))

@@ -47,25 +47,34 @@ final class House: Sendable {
         Self.authority(store, keys, courier, clock, Self.rules(lifetimes))
     }
 
+    /// The same authority, which believes others about who people are.
+    func reconfigured(
+        providers: [IdentityProvider], signatures: any IDTokenSignatures
+    ) -> Authority {
+        Self.authority(
+            store, keys, courier, clock, Self.rules(.consumer, providers: providers), signatures)
+    }
+
     private static func authority(
         _ store: SQLiteAuthorityStore, _ keys: AuthorityKeys, _ courier: NotingCourier,
-        _ clock: TestClock, _ rules: AuthorityRules
+        _ clock: TestClock, _ rules: AuthorityRules,
+        _ signatures: any IDTokenSignatures = NoIDTokens()
     ) -> Authority {
         Authority(
             store: store, cryptography: QuickPasswords(), courier: courier, keys: keys,
-            rules: rules, clock: { clock.now })
+            rules: rules, signatures: signatures, clock: { clock.now })
     }
 
     private static func rules(
         _ lifetimes: LifetimePolicy, managesBrokerAccess: Bool = true,
-        letsPeopleSignUp: Bool = false
+        letsPeopleSignUp: Bool = false, providers: [IdentityProvider] = []
     ) -> AuthorityRules {
         AuthorityRules(
             info: AuthorityInfo(
                 name: "Home", applicationID: "postern",
                 publicURL: "https://authority.example", topicRoot: .standard, version: "t"),
             lifetimes: lifetimes, managesBrokerAccess: managesBrokerAccess,
-            letsPeopleSignUp: letsPeopleSignUp)
+            letsPeopleSignUp: letsPeopleSignUp, providers: providers)
     }
 
     func login(_ name: String = "ada") async throws -> Caller {

@@ -13,6 +13,9 @@ extension StubFrontend {
         case .anonymous(let id):
             name = id.matches(SecretBytes(Array("again".utf8))) ? "known" : "nobody"
             try note("sign up anonymous, an id of \(id.count) bytes")
+        case .identity(let proof):
+            name = proof.id == "again" ? "known" : "nobody"
+            try note("sign up \(proof.noted)\(at(attempt.installation))")
         }
         return try opened(action: name == "known" ? "login" : "signup", user: try user(name))
     }

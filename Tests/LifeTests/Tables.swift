@@ -47,6 +47,8 @@ struct Tables: Sendable {
     var keys: [KeyRecord] = []
     /// Of claims that were deleted: a secret never serves twice.
     var spentSecrets: Set<[UInt8]> = []
+    var identities: [IdentityRecord] = []
+    var spentIDTokens: [[UInt8]: Timestamp] = [:]
 }
 
 extension Tables {

@@ -35,10 +35,10 @@ private let arrows: [String: Set<String>] = [
         "Mosquitto", "QRCode", "Sessions", "Settings", "Synchronization", "Wire",
     ],
     "AuthorityService": [
-        "ArgumentParser", "AuthorityCore", "AuthorityStore", "BrokerClient", "Console",
-        "Cryptography", "Dispatch", "Foundation", "Gate", "LinuxIO", "Logging", "Mosquitto",
-        "Sessions", "Settings", "Subprocess", "Synchronization", "System", "SystemPackage",
-        "Wire",
+        "ArgumentParser", "AsyncHTTPClient", "AuthorityCore", "AuthorityStore", "BrokerClient",
+        "Console", "Cryptography", "Dispatch", "Foundation", "Gate", "LinuxIO", "Logging",
+        "Mosquitto", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "Sessions", "Settings",
+        "Subprocess", "Synchronization", "System", "SystemPackage", "Wire",
     ],
     "Commands": [
         "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Foundation", "Gate", "LinuxIO",

@@ -1,0 +1,102 @@
+package import Sessions
+import Wire
+
+/// What people are elsewhere, as ways to log in here.
+extension Authority {
+    package func identities(
+        by caller: Caller
+    ) async throws(AuthorityError) -> [IdentityRecord] {
+        try await look(.identities, by: caller, nothing: []) { act throws(AuthorityError) in
+            try act.transaction.identities(of: act.user.objectID)
+        }
+    }
+
+    package func link(
+        _ proof: IdentityProof, from origin: String, by caller: Caller
+    ) async throws(AuthorityError) {
+        // Who may not, has no try counted.
+        try await look(.link, by: caller) { _ throws(AuthorityError) in }
+        let proven = try await prove(proof, from: origin)
+        let outcome = try await act(.link, by: caller) { act throws(AuthorityError) in
+            let transaction = act.transaction
+            guard try proven.spend(transaction) else { return IDTokenFault?.some(.spent) }
+            try transaction.clearFailures(proven.keys.each)
+            let user = act.user.objectID
+            if try proven.known(transaction)?.user == user { return nil }
+            guard try transaction.insert(proven.record(of: user, at: act.now)) else {
+                throw .refuse(
+                    .validation, "another user is that person, or you are another one there")
+            }
+            try act.audit("identity.linked", proof.provider.description)
+            return nil
+        }
+        if let outcome { throw try await refuse(outcome, proof.provider, from: origin) }
+    }
+
+    package func unlink(
+        _ provider: LoginProvider, by caller: Caller
+    ) async throws(AuthorityError) {
+        try await act(.unlink, by: caller) { act throws(AuthorityError) in
+            let user = act.user
+            guard try act.transaction.deleteIdentity(provider, of: user.objectID) else {
+                throw .refuse(.notFound, "you are nobody there")
+            }
+            let others = try act.transaction.identities(of: user.objectID)
+            guard user.passwordHash != nil || user.anonymousHash != nil
+                || others.contains(where: { rules.providers[$0.provider]?.issuer == $0.issuer })
+            else { throw .refuse(.validation, "there would be no way left to log in") }
+            try act.audit("identity.unlinked", provider.description)
+        }
+    }
+
+    /// A login for whom somebody here knows; else a sign-up, if the provider's may.
+    func enter(
+        _ proof: IdentityProof, _ attempt: SignUp
+    ) async throws(AuthorityError) -> LoggedIn {
+        let proven = try await prove(proof, from: attempt.origin)
+        let new = try newUserID()
+        let now = clock()
+        let outcome = try await transactAndTell { transaction throws(AuthorityError) in
+            let known = try proven.known(transaction)
+            guard let user = try self.user(known, proven, new: new, transaction, at: now) else {
+                return Result<LoggedIn, IDTokenFault>.failure(.nobody)
+            }
+            guard try proven.spend(transaction) else { return .failure(.spent) }
+            if known == nil { try add(user, proven, transaction) }
+            try transaction.clearFailures(proven.keys.each)
+            return .success(try SessionOpening(
+                authority: self, transaction: transaction, user: user, now: now
+            ).login(
+                CreatedWith(known == nil ? .signup : .login, by: proof.provider),
+                on: attempt.installation, from: attempt.origin))
+        }
+        switch outcome {
+        case .success(let opened): return opened
+        case .failure(let fault):
+            throw try await refuse(fault, proof.provider, from: attempt.origin)
+        }
+    }
+
+    /// Who has that identity, or a new user who is not yet in the store; nil: nobody may have it.
+    private func user(
+        _ known: IdentityRecord?, _ proven: ProvenIdentity, new id: UserID,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) -> UserRecord? {
+        if let known {
+            guard let user = try transaction.user(known.user), user.isEnabled else { return nil }
+            return user
+        }
+        guard proven.provider.letsPeopleSignUp else { return nil }
+        return UserRecord(
+            objectID: id, username: "\(proven.provider.name)-\(id)", passwordHash: nil,
+            isAdministrator: false, mayClaim: false, createdAt: now)
+    }
+
+    private func add(
+        _ user: UserRecord, _ proven: ProvenIdentity, _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) {
+        guard try transaction.insert(user),
+            try transaction.insert(proven.record(of: user.objectID, at: user.createdAt))
+        else { throw Self.nameTaken }
+    }
+}

@@ -1,0 +1,86 @@
+import AuthorityCore
+import Foundation
+import GRDB
+import Sessions
+
+/// Who people are elsewhere, and the tokens that have shown it.
+extension SQLiteTransaction {
+    func identity(
+        _ provider: LoginProvider, issuer: String, subject: String
+    ) throws(AuthorityError) -> IdentityRecord? {
+        try row(
+            "SELECT * FROM identities WHERE provider = ? AND issuer = ? AND subject = ?",
+            [provider.description, issuer, subject]
+        ).map(readIdentity)
+    }
+
+    func identities(of user: UserID) throws(AuthorityError) -> [IdentityRecord] {
+        try map(
+            try rows(
+                "SELECT * FROM identities WHERE user_id = ? ORDER BY provider",
+                [user.description]),
+            readIdentity)
+    }
+
+    func insert(_ identity: IdentityRecord) throws(AuthorityError) -> Bool {
+        try run(
+            """
+            INSERT INTO identities (provider, issuer, subject, user_id, created_at)
+            VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+            """,
+            [identity.provider.description, identity.issuer, identity.subject,
+             identity.user.description, identity.createdAt.milliseconds]) == 1
+    }
+
+    func deleteIdentity(
+        _ provider: LoginProvider, of user: UserID
+    ) throws(AuthorityError) -> Bool {
+        try run(
+            "DELETE FROM identities WHERE user_id = ? AND provider = ?",
+            [user.description, provider.description]) == 1
+    }
+
+    func spendIDToken(hash: [UInt8], until end: Timestamp) throws(AuthorityError) -> Bool {
+        try run(
+            """
+            INSERT INTO spent_id_tokens (hash, ends_at) VALUES (?, ?) ON CONFLICT DO NOTHING
+            """, [Data(hash), end.milliseconds]) == 1
+    }
+
+    func deleteSpentIDTokens(
+        endedBefore time: Timestamp, limit: Int
+    ) throws(AuthorityError) -> Int {
+        try run(
+            """
+            DELETE FROM spent_id_tokens WHERE hash IN (
+                SELECT hash FROM spent_id_tokens WHERE ends_at < ? ORDER BY ends_at LIMIT ?)
+            """, [time.milliseconds, limit])
+    }
+
+    private func readIdentity(_ row: Row) throws(AuthorityError) -> IdentityRecord {
+        IdentityRecord(
+            provider: try row.parsed("provider", LoginProvider.init),
+            issuer: try row.value("issuer"), subject: try row.value("subject"),
+            user: try row.parsed("user_id", UserID.init), createdAt: try row.time("created_at"))
+    }
+}
+
+extension Schema {
+    /// Who people are elsewhere. A row is found by what a token says, and by its user.
+    static let identities = """
+        CREATE TABLE identities (
+            provider TEXT NOT NULL,
+            issuer TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            user_id TEXT NOT NULL REFERENCES users (id),
+            created_at INTEGER NOT NULL,
+            PRIMARY KEY (provider, issuer, subject)
+        ) STRICT, WITHOUT ROWID;
+        CREATE UNIQUE INDEX identities_of_user ON identities (user_id, provider);
+        CREATE TABLE spent_id_tokens (
+            hash BLOB PRIMARY KEY,
+            ends_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX spent_id_token_ends ON spent_id_tokens (ends_at);
+        """
+}

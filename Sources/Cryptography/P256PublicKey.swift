@@ -1,0 +1,45 @@
+/// A public key for ECDSA on P-256 with SHA-256, `ES256`.
+///
+/// Source: RFC 7518 §3.4; FIPS 186-5 §6.
+package struct P256PublicKey: Sendable {
+    /// Length of a coordinate, and of half a signature, in bytes.
+    package static let count = 32
+
+    private let handle: PublicKeyHandle
+
+    /// Throws unless both coordinates have 32 bytes and are a point of the curve.
+    ///
+    /// Source: RFC 7518 §6.2.1.2; RFC 8725 §3.4 (validate all cryptographic inputs).
+    package init(x: [UInt8], y: [UInt8]) throws(CryptographyError) {
+        guard x.count == Self.count, y.count == Self.count else { throw .malformed }
+        do throws(CryptographyError) {
+            handle = try PublicKeyHandle(subjectPublicKeyInfo: DER.sequence(
+                DER.sequence(DER.objectID(Self.identifier), DER.objectID(Self.curve)),
+                DER.bitString([4] + x + y)))
+            try handle.check()
+        } catch {
+            throw .malformed
+        }
+    }
+
+    /// Whether `signature`, the two numbers R and S in 64 bytes, was made of `message` by this
+    /// key's owner. False for any other length, and when OpenSSL fails.
+    ///
+    /// Whoever has a signature can make another of the same message that verifies too, so a
+    /// signature names no message. Source: RFC 7518 §3.4.
+    package func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        guard signature.count == 2 * Self.count else { return false }
+        let der = DER.sequence(
+            DER.integer(signature.prefix(Self.count)), DER.integer(signature.suffix(Self.count)))
+        do throws(CryptographyError) {
+            return try handle.verify(der, of: message, padding: .standard)
+        } catch {
+            return false
+        }
+    }
+
+    /// 1.2.840.10045.2.1, id-ecPublicKey, and 1.2.840.10045.3.1.7, secp256r1.
+    /// Source: RFC 5480 §2.1.1.
+    private static let identifier: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01]
+    private static let curve: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
+}

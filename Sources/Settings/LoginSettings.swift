@@ -1,0 +1,129 @@
+package import Sessions
+import Wire
+
+extension AuthoritySettings {
+    /// `[login.<name>]`: somebody else who may say who a person is.
+    package struct Login: Equatable, Sendable {
+        package var name: LoginProvider
+        /// What its tokens say in `iss`, to the letter.
+        package var issuer: String
+        /// What we are called there.
+        package var audience: [String]
+        package var keys: KeySetPlace
+        /// Whether a person whom nobody here knows becomes a user.
+        package var signUp: Bool
+
+        package init(
+            name: LoginProvider, issuer: String, audience: [String], keys: KeySetPlace,
+            signUp: Bool
+        ) {
+            self.name = name
+            self.issuer = issuer
+            self.audience = audience
+            self.keys = keys
+            self.signUp = signUp
+        }
+    }
+
+    /// Where a provider's JWK Set is.
+    package enum KeySetPlace: Equatable, Sendable {
+        /// An absolute path.
+        case file(String)
+        /// `https`, or `http` to a loopback address.
+        case url(String)
+    }
+}
+
+extension AuthoritySettings.Login {
+    /// The providers in the order of their names.
+    static func all(
+        _ section: TOMLSection, signUp: Bool
+    ) throws(SettingsError) -> [AuthoritySettings.Login] {
+        var logins: [AuthoritySettings.Login] = []
+        for key in section.entries.keys.sorted() {
+            guard let name = LoginProvider(key) else {
+                throw section.nameFault(
+                    key, "a provider's name has 1 to 32 of a-z, 0-9, _ and -, the first a "
+                        + "letter, and is neither password nor anonymous")
+            }
+            logins.append(try Self(name, section.section(key), signUp: signUp))
+        }
+        return logins
+    }
+
+    private init(
+        _ name: LoginProvider, _ section: TOMLSection, signUp: Bool
+    ) throws(SettingsError) {
+        try section.allow(only: ["issuer", "audience", "keys", "sign_up"])
+        self.init(
+            name: name,
+            issuer: try section.need("issuer", section.value("issuer", Self.issuer)),
+            audience: try Self.audience(section),
+            keys: try section.need("keys", section.value("keys", Self.keys)),
+            signUp: try section.flag("sign_up") ?? signUp)
+    }
+
+    /// One text, or a list of them.
+    private static func audience(_ section: TOMLSection) throws(SettingsError) -> [String] {
+        let texts: [String]
+        if case .array = section.entries["audience"] {
+            texts = try section.texts("audience") ?? []
+        } else {
+            texts = [try section.need("audience", section.text("audience"))]
+        }
+        guard (1...16).contains(texts.count), Set(texts).count == texts.count,
+            texts.allSatisfy({ isVisible($0) && $0.utf8.count <= 256 })
+        else {
+            throw section.fault(
+                "audience", "is a client id, or 1 to 16 different ones, each of 1 to 256 "
+                    + "visible ASCII characters")
+        }
+        return texts
+    }
+
+    /// Kept to the letter, its last slash included. Source: OpenID Connect Core §2, `iss`.
+    private static func issuer(_ text: String) throws(SettingFault) -> String {
+        guard text.hasPrefix("https://"), text.utf8.count <= 255, isVisible(text),
+            !text.utf8.contains(where: { "?#@".utf8.contains($0) }),
+            let host = host(text, after: "https://"), !host.isEmpty
+        else {
+            throw SettingFault("is an address that begins with https://, without ? and #")
+        }
+        return text
+    }
+
+    private static func keys(
+        _ text: String
+    ) throws(SettingFault) -> AuthoritySettings.KeySetPlace {
+        if text.hasPrefix("/") { return .file(try SettingValue.absolutePath(text)) }
+        guard text.utf8.count <= 1024, isVisible(text),
+            !text.utf8.contains(where: { "#@".utf8.contains($0) })
+        else { throw SettingFault(keysSentence) }
+        if let host = host(text, after: "https://"), !host.isEmpty { return .url(text) }
+        // What decides who logs in is not fetched in clear over a network.
+        guard let host = host(text, after: "http://"), isLoopback(host) else {
+            throw SettingFault(keysSentence)
+        }
+        return .url(text)
+    }
+
+    private static let keysSentence =
+        "is the absolute path of a key set, or its https:// address (http:// to loopback only)"
+
+    private static func host(_ text: String, after scheme: String) -> Substring? {
+        guard text.hasPrefix(scheme) else { return nil }
+        return text.dropFirst(scheme.count).prefix { $0 != "/" && $0 != "?" }
+    }
+
+    private static func isLoopback(_ host: Substring) -> Bool {
+        do throws(BrokerURI.ParseError) {
+            return try BrokerURI("mqtt://\(host)").isLoopback
+        } catch {
+            return false
+        }
+    }
+
+    private static func isVisible(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+}

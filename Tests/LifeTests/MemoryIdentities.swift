@@ -1,0 +1,45 @@
+import AuthorityCore
+import Sessions
+
+extension MemoryTransaction {
+    func identity(
+        _ provider: LoginProvider, issuer: String, subject: String
+    ) -> IdentityRecord? {
+        tables.identities.first {
+            $0.provider == provider && $0.issuer == issuer && $0.subject == subject
+        }
+    }
+
+    func identities(of user: UserID) -> [IdentityRecord] {
+        tables.identities.filter { $0.user == user }
+            .sorted { $0.provider.description < $1.provider.description }
+    }
+
+    func insert(_ identity: IdentityRecord) -> Bool {
+        let isTaken = tables.identities.contains {
+            $0.provider == identity.provider
+                && ($0.user == identity.user
+                    || ($0.issuer == identity.issuer && $0.subject == identity.subject))
+        }
+        if !isTaken { tables.identities.append(identity) }
+        return !isTaken
+    }
+
+    func deleteIdentity(_ provider: LoginProvider, of user: UserID) -> Bool {
+        let before = tables.identities.count
+        tables.identities.removeAll { $0.provider == provider && $0.user == user }
+        return tables.identities.count < before
+    }
+
+    func spendIDToken(hash: [UInt8], until end: Timestamp) -> Bool {
+        guard tables.spentIDTokens[hash] == nil else { return false }
+        tables.spentIDTokens[hash] = end
+        return true
+    }
+
+    func deleteSpentIDTokens(endedBefore time: Timestamp, limit: Int) -> Int {
+        let gone = tables.spentIDTokens.filter { $0.value < time }.prefix(limit)
+        for token in gone { tables.spentIDTokens[token.key] = nil }
+        return gone.count
+    }
+}
