@@ -83,7 +83,7 @@ function codewordsOf(at, { size, map }, mask) {
 function dataOf(words, version, level) {
   const { checks, count, limit } = blocksOf(version, level);
   const blocks = Array.from({ length: count }, () => []);
-  // Data in turns, the later blocks with one more, then check codewords in turns.
+  // Data in turns, one more for the last blocks, then check codewords in turns.
   const data = words.length - checks * count;
   const even = data - (data % count);
   words.forEach((word, i) => {
@@ -120,14 +120,14 @@ function characters(take, count) {
 
 /** The encoding's name by its assignment number. Source: AIM ECI Part 3. */
 function encodingOf(take) {
-  let number = take(8);
-  if (number >= 0xc0) number = ((number & 31) << 16) | take(16);
-  else if (number >= 0x80) number = ((number & 63) << 8) | take(8);
+  const number = take(8);
   if (number >= 3 && number <= 18) return `iso-8859-${number - 2}`;
-  return number === 20 ? "shift_jis" : "utf-8";
+  if (number === 20) return "shift_jis";
+  if (number === 26 || number === 27) return "utf-8";
+  throw new RangeError("an encoding that is not read");
 }
 
-/** Bytes as an ECI says; without one as UTF-8, or as Latin-1 where they are none. §7.4.5. */
+/** Bytes as an ECI says; without one as UTF-8, or Latin-1 where they are none. §7.4.5. */
 function characterBytes(take, count, encoding) {
   const bytes = Uint8Array.from({ length: count }, () => take(8));
   const decoded = (name) => new TextDecoder(name, { fatal: true }).decode(bytes);
@@ -163,10 +163,7 @@ function textOf(data, version) {
   return text;
 }
 
-/**
- * The text of a square of modules, 1 for dark, row by row; as seen in a mirror too.
- * Null if it is none, too damaged, or empty.
- */
+/** The text of rows of modules, 1 for dark, or of their mirror image; null if there is none. */
 export function decodeModules(bits, version) {
   const plan = planOf(version);
   const { size } = plan;
@@ -178,7 +175,6 @@ export function decodeModules(bits, version) {
     try {
       return textOf(data, version) || null;
     } catch (error) {
-      // What TextDecoder and `take` throw.
       if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
     }
   }

@@ -1,8 +1,8 @@
 // Lays a QR code's grid over a picture and reads its modules. Source: ISO/IEC 18004:2015 §12.
 //
-// Three finder patterns give the grid but for its perspective. Their sizes give that at first,
-// then the last alignment pattern; then the grid is moved until the fixed patterns fit best.
-// Where the paper bends, each alignment pattern may be off by a little more.
+// Three finder patterns give the grid, and their sizes its perspective. The last alignment
+// pattern corrects that; then the grid is moved until all fixed patterns fit best. Where the
+// paper bends, each alignment pattern may be off a little more.
 
 import { decodeModules, versionOf } from "./qr-code.js";
 import { across } from "./qr-find.js";
@@ -11,11 +11,11 @@ import { planOf } from "./qr-plan.js";
 /** The share of the fixed modules that must be right to fit them, and to read the code. */
 const [LIKELY, SURE] = [0.58, 0.72];
 
-/** An alignment pattern around its centre, as a plan's marks; light ones weigh as much. */
+/** An alignment pattern as marks around its centre; its few light modules weigh more. */
 const alignmentMarks = Array.from({ length: 25 }, (_, i) => [i % 5 - 2, Math.floor(i / 5) - 2])
   .flatMap(([x, y]) => [x, y, Math.max(Math.abs(x), Math.abs(y)) === 1 ? -17 / 8 : 1]);
 
-/** The contrast at a point between pixels, of the border for one beyond it. */
+/** The contrast at a point between pixels; beyond the border, of the border. */
 function sample({ width, height, values, sign }, { x, y }) {
   const px = Math.min(Math.max(x - 0.5, 0), width - 1.001);
   const py = Math.min(Math.max(y - 0.5, 0), height - 1.001);
@@ -46,13 +46,13 @@ function mapOf([x0, y0, x1, y1, x2, y2, x3, y3], size) {
   };
 }
 
-/** How well marks fit whose origin is at (x, y): what speaks for them, and the share of them. */
+/** How well marks around (x, y) fit, and the share of them that are right. */
 function fitness(picture, map, marks, x = 0, y = 0) {
   let [sum, right] = [0, 0];
   for (let i = 0; i < marks.length; i += 3) {
     const value = marks[i + 2]
       * sample(picture, map(x + marks[i] + 0.5, y + marks[i + 1] + 0.5));
-    // A module that is right is no better for being far from a bright one.
+    // What is right is right: the grid must not drift to greater contrast.
     sum += value / (Math.abs(value) + 10);
     right += value > 0;
   }
@@ -71,7 +71,7 @@ function shiftOf(picture, map, [x, y], reach, step) {
   return best;
 }
 
-/** The four points of the grid as the finders' places and widths have it, and its size. */
+/** The grid's four points and size by the finders' places and widths. */
 function frameOf(picture, { corner, right, below }) {
   const [first, second] = [right, below].map((other) => {
     const length = Math.hypot(other.x - corner.x, other.y - corner.y);
@@ -89,7 +89,7 @@ function frameOf(picture, { corner, right, below }) {
   return { points, size: (first.modules + second.modules) / 2 + 7 };
 }
 
-/** The grid of one version over three finders: its map, and how much of it is right. */
+/** The grid of one version, and the share of its fixed patterns that is right. */
 function gridOf(picture, frame, version, until) {
   if (performance.now() > until) return { share: 0 };
   const { size, marks, alignments } = planOf(version);
@@ -114,12 +114,12 @@ function gridOf(picture, frame, version, until) {
   return { version, map: mapOf(points, size), share: best.share };
 }
 
-/** How dark each module is: the mean of nine points in it. */
-function shadesOf(picture, { version, map }) {
+/** Which modules are dark, by the mean of nine points in each. */
+function bitsOf(picture, { version, map }) {
   const { size, alignments } = planOf(version);
   const shifts = alignments.map((centre) => shiftOf(picture, map, centre, 1.5, 0.25));
   for (const [x, y] of [[3, 3], [size - 4, 3], [3, size - 4]]) shifts.push({ x, y, dx: 0, dy: 0 });
-  return Float32Array.from({ length: size * size }, (_, i) => {
+  return new Uint8Array(size * size).map((_, i) => {
     const [x, y] = [i % size, Math.floor(i / size)];
     let [weights, dx, dy] = [0, 0, 0];
     for (const shift of shifts) {
@@ -133,25 +133,11 @@ function shadesOf(picture, { version, map }) {
       const [u, v] = [(part % 3 + 1) / 4, (Math.floor(part / 3) + 1) / 4];
       sum += sample(picture, map(x + u + dx / weights, y + v + dy / weights));
     }
-    return sum;
-  });
-}
-
-/** Which modules are dark: each against the mean of the 9 × 9 around it. */
-function bitsOf(shades, size) {
-  return Uint8Array.from(shades, (shade, i) => {
-    const [x, y] = [i % size, Math.floor(i / size)];
-    let sum = 0;
-    for (let v = Math.max(0, y - 4); v <= Math.min(size - 1, y + 4); v += 1) {
-      for (let u = Math.max(0, x - 4); u <= Math.min(size - 1, x + 4); u += 1) {
-        sum += shade - shades[v * size + u];
-      }
-    }
     return sum > 0;
   });
 }
 
-/** The text of the code whose finders these are; null if there is none, or time is over. */
+/** The text of the code with these finders; null if there is none, or time is over. */
 export function readTriple(contrast, triple, until) {
   const picture = { ...contrast, sign: triple.dark ? 1 : -1 };
   const frame = frameOf(picture, triple);
@@ -164,7 +150,7 @@ export function readTriple(contrast, triple, until) {
     const grid = grids.sort((a, b) => b.share - a.share)[0];
     if (!grid || grid.share < SURE || performance.now() > until) return null;
     const { size } = planOf(grid.version);
-    const bits = bitsOf(shadesOf(picture, grid), size);
+    const bits = bitsOf(picture, grid);
     const text = decodeModules(bits, grid.version);
     versions = [grid.version >= 7 && versionOf(bits, size)];
     if (text !== null || versions[0] === grid.version) return text;

@@ -4,7 +4,7 @@
 import { contrastOf, triplesIn } from "./qr-find.js";
 import { readTriple } from "./qr-fit.js";
 
-/** The longest side that is looked at, in px; the time for a photo, in ms; its most bytes. */
+/** Limits: the longest side that is looked at, in px; time, in ms; bytes of a photo. */
 const SIDE = 1600;
 const TIME = 1500;
 const BYTES = 64 << 20;
@@ -19,7 +19,7 @@ function halved({ width, height, pixels }) {
   return { width: w, height: h, pixels: half };
 }
 
-/** The text of a code in a grey picture {width, height, pixels}; null if none is found in time. */
+/** The text of a code in a grey picture; null if none is found in time. */
 async function readGrey(picture, time) {
   const until = performance.now() + time;
   if (picture.width < 42 || picture.height < 42) return null;
@@ -56,7 +56,7 @@ function greyOf(source, ...sides) {
   return { width, height, pixels };
 }
 
-/** What the browser's own detector reads within a second; null if nothing, or it has none. */
+/** What the browser's own detector reads within a second, if it has one; else null. */
 async function readNatively(source) {
   if (!("BarcodeDetector" in globalThis)) return null;
   const late = new Promise((resolve) => setTimeout(resolve, 1000, []));
@@ -69,12 +69,12 @@ async function readNatively(source) {
   }
 }
 
-/** The text of a QR code in an image or a video's frame of this size; null if none is found. */
+/** The text of a QR code in an image or a video of this size; null if none is found. */
 export async function readPicture(source, width, height, time = TIME) {
   return await readNatively(source) ?? await readGrey(greyOf(source, width, height), time);
 }
 
-/** The text of a QR code in a photo; null if there is none in it, or `blob` is no picture. */
+/** The text of a QR code in a photo; null if it shows none, or is no picture. */
 export async function readQRCode(blob) {
   if (blob.size > BYTES) return null;
   const picture = await createImageBitmap(blob).catch(() => null);
