@@ -129,10 +129,7 @@ def test_reads_every_good_photo(reader: qr_browser.Reader, tmp_path: Path) -> No
 
 
 def test_reads_as_many_bad_photos_as_zbarimg(reader: qr_browser.Reader, tmp_path: Path) -> None:
-    """Of each kind at most one fewer than zbarimg, in all no fewer, and 75 % whatever it reads.
-
-    A busy machine may cost one more: the reader stops by the clock.
-    """
+    """Of each kind at most one fewer than zbarimg, in all no fewer, and 75 % whatever it reads."""
     score = scored(reader, qr_sets.hard(random.Random(SEED)), tmp_path)
     print(f"\n{score}")
     assert score.wrong == []
