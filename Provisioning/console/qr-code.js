@@ -26,13 +26,13 @@ function nearest(codes, copies) {
 /** Level, mask, and how many bits were wrong. §7.9. */
 function formatOf(at, size) {
   const copies = [0, 0];
-  const bit = (copy, x, y) => { copies[copy] = (copies[copy] << 1) | at(x, y); };
+  const bit = (copy, x, y) => { copies[copy] += copies[copy] + at(x, y); };
   for (let x = 0; x < 8; x += 1) if (x !== 6) bit(0, x, 8);
   for (let y = 8; y >= 0; y -= 1) if (y !== 6) bit(0, 8, y);
   for (let i = 1; i < 8; i += 1) bit(1, 8, size - i);
   for (let i = 8; i > 0; i -= 1) bit(1, size - i, 8);
   const { index, off } = nearest(formats, copies);
-  // Levels are numbered M, L, H, Q.
+  // They are numbered M, L, H, Q.
   return { level: (index >> 3) ^ 1, mask: index & 7, off };
 }
 
@@ -55,7 +55,7 @@ const masks = [
   (x) => x % 3,
   (x, y) => (x + y) % 3,
   (x, y) => (Math.floor(y / 2) + Math.floor(x / 3)) % 2,
-  (x, y) => ((x * y) % 2) + ((x * y) % 3),
+  (x, y) => (x * y) % 6,
   (x, y) => (((x * y) % 2) + ((x * y) % 3)) % 2,
   (x, y) => (((x + y) % 2) + ((x * y) % 3)) % 2,
 ];
@@ -83,7 +83,7 @@ function codewordsOf(at, { size, map }, mask) {
 function dataOf(words, version, level) {
   const { checks, count, limit } = blocksOf(version, level);
   const blocks = Array.from({ length: count }, () => []);
-  // Data in turns, the later blocks with one more, then check codewords in turns.
+  // Data in turns, one more for the last blocks, then check codewords in turns.
   const data = words.length - checks * count;
   const even = data - (data % count);
   words.forEach((word, i) => {
@@ -120,14 +120,13 @@ function characters(take, count) {
 
 /** The encoding's name by its assignment number. Source: AIM ECI Part 3. */
 function encodingOf(take) {
-  let number = take(8);
-  if (number >= 0xc0) number = ((number & 31) << 16) | take(16);
-  else if (number >= 0x80) number = ((number & 63) << 8) | take(8);
+  const number = take(8);
   if (number >= 3 && number <= 18) return `iso-8859-${number - 2}`;
-  return number === 20 ? "shift_jis" : "utf-8";
+  if (number === 26) return "utf-8";
+  throw new RangeError("no such encoding");
 }
 
-/** Bytes as an ECI says; without one as UTF-8, or as Latin-1 where they are none. §7.4.5. */
+/** Bytes as an ECI says; without one as UTF-8, or Latin-1 where they are none. §7.4.5. */
 function characterBytes(take, count, encoding) {
   const bytes = Uint8Array.from({ length: count }, () => take(8));
   const decoded = (name) => new TextDecoder(name, { fatal: true }).decode(bytes);
@@ -157,16 +156,13 @@ function textOf(data, version) {
     else if (mode === 2) text += characters(take, take([9, 11, 13][wide]));
     else if (mode === 4) text += characterBytes(take, take(wide ? 16 : 8), encoding);
     else if (mode === 7) encoding = encodingOf(take);
-    // Kanji (8) and FNC1 (5, 9) are in no URL; a part of a text in several codes (3) is none.
-    else throw new RangeError("a mode that is not read");
+    // Kanji (8) and FNC1 (5, 9) are in no URL; a part of a text (3) is none.
+    else throw new RangeError("no such mode");
   }
   return text;
 }
 
-/**
- * The text of a square of modules, 1 for dark, row by row; as seen in a mirror too.
- * Null if it is none, too damaged, or empty.
- */
+/** The text of rows of modules, 1 for dark, or of their mirror image; null if there is none. */
 export function decodeModules(bits, version) {
   const plan = planOf(version);
   const { size } = plan;
@@ -178,7 +174,6 @@ export function decodeModules(bits, version) {
     try {
       return textOf(data, version) || null;
     } catch (error) {
-      // What TextDecoder and `take` throw.
       if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
     }
   }

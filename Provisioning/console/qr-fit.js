@@ -1,8 +1,7 @@
 // Lays a QR code's grid over a picture and reads its modules. Source: ISO/IEC 18004:2015 §12.
 //
-// Three finder patterns give the grid but for its perspective. Their sizes give that at first,
-// then the last alignment pattern; then the grid is moved until the fixed patterns fit best.
-// Where the paper bends, each alignment pattern may be off by a little more.
+// Three finder patterns give the grid, and their sizes its perspective. The last alignment
+// pattern corrects that; then the grid is moved until all fixed patterns fit best.
 
 import { decodeModules, versionOf } from "./qr-code.js";
 import { across } from "./qr-find.js";
@@ -11,11 +10,11 @@ import { planOf } from "./qr-plan.js";
 /** The share of the fixed modules that must be right to fit them, and to read the code. */
 const [LIKELY, SURE] = [0.58, 0.72];
 
-/** An alignment pattern around its centre, as a plan's marks; light ones weigh as much. */
+/** An alignment pattern as marks around its centre; its few light modules weigh more. */
 const alignmentMarks = Array.from({ length: 25 }, (_, i) => [i % 5 - 2, Math.floor(i / 5) - 2])
   .flatMap(([x, y]) => [x, y, Math.max(Math.abs(x), Math.abs(y)) === 1 ? -17 / 8 : 1]);
 
-/** The contrast at a point between pixels, of the border for one beyond it. */
+/** The contrast at a point between pixels; beyond the border, of the border. */
 function sample({ width, height, values, sign }, { x, y }) {
   const px = Math.min(Math.max(x - 0.5, 0), width - 1.001);
   const py = Math.min(Math.max(y - 0.5, 0), height - 1.001);
@@ -27,8 +26,8 @@ function sample({ width, height, values, sign }, { x, y }) {
 }
 
 /**
- * The map from modules to pixels that takes the finders' centres, and the fourth point of their
- * square, to points [x, y, …]: top left, top right, bottom left, bottom right.
+ * The map from modules to pixels that takes the square of the finders' centres to four points
+ * [x, y, …]: top left, top right, bottom left, bottom right.
  * Source: Heckbert, "Fundamentals of Texture Mapping and Image Warping", §2.2.3.
  */
 function mapOf([x0, y0, x1, y1, x2, y2, x3, y3], size) {
@@ -46,13 +45,13 @@ function mapOf([x0, y0, x1, y1, x2, y2, x3, y3], size) {
   };
 }
 
-/** How well marks fit whose origin is at (x, y): what speaks for them, and the share of them. */
+/** How well marks around (x, y) fit, and the share of them that are right. */
 function fitness(picture, map, marks, x = 0, y = 0) {
   let [sum, right] = [0, 0];
   for (let i = 0; i < marks.length; i += 3) {
     const value = marks[i + 2]
       * sample(picture, map(x + marks[i] + 0.5, y + marks[i + 1] + 0.5));
-    // A module that is right is no better for being far from a bright one.
+    // So that the grid does not drift to where the contrast is greater.
     sum += value / (Math.abs(value) + 10);
     right += value > 0;
   }
@@ -60,18 +59,18 @@ function fitness(picture, map, marks, x = 0, y = 0) {
 }
 
 /** How far an alignment pattern is off, in modules, within `reach`. */
-function shiftOf(picture, map, [x, y], reach, step) {
+function shiftOf(picture, map, [x, y], reach) {
   let best = { sum: -Infinity };
-  for (let dy = -reach; dy <= reach; dy += step) {
-    for (let dx = -reach; dx <= reach; dx += step) {
+  for (let dy = -reach; dy <= reach; dy += 0.5) {
+    for (let dx = -reach; dx <= reach; dx += 0.5) {
       const { sum } = fitness(picture, map, alignmentMarks, x + dx, y + dy);
-      if (sum > best.sum) best = { sum, dx, dy, x, y };
+      if (sum > best.sum) best = { sum, dx, dy };
     }
   }
   return best;
 }
 
-/** The four points of the grid as the finders' places and widths have it, and its size. */
+/** The grid's four points and size by the finders' places and widths. */
 function frameOf(picture, { corner, right, below }) {
   const [first, second] = [right, below].map((other) => {
     const length = Math.hypot(other.x - corner.x, other.y - corner.y);
@@ -89,14 +88,14 @@ function frameOf(picture, { corner, right, below }) {
   return { points, size: (first.modules + second.modules) / 2 + 7 };
 }
 
-/** The grid of one version over three finders: its map, and how much of it is right. */
+/** The grid of one version, and the share of its fixed patterns that is right. */
 function gridOf(picture, frame, version, until) {
   if (performance.now() > until) return { share: 0 };
   const { size, marks, alignments } = planOf(version);
   let points = frame.points.slice();
   if (version > 1) {
     const map = mapOf(points, size);
-    const { dx, dy } = shiftOf(picture, map, alignments.at(-1), 2 + size * 0.06, 0.5);
+    const { dx, dy } = shiftOf(picture, map, alignments.at(-1), 2 + size * 0.06);
     const fourth = map(size - 3.5 + dx, size - 3.5 + dy);
     points.splice(6, 2, fourth.x, fourth.y);
   }
@@ -114,44 +113,19 @@ function gridOf(picture, frame, version, until) {
   return { version, map: mapOf(points, size), share: best.share };
 }
 
-/** How dark each module is: the mean of nine points in it. */
-function shadesOf(picture, { version, map }) {
-  const { size, alignments } = planOf(version);
-  const shifts = alignments.map((centre) => shiftOf(picture, map, centre, 1.5, 0.25));
-  for (const [x, y] of [[3, 3], [size - 4, 3], [3, size - 4]]) shifts.push({ x, y, dx: 0, dy: 0 });
-  return Float32Array.from({ length: size * size }, (_, i) => {
-    const [x, y] = [i % size, Math.floor(i / size)];
-    let [weights, dx, dy] = [0, 0, 0];
-    for (const shift of shifts) {
-      const weight = 1 / (1 + (shift.x - x) ** 2 + (shift.y - y) ** 2) ** 2;
-      weights += weight;
-      dx += weight * shift.dx;
-      dy += weight * shift.dy;
-    }
-    let sum = 0;
-    for (let part = 0; part < 9; part += 1) {
-      const [u, v] = [(part % 3 + 1) / 4, (Math.floor(part / 3) + 1) / 4];
-      sum += sample(picture, map(x + u + dx / weights, y + v + dy / weights));
-    }
-    return sum;
-  });
-}
-
-/** Which modules are dark: each against the mean of the 9 × 9 around it. */
-function bitsOf(shades, size) {
-  return Uint8Array.from(shades, (shade, i) => {
+/** Which modules are dark, by the mean of nine points in each. */
+function bitsOf(picture, { version, map }) {
+  const { size } = planOf(version);
+  const parts = [0.25, 0.5, 0.75];
+  return new Uint8Array(size * size).map((_, i) => {
     const [x, y] = [i % size, Math.floor(i / size)];
     let sum = 0;
-    for (let v = Math.max(0, y - 4); v <= Math.min(size - 1, y + 4); v += 1) {
-      for (let u = Math.max(0, x - 4); u <= Math.min(size - 1, x + 4); u += 1) {
-        sum += shade - shades[v * size + u];
-      }
-    }
+    for (const u of parts) for (const v of parts) sum += sample(picture, map(x + u, y + v));
     return sum > 0;
   });
 }
 
-/** The text of the code whose finders these are; null if there is none, or time is over. */
+/** The text of the code with these finders; null if there is none, or time is over. */
 export function readTriple(contrast, triple, until) {
   const picture = { ...contrast, sign: triple.dark ? 1 : -1 };
   const frame = frameOf(picture, triple);
@@ -164,7 +138,7 @@ export function readTriple(contrast, triple, until) {
     const grid = grids.sort((a, b) => b.share - a.share)[0];
     if (!grid || grid.share < SURE || performance.now() > until) return null;
     const { size } = planOf(grid.version);
-    const bits = bitsOf(shadesOf(picture, grid), size);
+    const bits = bitsOf(picture, grid);
     const text = decodeModules(bits, grid.version);
     versions = [grid.version >= 7 && versionOf(bits, size)];
     if (text !== null || versions[0] === grid.version) return text;

@@ -16,10 +16,10 @@ const blockCounts = [
   "01010204040405060808111116161816192125252534303235374042454851545760636670747781",
 ];
 
-/** Check codewords that correct nothing, so that less is misread. Source: Table 9. */
+/** Check codewords kept back, to misread less. Source: Table 9. */
 const keptBack = { "1L": 3, "1M": 2, "1Q": 1, "1H": 1, "2L": 2, "3L": 1 };
 
-/** How a code has its blocks: their count, the check codewords and correctable ones of each. */
+/** A code's count of blocks, and each one's check codewords and correctable ones. */
 export function blocksOf(version, level) {
   const checks = parseInt(checkCounts[level][version - 1], 36);
   const kept = keptBack[version + "LMQH"[level]] ?? 0;
@@ -34,14 +34,14 @@ function alignmentCentres(version) {
   return [6, ...Array.from({ length: gaps }, (_, i) => version * 4 + 10 - i * step).reverse()];
 }
 
-/** What `map` has for modules that are not of a fixed pattern, whose own are 0 and 1 (dark). */
+/** What a map has for modules that are in no fixed pattern, where it has 0 or 1 (dark). */
 export const DATA = 2;
 const RESERVED = 3;
 const plans = new Map();
 
 /**
- * The plan of a version: `size` in modules; the `map` of them, row by row; the `marks` of the
- * fixed patterns, x, y and ±1 one after the other; the centres [x, y] of its `alignments`.
+ * The plan of a version: its `size` and the `map` of its modules; the `marks` of the fixed
+ * patterns as x, y, ±1, …; the centres [x, y] of its `alignments`.
  */
 export function planOf(version) {
   if (plans.has(version)) return plans.get(version);
