@@ -10,7 +10,7 @@ package struct Authority: Sendable {
     let courier: any Courier
     let keys: AuthorityKeys
     let signatures: any IDTokenSignatures
-    let rules: AuthorityRules
+    package let rules: AuthorityRules
     let clock: @Sendable () -> Timestamp
 
     package init(

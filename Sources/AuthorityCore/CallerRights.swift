@@ -102,9 +102,9 @@ struct CallerRights: Equatable, Sendable {
     private static func isForMaster(_ deed: Deed) -> Bool {
         switch deed {
         case .logout, .upgrade, .claim, .claimState, .ownBoards, .ownSessions, .makeSession,
-            .brokerLogin: false
-        case .everyBoard, .release, .everySession, .session, .revoke, .update, .extend,
-            .revokeAll, .users, .addUser, .setPassword, .setEnabled, .audit, .installation,
+            .brokerLogin, .identities, .link, .unlink: false
+        case .everyBoard, .board, .rename, .release, .everySession, .session, .revoke, .update, .extend,
+            .revokeAll, .users, .addUser, .setPassword, .changeUser, .audit, .installation,
             .everyInstallation, .readRoles, .makeRole, .writeRole: true
         }
     }

@@ -14,7 +14,9 @@ struct Doorkeeper: Sendable {
         _ call: Call, to route: Route
     ) async throws(AuthorityError) -> Route.Handler? {
         if case .open(let handle) = route.access { return handle }
-        guard call.applicationID == frontend.info.applicationID else { return nil }
+        guard call.applicationID == frontend.info.applicationID
+            || (route.takesCookie && call.isPageReading)
+        else { return nil }
         let verdict = route.isParse ? rules.judge(call) : .client
         guard verdict != .unauthorized else { return nil }
         switch route.access {
