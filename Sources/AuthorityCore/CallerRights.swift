@@ -20,7 +20,8 @@ enum Deed: CaseIterable, Sendable {
             .revokeAll: .session
         case .addUser, .setPassword, .setEnabled: .user
         case .makeRole, .writeRole: .role
-        case .installation, .everyInstallation, .readRoles, .claimState, .ownBoards, .everyBoard, .ownSessions, .everySession, .session, .users,
+        case .installation, .everyInstallation, .readRoles: nil
+        case .claimState, .ownBoards, .everyBoard, .ownSessions, .everySession, .session, .users,
             .audit, .brokerLogin: nil
         }
     }

@@ -155,6 +155,31 @@ struct FrontendCall: Sendable, CustomTestStringConvertible {
         Self("broker login", .refused(119)) { house, caller, _ in
             try await !house.authority.brokerLogin(by: caller).filters.isEmpty
         },
+        Self("save an installation", .done) { house, caller, _ in
+            try await house.authority.saveInstallation(
+                InstallationDraft(
+                    installation: BoardDouble().installation, claimed: nil,
+                    fields: ["deviceType": .string("embedded")], origin: "x"),
+                by: caller
+            ).isNew
+        },
+        Self("installations", .refused(119)) { house, caller, _ in
+            try await !house.authority.installations(by: caller).isEmpty
+        },
+        Self("roles", .empty) { house, caller, _ in
+            try await !house.authority.roles(by: caller).isEmpty
+        },
+        Self("make a role", .refused(119)) { house, caller, _ in
+            try await house.authority.makeRole(.named("Mine"), by: caller).users.isEmpty
+        },
+        Self("change a role", .refused(119)) { house, caller, live in
+            try await house.authority.updateRole(live.session, with: .named("Mine"), by: caller)
+                .users.isEmpty
+        },
+        Self("delete a role", .refused(119)) { house, caller, live in
+            try await house.authority.deleteRole(live.session, by: caller)
+            return true
+        },
         Self("logout", .done) { house, caller, _ in
             try await house.authority.logout(caller)
             return try await house.record(caller.session.objectID)?.state == .ended
@@ -228,7 +253,7 @@ struct RestrictedCallerTests {
     @Test("is judged by one table", arguments: Deed.allCases)
     func table(deed: Deed) {
         let forAdministrators: [Deed] = [
-            .everyBoard, .everySession, .users, .addUser, .setEnabled, .audit,
+            .everyBoard, .everySession, .users, .addUser, .setEnabled, .audit, .makeRole,
         ]
         for (restricted, administrator, mayClaim) in [
             (false, false, false), (false, false, true), (false, true, false),
@@ -243,8 +268,10 @@ struct RestrictedCallerTests {
             switch deed {
             case _ where forAdministrators.contains(deed):
                 #expect(isRefused == (restricted || !administrator))
-            case .logout, .ownSessions, .session, .update:
+            case .logout, .ownSessions, .session, .update, .installation, .readRoles:
                 #expect(verdict == .allowed)
+            case .everyInstallation:
+                #expect(isRefused)
             case .ownBoards, .claimState:
                 #expect(verdict == (restricted ? .nothing : .allowed))
             case .claim:
@@ -272,7 +299,7 @@ struct OwnWriteTests {
             Issue.record("the gate allows \(name)")
             return
         }
-        let isForAdministrators = deed == .addUser || deed == .setEnabled
+        let isForAdministrators = [.addUser, .setEnabled, .makeRole].contains(deed)
         #expect(refusal.is(rejection.code))
         #expect(
             isForAdministrators

@@ -23,12 +23,24 @@ struct RunningConsole: Sendable {
         var results: [JSONValue]? { json?.members["results"]?.asArray }
     }
 
-    static func with(_ body: @Sendable (RunningConsole) async throws -> Void) async throws {
+    /// All that Parse's routes can do with `_Session`.
+    static var open: ParseRules {
+        var rules = ParseRules()
+        for action in ClassPermissions.Action.allCases {
+            rules.sessionPermissions.set(action, true)
+        }
+        return rules
+    }
+
+    static func with(
+        _ rules: ParseRules = open, _ body: @Sendable (RunningConsole) async throws -> Void
+    ) async throws {
         let frontend = StubFrontend()
         let (ports, found) = AsyncStream.makeStream(of: Int.self)
         let server = ConsoleServer(
             frontend: frontend, listen: (host: "127.0.0.1", port: 0),
             logger: Logger(label: "console", factory: { _ in SwiftLogNoOpLogHandler() }),
+            rules: rules,
             onListening: { found.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
