@@ -88,6 +88,7 @@ struct TransportTests {
         ("GET /postern/v1/audit?=&&=&?%=# HTTP/1.1\r\n", "200"),
         ("GET /parse/sessions/%00 HTTP/1.1\r\n", "404"),
         ("GET /parse/sessions/%ff%fe HTTP/1.1\r\n", "404"),
+        ("PUT /postern/v1/users/%ff/password HTTP/1.1\r\nContent-Length: 0\r\n", "404"),
         ("GET //// HTTP/1.1\r\n", "404"),
         ("GET * HTTP/1.1\r\n", "404"),
         ("GET http://elsewhere/postern/v1/info HTTP/1.1\r\n", "200"),
