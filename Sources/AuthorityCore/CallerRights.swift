@@ -21,9 +21,9 @@ enum Deed: CaseIterable, Sendable {
             .revokeAll: .session
         case .addUser, .setPassword, .changeUser, .link, .unlink: .user
         case .makeRole, .writeRole: .role
-        case .installation, .everyInstallation, .readRoles, .claimState, .ownBoards, .everyBoard,
-            .board, .rename, .ownSessions, .everySession, .session, .users, .audit,
-            .brokerLogin, .identities: nil
+        case .installation, .everyInstallation, .readRoles: nil
+        case .claimState, .ownBoards, .everyBoard, .board, .rename, .ownSessions, .everySession,
+            .session, .users, .audit, .brokerLogin, .identities: nil
         }
     }
 }

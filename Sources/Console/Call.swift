@@ -63,7 +63,8 @@ struct Call: Sendable {
         cookie = SessionCookie(for: request)
         cookieBearer = cookie.bearer(in: headers[.cookie])
         isFromOwnPage = PageProof.holds(for: request)
-        isPageReading = request.method == .get && applicationID == nil && !bearer.isThere
+        isPageReading = request.method == .get && credentials.applicationID == nil
+            && !credentials.bearer.isThere
             && cookieBearer.isThere && isFromOwnPage
         knownTag = headers[.ifNoneMatch]
         self.parameters = parameters
@@ -79,6 +80,7 @@ struct Call: Sendable {
         cookie = batch.cookie
         cookieBearer = .none
         isFromOwnPage = false
+        isPageReading = false
         knownTag = nil
         members = body?.members
         self.parameters = parameters

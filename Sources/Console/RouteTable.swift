@@ -89,14 +89,14 @@ struct RouteTable: HTTPResponder {
             return try await handle(call.with(body: bytes))
         }
         guard handle == nil || !form.namesCredentials else { throw Credentials.twice }
-        guard let route = form.route(at: place) else { return .noMethod(allowed: place.allowed) }
+        let route = form.route(at: place)
         var call = call.with(members: form.members)
-        if handle == nil {
-            call = call.with(try call.credentials.with(form.control))
-        } else if let handle, route.method == own?.method {
-            return try await handle(call)
-        }
-        guard let second = try await door.admit(call, to: route) else { return .unauthorized }
+        if let handle, let route, route.method == own?.method { return try await handle(call) }
+        if handle == nil { call = call.with(try call.credentials.with(form.control)) }
+        guard let judged = route ?? place.anyRoute,
+            let second = try await door.admit(call, to: judged)
+        else { return .unauthorized }
+        guard route != nil else { return .noMethod(allowed: place.allowed) }
         return try await second(call)
     }
 }

@@ -1,4 +1,5 @@
 import AuthorityCore
+import Gate
 import Hummingbird
 import Sessions
 import Wire
@@ -6,7 +7,8 @@ import Wire
 /// Sessions as Parse has them. `me` is the session that asks.
 ///
 /// The class's permissions bind these routes but for `me`; the master key passes them, and
-/// sees everyone's sessions.
+/// sees everyone's sessions. A restricted session reads restricted ones here and writes none:
+/// what is left to it of its own is at `me`.
 ///
 /// Source: Parse REST guide, Sessions.
 struct SessionRoutes: Sendable {
@@ -36,7 +38,8 @@ struct SessionRoutes: Sendable {
     /// One session, for programs of our own, whom Parse's permissions do not bind.
     var own: [Route] {
         [
-            Route(.get, "/postern/v1/sessions/:id", .session { call, caller throws(AuthorityError) in
+            Route(.get, "/postern/v1/sessions/:id", .session {
+                call, caller throws(AuthorityError) in
                 let id = try call.parameter("id", ObjectID.init)
                 return Answer(try await frontend.session(id, by: caller).parseForm)
             })
@@ -54,6 +57,7 @@ struct SessionRoutes: Sendable {
 
     /// A restricted session for a device. The answer holds its token, and no other ever will.
     private func make(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try caller.requireMayWrite(.session)
         try permit(.create, call, caller)
         let draft = try SessionDraft(json: try call.json())
         if !draft.custom.isEmpty { try permit(.addField, call, caller) }
@@ -102,6 +106,7 @@ struct SessionRoutes: Sendable {
 
     /// A field that the session does not have yet is one that is added.
     private func update(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try caller.requireMayWrite(.session)
         try permit(.update, call, caller)
         let id = try call.parameter("id", ObjectID.init)
         let draft = try SessionDraft(json: try call.json())
@@ -115,6 +120,7 @@ struct SessionRoutes: Sendable {
     }
 
     private func revoke(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        try caller.requireMayWrite(.session)
         try permit(.delete, call, caller)
         try await frontend.revoke(try call.parameter("id", ObjectID.init), by: caller)
         return Answer([:])

@@ -169,6 +169,31 @@ struct FrontendCall: Sendable, CustomTestStringConvertible {
                 provider.proof(of: "1", house), from: "x", by: caller)
             return true
         },
+        Self("save an installation", .done) { house, caller, _ in
+            try await house.authority.saveInstallation(
+                InstallationDraft(
+                    installation: BoardDouble().installation, claimed: nil,
+                    fields: ["deviceType": .string("embedded")], origin: "x"),
+                by: caller
+            ).isNew
+        },
+        Self("installations", .refused(119)) { house, caller, _ in
+            try await !house.authority.installations(by: caller).isEmpty
+        },
+        Self("roles", .empty) { house, caller, _ in
+            try await !house.authority.roles(by: caller).isEmpty
+        },
+        Self("make a role", .refused(119)) { house, caller, _ in
+            try await house.authority.makeRole(.named("Mine"), by: caller).users.isEmpty
+        },
+        Self("change a role", .refused(119)) { house, caller, live in
+            try await house.authority.updateRole(live.session, with: .named("Mine"), by: caller)
+                .users.isEmpty
+        },
+        Self("delete a role", .refused(119)) { house, caller, live in
+            try await house.authority.deleteRole(live.session, by: caller)
+            return true
+        },
         Self("logout", .done) { house, caller, _ in
             try await house.authority.logout(caller)
             return try await house.record(caller.session.objectID)?.state == .ended
@@ -242,7 +267,7 @@ struct RestrictedCallerTests {
     @Test("is judged by one table", arguments: Deed.allCases)
     func table(deed: Deed) {
         let forAdministrators: [Deed] = [
-            .everyBoard, .everySession, .users, .addUser, .changeUser, .audit,
+            .everyBoard, .everySession, .users, .addUser, .changeUser, .audit, .makeRole,
         ]
         for (restricted, administrator, mayClaim) in [
             (false, false, false), (false, false, true), (false, true, false),
@@ -257,8 +282,10 @@ struct RestrictedCallerTests {
             switch deed {
             case _ where forAdministrators.contains(deed):
                 #expect(isRefused == (restricted || !administrator))
-            case .logout, .ownSessions, .session, .update:
+            case .logout, .ownSessions, .session, .update, .installation, .readRoles:
                 #expect(verdict == .allowed)
+            case .everyInstallation:
+                #expect(isRefused)
             case .ownBoards, .board, .claimState, .identities:
                 #expect(verdict == (restricted ? .nothing : .allowed))
             case .claim:
@@ -286,7 +313,7 @@ struct OwnWriteTests {
             Issue.record("the gate allows \(name)")
             return
         }
-        let isForAdministrators = deed == .addUser || deed == .changeUser
+        let isForAdministrators = [.addUser, .changeUser, .makeRole].contains(deed)
         #expect(refusal.is(rejection.code))
         #expect(
             isForAdministrators

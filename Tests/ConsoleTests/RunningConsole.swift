@@ -24,8 +24,17 @@ struct RunningConsole: Sendable {
         var results: [JSONValue]? { json?.members["results"]?.asArray }
     }
 
+    /// All that Parse's routes can do with `_Session`.
+    static var open: ParseRules {
+        var rules = ParseRules()
+        for action in ClassPermissions.Action.allCases {
+            rules.sessionPermissions.set(action, true)
+        }
+        return rules
+    }
+
     static func with(
-        live: (any LiveFeed)? = nil, proxies: [String] = [],
+        _ rules: ParseRules = open, live: (any LiveFeed)? = nil, proxies: [String] = [],
         _ body: @Sendable (RunningConsole) async throws -> Void
     ) async throws {
         let frontend = StubFrontend()
@@ -33,7 +42,7 @@ struct RunningConsole: Sendable {
         let server = ConsoleServer(
             frontend: frontend, listen: (host: "127.0.0.1", port: 0),
             logger: Logger(label: "console", factory: { _ in SwiftLogNoOpLogHandler() }),
-            live: live, proxies: proxies, onListening: { found.yield($0) })
+            rules: rules, live: live, proxies: proxies, onListening: { found.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             var iterator = ports.makeAsyncIterator()

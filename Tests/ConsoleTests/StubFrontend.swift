@@ -27,6 +27,9 @@ actor StubFrontend: AuthorityFrontend {
     /// The calls in their order, with what matters of them and no secret.
     var calls: [String] = []
 
+    /// How often somebody asked whose a token is.
+    var callers = 0
+
     func fail(with failure: AuthorityError?) { self.failure = failure }
     func answerClaims(with state: Claim.State) { claimState = state }
     func noteOnClaims(_ notes: [String]) { claimNotes = notes }
@@ -86,6 +89,7 @@ actor StubFrontend: AuthorityFrontend {
     }
 
     func caller(_ token: SessionToken) async throws(AuthorityError) -> Caller {
+        callers += 1
         let isRestricted = token.reveal() == Self.restrictedToken
         guard isRestricted || token.reveal() == Self.token else {
             throw .refused(Refusal(.invalidSession, "Invalid session token"))

@@ -7,7 +7,7 @@ import Wire
 @Suite("Console transport")
 struct TransportTests {
     @Test("answers what it does not have with 404", arguments: [
-        "/", "/parse", "/parse/", "/parse/classes", "/parse/schemas/_User", "/parse/batch",
+        "/", "/parse", "/parse/", "/parse/classes", "/parse/schemas/_User", "/parse/files/x",
         "/postern/v1", "/postern/v2/info", "/claim/x", "/parse/sessions/sEsS000002/token",
         "/parse/../postern/v1/boards",
     ])
@@ -20,7 +20,7 @@ struct TransportTests {
     }
 
     @Test("answers another method with 405 and the ones it has", arguments: [
-        (HTTPMethod.GET, "/parse/login", "POST"),
+        (HTTPMethod.PUT, "/parse/login", "GET, POST"), (.GET, "/parse/batch", "POST"),
         (.PATCH, "/parse/sessions/sEsS000002", "GET, PUT, DELETE"),
         (.POST, "/parse/sessions/me", "GET, PUT, DELETE"),
         (.PUT, "/parse/users/me", "GET"), (.PUT, "/parse/classes/_User", "GET, POST"),
@@ -56,11 +56,14 @@ struct TransportTests {
 
     @Test("judges who asks before it reads a body", arguments: [
         ("postern", "r:stranger", "400"), ("other", StubFrontend.token, "403"),
-    ])
-    func bodyUnread(application: String, token: String, status: String) async throws {
+    ], ["/postern/v1/claims", "/parse/sessions", "/parse/batch", "/parse/sessions/me"])
+    func bodyUnread(
+        asker: (String, String, String), path: String
+    ) async throws {
+        let (application, token, status) = asker
         try await RunningConsole.with { console in
             // Most of the promised body never comes; an answer comes all the same.
-            let request = "POST /postern/v1/claims HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+            let request = "POST \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
                 + "Content-Length: 100000\r\nX-Parse-Application-Id: \(application)\r\n"
                 + "X-Parse-Session-Token: \(token)\r\n\r\n{"
             let answer = try await console.raw(Array(request.utf8))
@@ -85,6 +88,7 @@ struct TransportTests {
         ("GET /postern/v1/audit?=&&=&?%=# HTTP/1.1\r\n", "200"),
         ("GET /parse/sessions/%00 HTTP/1.1\r\n", "404"),
         ("GET /parse/sessions/%ff%fe HTTP/1.1\r\n", "404"),
+        ("PUT /postern/v1/users/%ff/password HTTP/1.1\r\nContent-Length: 0\r\n", "404"),
         ("GET //// HTTP/1.1\r\n", "404"),
         ("GET * HTTP/1.1\r\n", "404"),
         ("GET http://elsewhere/postern/v1/info HTTP/1.1\r\n", "200"),

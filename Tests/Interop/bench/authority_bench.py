@@ -128,7 +128,9 @@ class AuthorityBench:
             f'[http]\nlisten = "127.0.0.1:{self.http_port}"\n'
             f'public_url = "http://127.0.0.1:{self.http_port}"\napp_id = "postern"\n'
             f'[broker]\nmode = "embedded"\nlisten = "127.0.0.1:{self.port}"\n'
-            f'access = "dynamic-security"\n[session]\npreset = "consumer"\n{settings}'
+            f'access = "dynamic-security"\n[session]\npreset = "consumer"\n{settings}\n'
+            # The tests look at single sessions, and mark those they make.
+            "[session.permissions]\nget = true\naddField = true\n"
         )
         path = config / "authority.toml"
         path.write_text(text)

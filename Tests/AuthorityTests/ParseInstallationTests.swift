@@ -1,0 +1,117 @@
+import AuthorityCore
+import Sessions
+import Testing
+import Wire
+
+@Suite("Parse's installations")
+struct ParseInstallationTests {
+    private func draft(
+        _ name: InstallationID? = nil, claimed: InstallationID? = nil,
+        _ fields: [String: JSONValue] = ["deviceType": "ios"], from origin: String = "x"
+    ) -> InstallationDraft {
+        InstallationDraft(installation: name, claimed: claimed, fields: fields, origin: origin)
+    }
+
+    @Test("are made once by their id, and then changed")
+    func upsert() async throws {
+        let house = try await House()
+        let phone = try BoardDouble().installation
+        let first = try await house.authority.saveInstallation(draft(phone), by: nil)
+        let second = try await house.authority.saveInstallation(
+            draft(claimed: phone, ["badge": 1]), by: nil)
+        #expect(first.isNew && !second.isNew)
+        #expect(first.saved.objectID == second.saved.objectID)
+        #expect(second.saved.fields == ["deviceType": "ios", "badge": 1])
+        for (wrong, code) in [
+            (draft(), 135), (draft(try BoardDouble().installation, ["badge": 1]), 135),
+            (draft(phone, ["deviceType": "android"]), 136),
+        ] {
+            let refusal = await refusal {
+                try await house.authority.saveInstallation(wrong, by: nil)
+            }
+            #expect(refusal?.code == code)
+        }
+        let moved = await refusal {
+            try await house.authority.updateInstallation(
+                first.saved.objectID,
+                with: draft(try BoardDouble().installation, claimed: phone), by: nil)
+        }
+        #expect(moved?.code == 136)
+    }
+
+    @Test("are their first user's; until then, of whoever names them")
+    func owner() async throws {
+        let house = try await House()
+        let (ada, bob) = (try await house.login(), try await house.addUser("bob"))
+        let phone = try BoardDouble().installation
+        let id = try await house.authority.saveInstallation(draft(phone), by: nil).saved.objectID
+        let seen = { (claimed: InstallationID?, caller: Caller?) in
+            await refusal {
+                try await house.authority.installation(id, at: claimed, by: caller)
+            } == nil
+        }
+        let other = try BoardDouble().installation
+        for claimed in [nil, other] {
+            #expect(await !seen(claimed, nil))
+            #expect(await !seen(claimed, ada))
+            await expectRefusal(.notFound) {
+                try await house.authority.updateInstallation(
+                    id, with: draft(claimed: claimed, [:]), by: ada)
+            }
+        }
+        #expect(await seen(phone, nil))
+        _ = try await house.authority.updateInstallation(
+            id, with: draft(claimed: phone, [:]), by: bob)
+        for (caller, isSeen) in [(nil, false), (ada, false), (bob, true), (.master, true)]
+            as [(Caller?, Bool)]
+        {
+            #expect(await seen(phone, caller) == isSeen)
+        }
+        await expectRefusal(.forbidden) {
+            try await house.authority.saveInstallation(draft(phone), by: ada)
+        }
+    }
+
+    @Test("are listed for the master key alone")
+    func list() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        _ = try await house.authority.saveInstallation(
+            draft(try BoardDouble().installation), by: ada)
+        for caller in [nil, ada, try await house.device(by: ada).caller] {
+            await expectRefusal(.forbidden) {
+                try await house.authority.installations(by: caller)
+            }
+        }
+        #expect(try await house.authority.installations(by: .master).count == 1)
+    }
+
+    @Test("of nobody are few at a time from one address")
+    func rate() async throws {
+        let house = try await House()
+        for _ in 0..<30 {
+            _ = try await house.authority.saveInstallation(
+                draft(try BoardDouble().installation), by: nil)
+        }
+        let phone = try BoardDouble().installation
+        await expectRefusal(.rateLimit) {
+            try await house.authority.saveInstallation(draft(phone), by: nil)
+        }
+        let ada = try await house.login()
+        #expect(try await house.authority.saveInstallation(draft(phone), by: ada).isNew)
+        house.clock.advance(.seconds(301))
+        #expect(try await house.authority.saveInstallation(
+            draft(try BoardDouble().installation), by: nil).isNew)
+    }
+
+    @Test("open nothing, and are no board")
+    func nothing() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let board = try BoardDouble()
+        _ = try await house.authority.saveInstallation(draft(board.installation), by: ada)
+        #expect(try await house.authority.boards(by: ada, everyone: true).isEmpty)
+        let bob = try await house.addUser("bob")
+        #expect(try await house.claim(board, by: bob).state == .sent)
+    }
+}
