@@ -6,7 +6,7 @@ package import Sessions
 enum Deed: CaseIterable, Sendable {
     case logout, upgrade
     case claim, claimState
-    case ownBoards, everyBoard, release
+    case ownBoards, everyBoard, release, explain
     case ownSessions, everySession, session, revoke, makeSession, update, extend, revokeAll
     case users, addUser, setPassword, setEnabled, audit
     case brokerLogin
@@ -17,8 +17,8 @@ enum Deed: CaseIterable, Sendable {
         case .logout, .upgrade, .claim, .release, .revoke, .makeSession, .update, .extend,
             .revokeAll: .session
         case .addUser, .setPassword, .setEnabled: .user
-        case .claimState, .ownBoards, .everyBoard, .ownSessions, .everySession, .session, .users,
-            .audit, .brokerLogin: nil
+        case .claimState, .ownBoards, .everyBoard, .explain, .ownSessions, .everySession,
+            .session, .users, .audit, .brokerLogin: nil
         }
     }
 }
@@ -61,7 +61,7 @@ struct CallerRights: Equatable, Sendable {
         // The two writes of its own `_Session` that the contract leaves it; then reads.
         case .logout, .update: return .allowed
         case .ownSessions, .session: return .allowed
-        case .ownBoards, .claimState: return .nothing
+        case .ownBoards, .claimState, .explain: return .nothing
         default:
             let closure = deed.writtenClass.flatMap { Gate.closure(of: $0) }
             return .refused(closure.map { Refusal($0) } ?? Self.restricted)

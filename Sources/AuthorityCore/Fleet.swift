@@ -14,6 +14,7 @@ extension Authority {
             for board in try transaction.boards(of: owner) where !board.released {
                 guard let user = try transaction.user(board.owner) else { continue }
                 let active = try transaction.activeSession(on: board.installation)
+                let told = try transaction.report(of: board.installation)
                 views.append(Board(
                     installation: board.installation, name: board.name, owner: user.view,
                     deviceKey: try keyID(of: board.deviceKey),
@@ -21,7 +22,9 @@ extension Authority {
                         try view(of: record, transaction, at: act.now)
                     },
                     lastSeen: active?.lastSeen ?? board.lastSeen,
-                    status: try transaction.status(of: board.installation)))
+                    status: try transaction.status(of: board.installation),
+                    scope: try active?.scope?.document(), report: told?.report,
+                    reportedAt: told?.since))
             }
             return views
         }
@@ -36,6 +39,7 @@ extension Authority {
             else { throw .refuse(.notFound, "no such board") }
             record.released = true
             try act.transaction.save(record)
+            try act.transaction.forgetReport(of: board)
             if let active = try act.transaction.activeSession(on: board) {
                 try endAndTell(
                     active, reason: UnavailableReason.revoked.rawValue,

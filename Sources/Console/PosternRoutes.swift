@@ -21,7 +21,8 @@ struct PosternRoutes: Sendable {
             Route(.get, "/audit", .session(audit)),
             Route(.post, "/broker", .session(broker)),
         ]
-        return (own + accounts).map { $0.under("/postern/v1") }
+        let explain = ExplainRoutes(frontend: frontend).routes
+        return (own + accounts + explain).map { $0.under("/postern/v1") }
     }
 
     private func info(_ call: Call) async throws(AuthorityError) -> Answer {
