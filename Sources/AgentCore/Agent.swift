@@ -84,6 +84,8 @@ package struct Agent: Sendable {
     var unsettledBytes: Int64 = 0
     var flow = QueueFlow()
     var lossNews = LossNews()
+    var statusNews = StatusNews()
+    var rulesNews = RulesNews()
     /// Messages on the inbox that could not be opened or were not for now.
     var dropped: Int64 = 0
     var refusals = RefusalTally()
@@ -144,7 +146,7 @@ package struct Agent: Sendable {
         [
             uplink.retryAt, requests.nextDeadline, sessionDeadline(at: instant),
             healthDeadline, waits.nextDeadline, signOutDeadline, readers.nextDeadline,
-            refusalDeadline, expiryDeadline(at: instant), lossDeadline,
+            refusalDeadline, expiryDeadline(at: instant), lossDeadline, statusDeadline,
         ].compactMap(\.self).min()
     }
 
@@ -160,6 +162,7 @@ package struct Agent: Sendable {
         expireQueue(at: instant)
         steerReading(at: instant)
         tellLossesIfDue(at: instant)
+        tellNumbersIfDue(at: instant)
         publishHealthIfDue(at: instant)
     }
 
@@ -191,6 +194,7 @@ package struct Agent: Sendable {
         if policy != self.policy {
             limiter.carry(from: self.policy, to: policy, at: instant.monotonic)
             self.policy = policy
+            rulesNews.changed()
             gate = Gate(policy: policy, scope: Self.scope(of: records.session))
         }
         if routes.routes != self.routes.routes {

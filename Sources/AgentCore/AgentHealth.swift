@@ -53,7 +53,8 @@ extension Agent {
         return notice
     }
 
-    /// What anyone upstream is told of this board.
+    /// What anyone upstream is told of this board, without the numbers that a last will cannot
+    /// know.
     func boardStatus(up: Bool, at instant: Instant) -> BoardStatus {
         let isAvailable = if case .available = published { true } else { false }
         return BoardStatus(

@@ -38,6 +38,7 @@ extension Agent {
             requests.clockCorrections = 0
             if request.kind == .authenticate {
                 requests.minutes = nil
+                rulesNews.answered(request.id)
                 planHeartbeat(at: instant)
                 retryIfForbidden()
             }

@@ -134,6 +134,7 @@ extension Agent {
     mutating func startRequests(after arrival: Arrival, at instant: Instant) {
         guard uplink.isReady, let held = records.session else { return }
         requests.resume()
+        rulesNews.connected()
         if arrival == .again, heartbeatMayWait(held, at: instant) {
             let span = min(held.heartbeat, .seconds(30))
             requests.heartbeatAt = instant.monotonic + span * randomShare()
@@ -208,8 +209,9 @@ extension Agent {
         if !clock.isUnset(at: instant) { requests.sent(id, under: clock.now(at: instant)) }
         switch kind {
         case .authenticate:
-            let token = held.tokens.session
-            send(.authenticate(token, durationMinutes: requests.minutes), id: id, at: instant)
+            let heartbeat = BoardMessage.Body.authenticate(
+                held.tokens.session, durationMinutes: requests.minutes, report: report(by: id))
+            send(heartbeat, id: id, at: instant)
         case .refresh:
             send(.refresh(held.tokens.refresh), id: id, at: instant)
         case .list:

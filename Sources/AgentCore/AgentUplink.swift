@@ -120,6 +120,7 @@ extension Agent {
     private mutating func uplinkIdle() {
         uplink.phase = .idle
         uplink.readyAt = nil
+        statusNews.disconnected()
         uplink.answered.removeAll()
         life = life.after(.uplinkLost)
         requests.pause()
@@ -238,6 +239,12 @@ extension Agent {
 
     mutating func publishStatus(up: Bool, at instant: Instant) {
         lossNews.isUntold = false
-        emit(.publishStatus(topic: statusTopic, boardStatus(up: up, at: instant)))
+        statusNews.said(queue.messages, refusals.total)
+        var status = boardStatus(up: up, at: instant)
+        status.since = statusNews.since(
+            up: up, available: status.available, now: status.since, at: instant.monotonic)
+        status.queue = queue.messages
+        status.refused = refusals.total
+        emit(.publishStatus(topic: statusTopic, status))
     }
 }

@@ -91,6 +91,8 @@ extension Authority {
         _ claim: ClaimRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         let old = try transaction.board(claim.installation)
+        // What it told under another owner is not this one's to read.
+        if old?.owner != claim.claimant { try transaction.forgetReport(of: claim.installation) }
         try transaction.save(BoardRecord(
             installation: claim.installation, name: claim.boardName, deviceKey: claim.deviceKey,
             owner: claim.claimant, released: false, lastSeen: now))

@@ -20,7 +20,7 @@ package protocol AuthorityStore: Sendable {
 /// The facts and records of one transaction. It is of no use outside the closure it came to.
 package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, ClaimTable,
     ReplyTable, ChoreTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable, TimelineTable,
-    InstallationTable, RoleTable, IdentityTable {}
+    InstallationTable, RoleTable, IdentityTable, ReportTable {}
 
 package protocol UserTable {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord?

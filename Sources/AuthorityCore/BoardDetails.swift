@@ -4,13 +4,10 @@ package import Wire
 /// A board with what only its own page shows.
 package struct BoardDetail: Equatable, Sendable {
     package let board: Board
-    /// What its session may do; nil without a session, or where nothing narrows it.
-    package let scope: ScopeDocument?
     package let openClaim: Claim?
 
-    package init(board: Board, scope: ScopeDocument?, openClaim: Claim?) {
+    package init(board: Board, openClaim: Claim?) {
         self.board = board
-        self.scope = scope
         self.openClaim = openClaim
     }
 }
@@ -46,9 +43,8 @@ extension Authority {
             guard let board = try view(of: record, act.transaction, at: act.now) else {
                 throw .refuse(.notFound, "no such board")
             }
-            let session = try act.transaction.activeSession(on: id)
             return BoardDetail(
-                board: board, scope: try session?.scope?.document(),
+                board: board,
                 openClaim: try act.transaction.openClaim(on: id)?.view(at: act.now))
         }
     }

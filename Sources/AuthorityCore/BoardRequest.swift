@@ -23,9 +23,10 @@ struct BoardRequest {
         case .sessionEnded(_, let session):
             try sessionEnded(session)
             return .silent
-        case .authenticate(let token, let minutes):
+        case .authenticate(let token, let minutes, let report):
             return try underSession(token) { record throws(AuthorityError) in
-                try authenticate(record, minutes: minutes)
+                if let report { try transaction.keep(report, of: sender.board, at: now) }
+                return try authenticate(record, minutes: minutes)
             }
         case .refresh(let token):
             return try refresh(token)

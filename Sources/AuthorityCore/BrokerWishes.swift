@@ -184,7 +184,7 @@ extension Authority {
         from old: BoardStatus?, to status: BoardStatus, of board: InstallationID,
         _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
-        let refused = status.counts.refused(since: old?.counts)
+        let refused = status.refused(since: old)
         let isOther = (old?.up ?? false) != status.up
         guard refused > 0 || isOther else { return }
         let session = try transaction.activeSession(on: board)?.id

@@ -6,7 +6,7 @@ package import Sessions
 enum Deed: CaseIterable, Sendable {
     case logout, upgrade
     case claim, claimState
-    case ownBoards, everyBoard, board, rename, release
+    case ownBoards, everyBoard, board, rename, release, explain
     case ownSessions, everySession, session, revoke, makeSession, update, extend, revokeAll
     case users, addUser, setPassword, changeUser, audit
     case brokerLogin
@@ -22,8 +22,8 @@ enum Deed: CaseIterable, Sendable {
         case .addUser, .setPassword, .changeUser, .link, .unlink: .user
         case .makeRole, .writeRole: .role
         case .installation, .everyInstallation, .readRoles: nil
-        case .claimState, .ownBoards, .everyBoard, .board, .rename, .ownSessions, .everySession,
-            .session, .users, .audit, .brokerLogin, .identities: nil
+        case .claimState, .ownBoards, .everyBoard, .board, .rename, .explain, .ownSessions,
+            .everySession, .session, .users, .audit, .brokerLogin, .identities: nil
         }
     }
 }
@@ -74,7 +74,7 @@ struct CallerRights: Equatable, Sendable {
         // The two writes of its own `_Session` that the contract leaves it; then reads.
         case .logout, .update: return .allowed
         case .ownSessions, .session, .installation, .readRoles: return .allowed
-        case .ownBoards, .board, .claimState, .identities: return .nothing
+        case .ownBoards, .board, .claimState, .identities, .explain: return .nothing
         default:
             let closure = deed.writtenClass.flatMap { Gate.closure(of: $0) }
             return .refused(closure.map { Refusal($0) } ?? Self.restricted)
@@ -103,7 +103,7 @@ struct CallerRights: Equatable, Sendable {
         switch deed {
         case .logout, .upgrade, .claim, .claimState, .ownBoards, .ownSessions, .makeSession,
             .brokerLogin, .identities, .link, .unlink: false
-        case .everyBoard, .board, .rename, .release, .everySession, .session, .revoke, .update, .extend,
+        case .everyBoard, .board, .rename, .explain, .release, .everySession, .session, .revoke, .update, .extend,
             .revokeAll, .users, .addUser, .setPassword, .changeUser, .audit, .installation,
             .everyInstallation, .readRoles, .makeRole, .writeRole: true
         }

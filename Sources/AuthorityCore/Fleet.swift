@@ -26,6 +26,7 @@ extension Authority {
     ) throws(AuthorityError) -> Board? {
         guard let user = try transaction.user(board.owner) else { return nil }
         let active = try transaction.activeSession(on: board.installation)
+        let told = try transaction.report(of: board.installation)
         return Board(
             installation: board.installation, name: board.name, owner: user.view,
             deviceKey: try keyID(of: board.deviceKey),
@@ -33,7 +34,8 @@ extension Authority {
                 try view(of: record, transaction, at: now)
             },
             lastSeen: active?.lastSeen ?? board.lastSeen,
-            status: try transaction.status(of: board.installation))
+            status: try transaction.status(of: board.installation),
+            scope: try active?.scope?.document(), report: told?.report, reportedAt: told?.since)
     }
 
     package func release(
@@ -45,6 +47,7 @@ extension Authority {
             else { throw .refuse(.notFound, "no such board") }
             record.released = true
             try act.transaction.save(record)
+            try act.transaction.forgetReport(of: board)
             if let active = try act.transaction.activeSession(on: board) {
                 try endAndTell(
                     active, reason: UnavailableReason.revoked.rawValue,

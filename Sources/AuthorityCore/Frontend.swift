@@ -45,6 +45,11 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     ) async throws(AuthorityError) -> [TimelineEntry]
     /// Lets go of a board: its session ends and another person may claim it.
     func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError)
+    /// Says whether a write would leave a board, and what decides: one's own board, or any for
+    /// an administrator. A restricted session finds no board (101). Changes nothing.
+    func explain(
+        _ order: ExplainOrder, by caller: Caller
+    ) async throws(AuthorityError) -> Explanation
 
     /// One's own; a restricted session sees the restricted ones only.
     func sessions(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [SessionView]

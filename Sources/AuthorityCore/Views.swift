@@ -115,11 +115,21 @@ package struct Board: Equatable, Sendable {
     package let lastSeen: Timestamp?
     /// From the board's retained `status`, as authentic as the broker; nil if none came.
     package let status: BoardStatus?
+    /// What the session may do; nil where there is none, or nothing narrows it.
+    package let scope: ScopeDocument?
+    /// What the board has told under its session, sealed; nil for one that has not.
+    package let report: BoardReport?
+    /// Since when it has told the same.
+    package let reportedAt: Timestamp?
 
     package init(
         installation: InstallationID, name: String, owner: UserView, deviceKey: KeyID,
-        session: SessionView?, lastSeen: Timestamp?, status: BoardStatus?
+        session: SessionView?, lastSeen: Timestamp?, status: BoardStatus?,
+        scope: ScopeDocument? = nil, report: BoardReport? = nil, reportedAt: Timestamp? = nil
     ) {
+        self.scope = scope
+        self.report = report
+        self.reportedAt = reportedAt
         self.installation = installation
         self.name = name
         self.owner = owner

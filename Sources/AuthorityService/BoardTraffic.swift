@@ -163,7 +163,6 @@ final class BoardTraffic: Sendable {
             return
         }
         try await authority.note(status, of: board)
-        let counts = status.counts
-        live?.note(queue: counts.queue, refused: counts.refused, of: board)
+        live?.note(queue: status.queue, refused: status.refused, of: board)
     }
 }

@@ -20,6 +20,9 @@ enum Schema {
         migrator.registerMigration("identities") { database in
             try database.execute(sql: identities)
         }
+        migrator.registerMigration("reports") { database in
+            try database.execute(sql: reports)
+        }
         return migrator
     }
 

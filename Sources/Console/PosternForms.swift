@@ -47,8 +47,8 @@ extension Board {
             "statusSince": .optionalTime(status?.since), "version": .optional(status?.version),
             "gaps": status.map { .integer($0.gaps.total) } ?? .null,
             "lastDataMs": .optionalMilliseconds(lastData),
-            "queue": status?.counts.queue.map(JSONValue.integer) ?? .null,
-            "refused": status?.counts.refused.map(JSONValue.integer) ?? .null,
+            "queue": status?.queue.map(JSONValue.integer) ?? .null,
+            "refused": status?.refused.map(JSONValue.integer) ?? .null,
         ]
     }
 }
@@ -56,10 +56,9 @@ extension Board {
 extension BoardDetail {
     /// What a board's own page shows besides.
     var extraForm: [String: JSONValue] {
-        [
-            "scope": scope?.json ?? .null, "policy": .null, "refusals": .array([]),
-            "reportedAt": .null, "openClaim": openClaim.map { .object($0.form) } ?? .null,
-        ]
+        board.rulesForm.merging([
+            "openClaim": openClaim.map { .object($0.form) } ?? .null
+        ]) { $1 }
     }
 }
 

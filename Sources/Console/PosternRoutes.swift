@@ -13,6 +13,7 @@ struct PosternRoutes: Sendable {
     var routes: [Route] {
         let parts = AccountRoutes(frontend: frontend).routes
             + BoardRoutes(frontend: frontend, live: live).routes
+            + ExplainRoutes(frontend: frontend).routes
             + AuditRoutes(frontend: frontend).routes
             + OwnSessionRoutes(frontend: frontend).routes
             + EventRoutes(frontend: frontend, live: live).routes

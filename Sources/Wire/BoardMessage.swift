@@ -8,8 +8,9 @@ package struct BoardMessage: Sendable {
         case provisionAccepted(re: MessageID, session: ObjectID)
         case provisionRejected(re: MessageID, error: Refusal)
         case sessionEnded(re: MessageID, session: ObjectID)
-        /// The heartbeat; with minutes it also extends.
-        case authenticate(SessionToken, durationMinutes: Int64?)
+        /// The heartbeat; with minutes it also extends. A report that is malformed is read as
+        /// none: what a board says of itself decides nothing.
+        case authenticate(SessionToken, durationMinutes: Int64?, report: BoardReport? = nil)
         case refresh(RefreshToken)
         case revoke(SessionToken)
         case list(SessionToken)
@@ -93,7 +94,8 @@ extension BoardMessage.Body {
         case "session.authenticate":
             self = .authenticate(
                 try json.parsed("sessionToken", SessionToken.init),
-                durationMinutes: try json.optional("durationMinutes") { $0.asInteger })
+                durationMinutes: try json.optional("durationMinutes") { $0.asInteger },
+                report: json.report)
         case "session.refresh":
             self = .refresh(try json.parsed("refreshToken", RefreshToken.init))
         case "session.revoke":
@@ -118,9 +120,10 @@ extension BoardMessage.Body {
         case .sessionEnded(let re, let session):
             ["type": "session.ended", "re": re.description, "sessionId": session.description]
                 .mapValues(JSONValue.string)
-        case .authenticate(let token, let minutes):
+        case .authenticate(let token, let minutes, let report):
             ["type": .string("session.authenticate"), "sessionToken": .string(token.reveal())]
                 .merging(minutes.map { ["durationMinutes": .integer($0)] } ?? [:]) { $1 }
+                .merging(report.map { ["report": $0.json] } ?? [:]) { $1 }
         case .refresh(let token):
             ["type": "session.refresh", "refreshToken": token.reveal()]
                 .mapValues(JSONValue.string)
@@ -133,6 +136,17 @@ extension BoardMessage.Body {
             ["type": "user.get", "sessionToken": token.reveal()].mapValues(JSONValue.string)
         case .unknown:
             ["type": .string("unknown")]
+        }
+    }
+}
+
+extension JSONObject {
+    fileprivate var report: BoardReport? {
+        guard let members = members["report"]?.asObject else { return nil }
+        do throws(WireError) {
+            return try BoardReport(json: JSONObject(members))
+        } catch {
+            return nil
         }
     }
 }

@@ -40,7 +40,7 @@ struct HeartbeatTests {
     func content() throws {
         var bench = try Bench()
         let sent = try bench.sent(try bench.provision())
-        guard case .authenticate(let token, let minutes) = sent.last?.body else {
+        guard case .authenticate(let token, let minutes, _) = sent.last?.body else {
             Issue.record("no heartbeat")
             return
         }

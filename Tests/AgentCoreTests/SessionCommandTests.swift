@@ -40,7 +40,7 @@ struct SessionCommandTests {
                 try #require(sent.first), .error(Refusal(.validation, "clock")),
                 now: bench.wall + .seconds(400)))
         }
-        guard case .authenticate(_, let minutes) = try #require(sent.first).body else { return }
+        guard case .authenticate(_, let minutes, _) = try #require(sent.first).body else { return }
         #expect(minutes == 43_200)
         let effects = try bench.answer(try #require(sent.first)) { result in
             result.session?.expiresAt = Bench.start + .seconds(43_200 * 60)
@@ -48,7 +48,7 @@ struct SessionCommandTests {
         #expect(effects.states == ["available"])
         #expect(try bench.grant(refresh, generation: 2).answers.count == 1)
         let next = try bench.sent(bench.run(for: .seconds(200)))
-        guard case .authenticate(_, nil) = try #require(next.first).body else {
+        guard case .authenticate(_, nil, _) = try #require(next.first).body else {
             Issue.record("it extends again")
             return
         }
@@ -259,7 +259,7 @@ private func toldTheTime(
 ) throws -> [BoardMessage] {
     let question = try #require(try bench.sent(effects).first)
     #expect(question.clockUnset)
-    guard case .authenticate(let token, nil) = question.body else {
+    guard case .authenticate(let token, nil, nil) = question.body else {
         Issue.record("it asks \(question.body.name)")
         return []
     }

@@ -59,6 +59,13 @@ struct FrontendCall: Sendable, CustomTestStringConvertible {
             try await house.authority.release(live.board.installation, by: caller)
             return true
         },
+        Self("explain", .refused(101)) { house, caller, live in
+            let write = NamedWrite(
+                app: try #require(AppName("any")), className: .user, operation: .update)
+            let order = ExplainOrder(
+                board: live.board.installation, write: write, payload: [])
+            return try await !house.authority.explain(order, by: caller).verdicts.isEmpty
+        },
         Self("sessions", .done) { house, caller, live in
             let seen = try await house.authority.sessions(by: caller, everyone: false)
             #expect(Set(seen.map(\.session.objectID)) == [
@@ -286,7 +293,7 @@ struct RestrictedCallerTests {
                 #expect(verdict == .allowed)
             case .everyInstallation:
                 #expect(isRefused)
-            case .ownBoards, .board, .claimState, .identities:
+            case .ownBoards, .board, .claimState, .identities, .explain:
                 #expect(verdict == (restricted ? .nothing : .allowed))
             case .claim:
                 #expect(isRefused == (restricted || !(mayClaim || administrator)))

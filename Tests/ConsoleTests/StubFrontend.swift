@@ -1,4 +1,5 @@
 import AuthorityCore
+import Gate
 import Sessions
 import Wire
 
@@ -143,11 +144,28 @@ actor StubFrontend: AuthorityFrontend {
         return Board(
             installation: board, name: name, owner: try user(), deviceKey: key,
             session: try view(board: true), lastSeen: time(60),
-            status: BoardStatus(up: true, available: true, version: "0.1", since: time(2)))
+            status: BoardStatus(up: true, available: true, version: "0.1", since: time(2)),
+            scope: ScopeDocument(unchecked: .object(["default": .string("deny")])))
     }
 
     func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError) {
         try note("release \(board)")
+    }
+
+    func explain(
+        _ order: ExplainOrder, by caller: Caller
+    ) async throws(AuthorityError) -> Explanation {
+        let write = order.write
+        try note("explain \(write.app) \(write.operation) \(write.className)"
+            + (write.record.map { " \($0)" } ?? "") + ", \(order.payload.count) bytes")
+        let rejection = Rejection(
+            code: .forbidden, rule: .policy(line: 10), reason: "only create is allowed")
+        return Explanation(
+            verdicts: [
+                .init(layer: .builtin, decision: .allow(.builtin(.allowed)), reason: "nothing"),
+                .init(layer: .scope, decision: nil, reason: "no scope"),
+                .init(layer: .policy, decision: .deny(rejection), reason: rejection.reason),
+            ], decision: .deny(rejection), reason: rejection.reason, knowsPolicy: true)
     }
 
     func sessions(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [SessionView] {

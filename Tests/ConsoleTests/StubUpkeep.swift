@@ -100,9 +100,7 @@ extension StubFrontend {
     ) async throws(AuthorityError) -> BoardDetail {
         try note("board \(id)")
         guard let board = try board() else { throw .refused(Refusal(.notFound, "no such board")) }
-        return BoardDetail(
-            board: board, scope: ScopeDocument(unchecked: .object(["default": .string("deny")])),
-            openClaim: nil)
+        return BoardDetail(board: board, openClaim: nil)
     }
 
     func rename(

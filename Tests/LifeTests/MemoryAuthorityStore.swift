@@ -96,6 +96,18 @@ extension MemoryTransaction {
         tables.statuses[board] = status
     }
 
+    func report(of board: InstallationID) -> ToldReport? { tables.reports[board] }
+
+    func keep(_ report: BoardReport, of board: InstallationID, at now: Timestamp) {
+        let known = tables.reports[board]
+        var report = report
+        report.rules = report.rules ?? known?.report.rules
+        guard report != known?.report else { return }
+        tables.reports[board] = ToldReport(report: report, since: now)
+    }
+
+    func forgetReport(of board: InstallationID) { tables.reports[board] = nil }
+
     func brokerPassword(of board: InstallationID) -> SecretBytes? { tables.passwords[board] }
 
     func setBrokerPassword(_ password: SecretBytes?, of board: InstallationID) {

@@ -29,6 +29,7 @@ struct Tables: Sendable {
     var families: [RefreshFamilyID: RefreshFamily] = [:]
     var boards: [InstallationID: BoardRecord] = [:]
     var statuses: [InstallationID: BoardStatus] = [:]
+    var reports: [InstallationID: ToldReport] = [:]
     var passwords: [InstallationID: SecretBytes] = [:]
     var sequences: [SequenceKey: Int64] = [:]
     var claims: [MessageID: ClaimRecord] = [:]

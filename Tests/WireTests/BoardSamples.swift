@@ -40,6 +40,7 @@ extension Sample {
         ]),
         board("session.authenticate", [
             "sessionToken": "r:abc", "durationMinutes": 60, "clock": "unset",
+            "report": Example.report,
         ], [sessionToken, Member("durationMinutes", .integer, optional: true)]),
         board("session.refresh", ["refreshToken": "rt:abc"], [
             Member("refreshToken", .text, refuses: ["", "rt:", "r:abc"]),

@@ -90,6 +90,25 @@ enum Example {
         "default": "deny",
         "rules": .array([.object(["class": "Reading", "allow": .array(["create"])])]),
     ])
+    static let policy: JSONValue = .object([
+        "default": "deny",
+        "rules": .array([
+            .object([
+                "app": "thermo", "class": "Reading", "allow": .array(["create", "update"]),
+                "fields": .object(["celsius": "number(-40..85)", "unit": "string?"]),
+                "max_bytes": 4096, "line": 10,
+            ]),
+            .object(["class": "*", "allow": .array([]), "line": 17]),
+        ]),
+    ])
+    static let report: JSONValue = .object([
+        "queue": .object(["messages": 3, "bytes": 900, "oldest": time]), "refused": 7,
+        "refusals": .array([
+            .object(["app": "mad", "rule": "builtin:protected-class", "count": 4]),
+            .object(["app": "*", "rule": "*", "count": 3]),
+        ]),
+        "policy": policy,
+    ])
     static let signKeys: JSONValue = .array([.object(["kid": "k1", "x": .string(key)])])
 
     static let envelope: [String: JSONValue] = [

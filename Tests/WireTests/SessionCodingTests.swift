@@ -74,7 +74,7 @@ struct SessionCodingTests {
     func status() throws {
         let status = BoardStatus(
             up: true, available: false, version: "1.0", since: Timestamp(milliseconds: 5000),
-            gaps: AnnouncedGaps(total: 9, ranges: [3...3, 7...14]))
+            gaps: AnnouncedGaps(total: 9, ranges: [3...3, 7...14]), queue: 12, refused: 0)
         #expect(try BoardStatus(parsing: status.payload) == status)
         let sample = Sample(
             description: "status",
@@ -84,8 +84,13 @@ struct SessionCodingTests {
                 Member("session", .text, refuses: ["", "gone"]), Member("version", .text),
                 Member("since", .time), Member("gaps", .integer, optional: true),
                 Member("gapRanges", .list, optional: true, refuses: Self.badRanges),
+                Member("queue", .integer, optional: true, refuses: [-1]),
+                Member("refused", .integer, optional: true, refuses: [-1]),
             ]
         ) { bytes throws(WireError) in try BoardStatus(parsing: bytes).payload }
+        // An older board tells neither, and is not taken for one that has nothing to tell.
+        let older = try BoardStatus(parsing: sample.bytes)
+        #expect(older.queue == nil && older.refused == nil)
         for member in sample.members {
             for value in member.refused {
                 #expect(throws: WireError.mistyped(member.name)) {

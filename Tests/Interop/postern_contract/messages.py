@@ -23,7 +23,7 @@ _TO_AUTHORITY = {
     "provision.accepted": {"re": str, "sessionId": str},
     "provision.rejected": {"re": str, "error": dict},
     "session.ended": {"re": str, "sessionId": str},
-    "session.authenticate": {"sessionToken": str, "?durationMinutes": int},
+    "session.authenticate": {"sessionToken": str, "?durationMinutes": int, "?report": dict},
     "session.refresh": {"refreshToken": str},
     "session.revoke": {"sessionToken": str},
     "session.list": {"sessionToken": str},

@@ -1,0 +1,25 @@
+package import Sessions
+package import Wire
+
+/// What a board has told of itself, as it stands.
+package struct ToldReport: Equatable, Sendable {
+    /// Its rules are those told last, by whichever report.
+    package let report: BoardReport
+    /// Since when the board has told the same.
+    package let since: Timestamp
+
+    package init(report: BoardReport, since: Timestamp) {
+        self.report = report
+        self.since = since
+    }
+}
+
+package protocol ReportTable {
+    func report(of board: InstallationID) throws(AuthorityError) -> ToldReport?
+    /// Keeps what is new in it; one without rules leaves those that were told. Writes nothing
+    /// where nothing differs: most heartbeats tell what the last one told.
+    func keep(
+        _ report: BoardReport, of board: InstallationID, at now: Timestamp
+    ) throws(AuthorityError)
+    func forgetReport(of board: InstallationID) throws(AuthorityError)
+}

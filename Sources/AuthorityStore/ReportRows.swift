@@ -1,0 +1,63 @@
+import AuthorityCore
+import GRDB
+import Sessions
+import Wire
+
+extension Schema {
+    /// The rules stand apart: they come seldom, and the numbers with each heartbeat.
+    static let reports = """
+        CREATE TABLE reports (
+            installation_id TEXT PRIMARY KEY,
+            numbers TEXT NOT NULL,
+            rules TEXT,
+            since INTEGER NOT NULL
+        ) STRICT;
+        """
+}
+
+extension SQLiteTransaction {
+    func report(of board: InstallationID) throws(AuthorityError) -> ToldReport? {
+        try row("SELECT * FROM reports WHERE installation_id = ?", [board.description])
+            .map { row throws(AuthorityError) in
+                let numbers: String = try row.value("numbers")
+                let rules = try row.optional("rules", as: String.self)
+                let since = try row.time("since")
+                do throws(WireError) {
+                    return ToldReport(report: try read(numbers, rules), since: since)
+                } catch {
+                    throw damaged("numbers")
+                }
+            }
+    }
+
+    private func read(_ numbers: String, _ rules: String?) throws(WireError) -> BoardReport {
+        var json = try JSONObject(parsing: Array(numbers.utf8))
+        if let rules {
+            let told = try JSONObject(parsing: Array(rules.utf8))
+            json.members.merge(told.members) { $1 }
+        }
+        return try BoardReport(json: json)
+    }
+
+    func keep(
+        _ report: BoardReport, of board: InstallationID, at now: Timestamp
+    ) throws(AuthorityError) {
+        var numbers = report
+        numbers.rules = nil
+        try run(
+            """
+            INSERT INTO reports (installation_id, numbers, rules, since) VALUES (?, ?, ?, ?)
+            ON CONFLICT (installation_id) DO UPDATE SET
+                numbers = excluded.numbers, rules = ifnull(excluded.rules, rules),
+                since = excluded.since
+                WHERE numbers <> excluded.numbers
+                    OR (excluded.rules IS NOT NULL AND rules IS NOT excluded.rules)
+            """,
+            [board.description, numbers.json.text,
+             report.rules.map { JSONValue.object($0.members).text }, now.milliseconds])
+    }
+
+    func forgetReport(of board: InstallationID) throws(AuthorityError) {
+        try run("DELETE FROM reports WHERE installation_id = ?", [board.description])
+    }
+}

@@ -1,0 +1,140 @@
+package import Gate
+package import Sessions
+
+/// What a board tells of itself with each heartbeat: how much waits, what was refused and by
+/// which rule, and the rules of its policy file.
+///
+/// Source: the wire contract, Deviations and additions.
+package struct BoardReport: Equatable, Sendable {
+    /// What waits for the upstream broker.
+    package struct Queue: Equatable, Sendable {
+        package let messages: Int64
+        package let bytes: Int64
+        /// When the oldest was accepted; nil where none waits.
+        package let oldest: Timestamp?
+
+        package init(messages: Int64, bytes: Int64, oldest: Timestamp?) {
+            self.messages = messages
+            self.bytes = bytes
+            self.oldest = oldest
+        }
+    }
+
+    /// The board's own rules.
+    package enum Rules: Equatable, Sendable {
+        /// It has no policy file.
+        case noFile
+        case file(PolicyDocument)
+        /// It has one that is too large, or that cannot be written.
+        case omitted
+    }
+
+    package var queue: Queue
+    /// How many writes were refused since the agent's start.
+    package var refused: Int64
+    /// The same by app and rule, 64 at most.
+    package var refusals: [RefusalCount]
+    /// Nil: as told last.
+    package var rules: Rules?
+
+    package static let refusalLimit = 64
+
+    package init(
+        queue: Queue, refused: Int64, refusals: [RefusalCount], rules: Rules? = nil
+    ) {
+        self.queue = queue
+        self.refused = refused
+        self.refusals = refusals
+        self.rules = rules
+    }
+}
+
+extension BoardReport.Rules {
+    package init(_ policy: Policy?) {
+        guard let policy else {
+            self = .noFile
+            return
+        }
+        self = PolicyDocument(policy).map(Self.file) ?? .omitted
+    }
+}
+
+extension BoardReport {
+    /// Reads a report; one with any fault is refused as a whole.
+    package init(json: JSONObject) throws(WireError) {
+        let queue = try json.object("queue")
+        self.init(
+            queue: Queue(
+                messages: try queue.count("messages"), bytes: try queue.count("bytes"),
+                oldest: try queue.optional("oldest") { value in
+                    value.asInteger.flatMap(Timestamp.init(seconds:))
+                }),
+            refused: try json.count("refused"), refusals: try Self.refusals(json),
+            rules: try Rules(json: json))
+    }
+
+    private static func refusals(_ json: JSONObject) throws(WireError) -> [RefusalCount] {
+        let values = try json.required("refusals") { $0.asArray }
+        guard values.count <= refusalLimit else { throw .mistyped("refusals") }
+        var refusals: [RefusalCount] = []
+        for value in values {
+            guard let members = value.asObject else { throw .mistyped("refusals") }
+            let entry = try RefusalCount(json: JSONObject(members))
+            guard entry.isWellFormed else { throw .mistyped("refusals") }
+            refusals.append(entry)
+        }
+        return refusals
+    }
+
+    package var json: JSONValue {
+        var members = rules?.members ?? [:]
+        members["queue"] = .object([
+            "messages": .integer(queue.messages), "bytes": .integer(queue.bytes),
+            "oldest": queue.oldest.map(JSONValue.time) ?? .null,
+        ])
+        members["refused"] = .integer(refused)
+        members["refusals"] = .array(refusals.map(\.json))
+        return .object(members)
+    }
+}
+
+extension BoardReport.Rules {
+    /// Nil where `policy` is absent: nothing new.
+    fileprivate init?(json: JSONObject) throws(WireError) {
+        let isOmitted = try json.optional("policyOmitted") { $0.asBool } ?? false
+        switch json.members["policy"] {
+        case nil where !isOmitted: return nil
+        case nil, .null: self = isOmitted ? .omitted : .noFile
+        case .some(let value):
+            guard !isOmitted else { throw .mistyped("policyOmitted") }
+            self = .file(try PolicyDocument(json: value))
+        }
+    }
+
+    /// The members of a report that say it.
+    package var members: [String: JSONValue] {
+        switch self {
+        case .noFile: ["policy": .null]
+        case .file(let document): ["policy": document.json]
+        case .omitted: ["policy": .null, "policyOmitted": .bool(true)]
+        }
+    }
+}
+
+extension RefusalCount {
+    /// Whether an agent may have written it: a rule's name is a `RuleID`'s, or stands for all.
+    fileprivate var isWellFormed: Bool {
+        let mayStand = rule.utf8.allSatisfy { byte in
+            (UInt8(ascii: "!")...UInt8(ascii: "~")).contains(byte)
+        }
+        return (app == Self.any || AppName(app) != nil) && count > 0 && mayStand
+            && (1...96).contains(rule.utf8.count)
+    }
+}
+
+extension JSONObject {
+    /// A number of things, none or more.
+    func count(_ name: String) throws(WireError) -> Int64 {
+        try required(name) { value in value.asInteger.flatMap { $0 >= 0 ? $0 : nil } }
+    }
+}

@@ -1,0 +1,124 @@
+import AuthorityCore
+import AuthorityStore
+import Gate
+import Sessions
+import Testing
+import Wire
+
+extension LiveBoard {
+    /// A heartbeat that tells this.
+    func tell(_ report: BoardReport) async throws -> Reply {
+        try await ask(.authenticate(
+            provision.tokens.session, durationMinutes: nil, report: report))
+    }
+}
+
+extension BoardReport {
+    static func sample(
+        _ messages: Int64, refused: Int64 = 0, rules: Rules? = nil
+    ) -> BoardReport {
+        BoardReport(
+            queue: Queue(messages: messages, bytes: messages * 100, oldest: nil),
+            refused: refused,
+            refusals: refused == 0
+                ? [] : [RefusalCount(app: "mad", rule: "policy.toml:10", count: refused)],
+            rules: rules)
+    }
+}
+
+extension BoardReport.Rules {
+    /// Creating readings of at most `bytes` is all that they allow.
+    static func readings(upTo bytes: Int64) -> Self {
+        Self(Policy(
+            allowsByDefault: false, apps: [:], rules: [
+                Rule(
+                    id: .policy(line: 10), app: nil, className: ClassName("Reading"),
+                    allow: [.create], fields: nil, maxBytes: ByteCount(bytes: bytes), rate: nil)
+            ]))
+    }
+}
+
+@Suite("Report")
+struct ReportTests {
+    private func board(of house: House, by caller: Caller) async throws -> Board {
+        try #require(try await house.authority.boards(by: caller, everyone: false).first)
+    }
+
+    @Test("of the last heartbeat is shown to the board's owner, with the rules told last")
+    func kept() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        #expect(try await board(of: house, by: ada).report == nil)
+        let first = house.clock.now
+        #expect(try await live.tell(.sample(3, rules: .readings(upTo: 9))).result != nil)
+        #expect(
+            try await board(of: house, by: ada).report == .sample(3, rules: .readings(upTo: 9)))
+        house.clock.advance(.seconds(180))
+        // The same again is nothing new.
+        _ = try await live.tell(.sample(3))
+        #expect(try await board(of: house, by: ada).reportedAt == first)
+        house.clock.advance(.seconds(180))
+        _ = try await live.tell(.sample(4, refused: 2))
+        let told = try await board(of: house, by: ada)
+        #expect(told.report == .sample(4, refused: 2, rules: .readings(upTo: 9)))
+        #expect(told.reportedAt == house.clock.now)
+        _ = try await live.tell(.sample(4, refused: 2, rules: .noFile))
+        #expect(try await board(of: house, by: ada).report?.rules == .noFile)
+        _ = try await live.tell(.sample(4, refused: 2, rules: .omitted))
+        #expect(try await board(of: house, by: ada).report?.rules == .omitted)
+    }
+
+    @Test("that tells nothing new is not written")
+    func unwritten() async throws {
+        let house = try await House()
+        let live = try await house.provisioned(BoardDouble(), by: house.login())
+        let id = live.board.installation
+        let start = house.clock.now
+        let since: [Timestamp?] = try await house.store.transact {
+            transaction throws(AuthorityError) in
+            var since: [Timestamp?] = []
+            for (seconds, report) in [
+                (0, BoardReport.sample(1, rules: .noFile)), (1, .sample(1, rules: .noFile)),
+                (2, .sample(1)), (3, .sample(2)), (4, .sample(2, rules: .omitted)),
+                (5, .sample(2)),
+            ] as [(Int64, BoardReport)] {
+                try transaction.keep(report, of: id, at: start + .seconds(seconds))
+                since.append(try transaction.report(of: id)?.since)
+            }
+            return since
+        }
+        #expect(since == [0, 0, 0, 3, 4, 4].map { start + .seconds($0) })
+    }
+
+    @Test("counts under a session that lives, and from its own board alone")
+    func ownership() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        let other = try await house.provisioned(BoardDouble(), by: ada)
+        let reply = try await live.ask(.authenticate(
+            other.provision.tokens.session, durationMinutes: nil, report: .sample(9)))
+        #expect(reply.errorCode == 209)
+        try await house.authority.revoke(live.session, by: ada)
+        #expect(try await live.tell(.sample(9)).errorCode == 209)
+        let reports = try await house.authority.boards(by: ada, everyone: false).map(\.report)
+        #expect(reports == [nil, nil])
+    }
+
+    @Test("is forgotten when the board is released or another person takes it")
+    func forgotten() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let bob = try await house.addUser("bob")
+        let double = try BoardDouble()
+        let live = try await house.provisioned(double, by: ada)
+        _ = try await live.tell(.sample(3, rules: .noFile))
+        try await house.authority.release(double.installation, by: ada)
+        let again = try await house.provisioned(
+            try double.pairedAnew(), by: bob)
+        #expect(try await board(of: house, by: bob).report == nil)
+        _ = try await again.tell(.sample(1))
+        #expect(try await board(of: house, by: bob).report == .sample(1))
+    }
+}
