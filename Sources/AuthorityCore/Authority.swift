@@ -9,7 +9,7 @@ package struct Authority: Sendable {
     let cryptography: any AuthorityCryptography
     let courier: any Courier
     let keys: AuthorityKeys
-    let rules: AuthorityRules
+    package let rules: AuthorityRules
     let clock: @Sendable () -> Timestamp
 
     package init(

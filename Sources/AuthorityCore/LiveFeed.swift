@@ -30,6 +30,8 @@ package struct EventWish: Equatable, Sendable {
 package protocol EventSource: AnyObject, Sendable {
     /// The next one, waited for; nil once the stream is over.
     func next() async -> ConsoleEvent?
+    /// Nobody reads any more.
+    func close()
     /// What to do when the stream is to be cut at once, whoever still reads: its reader stayed
     /// behind, or did not take the last event.
     func onCut(_ action: @escaping @Sendable () -> Void)

@@ -151,5 +151,6 @@ final class EventHandle: EventSource {
     deinit { release() }
 
     func next() async -> ConsoleEvent? { await queue.next() }
+    func close() { queue.close() }
     func onCut(_ action: @escaping @Sendable () -> Void) { queue.onCut(action) }
 }

@@ -17,8 +17,9 @@ package final class BrokerClient: Sendable {
     package let ack: ConnectAck
     /// Everything that arrives, for one consumer; ends after `disconnected`.
     ///
-    /// It holds `bufferLimit` messages, or as many as `connect` was told. What comes while it is full is dropped and counted:
-    /// waiting instead would also hold back the PUBACKs that the consumer may wait for.
+    /// It holds `bufferLimit` messages, or as many as `connect` was told. What comes while it
+    /// is full is dropped and counted: waiting instead would also hold back the PUBACKs that the
+    /// consumer may wait for.
     package let events: AsyncStream<BrokerClientEvent>
     package static let bufferLimit = 16_384
 

@@ -15,6 +15,9 @@ struct Call: Sendable {
     let cookieBearer: Bearer
     /// Whether a request that bears the cookie may count on it.
     let isFromOwnPage: Bool
+    /// Whether it reads, by cookie, for our own page: a browser's stream of events bears no
+    /// header of ours, so that of the application's id.
+    let isPageReading: Bool
     /// Whether the cookie, and no header, says who asks.
     var isCookieCaller: Bool { !bearer.isThere && cookieBearer.isThere }
     /// The entity tag of what the browser has already.
@@ -51,6 +54,8 @@ struct Call: Sendable {
         cookie = SessionCookie(for: request)
         cookieBearer = cookie.bearer(in: headers[.cookie])
         isFromOwnPage = PageProof.holds(for: request)
+        isPageReading = request.method == .get && applicationID == nil && !bearer.isThere
+            && cookieBearer.isThere && isFromOwnPage
         knownTag = headers[.ifNoneMatch]
         installationHeader = HTTPFieldName.installationID.flatMap { headers[$0] }
         parameters = context.parameters

@@ -24,6 +24,13 @@ struct Connection: Sendable {
 
     /// Ends it at once; what was not sent is lost.
     func close() { channel.close(promise: nil) }
+
+    /// Has `action` run once the peer has gone, which is otherwise seen only when something is
+    /// sent. From now on one that sends nothing more counts as gone.
+    func onceClosed(_ action: @escaping @Sendable () -> Void) {
+        _ = channel.setOption(.allowRemoteHalfClosure, value: false)
+        channel.closeFuture.whenComplete { _ in action() }
+    }
 }
 
 /// The headers that are Parse's own. Source: Parse REST guide, Request format.

@@ -40,6 +40,7 @@ private struct EventWriter: Sendable {
     func write(to writer: inout any ResponseBodyWriter) async throws {
         // A write waits for as long as its reader does not read; closing the connection ends it.
         source.onCut { [connection] in connection.close() }
+        connection.onceClosed { [weak source] in source?.close() }
         try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
         while let event = await source.next() {
             try await writer.write(ByteBuffer(string: text(of: event)))

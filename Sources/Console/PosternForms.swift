@@ -65,8 +65,8 @@ extension AuditEntry {
     var form: [String: JSONValue] {
         [
             "number": .integer(number), "at": .time(at), "event": .string(event),
-            "actor": .string(actor), "installationId": .optional(board), "sessionId": .optional(session),
-            "detail": .string(detail),
+            "actor": .string(actor), "installationId": .optional(board),
+            "sessionId": .optional(session), "detail": .string(detail),
         ]
     }
 }

@@ -72,7 +72,9 @@ struct RouteTable: Sendable {
         _ call: Call, to route: Route
     ) async throws(AuthorityError) -> Route.Handler? {
         if case .open(let handle) = route.access { return handle }
-        guard call.applicationID == frontend.info.applicationID else { return nil }
+        guard call.applicationID == frontend.info.applicationID
+            || (route.takesCookie && call.isPageReading)
+        else { return nil }
         switch route.access {
         case .open(let handle), .application(let handle): return handle
         case .session(let handle):

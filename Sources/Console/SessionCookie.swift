@@ -25,8 +25,10 @@ struct SessionCookie: Sendable {
     /// A `Set-Cookie` that keeps the login until its session ends, 400 days at most.
     func keeping(_ login: LoggedIn) -> String {
         let longest = Int64(400 * 86_400)
-        let life = login.session.expiresAt.map { ($0 - login.session.createdAt).components.seconds }
-        return "\(name)=\(login.token.reveal())\(attributes); Max-Age=\(min(life ?? longest, longest))"
+        let session = login.session
+        let life = session.expiresAt.map { ($0 - session.createdAt).components.seconds }
+        let age = min(life ?? longest, longest)
+        return "\(name)=\(login.token.reveal())\(attributes); Max-Age=\(age)"
     }
 
     /// A `Set-Cookie` that has the browser forget it.
@@ -76,6 +78,7 @@ enum PageProof {
 
     private static func isOwn(_ origin: String, _ authority: String) -> Bool {
         guard !authority.isEmpty else { return false }
-        return ["http://", "https://"].contains { origin.lowercased() == $0 + authority.lowercased() }
+        let own = authority.lowercased()
+        return ["http://", "https://"].contains { origin.lowercased() == $0 + own }
     }
 }

@@ -136,3 +136,60 @@ struct LoginTests {
         ])
     }
 }
+
+extension LoginTests {
+    @Test("does the same work for an unknown user, a wrong password and a disabled user")
+    func work() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        _ = try await house.addUser("bob")
+        _ = try await house.authority.setEnabled(false, user: "bob", by: ada)
+        let tally = QuickPasswords.Tally()
+        let clock = house.clock
+        let authority = Authority(
+            store: house.store, cryptography: QuickPasswords(tally: tally),
+            courier: house.courier, keys: house.keys, rules: house.authority.rules,
+            clock: { clock.now })
+        var written: [Int] = []
+        for (name, password) in [("ada", "wrong password"), ("bob", "correct horse battery"),
+            ("nobody", "wrong password"), ("no such name!", "wrong password")]
+        {
+            let before = try await house.audit("login.failed").count
+            await #expect(throws: AuthorityError.refused(
+                Refusal(.notFound, "invalid username or password"))
+            ) {
+                try await authority.login(LoginAttempt(
+                    username: name, password: SecretBytes(password), origin: "test"))
+            }
+            // One password is hashed, whoever it is said to be of.
+            #expect(tally.take().count == 1)
+            written.append(try await house.audit("login.failed").count - before)
+        }
+        #expect(written == [1, 1, 1, 1])
+    }
+
+    @Test("is limited for each name and each address, apart from each other")
+    func limits() async throws {
+        let house = try await House()
+        func fails(_ name: String, from origin: String) async -> Int? {
+            do throws(AuthorityError) {
+                _ = try await house.authority.login(LoginAttempt(
+                    username: name, password: SecretBytes("wrong password"), origin: origin))
+                return nil
+            } catch {
+                if case .refused(let refusal) = error { return refusal.code }
+                return nil
+            }
+        }
+        for _ in 0..<10 { #expect(await fails("ada", from: "1.1.1.1") == 101) }
+        #expect(await fails("ada", from: "1.1.1.1") == 155)
+        #expect(await fails("ADA", from: "1.1.1.1") == 155)
+        // Elsewhere, and under another name, tries are left: nobody locks ada out.
+        #expect(await fails("ada", from: "2.2.2.2") == 101)
+        #expect(await fails("bob", from: "1.1.1.1") == 101)
+        for number in 0..<89 { _ = await fails("user\(number)", from: "1.1.1.1") }
+        #expect(await fails("carol", from: "1.1.1.1") == 155)
+        house.clock.advance(.seconds(301))
+        #expect(await fails("ada", from: "1.1.1.1") == 101)
+    }
+}

@@ -175,11 +175,12 @@ actor StubFrontend: AuthorityFrontend {
     func audit(
         _ query: AuditQuery, by caller: Caller
     ) async throws(AuthorityError) -> [AuditEntry] {
-        try note("audit \(query.limit) \(query.board?.description ?? "all")\(filters(of: query))")
+        let board = query.board?.description ?? "all"
+        try note("audit \(query.limit) \(board)\(filters(of: query))")
         return [
             AuditEntry(
-                number: 7, at: time(3), event: "claim", actor: "alice", board: query.board, session: nil,
-                detail: "greenhouse")
+                number: 7, at: time(3), event: "claim", actor: "alice", board: query.board,
+                session: nil, detail: "greenhouse")
         ]
     }
 
