@@ -15,7 +15,7 @@ function coded(value, generator, checks) {
 const formats = Array.from({ length: 32 }, (_, i) => coded(i, 0x537, 10) ^ 0x5412);
 const versions = Array.from({ length: 34 }, (_, i) => coded(i + 7, 0x1f25, 12));
 
-/** The code that differs least from one of two copies, and in how many bits. */
+/** Which code differs least from either copy, and in how many bits. */
 function nearest(codes, copies) {
   const off = codes.map((code) => Math.min(...copies.map((copy) =>
     (code ^ copy).toString(2).replaceAll("0", "").length)));
@@ -23,7 +23,7 @@ function nearest(codes, copies) {
   return { index: off.indexOf(least), off: least };
 }
 
-/** Level and mask, with how many bits were wrong. Source: §7.9. */
+/** Level, mask, and how many bits were wrong. §7.9. */
 function formatOf(at, size) {
   const copies = [0, 0];
   const bit = (copy, x, y) => { copies[copy] = (copies[copy] << 1) | at(x, y); };
@@ -36,7 +36,7 @@ function formatOf(at, size) {
   return { level: (index >> 3) ^ 1, mask: index & 7, off };
 }
 
-/** The version that is written in a code of version 7 or more; null if unreadable. §7.10. */
+/** The version that a code of version 7 or more tells; null if unreadable. §7.10. */
 export function versionOf(bits, size) {
   const copies = [0, 0];
   for (let i = 17; i >= 0; i -= 1) {
@@ -48,7 +48,7 @@ export function versionOf(bits, size) {
   return off <= 3 ? index + 7 : null;
 }
 
-/** Where a mask turns modules over: where it gives 0. Source: §7.8.2, Table 10. */
+/** A mask turns modules over where it gives 0. §7.8.2, Table 10. */
 const masks = [
   (x, y) => (x + y) % 2,
   (x, y) => y % 2,
@@ -60,7 +60,7 @@ const masks = [
   (x, y) => (((x + y) % 2) + ((x * y) % 3)) % 2,
 ];
 
-/** The codewords in the order in which they stand in the code. Source: §7.7.3. */
+/** The codewords in the order in which they stand. §7.7.3. */
 function codewordsOf(at, { size, map }, mask) {
   const words = [];
   let word = 1;
@@ -79,11 +79,11 @@ function codewordsOf(at, { size, map }, mask) {
   return words;
 }
 
-/** The data codewords, corrected; null if a block cannot be. Source: §7.6 and §12. */
+/** The data codewords, corrected; null if a block cannot be. §7.6. */
 function dataOf(words, version, level) {
   const { checks, count, limit } = blocksOf(version, level);
   const blocks = Array.from({ length: count }, () => []);
-  // Data in turns, the later blocks with one more, then check codewords in turns.
+  // Data in turns, one more for the last blocks, then check codewords in turns.
   const data = words.length - checks * count;
   const even = data - (data % count);
   words.forEach((word, i) => {
@@ -95,7 +95,7 @@ function dataOf(words, version, level) {
   return blocks.flatMap((block) => block.slice(0, -checks));
 }
 
-/** Digits in groups of three. Source: §7.4.3. */
+/** Digits in groups of three. §7.4.3. */
 function digits(take, count) {
   let text = "";
   for (let left = count; left > 0; left -= 3) {
@@ -107,7 +107,7 @@ function digits(take, count) {
 
 const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:";
 
-/** Characters of the 45, in pairs. Source: §7.4.4. */
+/** Characters of the 45, in pairs. §7.4.4. */
 function characters(take, count) {
   let text = "";
   for (let left = count; left > 0; left -= 2) {
@@ -118,42 +118,27 @@ function characters(take, count) {
   return text;
 }
 
-const decoded = (bytes, name) => new TextDecoder(name, { fatal: true }).decode(bytes);
-
-/** Kanji, as Shift JIS. Source: §7.4.6. */
-function kanji(take, count) {
-  const bytes = [];
-  for (let i = 0; i < count; i += 1) {
-    const value = take(13);
-    const code = (Math.floor(value / 0xc0) << 8) + (value % 0xc0);
-    const shifted = code + (code < 0x1f00 ? 0x8140 : 0xc140);
-    bytes.push(shifted >> 8, shifted & 255);
-  }
-  return decoded(new Uint8Array(bytes), "shift_jis");
-}
-
 /** The encoding's name by its assignment number. Source: AIM ECI Part 3. */
 function encodingOf(take) {
-  let number = take(8);
-  if (number >= 0xc0) number = ((number & 31) << 16) | take(16);
-  else if (number >= 0x80) number = ((number & 63) << 8) | take(8);
+  const number = take(8);
   if (number >= 3 && number <= 18) return `iso-8859-${number - 2}`;
-  return { 20: "shift_jis", 21: "windows-1250", 22: "windows-1251", 23: "windows-1252" }[number]
-    ?? "utf-8";
+  if (number === 20) return "shift_jis";
+  if (number === 26 || number === 27) return "utf-8";
+  throw new RangeError("an encoding that is not read");
 }
 
-/** Bytes as an ECI says; without one as UTF-8, or as Latin-1 where they are none. §7.4.5. */
+/** Bytes as an ECI says; without one as UTF-8, or Latin-1 where they are none. §7.4.5. */
 function characterBytes(take, count, encoding) {
   const bytes = Uint8Array.from({ length: count }, () => take(8));
+  const decoded = (name) => new TextDecoder(name, { fatal: true }).decode(bytes);
   try {
-    return decoded(bytes, encoding ?? "utf-8");
-  } catch (error) {
-    if (encoding) throw error;
-    return decoded(bytes, "iso-8859-1");
+    return decoded(encoding ?? "utf-8");
+  } catch {
+    return decoded(encoding ?? "iso-8859-1");
   }
 }
 
-/** The text of the data codewords. Source: §7.4; the widths of counts are in Table 3. */
+/** The text of the data codewords. §7.4; Table 3 has the counts' widths. */
 function textOf(data, version) {
   const bits = data.map((byte) => byte.toString(2).padStart(8, "0")).join("");
   let place = 0;
@@ -172,17 +157,13 @@ function textOf(data, version) {
     else if (mode === 2) text += characters(take, take([9, 11, 13][wide]));
     else if (mode === 4) text += characterBytes(take, take(wide ? 16 : 8), encoding);
     else if (mode === 7) encoding = encodingOf(take);
-    else if (mode === 8) text += kanji(take, take([8, 10, 12][wide]));
-    // A part of a text in several codes (3) is no text; FNC1 (5, 9) is no URL's.
-    else throw new RangeError("an unknown mode");
+    // Kanji (8) and FNC1 (5, 9) are in no URL; a part of a text in several codes (3) is none.
+    else throw new RangeError("a mode that is not read");
   }
   return text;
 }
 
-/**
- * The text of a square of modules, 1 for dark, row by row; as seen in a mirror too.
- * Null if it is none, too damaged, or empty.
- */
+/** The text of rows of modules, 1 for dark, or of their mirror image; null if there is none. */
 export function decodeModules(bits, version) {
   const plan = planOf(version);
   const { size } = plan;
@@ -194,7 +175,6 @@ export function decodeModules(bits, version) {
     try {
       return textOf(data, version) || null;
     } catch (error) {
-      // What TextDecoder and `take` throw.
       if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
     }
   }

@@ -48,14 +48,13 @@ export function correct(block, checks, limit) {
   const evaluator = syndromes.slice(0, length).map((_, n) =>
     locator.slice(0, n + 1).reduce((sum, value, i) => sum ^ times(value, syndromes[n - i]), 0));
   const derivative = locator.map((value, i) => (i & 1 ? value : 0)).slice(1);
-  let found = 0;
-  for (let place = 0; place < block.length; place += 1) {
+  const found = received.filter((_, place) => {
     const x = exp[255 - place];
     const slope = valueAt(derivative, x);
-    if (slope === 0 || valueAt(locator, x) !== 0) continue;
+    if (slope === 0 || valueAt(locator, x) !== 0) return false;
     // The first syndrome is at 1, hence one more factor of the place.
     block[block.length - 1 - place] ^= times(over(valueAt(evaluator, x), slope), exp[place]);
-    found += 1;
-  }
-  return found === length;
+    return true;
+  });
+  return found.length === length;
 }

@@ -1,22 +1,21 @@
 // Lays a QR code's grid over a picture and reads its modules. Source: ISO/IEC 18004:2015 §12.
 //
-// Three finder patterns give the grid but for its perspective. Their sizes give that at first,
-// then the last alignment pattern; then the grid is moved until the fixed patterns fit best.
-// Where the paper bends, each alignment pattern may be off by a little more.
+// Three finder patterns give the grid, and their sizes its perspective. The last alignment
+// pattern corrects that; then the grid is moved until all fixed patterns fit best. Where the
+// paper bends, each alignment pattern may be off a little more.
 
 import { decodeModules, versionOf } from "./qr-code.js";
 import { across } from "./qr-find.js";
 import { planOf } from "./qr-plan.js";
 
-/** The share of the fixed modules that must be right to go on, and to read the code. */
-const LIKELY = 0.58;
-const SURE = 0.72;
+/** The share of the fixed modules that must be right to fit them, and to read the code. */
+const [LIKELY, SURE] = [0.58, 0.72];
 
-/** An alignment pattern around its centre, as a plan's marks; light ones weigh as much. */
+/** An alignment pattern as marks around its centre; its few light modules weigh more. */
 const alignmentMarks = Array.from({ length: 25 }, (_, i) => [i % 5 - 2, Math.floor(i / 5) - 2])
   .flatMap(([x, y]) => [x, y, Math.max(Math.abs(x), Math.abs(y)) === 1 ? -17 / 8 : 1]);
 
-/** The contrast at a point between pixels, of the border for one beyond it. */
+/** The contrast at a point between pixels; beyond the border, of the border. */
 function sample({ width, height, values, sign }, { x, y }) {
   const px = Math.min(Math.max(x - 0.5, 0), width - 1.001);
   const py = Math.min(Math.max(y - 0.5, 0), height - 1.001);
@@ -47,13 +46,14 @@ function mapOf([x0, y0, x1, y1, x2, y2, x3, y3], size) {
   };
 }
 
-/** How well marks fit whose origin is at (x, y): what speaks for them, and the share of them. */
+/** How well marks around (x, y) fit, and the share of them that are right. */
 function fitness(picture, map, marks, x = 0, y = 0) {
   let [sum, right] = [0, 0];
   for (let i = 0; i < marks.length; i += 3) {
-    const point = map(x + marks[i] + 0.5, y + marks[i + 1] + 0.5);
-    const value = sample(picture, point) * marks[i + 2];
-    sum += value;
+    const value = marks[i + 2]
+      * sample(picture, map(x + marks[i] + 0.5, y + marks[i + 1] + 0.5));
+    // What is right is right: the grid must not drift to greater contrast.
+    sum += value / (Math.abs(value) + 10);
     right += value > 0;
   }
   return { sum, share: (3 * right) / marks.length };
@@ -71,7 +71,7 @@ function shiftOf(picture, map, [x, y], reach, step) {
   return best;
 }
 
-/** The four points of the grid as the finders' places and widths have it, and its size. */
+/** The grid's four points and size by the finders' places and widths. */
 function frameOf(picture, { corner, right, below }) {
   const [first, second] = [right, below].map((other) => {
     const length = Math.hypot(other.x - corner.x, other.y - corner.y);
@@ -83,14 +83,15 @@ function frameOf(picture, { corner, right, below }) {
     return { modules: length / module, depth: Math.min(Math.max(near / far || 1, 0.5), 2) ** 0.5 };
   });
   const depth = Math.max(first.depth + second.depth - 1, 0.5);
-  const fourth = ["x", "y"].map((axis) => (
+  const [x, y] = ["x", "y"].map((axis) => (
     (right[axis] * first.depth + below[axis] * second.depth - corner[axis]) / depth));
-  const points = [corner.x, corner.y, right.x, right.y, below.x, below.y, ...fourth];
+  const points = [corner.x, corner.y, right.x, right.y, below.x, below.y, x, y];
   return { points, size: (first.modules + second.modules) / 2 + 7 };
 }
 
-/** The grid of one version over three finders; null if the fixed patterns are not there. */
-function gridOf(picture, frame, version) {
+/** The grid of one version, and the share of its fixed patterns that is right. */
+function gridOf(picture, frame, version, until) {
+  if (performance.now() > until) return { share: 0 };
   const { size, marks, alignments } = planOf(version);
   let points = frame.points.slice();
   if (version > 1) {
@@ -100,25 +101,25 @@ function gridOf(picture, frame, version) {
     points.splice(6, 2, fourth.x, fourth.y);
   }
   let best = fitness(picture, mapOf(points, size), marks);
-  if (best.share < LIKELY) return null;
+  if (best.share < LIKELY) return best;
   const module = Math.hypot(points[2] - points[0], points[3] - points[1]) / (size - 7);
   for (let step = module * 0.6; step > module * 0.06; step *= 0.65) {
     for (let i = 0; i < 16; i += 1) {
       const moved = points.slice();
       moved[i >> 1] += i & 1 ? step : -step;
       const fit = fitness(picture, mapOf(moved, size), marks);
-      if (fit.sum > best.sum) [best, points] = [fit, moved];
+      if (fit.sum > best.sum * 1.002) [best, points] = [fit, moved];
     }
   }
   return { version, map: mapOf(points, size), share: best.share };
 }
 
-/** How dark each module is: the mean of nine points in it. */
-function shadesOf(picture, { version, map }) {
+/** Which modules are dark, by the mean of nine points in each. */
+function bitsOf(picture, { version, map }) {
   const { size, alignments } = planOf(version);
   const shifts = alignments.map((centre) => shiftOf(picture, map, centre, 1.5, 0.25));
   for (const [x, y] of [[3, 3], [size - 4, 3], [3, size - 4]]) shifts.push({ x, y, dx: 0, dy: 0 });
-  return Float32Array.from({ length: size * size }, (_, i) => {
+  return new Uint8Array(size * size).map((_, i) => {
     const [x, y] = [i % size, Math.floor(i / size)];
     let [weights, dx, dy] = [0, 0, 0];
     for (const shift of shifts) {
@@ -132,45 +133,27 @@ function shadesOf(picture, { version, map }) {
       const [u, v] = [(part % 3 + 1) / 4, (Math.floor(part / 3) + 1) / 4];
       sum += sample(picture, map(x + u + dx / weights, y + v + dy / weights));
     }
-    return sum;
-  });
-}
-
-/** Which modules are dark: each against the mean of the 9 × 9 around it. */
-function bitsOf(shades, size) {
-  return Uint8Array.from(shades, (shade, i) => {
-    const [x, y] = [i % size, Math.floor(i / size)];
-    let sum = 0;
-    for (let v = Math.max(0, y - 4); v <= Math.min(size - 1, y + 4); v += 1) {
-      for (let u = Math.max(0, x - 4); u <= Math.min(size - 1, x + 4); u += 1) {
-        sum += shade - shades[v * size + u];
-      }
-    }
     return sum > 0;
   });
 }
 
-/** The text of the code whose finders these are; null if there is none, or time is over. */
+/** The text of the code with these finders; null if there is none, or time is over. */
 export function readTriple(contrast, triple, until) {
   const picture = { ...contrast, sign: triple.dark ? 1 : -1 };
   const frame = frameOf(picture, triple);
   const guess = Math.round((frame.size - 17) / 4);
-  const grids = [];
-  const tried = new Set();
-  const lay = (version) => {
-    if (version < 1 || version > 40 || tried.has(version) || performance.now() > until) return;
-    tried.add(version);
-    grids.push(gridOf(picture, frame, version) ?? { share: 0 });
-  };
-  [guess, guess - 1, guess + 1].forEach(lay);
-  for (let round = 0; round < 3 && grids.length > 0; round += 1) {
-    const grid = grids.sort((a, b) => a.share - b.share).pop();
-    if (grid.share < SURE || performance.now() > until) return null;
+  let versions = [guess - 1, guess, guess + 1];
+  // Once more if the code itself tells another version.
+  for (let round = 0; round < 2; round += 1) {
+    const grids = versions.filter((version) => version > 0 && version <= 40)
+      .map((version) => gridOf(picture, frame, version, until));
+    const grid = grids.sort((a, b) => b.share - a.share)[0];
+    if (!grid || grid.share < SURE || performance.now() > until) return null;
     const { size } = planOf(grid.version);
-    const bits = bitsOf(shadesOf(picture, grid), size);
+    const bits = bitsOf(picture, grid);
     const text = decodeModules(bits, grid.version);
-    if (text !== null) return text;
-    if (grid.version >= 7) lay(versionOf(bits, size) ?? guess);
+    versions = [grid.version >= 7 && versionOf(bits, size)];
+    if (text !== null || versions[0] === grid.version) return text;
   }
   return null;
 }

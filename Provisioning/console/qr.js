@@ -4,34 +4,30 @@
 import { contrastOf, triplesIn } from "./qr-find.js";
 import { readTriple } from "./qr-fit.js";
 
-/** The longest side that is looked at, in px; the time for a photo, in ms; its most bytes. */
+/** Limits: the longest side that is looked at, in px; time, in ms; bytes of a photo. */
 const SIDE = 1600;
 const TIME = 1500;
 const BYTES = 64 << 20;
 
 /** Half the picture in each direction; each pixel is the mean of four. */
 function halved({ width, height, pixels }) {
-  const half = { width: width >> 1, height: height >> 1 };
-  half.pixels = Uint8Array.from({ length: half.width * half.height }, (_, i) => {
-    const at = 2 * Math.floor(i / half.width) * width + 2 * (i % half.width);
+  const [w, h] = [width >> 1, height >> 1];
+  const half = new Uint8Array(w * h).map((_, i) => {
+    const at = 2 * Math.floor(i / w) * width + 2 * (i % w);
     return (pixels[at] + pixels[at + 1] + pixels[at + width] + pixels[at + width + 1] + 2) >> 2;
   });
-  return half;
+  return { width: w, height: h, pixels: half };
 }
 
-/** Sizes of the picture to look at, and the part of it that light and dark are told by. */
-function looksAt(picture) {
-  const half = Math.max(picture.width, picture.height) > 500 ? halved(picture) : picture;
-  const quarter = half.width + half.height > 800 ? halved(half) : half;
-  return [[half, 0.06], [picture, 0.04], [quarter, 0.1], [half, 0.15], [picture, 0.2],
-    [quarter, 0.4]];
-}
-
-/** The text of a code in a grey picture {width, height, pixels}; null if none is found in time. */
+/** The text of a code in a grey picture; null if none is found in time. */
 async function readGrey(picture, time) {
   const until = performance.now() + time;
   if (picture.width < 42 || picture.height < 42) return null;
-  for (const [level, part] of looksAt(picture)) {
+  const half = picture.width + picture.height > 800 ? halved(picture) : picture;
+  const quarter = half.width + half.height > 800 ? halved(half) : half;
+  // Sizes to look at, and the part of the picture that light and dark are told by.
+  for (const [level, part] of [[half, 0.06], [picture, 0.04], [quarter, 0.1], [half, 0.15],
+    [picture, 0.2], [quarter, 0.4]]) {
     const contrast = contrastOf(level, Math.ceil(Math.max(level.width, level.height) * part));
     for (const triple of triplesIn(contrast, until)) {
       const text = readTriple(contrast, triple, until);
@@ -44,11 +40,10 @@ async function readGrey(picture, time) {
   return null;
 }
 
-/** The picture in grey, on white, no longer than `SIDE`. */
-function greyOf(source, sourceWidth, sourceHeight) {
-  const scale = Math.min(1, SIDE / Math.max(sourceWidth, sourceHeight));
-  const width = Math.max(1, Math.round(sourceWidth * scale));
-  const height = Math.max(1, Math.round(sourceHeight * scale));
+/** A picture of these sides in grey, on white, no longer than `SIDE`. */
+function greyOf(source, ...sides) {
+  const scale = Math.min(1, SIDE / Math.max(...sides));
+  const [width, height] = sides.map((side) => Math.ceil(side * scale));
   const canvas = Object.assign(document.createElement("canvas"), { width, height });
   const context = canvas.getContext("2d", { willReadFrequently: true });
   context.fillStyle = "white";
@@ -56,12 +51,12 @@ function greyOf(source, sourceWidth, sourceHeight) {
   context.imageSmoothingQuality = "high";
   context.drawImage(source, 0, 0, width, height);
   const { data } = context.getImageData(0, 0, width, height);
-  const pixels = Uint8Array.from({ length: width * height }, (_, i) => (
+  const pixels = new Uint8Array(width * height).map((_, i) => (
     (data[4 * i] * 77 + data[4 * i + 1] * 150 + data[4 * i + 2] * 29) >> 8));
   return { width, height, pixels };
 }
 
-/** What the browser's own detector reads within a second; null if nothing, or it has none. */
+/** What the browser's own detector reads within a second, if it has one; else null. */
 async function readNatively(source) {
   if (!("BarcodeDetector" in globalThis)) return null;
   const late = new Promise((resolve) => setTimeout(resolve, 1000, []));
@@ -74,12 +69,12 @@ async function readNatively(source) {
   }
 }
 
-/** The text of a QR code in an image or a video's frame of this size; null if none is found. */
+/** The text of a QR code in an image or a video of this size; null if none is found. */
 export async function readPicture(source, width, height, time = TIME) {
   return await readNatively(source) ?? await readGrey(greyOf(source, width, height), time);
 }
 
-/** The text of a QR code in a photo; null if there is none in it, or `blob` is no picture. */
+/** The text of a QR code in a photo; null if it shows none, or is no picture. */
 export async function readQRCode(blob) {
   if (blob.size > BYTES) return null;
   const picture = await createImageBitmap(blob).catch(() => null);
