@@ -5,11 +5,15 @@ const root = new URL("../postern/v1/", import.meta.url);
 /** What the authority answered, or that it did not. */
 export class Refused extends Error {
   constructor(status, body) {
-    super(body?.error || `The authority answered with status ${status}.`);
+    super(sentence(body?.error || `the authority answered with status ${status}`));
     this.status = status;
     this.code = body?.code ?? 0;
     this.name = body?.name ?? "refused";
   }
+}
+
+function sentence(text) {
+  return text[0].toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".");
 }
 
 /** Who serves this page: `GET /info`. */

@@ -25,11 +25,10 @@ export function boardPage(id, go) {
   let board = null, minutes = noMinutes(nowMs()), storyTimer = 0;
 
   const parts = [
-    section("state", "State", about, actions),
-    section("readings", "Readings", live.node),
-    section("hour", "The last hour", charts),
-    section("rules", "Rules", rules, explain.node),
-    section("timeline", "Timeline", story),
+    h("div", { class: "side" }, section("state", "State", about, actions),
+      section("timeline", "Timeline", story)),
+    h("div", { class: "main" }, section("readings", "Readings", live.node),
+      section("hour", "The last hour", charts), section("rules", "Rules", rules, explain.node)),
   ];
 
   async function load() {

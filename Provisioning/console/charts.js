@@ -57,7 +57,7 @@ const figures = {
   queue: v => (v[59] === null ? "–" : number(v[59])),
 };
 
-const windows = [60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 86400].map(s => 1000 * s);
+const windows = [30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 86400].map(s => 1000 * s);
 
 /** A line of numbers over time, up to now; `draw(points)` shows `[ms, number]` pairs. */
 export function plot(name) {

@@ -3,13 +3,13 @@
 import { choice, field, fill, h } from "./dom.js";
 
 const example = '{\n  "default": "deny",\n  "rules": [\n'
-  + '    { "app": "thermo", "class": "Reading", "allow": ["create"] }\n  ]\n}';
+  + '    { "app": "thermo",\n      "class": "Reading",\n      "allow": ["create"] }\n  ]\n}';
 
 /** A chooser; `scope()` is the chosen scope, undefined for everything, or throws words. */
 export function ruleChooser() {
   const classes = h("input", { value: "Reading", autocomplete: "off", autocapitalize: "none",
     spellcheck: "false", maxlength: 128 });
-  const text = h("textarea", { rows: 8, spellcheck: "false", autocapitalize: "none",
+  const text = h("textarea", { rows: 9, spellcheck: "false", autocapitalize: "none",
     value: example });
   const more = h("div", { class: "more" });
   const fields = {

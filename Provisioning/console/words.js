@@ -20,6 +20,7 @@ export function boardState(board) {
   if (board.status === "up") {
     return board.sessionAvailable === false ? ["warn", "Online, no session"] : ["good", "Online"];
   }
+  if (!["active", "pending"].includes(board.sessionState)) return ["warn", "No session"];
   if (board.status === "down") return ["bad", "Offline"];
   return ["", "Not heard yet"];
 }

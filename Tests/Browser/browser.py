@@ -32,6 +32,7 @@ class Browser:
         self.driver.set_script_timeout(60)
         self.faults: list[str] = []
         self.base = ""
+        self.is_open = True
         self.resize(size)
         self.scheme("light")
 
@@ -170,6 +171,7 @@ class Browser:
         return found
 
     def close(self) -> None:
+        self.is_open = False
         self.driver.quit()
 
 

@@ -42,7 +42,7 @@ def visit(house, tmp_path):
     yield make
     faults = [fault for browser in made for fault in browser.faults]
     for browser in made:
-        if browser.driver.session_id:
+        if browser.is_open:
             faults += [fault for fault in browser.collect() if fault not in faults]
             browser.close()
     assert faults == [], "the browser's own log"

@@ -180,3 +180,17 @@ def test_others_see_neither_users_nor_the_log(house, phone, board):
     browser.shot("phone-boards-none")
     browser.go(f"/#/boards/{board.iid}")
     browser.wait("[role=alert]", "no such board")
+
+
+def test_line_that_breaks_is_told_and_mended(house, desktop, board):
+    desktop.log_in()
+    desktop.open_board(board)
+    desktop.wait_live()
+    house.server.stop()
+    desktop.browser.wait(".live", "Reconnecting")
+    desktop.browser.shot("desktop-reconnecting")
+    house.start()
+    desktop.browser.wait(".live", "Live", timeout=40)
+    board.wait_settled()
+    board.write(b'{"celsius":31.5}')
+    desktop.wait_plotted("Reading.celsius", "31.5", 40)

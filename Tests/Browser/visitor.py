@@ -72,7 +72,9 @@ class Visitor:
 
     def plot_points(self, series: str) -> int:
         """How many points the line has."""
-        path = self.browser.wait(f"[data-series='{series}'] .line").get_attribute("d") or ""
+        path = self.browser.script(
+            "return document.querySelector(arguments[0]).getAttribute('d')",
+            f"[data-series='{series}'] .line")
         return path.count("M") + path.count("L")
 
     def wait_state(self, words: str, timeout: float = 30.0) -> None:
