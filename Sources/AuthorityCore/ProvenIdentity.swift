@@ -13,10 +13,13 @@ struct ProvenIdentity: Sendable {
 
     /// A token serves once. Whoever saw it on its way would else be that person until it
     /// expires; and a client whose answer was lost can always get another. What fails later in
-    /// the same transaction has not spent it.
+    /// the same transaction has not spent it. It is remembered somewhat longer than it is good,
+    /// for the clock may be set back.
     func spend(_ transaction: any AuthorityTransaction) throws(AuthorityError) -> Bool {
-        try transaction.spendIDToken(hash: tokenHash, until: lastUse)
+        try transaction.spendIDToken(hash: tokenHash, until: lastUse + Self.margin)
     }
+
+    private static let margin = Duration.seconds(3600)
 
     func known(
         _ transaction: any AuthorityTransaction

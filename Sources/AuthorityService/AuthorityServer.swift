@@ -46,8 +46,8 @@ struct AuthorityServer: Sendable {
             consumerAccess: try Self.consumerAccess(settings), logger: logger, desk: desk)
         let authority = Authority(
             store: store, cryptography: cryptography, courier: courier, keys: keys,
-            rules: settings.rules, signatures: IDTokenCheck(settings.keySets),
-            clock: systemClock)
+            rules: settings.rules,
+            signatures: IDTokenCheck(settings.keySets, logger: logger), clock: systemClock)
         self.settings = settings
         self.logger = logger
         self.authority = authority

@@ -1,5 +1,6 @@
 import AuthorityCore
 import Cryptography
+import Logging
 import Sessions
 import Settings
 
@@ -7,8 +8,10 @@ import Settings
 struct IDTokenCheck: IDTokenSignatures {
     private let shelves: [LoginProvider: KeySetShelf]
 
-    init(_ places: [LoginProvider: AuthoritySettings.KeySetPlace]) {
-        shelves = places.mapValues { KeySetShelf(reading: $0) }
+    init(_ places: [LoginProvider: AuthoritySettings.KeySetPlace], logger: Logger) {
+        shelves = Dictionary(uniqueKeysWithValues: places.map { name, place in
+            (name, KeySetShelf(reading: place, of: name, logger: logger))
+        })
     }
 
     /// Nothing is fetched for what could be no token.

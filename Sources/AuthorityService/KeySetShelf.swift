@@ -1,4 +1,6 @@
 import AuthorityCore
+import Logging
+import Sessions
 import Settings
 
 /// One provider's key set, kept for a while and read again when it may have changed.
@@ -19,10 +21,19 @@ actor KeySetShelf {
     private var failed: (failure: KeySetFailure, at: Duration)?
     private var reading: Task<Result<IdentityKeySet, KeySetFailure>, Never>?
 
-    init(reading place: AuthoritySettings.KeySetPlace) {
+    /// The log is told of each reading that failed.
+    init(
+        reading place: AuthoritySettings.KeySetPlace, of provider: LoginProvider, logger: Logger
+    ) {
         let start = ContinuousClock.now
         self.init(
-            read: { await KeySetSource(place).read() },
+            read: {
+                let result = await KeySetSource(place).read()
+                if case .failure(let failure) = result {
+                    logger.warning("keys of \(provider): \(failure.words) \(failure.detail)")
+                }
+                return result
+            },
             clock: { ContinuousClock.now - start })
     }
 

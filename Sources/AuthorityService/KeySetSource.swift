@@ -7,9 +7,12 @@ import NIOPosix
 import NIOSSL
 import Settings
 
-/// Why a key set could not be had, the layer first. No text in it is the provider's.
+/// Why a key set could not be had. No text in it is the provider's.
 struct KeySetFailure: Error, Equatable {
+    /// The layer and what happened there: for anyone who tries to log in.
     let words: String
+    /// Names files and hosts: for the log.
+    var detail = ""
 }
 
 /// Reads a key set from where it is: at most 64 KiB, and from a URL in at most 5 s, by a
@@ -42,7 +45,7 @@ struct KeySetSource: Sendable {
             return try PrivateFile.read(
                 path, limit: IdentityKeySet.limit, strictestMode: 0o644)
         } catch {
-            throw KeySetFailure(words: "file: \(error)")
+            throw KeySetFailure(words: "file: it could not be read", detail: "\(error)")
         }
     }
 
@@ -61,7 +64,7 @@ struct KeySetSource: Sendable {
         } catch let failure as KeySetFailure {
             throw failure
         } catch {
-            throw KeySetFailure(words: layer(of: error))
+            throw KeySetFailure(words: layer(of: error), detail: url)
         }
     }
 
@@ -92,8 +95,7 @@ struct KeySetSource: Sendable {
         switch error {
         case let error as NIOConnectionError:
             error.connectionErrors.isEmpty
-                ? "name lookup: \(error.host) has no address"
-                : "TCP: no connection to \(error.host) port \(error.port)"
+                ? "name lookup: the host has no address" : "TCP: no connection"
         case let error as IOError: "TCP: \(SystemError.text(error.errnoCode))"
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             "TLS: no trust in the server, or no agreement with it"

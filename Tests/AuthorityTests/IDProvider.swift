@@ -1,6 +1,7 @@
 import AuthorityCore
 import Cryptography
 import Foundation
+import Logging
 import Sessions
 import Settings
 import Wire
@@ -88,7 +89,13 @@ extension House {
 
     func believing(_ provider: IDProvider, signUp: Bool = true) -> Authority {
         believing(
-            [provider.rule(signUp: signUp)], IDTokenCheck([provider.name: provider.place]))
+            [provider.rule(signUp: signUp)], IDTokenCheck(testing: [provider.name: provider.place]))
+    }
+}
+
+extension IDTokenCheck {
+    init(testing places: [LoginProvider: AuthoritySettings.KeySetPlace]) {
+        self.init(places, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     }
 }
 

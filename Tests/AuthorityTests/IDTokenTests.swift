@@ -172,6 +172,25 @@ struct IDTokenTests {
     }
 }
 
+extension IDTokenTests {
+    @Test("does not serve again with another signature that verifies too")
+    func otherSignature() async throws {
+        let house = try await House()
+        let provider = try IDProvider()
+        let signer = try TestSigner(.es256)
+        try provider.publish([try signer.jwk("k2")])
+        let authority = house.believing(provider)
+        let token = try signer.sign(
+            IDProvider.claims(of: "1", at: house.clock.now), algorithm: "ES256", kid: "k2")
+        let twin = try TestSigner.twin(of: token)
+        #expect(twin != token)
+        _ = try await authority.enter(provider.proof(token))
+        await expectRefusal(.notFound, saying: .spent) {
+            try await authority.enter(provider.proof(twin))
+        }
+    }
+}
+
 extension [String: JSONValue] {
     /// The members of `changes` in place of its own; nil takes one away.
     fileprivate func merging(spoilt changes: [String: JSONValue?]) -> Self {

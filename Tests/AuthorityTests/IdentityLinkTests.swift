@@ -35,7 +35,7 @@ struct IdentityLinkTests {
         let house = try await House()
         let first = try IDProvider("first")
         let second = try IDProvider("second")
-        let check = IDTokenCheck([first.name: first.place, second.name: second.place])
+        let check = IDTokenCheck(testing: [first.name: first.place, second.name: second.place])
         let authority = house.believing([first.rule(), second.rule()], check)
         let bob = try await house.addUser("bob")
         try await authority.link(first.proof(of: "b", house), from: "x", by: bob)

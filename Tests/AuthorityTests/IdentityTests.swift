@@ -84,11 +84,11 @@ struct IdentityTests {
         #expect(try await house.audit("login.failed").count == 7)
         let ada = try await house.login()
         await expectRefusal(.notFound) { try await authority.link(proof, from: "x", by: ada) }
-        // Remembered until it has expired, and then no longer.
+        // Remembered for as long as it is good and an hour more, and then no longer.
         house.clock.advance(.seconds(899))
         while try await authority.sweep() {}
         await expectRefusal(.notFound, saying: .spent) { try await authority.enter(proof) }
-        house.clock.advance(.seconds(2))
+        house.clock.advance(.seconds(3602))
         while try await authority.sweep() {}
         await expectRefusal(.notFound, saying: .expired) { try await authority.enter(proof) }
         let isForgotten = try await house.store.transact { transaction throws(AuthorityError) in
@@ -118,7 +118,7 @@ struct IdentityTests {
         let opened = try await house.believing(provider).enter(provider.proof(of: "1", house))
         let moved = house.believing(
             [provider.rule(issuer: "https://other.example")],
-            IDTokenCheck([provider.name: provider.place]))
+            IDTokenCheck(testing: [provider.name: provider.place]))
         var claims = IDProvider.claims(of: "1", at: house.clock.now)
         claims["iss"] = .string("https://other.example")
         let other = try await moved.enter(provider.proof(provider.sign(claims)))
@@ -156,7 +156,7 @@ struct IdentityTests {
         let provider = try IDProvider()
         let authority = house.believing(
             [provider.rule()],
-            IDTokenCheck([provider.name: .file("\(provider.path).gone")]))
+            IDTokenCheck(testing: [provider.name: .file("\(provider.path).gone")]))
         let proof = try provider.proof(of: "1", house)
         for _ in 0..<12 {
             await #expect {

@@ -109,7 +109,7 @@ struct KeySetShelfTests {
         var reads: Int { state.withLock { $0.reads } }
         func publish(_ kids: String...) { state.withLock { $0.kids = kids } }
         func fail(_ words: String?) {
-            state.withLock { $0.failure = words.map(KeySetFailure.init(words:)) }
+            state.withLock { $0.failure = words.map { KeySetFailure(words: $0) } }
         }
         func advance(_ span: Duration) { state.withLock { $0.now += span } }
 

@@ -68,6 +68,22 @@ struct TestSigner {
         }
     }
 
+    /// The same token with S replaced by the group's order less S, which verifies as well.
+    static func twin(of token: String) throws -> String {
+        guard let dot = token.lastIndex(of: "."),
+            let signature = Base64URL.decode(token[token.index(after: dot)...]),
+            let order = Base64URL.decode("_____wAAAAD__________7zm-q2nF56E87nKwvxjJVE")
+        else { throw NotThat() }
+        var other: [UInt8] = []
+        var borrow = 0
+        for (all, part) in zip(order, signature.suffix(32)).reversed() {
+            let difference = Int(all) - Int(part) - borrow
+            borrow = difference < 0 ? 1 : 0
+            other.insert(UInt8(difference & 0xFF), at: 0)
+        }
+        return token[...dot] + Base64URL.encode(signature.prefix(32) + other)
+    }
+
     private func run(_ command: String) throws -> [UInt8] {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")

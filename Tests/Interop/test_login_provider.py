@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import subprocess
 
 import pytest
 
@@ -25,12 +26,26 @@ def provider():
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory, evidence, programs, provider):
+def stranger(tmp_path_factory):
+    """A provider whose certificate nobody vouches for."""
+    file = tmp_path_factory.mktemp("stranger") / "server.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+         "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", file,
+         "-out", file.with_suffix(".crt")], check=True, capture_output=True)
+    file.write_text(file.read_text() + file.with_suffix(".crt").read_text())
+    stranger = LoginProvider(file)
+    yield stranger
+    stranger.close()
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory, evidence, programs, provider, stranger):
     settings = "".join(
         SECTION.format(name=name, issuer=ISSUER, keys=keys, sign_up=sign_up)
         for name, keys, sign_up in [
             ("facebook", provider.url, "true"), ("closed", provider.url, "false"),
-            ("away", "http://127.0.0.1:9/jwks", "true"),
+            ("away", "http://127.0.0.1:9/jwks", "true"), ("stranger", stranger.url, "true"),
         ]
     )
     bench = AuthorityBench(tmp_path_factory.mktemp("provider"), evidence, programs, settings)
@@ -118,6 +133,12 @@ def test_names_the_layer_of_a_provider_that_is_away(bench, provider):
     assert status == 503
     assert failed["error"].startswith("keys of away: TCP: ")
     assert enter(bench, provider.token("still here"))[0] == 201
+
+
+def test_believes_no_keys_of_a_server_that_nobody_vouches_for(bench, stranger):
+    status, failed = enter(bench, stranger.token("1"), "stranger")
+    assert (status, stranger.fetched) == (503, 0)
+    assert failed["error"].startswith("keys of stranger: TLS: "), failed
 
 
 def test_no_token_is_kept_or_logged(bench):

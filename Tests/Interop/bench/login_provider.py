@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import ssl
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +18,8 @@ ISSUER = "https://login.example"
 class LoginProvider:
     """One key of each kind, named by its algorithm, published on a free port of loopback."""
 
-    def __init__(self):
+    def __init__(self, certificate=None):
+        """With a PEM file of certificate and key it speaks TLS."""
         self.keys = {
             "RS256": rsa.generate_private_key(65537, 2048),
             "PS256": rsa.generate_private_key(65537, 2048),
@@ -41,6 +43,11 @@ class LoginProvider:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._scheme = "https" if certificate else "http"
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever)
         self._thread.start()
 
@@ -51,7 +58,7 @@ class LoginProvider:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/jwks"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_port}/jwks"
 
     @property
     def key_set(self) -> dict:
