@@ -1,5 +1,5 @@
 package import Sessions
-package import Wire
+import Wire
 
 /// A board with what only its own page shows.
 package struct BoardDetail: Equatable, Sendable {

@@ -1,5 +1,5 @@
 package import Sessions
-package import Wire
+import Wire
 
 /// What an id token says, and whether it says it to us and now.
 ///

@@ -1,5 +1,5 @@
 import Sessions
-package import Wire
+import Wire
 
 /// The header of an id token, as far as it may have a say.
 ///

@@ -1,4 +1,4 @@
-package import Sessions
+import Sessions
 import Wire
 
 /// The keys that a provider signs with, as its JWK Set says: those that can be used here.

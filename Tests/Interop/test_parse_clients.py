@@ -1,0 +1,226 @@
+"""Programs that were written for Parse, against the authority, unchanged.
+
+ParsePy (PyPI) is run as it is; what Parse's JavaScript SDK sends is played from its recorded
+form. All they are told is where the server is.
+"""
+
+import importlib
+import json
+import secrets
+import sys
+import urllib.error
+import urllib.request
+from types import SimpleNamespace
+
+import pytest
+
+from bench.authority_bench import ADMIN, AuthorityBench
+
+KEY = "rest-" + "k" * 24
+SETTINGS = """
+[session.permissions]
+get = true
+update = true
+add_field = true
+[users]
+sign_up = "open"
+"""
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory, evidence, programs):
+    """An authority as Parse's hosted servers were: under /1, with a REST key."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POSTERN_HTTP_MOUNT", "/1")
+        patch.setenv("POSTERN_HTTP_REST_API_KEY", KEY)
+        bench = AuthorityBench(tmp_path_factory.mktemp("parse"), evidence, programs, SETTINGS)
+    yield bench
+    bench.close()
+
+
+@pytest.fixture(scope="module")
+def parse(bench):
+    """ParsePy's modules, imported with this authority in the place of api.parse.com."""
+    def forget():
+        for name in [n for n in sys.modules if n.split(".")[0] == "parse_rest"]:
+            del sys.modules[name]
+
+    forget()
+    connection = importlib.import_module("parse_rest.connection")
+    connection.API_ROOT = f"http://127.0.0.1:{bench.http_port}/1"
+    names = ["core", "datatypes", "user", "role", "installation"]
+    modules = {name: importlib.import_module(f"parse_rest.{name}") for name in names}
+    connection.register("postern", KEY)
+    yield SimpleNamespace(connection=connection, **modules)
+    forget()
+
+
+@pytest.fixture(autouse=True)
+def nobody_logged_in(parse):
+    yield
+    parse.connection.ACCESS_KEYS.pop("session_token", None)
+
+
+def as_user(parse, user) -> None:
+    parse.connection.ACCESS_KEYS["session_token"] = user.sessionToken
+
+
+def new_user(parse, evidence):
+    name, password = f"user-{secrets.token_hex(4)}", secrets.token_urlsafe(16)
+    evidence.add_secret("a password", password)
+    user = parse.user.User.signup(name, password)
+    evidence.add_secret("a session token", user.sessionToken)
+    return user, name, password
+
+
+def sessions(parse):
+    """`_Session` as an app would declare it for ParsePy."""
+    return type("Sessions", (parse.datatypes.ParseResource,),
+                {"ENDPOINT_ROOT": f"{parse.connection.API_ROOT}/sessions"})
+
+
+# ParsePy.
+
+
+def test_an_app_signs_up_and_logs_in(parse, evidence):
+    user, name, password = new_user(parse, evidence)
+    again = parse.user.User.login(name, password)
+    assert again.objectId == user.objectId
+    assert again.sessionToken.startswith("r:") and again.sessionToken != user.sessionToken
+    as_user(parse, again)
+    assert parse.user.User.current_user().username == name
+
+
+def test_a_wrong_password_is_parses_own_error(parse, evidence):
+    _, name, _ = new_user(parse, evidence)
+    with pytest.raises(parse.core.ResourceRequestNotFound) as refused:
+        parse.user.User.login(name, "not the password")
+    assert json.loads(refused.value.args[0])["code"] == 101
+
+
+def test_an_app_lists_and_ends_sessions(parse, evidence):
+    user, name, password = new_user(parse, evidence)
+    other = parse.user.User.login(name, password)
+    evidence.add_secret("a session token", other.sessionToken)
+    as_user(parse, user)
+    Sessions = sessions(parse)
+    found = Sessions.GET(Sessions.ENDPOINT_ROOT)["results"]
+    assert len(found) == 2 and not any("sessionToken" in s for s in found)
+    own = Sessions.GET(f"{Sessions.ENDPOINT_ROOT}/me")
+    [foreign] = [s for s in found if s["objectId"] != own["objectId"]]
+    Sessions.DELETE(f"{Sessions.ENDPOINT_ROOT}/{foreign['objectId']}")
+    left = Sessions.GET(Sessions.ENDPOINT_ROOT, where=json.dumps({"restricted": False}))
+    assert [s["objectId"] for s in left["results"]] == [own["objectId"]]
+    assert Sessions.GET(Sessions.ENDPOINT_ROOT, count=1, limit=0)["count"] == 1
+
+
+def test_a_session_that_was_ended_is_209_everywhere(parse, evidence):
+    user, _, _ = new_user(parse, evidence)
+    as_user(parse, user)
+    parse.user.User.POST(f"{parse.connection.API_ROOT}/logout")
+    for path in ("users/me", "sessions", "sessions/me", "roles"):
+        with pytest.raises(parse.core.ResourceRequestBadRequest) as over:
+            parse.user.User.GET(f"{parse.connection.API_ROOT}/{path}")
+        assert json.loads(over.value.args[0])["code"] == 209, path
+
+
+def test_an_app_gives_a_device_a_session(parse, evidence):
+    user, name, _ = new_user(parse, evidence)
+    as_user(parse, user)
+    Sessions = sessions(parse)
+    made = Sessions.POST(Sessions.ENDPOINT_ROOT, restricted=False, deviceName="lamp")
+    evidence.add_secret("a session token", made["sessionToken"])
+    assert made["restricted"] is True and made["createdWith"]["action"] == "create"
+    parse.connection.ACCESS_KEYS["session_token"] = made["sessionToken"]
+    assert parse.user.User.current_user().username == name
+    with pytest.raises(parse.core.ResourceRequestBadRequest) as refused:
+        parse.user.User.PUT(f"{parse.connection.API_ROOT}/users/{user.objectId}", password="x" * 9)
+    assert json.loads(refused.value.args[0])["code"] == 119
+    assert all(s["restricted"] for s in Sessions.GET(Sessions.ENDPOINT_ROOT)["results"])
+
+
+def test_an_app_registers_its_installation(parse, evidence):
+    user, _, _ = new_user(parse, evidence)
+    as_user(parse, user)
+    Installation = parse.installation.Installation
+    made = Installation.POST("", deviceType="android", channels=["a"],
+                             installationId="3f1f7c0e-2b7a-4d4e-9c55-0123456789ab")
+    Installation.update_channels(made["objectId"], channels_to_add={"b"})
+    kept = Installation.GET(f"{Installation.ENDPOINT_ROOT}/{made['objectId']}")
+    assert sorted(kept["channels"]) == ["a", "b"]
+
+
+# What the JavaScript SDK (parse 1.6 to 5) sends: POST always, everything in the body, and a type
+# of content that needs no preflight. Source: Parse-SDK-JS, src/RESTController.js.
+
+
+def sdk(bench, method: str, path: str, token: str | None = None, **body):
+    members = {"_method": method, "_ApplicationId": "postern", "_JavaScriptKey": KEY,
+               "_ClientVersion": "js5.3.0", "_RevocableSession": "1",
+               "_InstallationId": "5b3ecb6e-5d8a-4a9e-8f0e-0123456789ab", **body}
+    if method == "POST":
+        del members["_method"]
+    if token:
+        members["_SessionToken"] = token
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{bench.http_port}/1/{path}", json.dumps(members).encode(),
+        {"Content-Type": "text/plain"}, method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def test_the_javascript_sdk_logs_in_and_reads_its_session(bench, parse, evidence):
+    _, name, password = new_user(parse, evidence)
+    status, user = sdk(bench, "POST", "login", username=name, password=password)
+    assert status == 200
+    evidence.add_secret("a session token", user["sessionToken"])
+    token = user["sessionToken"]
+    assert sdk(bench, "GET", "users/me", token)[1]["username"] == name
+    status, own = sdk(bench, "GET", "sessions/me", token)
+    assert own["installationId"] == "5b3ecb6e-5d8a-4a9e-8f0e-0123456789ab"
+    status, found = sdk(bench, "GET", "sessions", token, where={"objectId": own["objectId"]})
+    assert [s["objectId"] for s in found["results"]] == [own["objectId"]]
+    assert sdk(bench, "POST", "logout", token)[0] == 200
+    status, refused = sdk(bench, "GET", "users/me", token)
+    assert (status, refused["code"]) == (400, 209)
+
+
+def test_the_javascript_sdk_is_not_let_past_a_restricted_session(bench, parse, evidence):
+    user, _, _ = new_user(parse, evidence)
+    made = sdk(bench, "POST", "sessions", user.sessionToken)[1]
+    evidence.add_secret("a session token", made["sessionToken"])
+    token = made["sessionToken"]
+    for method, path in [("PUT", f"users/{user.objectId}"), ("DELETE", f"users/{user.objectId}"),
+                         ("POST", "roles"), ("POST", "sessions"), ("POST", "classes/_User")]:
+        status, refused = sdk(bench, method, path, token, password="x" * 9, name="r")
+        assert (status, refused.get("code")) == (400, 119), (method, path)
+    status, found = sdk(bench, "GET", "sessions", token, where={"restricted": False})
+    assert found["results"] == []
+
+
+def test_a_batch_is_judged_request_by_request(bench, parse, evidence):
+    user, _, _ = new_user(parse, evidence)
+    requests = [{"method": "GET", "path": "/1/users/me"},
+                {"method": "DELETE", "path": f"/1/users/{user.objectId}"},
+                {"method": "POST", "path": "/1/batch", "body": {"requests": []}}]
+    status, answers = sdk(bench, "POST", "batch", user.sessionToken, requests=requests)
+    assert status == 200
+    assert answers[0]["success"]["objectId"] == user.objectId
+    assert [a["error"]["code"] for a in answers[1:]] == [119, answers[2]["error"]["code"]]
+    status, refused = sdk(bench, "POST", "batch", "r:" + "A" * 43, requests=requests[:1])
+    assert refused["code"] == 209 if status == 400 else refused[0]["error"]["code"] == 209
+
+
+def test_another_applications_key_is_no_key(bench):
+    for members in ({"_ApplicationId": "another"}, {"_JavaScriptKey": "wrong"}):
+        status, refused = sdk(bench, "POST", "login", username=ADMIN, password="x" * 9, **members)
+        assert (status, refused) == (403, {"error": "unauthorized"})
+
+
+def test_nothing_leaked(bench, evidence):
+    assert evidence.secrets
+    bench.close()
+    assert evidence.search() == []
