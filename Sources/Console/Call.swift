@@ -87,10 +87,21 @@ struct Call: Sendable {
         query = Self.query(uri)
     }
 
+    /// As forms encode it: `+` is a space. Of two of a name the first counts; what is badly
+    /// encoded stays as it is, for the route to refuse.
+    ///
+    /// Source: WHATWG URL §5.1.
     private static func query(_ uri: URI) -> [String: String] {
-        Dictionary(
-            uri.queryParameters.map { (String($0.key), String($0.value)) },
-            uniquingKeysWith: { first, _ in first })
+        let pairs = (uri.query ?? "").split(separator: "&").map { pair in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { part in
+                    let text = part.split(separator: "+", omittingEmptySubsequences: false)
+                        .joined(separator: " ")
+                    return PercentEncoding.decode(text) ?? text
+                }
+            return (parts.first ?? "", parts.count > 1 ? parts[1] : "")
+        }
+        return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
     }
 
     func with(body: [UInt8]) -> Call {

@@ -131,7 +131,9 @@ struct ParseWayTests {
                     let reply = try await way.send(
                         http, "GET", path, asked, token: cast.device.opened.token.reveal())
                     let shown = reply.text
-                    let areRestricted = reply.results.allSatisfy { $0["restricted"] ?? true == true }
+                    let areRestricted = reply.results.allSatisfy {
+                        $0["restricted"] ?? true == true
+                    }
                     #expect(areRestricted, "\(shown)")
                     #expect(reply.members["count"]?.asInteger ?? 0 <= 1, "\(shown)")
                     #expect(!shown.contains(cast.ada.session.objectID.description))

@@ -87,6 +87,7 @@ struct QueryTests {
         ("where=%7B%22restricted%22%3Atrue%7D", ["sEsS000002"]),
         ("where=%7B%22createdWith.action%22%3A%22login%22%7D&include=user", ["sEsS000001"]),
         ("where=%7B%22label%22%3A%22porch%22%7D", ["sEsS000001", "sEsS000002"]),
+        ("where=%7B%22label%22:+%22porch%22%7D", ["sEsS000001", "sEsS000002"]),
     ])
     func page(query: String, found: [String]) async throws {
         try await RunningConsole.with { console in
