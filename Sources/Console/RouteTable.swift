@@ -44,7 +44,7 @@ struct RouteTable: Sendable {
         }
         // The route's own path, never the request's: that may hold ids and a query.
         context.logger.debug("request", metadata: [
-            "route": "\(route.method.rawValue) \(route.path)", "status": "\(answer.status.code)",
+            "route": "\(route.methodName) \(route.path)", "status": "\(answer.status.code)",
         ])
         return answer
     }
@@ -133,7 +133,7 @@ private struct Unrouted: RouterMiddleware {
         _ request: Request, context: ConsoleContext,
         next: (Request, ConsoleContext) async throws -> Response
     ) async throws -> Response {
-        // The router leaves off what it cannot decode, and would find the path before it.
+        // What cannot be decoded names nothing.
         let path = (request.head.path ?? "").prefix { $0 != "?" }
         guard PercentEncoding.decode(String(path)) != nil else { return Answer.noRoute.response }
         do {
