@@ -48,6 +48,9 @@ struct Route: Sendable {
         self.bodyLimit = bodyLimit
     }
 
+    /// As a request has it.
+    var methodName: String { method.rawValue }
+
     /// Whether the console's cookie may say who asks.
     var takesCookie: Bool { !isParse && path.hasPrefix("/postern/v1/") }
 

@@ -50,7 +50,7 @@ struct RouteTable: HTTPResponder {
         }
         // The route's own path, never the request's: that may hold ids and a query.
         context.logger.debug("request", metadata: [
-            "route": "\(request.method.rawValue) \(route.path)", "status": "\(answer.status.code)",
+            "route": "\(route.methodName) \(route.path)", "status": "\(answer.status.code)",
         ])
         return answer
     }

@@ -99,9 +99,13 @@ struct TimelineTests {
         (0, Int64.max, Int64.max),
     ] as [(Int64?, Int64?, Int64)])
     func refusals(earlier: Int64?, later: Int64?, more: Int64) {
-        let old = StatusCounts(queue: nil, refused: earlier)
-        #expect(StatusCounts(queue: nil, refused: later).refused(since: old) == more)
-        #expect(StatusCounts(queue: nil, refused: later).refused(since: nil) == 0)
+        func status(_ refused: Int64?) -> BoardStatus {
+            BoardStatus(
+                up: true, available: true, version: "1", since: Timestamp(milliseconds: 0),
+                refused: refused)
+        }
+        #expect(status(later).refused(since: status(earlier)) == more)
+        #expect(status(later).refused(since: nil) == 0)
     }
 
     @Test("goes with the session's record")
