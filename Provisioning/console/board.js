@@ -163,9 +163,11 @@ function rulePart(board, explain) {
         : "It has no session."),
     h("h3", null, "What the board's own policy says"),
     board.policy ? sentences(board.policy)
-      : h("p", null, board.reportedAt ? "The board has no policy file, or did not send it."
-        : "The board has not told yet."),
-    board.reportedAt && h("p", { class: "note" }, "Told ", when(board.reportedAt), "."),
+      : h("p", null, board.policyKnown === false || !board.reportedAt
+        ? "The board has not told yet." : board.policyOmitted
+          ? "It has a policy file, which is too long to be shown here."
+          : "It has no policy file: it refuses nothing more."),
+    board.reportedAt && h("p", { class: "note" }, "The same since ", when(board.reportedAt), "."),
     h("h3", null, "What they refused"), refusalList(board.refusals ?? [], explain),
   ];
 }
