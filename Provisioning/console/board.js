@@ -168,7 +168,7 @@ function rulePart(board, explain) {
           ? "It has a policy file, which is too long to be shown here."
           : "It has no policy file: it refuses nothing more."),
     board.reportedAt && h("p", { class: "note" }, "The same since ", when(board.reportedAt), "."),
-    h("h3", null, "What they refused"), refusalList(board.refusals ?? [], explain),
+    h("h3", null, "What they refused"), refusalList(board, explain),
   ];
 }
 
@@ -176,8 +176,11 @@ function sentences(document) {
   return h("ul", { class: "plain" }, ruleWords(document).map(line => h("li", null, line)));
 }
 
-function refusalList(refusals, explain) {
-  if (!refusals.length) return h("p", null, "Nothing, since the board started.");
+function refusalList({ refusals, reportedAt }, explain) {
+  if (!refusals?.length) {
+    return h("p", null, reportedAt ? "Nothing, since the board started."
+      : "The board has not told yet.");
+  }
   const row = ({ app, rule, count: times }, index) => h("li", null,
     h("p", null, h("span", { class: "what" }, app || "An app"), `: ${count(times, "write")}, by `,
       h("code", null, rule)),
