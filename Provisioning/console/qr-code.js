@@ -26,13 +26,13 @@ function nearest(codes, copies) {
 /** Level, mask, and how many bits were wrong. §7.9. */
 function formatOf(at, size) {
   const copies = [0, 0];
-  const bit = (copy, x, y) => { copies[copy] = (copies[copy] << 1) | at(x, y); };
+  const bit = (copy, x, y) => { copies[copy] += copies[copy] + at(x, y); };
   for (let x = 0; x < 8; x += 1) if (x !== 6) bit(0, x, 8);
   for (let y = 8; y >= 0; y -= 1) if (y !== 6) bit(0, 8, y);
   for (let i = 1; i < 8; i += 1) bit(1, 8, size - i);
   for (let i = 8; i > 0; i -= 1) bit(1, size - i, 8);
   const { index, off } = nearest(formats, copies);
-  // Levels are numbered M, L, H, Q.
+  // They are numbered M, L, H, Q.
   return { level: (index >> 3) ^ 1, mask: index & 7, off };
 }
 
@@ -55,7 +55,7 @@ const masks = [
   (x) => x % 3,
   (x, y) => (x + y) % 3,
   (x, y) => (Math.floor(y / 2) + Math.floor(x / 3)) % 2,
-  (x, y) => ((x * y) % 2) + ((x * y) % 3),
+  (x, y) => (x * y) % 6,
   (x, y) => (((x * y) % 2) + ((x * y) % 3)) % 2,
   (x, y) => (((x + y) % 2) + ((x * y) % 3)) % 2,
 ];
@@ -122,9 +122,8 @@ function characters(take, count) {
 function encodingOf(take) {
   const number = take(8);
   if (number >= 3 && number <= 18) return `iso-8859-${number - 2}`;
-  if (number === 20) return "shift_jis";
-  if (number === 26 || number === 27) return "utf-8";
-  throw new RangeError("an encoding that is not read");
+  if (number === 26) return "utf-8";
+  throw new RangeError("no such encoding");
 }
 
 /** Bytes as an ECI says; without one as UTF-8, or Latin-1 where they are none. §7.4.5. */
@@ -157,8 +156,8 @@ function textOf(data, version) {
     else if (mode === 2) text += characters(take, take([9, 11, 13][wide]));
     else if (mode === 4) text += characterBytes(take, take(wide ? 16 : 8), encoding);
     else if (mode === 7) encoding = encodingOf(take);
-    // Kanji (8) and FNC1 (5, 9) are in no URL; a part of a text in several codes (3) is none.
-    else throw new RangeError("a mode that is not read");
+    // Kanji (8) and FNC1 (5, 9) are in no URL; a part of a text (3) is none.
+    else throw new RangeError("no such mode");
   }
   return text;
 }

@@ -35,8 +35,8 @@ function locatorOf(syndromes) {
 }
 
 /**
- * Corrects a block in place, whose last `checks` codewords are the check codewords. Returns
- * whether it is a codeword then, with no more than `limit` of its codewords changed.
+ * Corrects a block in place, whose last `checks` codewords are check codewords. Returns whether
+ * it is right then, with at most `limit` of its codewords changed.
  */
 export function correct(block, checks, limit) {
   const received = block.slice().reverse();

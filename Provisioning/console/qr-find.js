@@ -1,5 +1,5 @@
-// Where the finder patterns of QR codes stand in a picture.
-// Source: ISO/IEC 18004:2015 §6.3.3 (dark, light, dark, light, dark as 1 : 1 : 3 : 1 : 1).
+// The finder patterns of QR codes in a picture: dark, light, dark, light, dark as
+// 1 : 1 : 3 : 1 : 1. Source: ISO/IEC 18004:2015 §6.3.3.
 
 /** How much darker than the square of 2 × `reach` around it each pixel of a picture is. */
 export function contrastOf({ width, height, pixels }, reach) {
@@ -61,7 +61,7 @@ export function across(picture, x, y, dx, dy, most) {
   return fits ? { width: ahead[2] + behind[2] - 1, off: (ahead[0] - behind[0]) / 2 } : null;
 }
 
-/** Looks more closely, and adds to `found` or to what stands there already. */
+/** Looks more closely, and adds to what was found. */
 function consider(picture, found, x, y, width, dark) {
   const near = found.find((other) => other.dark === dark
     && Math.max(Math.abs(other.x - x), Math.abs(other.y - y)) < other.module * 2);
@@ -103,7 +103,7 @@ function findersIn(picture, until) {
   return found;
 }
 
-/** How unlike one code's three finders are, of which one is the corner. */
+/** How unlike three finders of one code these are. */
 function unlikeness(corner, right, below) {
   const [ax, ay] = [right.x - corner.x, right.y - corner.y];
   const [bx, by] = [below.x - corner.x, below.y - corner.y];
@@ -115,7 +115,7 @@ function unlikeness(corner, right, below) {
   const spread = Math.max(...modules) / Math.min(...modules) - 1;
   const side = (a + b) / 2 / corner.module;
   const slant = Math.abs(ax * bx + ay * by) / (a * b);
-  // Centres are 14 to 170 modules apart; at 45° a module seems 1.4 times as wide.
+  // 14 to 170 modules apart; at 45° a module seems 1.4 times as wide.
   if (side < 8 || side > 200 || spread > 1.2 || slant > 0.75) return Infinity;
   return chance.reduce((sum, one) => sum + one, spread + slant + Math.abs(a - b) / (a + b) * 2);
 }
@@ -130,7 +130,7 @@ export function triplesIn(picture, until) {
     some.forEach((corner, i) => some.forEach((one, j) => some.slice(0, j).forEach((other, k) => {
       if (i === j || i === k) return;
       const unlike = unlikeness(corner, one, other);
-      // Clockwise; what is seen in a mirror is turned round later.
+      // Clockwise; what a mirror shows is turned over later.
       const turn = (one.x - corner.x) * (other.y - corner.y)
         - (one.y - corner.y) * (other.x - corner.x);
       const [right, below] = turn > 0 ? [one, other] : [other, one];

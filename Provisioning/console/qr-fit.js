@@ -1,8 +1,7 @@
 // Lays a QR code's grid over a picture and reads its modules. Source: ISO/IEC 18004:2015 §12.
 //
 // Three finder patterns give the grid, and their sizes its perspective. The last alignment
-// pattern corrects that; then the grid is moved until all fixed patterns fit best. Where the
-// paper bends, each alignment pattern may be off a little more.
+// pattern corrects that; then the grid is moved until all fixed patterns fit best.
 
 import { decodeModules, versionOf } from "./qr-code.js";
 import { across } from "./qr-find.js";
@@ -27,8 +26,8 @@ function sample({ width, height, values, sign }, { x, y }) {
 }
 
 /**
- * The map from modules to pixels that takes the finders' centres, and the fourth point of their
- * square, to points [x, y, …]: top left, top right, bottom left, bottom right.
+ * The map from modules to pixels that takes the square of the finders' centres to four points
+ * [x, y, …]: top left, top right, bottom left, bottom right.
  * Source: Heckbert, "Fundamentals of Texture Mapping and Image Warping", §2.2.3.
  */
 function mapOf([x0, y0, x1, y1, x2, y2, x3, y3], size) {
@@ -52,7 +51,7 @@ function fitness(picture, map, marks, x = 0, y = 0) {
   for (let i = 0; i < marks.length; i += 3) {
     const value = marks[i + 2]
       * sample(picture, map(x + marks[i] + 0.5, y + marks[i + 1] + 0.5));
-    // What is right is right: the grid must not drift to greater contrast.
+    // So that the grid does not drift to where the contrast is greater.
     sum += value / (Math.abs(value) + 10);
     right += value > 0;
   }
@@ -60,12 +59,12 @@ function fitness(picture, map, marks, x = 0, y = 0) {
 }
 
 /** How far an alignment pattern is off, in modules, within `reach`. */
-function shiftOf(picture, map, [x, y], reach, step) {
+function shiftOf(picture, map, [x, y], reach) {
   let best = { sum: -Infinity };
-  for (let dy = -reach; dy <= reach; dy += step) {
-    for (let dx = -reach; dx <= reach; dx += step) {
+  for (let dy = -reach; dy <= reach; dy += 0.5) {
+    for (let dx = -reach; dx <= reach; dx += 0.5) {
       const { sum } = fitness(picture, map, alignmentMarks, x + dx, y + dy);
-      if (sum > best.sum) best = { sum, dx, dy, x, y };
+      if (sum > best.sum) best = { sum, dx, dy };
     }
   }
   return best;
@@ -96,7 +95,7 @@ function gridOf(picture, frame, version, until) {
   let points = frame.points.slice();
   if (version > 1) {
     const map = mapOf(points, size);
-    const { dx, dy } = shiftOf(picture, map, alignments.at(-1), 2 + size * 0.06, 0.5);
+    const { dx, dy } = shiftOf(picture, map, alignments.at(-1), 2 + size * 0.06);
     const fourth = map(size - 3.5 + dx, size - 3.5 + dy);
     points.splice(6, 2, fourth.x, fourth.y);
   }
@@ -116,23 +115,12 @@ function gridOf(picture, frame, version, until) {
 
 /** Which modules are dark, by the mean of nine points in each. */
 function bitsOf(picture, { version, map }) {
-  const { size, alignments } = planOf(version);
-  const shifts = alignments.map((centre) => shiftOf(picture, map, centre, 1.5, 0.25));
-  for (const [x, y] of [[3, 3], [size - 4, 3], [3, size - 4]]) shifts.push({ x, y, dx: 0, dy: 0 });
+  const { size } = planOf(version);
+  const parts = [0.25, 0.5, 0.75];
   return new Uint8Array(size * size).map((_, i) => {
     const [x, y] = [i % size, Math.floor(i / size)];
-    let [weights, dx, dy] = [0, 0, 0];
-    for (const shift of shifts) {
-      const weight = 1 / (1 + (shift.x - x) ** 2 + (shift.y - y) ** 2) ** 2;
-      weights += weight;
-      dx += weight * shift.dx;
-      dy += weight * shift.dy;
-    }
     let sum = 0;
-    for (let part = 0; part < 9; part += 1) {
-      const [u, v] = [(part % 3 + 1) / 4, (Math.floor(part / 3) + 1) / 4];
-      sum += sample(picture, map(x + u + dx / weights, y + v + dy / weights));
-    }
+    for (const u of parts) for (const v of parts) sum += sample(picture, map(x + u, y + v));
     return sum > 0;
   });
 }

@@ -16,7 +16,7 @@ const blockCounts = [
   "01010204040405060808111116161816192125252534303235374042454851545760636670747781",
 ];
 
-/** Check codewords that correct nothing, so that less is misread. Source: Table 9. */
+/** Check codewords kept back, to misread less. Source: Table 9. */
 const keptBack = { "1L": 3, "1M": 2, "1Q": 1, "1H": 1, "2L": 2, "3L": 1 };
 
 /** A code's count of blocks, and each one's check codewords and correctable ones. */

@@ -1,4 +1,4 @@
-// The QR code in a photo: by the browser's own detector where it has one, else read here.
+// The QR code in a photo, read by the browser's own detector where it has one, else here.
 // No worker, no WebAssembly, nothing evaluated: it runs under the console's policy.
 
 import { contrastOf, triplesIn } from "./qr-find.js";
@@ -9,12 +9,12 @@ const SIDE = 1600;
 const TIME = 1500;
 const BYTES = 64 << 20;
 
-/** Half the picture in each direction; each pixel is the mean of four. */
+/** Half the picture each way: means of four. */
 function halved({ width, height, pixels }) {
   const [w, h] = [width >> 1, height >> 1];
   const half = new Uint8Array(w * h).map((_, i) => {
     const at = 2 * Math.floor(i / w) * width + 2 * (i % w);
-    return (pixels[at] + pixels[at + 1] + pixels[at + width] + pixels[at + width + 1] + 2) >> 2;
+    return (pixels[at] + pixels[at + 1] + pixels[at + width] + pixels[at + width + 1]) / 4;
   });
   return { width: w, height: h, pixels: half };
 }
@@ -25,7 +25,7 @@ async function readGrey(picture, time) {
   if (picture.width < 42 || picture.height < 42) return null;
   const half = picture.width + picture.height > 800 ? halved(picture) : picture;
   const quarter = half.width + half.height > 800 ? halved(half) : half;
-  // Sizes to look at, and the part of the picture that light and dark are told by.
+  // Sizes to look at, and the part of them that light and dark are told by.
   for (const [level, part] of [[half, 0.06], [picture, 0.04], [quarter, 0.1], [half, 0.15],
     [picture, 0.2], [quarter, 0.4]]) {
     const contrast = contrastOf(level, Math.ceil(Math.max(level.width, level.height) * part));
@@ -34,7 +34,7 @@ async function readGrey(picture, time) {
       if (text !== null) return text;
     }
     if (performance.now() > until) return null;
-    // The page draws and answers between two looks.
+    // Meanwhile the page draws and answers.
     await new Promise((resolve) => setTimeout(resolve));
   }
   return null;
@@ -82,7 +82,7 @@ export async function readQRCode(blob) {
   try {
     return await readPicture(picture, picture.width, picture.height);
   } catch (error) {
-    // No memory for the picture.
+    // There is no memory for it.
     if (error instanceof RangeError || error instanceof DOMException) return null;
     throw error;
   } finally {

@@ -67,10 +67,10 @@ def _finders(size: tuple[int, int], scale: int) -> Image.Image:
 
 
 def _frame(version: int, chance: random.Random) -> Image.Image:
-    """A code's fixed patterns and format with random modules between: no block can be right."""
+    """A code's fixed patterns and format, and random modules between: no block is right."""
     rows = take.modules("1234", "L", version)
     middle = range(9, len(rows) - 9)
-    mixed = ["".join(chance.choice("#.") if x in middle or y in middle and 7 < x else mark
+    mixed = ["".join(chance.choice("#.") if x in middle or (y in middle and x > 8) else mark
                      for x, mark in enumerate(row)) for y, row in enumerate(rows)]
     return take.drawn(mixed, 5)
 

@@ -1,4 +1,8 @@
-"""The reader of QR codes in photos, in a real browser, beside zbarimg on the same pictures."""
+"""The reader of QR codes in photos, in a real browser, beside zbarimg on the same pictures.
+
+Needs chromium, chromium-driver, qrencode, zbar-tools and fonts-dejavu-core of Debian, and
+selenium, pillow and segno of PyPI. `-s` shows how many pictures of each kind were read.
+"""
 
 import random
 import subprocess
@@ -99,6 +103,14 @@ def test_reads_each_kind_of_text(reader: qr_browser.Reader, text: str, options: 
     assert reader.read(_drawn(segno.make(text, micro=False, **options))).text == text
 
 
+@pytest.mark.parametrize("options", [{"mode": "kanji"}, {"encoding": "euc-kr", "eci": True}])
+def test_reads_no_text_it_cannot_name(reader: qr_browser.Reader, options: dict) -> None:
+    """Kanji and rare encodings stand in no claim: null, and no wrong letters."""
+    text = "茗" if "mode" in options else "한"
+    reading = reader.read(_drawn(segno.make(text, micro=False, **options)))
+    assert (reading.text, reading.error) == (None, None)
+
+
 def test_reads_a_text_in_several_segments(reader: qr_browser.Reader) -> None:
     mixed = "0123456789012345" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + "abcdefghijk" + "98765432109876"
     assert reader.read(take.png(take.drawn(take.modules(mixed)))).text == mixed
@@ -164,7 +176,7 @@ def test_is_small() -> None:
 
 
 class TestCamera:
-    """The browser's pretended camera shows a film of two pictures."""
+    """The browser's pretended camera shows one picture."""
 
     TEXT = take.claim_url(random.Random(SEED))
 
