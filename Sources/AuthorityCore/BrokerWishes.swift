@@ -174,11 +174,28 @@ extension Authority {
             guard known != nil || claim != nil, old != status else { return }
             try transaction.setStatus(status, of: board)
             try transaction.touch(board)
-            guard known != nil, (old?.up ?? false) != status.up else { return }
-            try note(
-                status.up ? .online : .offline, on: board,
-                try transaction.activeSession(on: board)?.id, "", transaction, at: now)
+            guard known != nil else { return }
+            try noteChange(from: old, to: status, of: board, transaction, at: now)
         }
+    }
+
+    /// Puts into the timeline what a new status says that the old one did not.
+    private func noteChange(
+        from old: BoardStatus?, to status: BoardStatus, of board: InstallationID,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) {
+        let refused = status.counts.refused(since: old?.counts)
+        let isOther = (old?.up ?? false) != status.up
+        guard refused > 0 || isOther else { return }
+        let session = try transaction.activeSession(on: board)?.id
+        if refused > 0 {
+            try transaction.append(
+                TimelineEntry(
+                    event: .refused, session: session, at: now, count: min(refused, 1 << 30)),
+                to: board)
+        }
+        guard isOther else { return }
+        try note(status.up ? .online : .offline, on: board, session, "", transaction, at: now)
     }
 }
 

@@ -163,5 +163,7 @@ final class BoardTraffic: Sendable {
             return
         }
         try await authority.note(status, of: board)
+        let counts = status.counts
+        live?.note(queue: counts.queue, refused: counts.refused, of: board)
     }
 }

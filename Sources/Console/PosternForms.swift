@@ -46,7 +46,9 @@ extension Board {
             "sessionAvailable": status.map { .bool($0.available) } ?? .null,
             "statusSince": .optionalTime(status?.since), "version": .optional(status?.version),
             "gaps": status.map { .integer($0.gaps.total) } ?? .null,
-            "lastDataMs": .optionalMilliseconds(lastData), "queue": .null, "refused": .null,
+            "lastDataMs": .optionalMilliseconds(lastData),
+            "queue": status?.counts.queue.map(JSONValue.integer) ?? .null,
+            "refused": status?.counts.refused.map(JSONValue.integer) ?? .null,
         ]
     }
 }

@@ -133,6 +133,9 @@ private struct Unrouted: RouterMiddleware {
         _ request: Request, context: ConsoleContext,
         next: (Request, ConsoleContext) async throws -> Response
     ) async throws -> Response {
+        // The router leaves off what it cannot decode, and would find the path before it.
+        let path = (request.head.path ?? "").prefix { $0 != "?" }
+        guard PercentEncoding.decode(String(path)) != nil else { return Answer.noRoute.response }
         do {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {

@@ -94,6 +94,16 @@ struct TimelineTests {
         #expect(first.until - first.at == .seconds(120))
     }
 
+    @Test("counts refused writes from one status to the next", arguments: [
+        (nil, 7, 0), (3, 7, 4), (7, 7, 0), (7, 2, 2), (7, 0, 0), (0, 5, 5), (3, nil, 0),
+        (0, Int64.max, Int64.max),
+    ] as [(Int64?, Int64?, Int64)])
+    func refusals(earlier: Int64?, later: Int64?, more: Int64) {
+        let old = StatusCounts(queue: nil, refused: earlier)
+        #expect(StatusCounts(queue: nil, refused: later).refused(since: old) == more)
+        #expect(StatusCounts(queue: nil, refused: later).refused(since: nil) == 0)
+    }
+
     @Test("goes with the session's record")
     func deleted() async throws {
         let house = try await House()
