@@ -3,7 +3,7 @@
 import * as acts from "./acts.js";
 import { get, me } from "./api.js";
 import { battery } from "./charts.js";
-import { button, empty, facts, failure, fill, h, icon, pill } from "./dom.js";
+import { button, empty, facts, failure, fill, h, icon, pill, renew } from "./dom.js";
 import { explainForm } from "./explain.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
 import { readings } from "./readings.js";
@@ -54,13 +54,13 @@ export function boardPage(id, go) {
     board = { ...board, ...next };
     page.title = heading.textContent = board.name || "Unnamed board";
     document.title = document.title.replace(/^[^·]*/, `${page.title} `);
-    fill(state, pill(...boardState(board)));
+    renew(state, pill(...boardState(board)));
     fill(notice, board.openClaim?.state === "sent" && h("div", { class: "notice" },
       h("p", null, "A claim of this board waits for it; it ends ",
         when(board.openClaim.expiresAt), ".")));
-    fill(about, boardFacts(board));
-    fill(actions, boardActions());
-    fill(rules, rulePart(board, explain.open));
+    renew(about, boardFacts(board));
+    renew(actions, boardActions());
+    renew(rules, rulePart(board, explain.open));
     minutes.queue[59] = board.queue ?? minutes.queue[59];
     charts.draw(minutes);
   }
@@ -80,7 +80,7 @@ export function boardPage(id, go) {
 
   async function loadStory() {
     const { results } = await get(`${path}/timeline`);
-    fill(story, results.length ? results.map(entry) : h("li", { class: "none" },
+    renew(story, results.length ? results.map(entry) : h("li", { class: "none" },
       empty("Nothing yet", "What happens to the board's session is told here.")));
   }
 
@@ -163,10 +163,12 @@ function rulePart(board, explain) {
         : "It has no session."),
     h("h3", null, "What the board's own policy says"),
     board.policy ? sentences(board.policy)
-      : h("p", null, board.reportedAt ? "The board has no policy file, or did not send it."
-        : "The board has not told yet."),
-    board.reportedAt && h("p", { class: "note" }, "Told ", when(board.reportedAt), "."),
-    h("h3", null, "What they refused"), refusalList(board.refusals ?? [], explain),
+      : h("p", null, board.policyKnown === false || !board.reportedAt
+        ? "The board has not told yet." : board.policyOmitted
+          ? "It has a policy file, which is too long to be shown here."
+          : "It has no policy file: it refuses nothing more."),
+    board.reportedAt && h("p", { class: "note" }, "The same since ", when(board.reportedAt), "."),
+    h("h3", null, "What they refused"), refusalList(board, explain),
   ];
 }
 
@@ -174,8 +176,11 @@ function sentences(document) {
   return h("ul", { class: "plain" }, ruleWords(document).map(line => h("li", null, line)));
 }
 
-function refusalList(refusals, explain) {
-  if (!refusals.length) return h("p", null, "Nothing, since the board started.");
+function refusalList({ refusals, reportedAt }, explain) {
+  if (!refusals?.length) {
+    return h("p", null, reportedAt ? "Nothing, since the board started."
+      : "The board has not told yet.");
+  }
   const row = ({ app, rule, count: times }, index) => h("li", null,
     h("p", null, h("span", { class: "what" }, app || "An app"), `: ${count(times, "write")}, by `,
       h("code", null, rule)),

@@ -2,7 +2,7 @@
 
 import { get, me } from "./api.js";
 import { battery } from "./charts.js";
-import { empty, facts, fill, h, icon, pill } from "./dom.js";
+import { empty, facts, fill, h, icon, pill, renew } from "./dom.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
 import { loader } from "./loader.js";
 import { nowMs, when } from "./time.js";
@@ -33,7 +33,7 @@ export function boardsPage(relisten) {
     cards.clear();
     for (const board of list.results) add(board, minutes.get(board.installationId));
     return all();
-  });
+  }, fill);
 
   function add(board, minutes) {
     cards.set(board.installationId, card(board, minutes ?? noMinutes(nowMs())));
@@ -86,9 +86,9 @@ function card(board, minutes) {
     minutes.queue[59] = next.queue ?? minutes.queue[59];
     charts.draw(minutes);
     link.textContent = next.name || "Unnamed board";
-    fill(state, pill(...boardState(next)));
+    renew(state, pill(...boardState(next)));
     const [, session] = sessionState(next.sessionState);
-    fill(words, facts([
+    renew(words, facts([
       ["Session", [session, next.sessionState === "active" && next.sessionExpiresAt
         && [", ends ", when(next.sessionExpiresAt)]]],
       ["Last data", next.lastDataMs ? when(next.lastDataMs / 1000) : "none yet"],

@@ -31,6 +31,40 @@ export function fill(node, ...children) {
   return node;
 }
 
+/**
+ * As `fill`, but what is the same stays: a button is not taken from under a finger. For nodes
+ * that nobody else holds. An equal node keeps its listeners, so they must mean the same.
+ */
+export function renew(node, ...children) {
+  const fresh = children.flat(Infinity).filter(isThere);
+  const old = [...node.childNodes];
+  if (old.length !== fresh.length || fresh.some(c => !c.nodeType || c.isConnected)) {
+    return fill(node, fresh);
+  }
+  fresh.forEach((child, index) => merge(old[index], child));
+  return node;
+}
+
+function merge(old, fresh) {
+  const isInput = fresh.nodeName === "INPUT";
+  if (!isInput && old.isEqualNode(fresh) && !fresh.querySelector?.("input")) return;
+  const olds = [...old.childNodes], news = [...fresh.childNodes];
+  if (isInput || old.nodeName !== fresh.nodeName || old.nodeType !== Node.ELEMENT_NODE
+    || old.matches("button, a") || olds.length !== news.length) {
+    const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
+    old.replaceWith(fresh);
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    return;
+  }
+  for (const { name } of [...old.attributes]) {
+    if (name !== "open" && !fresh.hasAttribute(name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  news.forEach((child, index) => merge(olds[index], child));
+}
+
 let lastID = 0;
 /** An id that no other element of the page has. */
 export function freshID(stem) { return `${stem}-${++lastID}`; }

@@ -58,16 +58,18 @@ function input(name, placeholder) {
     spellcheck: "false" });
 }
 
-function verdict({ decision, rule, reason, code, by }) {
+function verdict({ decision, rule, reason, code, complete, by }) {
   const passes = decision === "allow";
   return [
     h("p", null, pill(passes ? "good" : "bad", passes ? "Passes" : "Refused"),
       ` ${reason || ""} `, rule && h("code", null, rule), !passes && code && ` (${code})`),
+    complete === false && h("p", { class: "note" },
+      "The board's own policy is not known here: it may refuse what this lets pass."),
     h("ul", { class: "rows" }, (by ?? []).map(layer => h("li", null,
       h("p", null, h("span", { class: "what" }, layerWords(layer.layer)), " ",
         layer.reason || (layer.decision === "allow" ? "lets it pass" : "says nothing"), " ",
         layer.rule && h("code", null, layer.rule)),
       pill(layer.decision === "allow" ? "good" : layer.decision === "deny" ? "bad" : "",
-        { allow: "passes", deny: "refuses" }[layer.decision] ?? "not there")))),
+        { allow: "passes", deny: "refuses" }[layer.decision] ?? "silent")))),
   ];
 }

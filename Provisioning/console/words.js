@@ -88,6 +88,9 @@ export function ruleWords(document) {
   });
   const rest = document.default === "deny" ? "is refused" : "is allowed";
   rules.push(rules.length ? `Everything else ${rest}.` : `Every write ${rest}.`);
+  for (const [app, limit] of Object.entries(document.apps ?? {})) {
+    rules.push(`App ${app} in all${details(limit)}.`);
+  }
   const topics = document.topics ?? [];
   if (topics.length) rules.push(`May also publish to ${list(topics)}.`);
   return rules;

@@ -16,6 +16,11 @@ def board(house):
         board.write(b'{"celsius":%d,"humidity":%d}' % (celsius, 70 - celsius))
     board.write(b"as text")
     assert board.thermo.write("Alarm", b"{}")["code"] == 119
+    # A board tells what it refused when it connects, and then with each heartbeat.
+    board.cable.pull()
+    until(lambda: not board.is_online(), "the board to be offline")
+    board.cable.plug()
+    board.wait_settled()
     return board
 
 
@@ -84,7 +89,8 @@ def test_refusal_is_explained(house, desktop, board):
     desktop.log_in()
     desktop.open_board(board)
     browser = desktop.browser
-    browser.wait("section.rules", "thermo", timeout=30)
+    browser.wait("section.rules", "App thermo may create Reading")
+    browser.wait("section.rules .rows", "thermo: 1 write, by policy.toml:default", timeout=40)
     browser.click("section.rules .rows button", "Explain")
     browser.type("[name=app]", "thermo")
     browser.type("[name=class]", "Alarm")

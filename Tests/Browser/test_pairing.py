@@ -3,8 +3,10 @@
 import urllib.parse
 
 import pytest
+import segno
 from bench.waiting import until
 from browser import DESKTOP, PHONE
+from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from visitor import wait_board
 
@@ -76,7 +78,7 @@ def test_pairing_needs_no_pointer(house, visit):
     browser.press(Keys.ENTER)
     visitor.wait_step("opened")
     session = board.wait_session("available")["session"]
-    board.write(b'{"on":true}', )
+    board.write(b'{"on":true}')
     visitor.wait_step("data")
     tab_to(browser, "a.primary")
     browser.press(Keys.ENTER)
@@ -102,6 +104,24 @@ def test_pasted_url_is_as_good_as_a_code(house, phone):
     browser.click("main button[type=submit]")
     browser.wait("h1", "Pair pasted")
     browser.click("#pair")
+    phone.wait_step("opened")
+
+
+def test_photo_of_the_code_is_read(house, phone, tmp_path):
+    board = house.add_board("photographed")
+    picture = tmp_path / "code.png"
+    segno.make(board.pair(), error="m").save(str(picture), scale=6)
+    board.start()
+    phone.log_in(path="/claim")
+    phone.browser.wait("h1", "Pair a board")
+    empty = tmp_path / "empty.png"
+    segno.make("https://example.com/").save(str(empty), scale=6)
+    photo = phone.browser.driver.find_element(By.ID, "photo")
+    photo.send_keys(str(empty))
+    phone.browser.wait(".error", "no claim URL")
+    photo.send_keys(str(picture))
+    phone.browser.wait("h1", "Pair photographed")
+    phone.browser.click("#pair")
     phone.wait_step("opened")
 
 
