@@ -100,8 +100,8 @@ let package = Package(
                                     "Cryptography", "Gate", "LinuxIO", "Mosquitto",
                                     "BrokerClient", "Sessions", "Wire", logging,
                                     arguments, subprocess]),
-        .swift("Commands", ["Settings", "Gate", "LinuxIO", "Mosquitto", "BrokerClient", "Sessions",
-                            "Wire", arguments, httpClient]),
+        .swift("Commands", ["Settings", "Cryptography", "Gate", "LinuxIO", "Mosquitto",
+                            "BrokerClient", "Sessions", "Wire", arguments, httpClient]),
 
         // Programs: they only wire.
         .program("postern-agent", ["Board"]),

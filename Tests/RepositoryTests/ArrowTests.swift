@@ -39,8 +39,8 @@ private let arrows: [String: Set<String>] = [
         "Wire",
     ],
     "Commands": [
-        "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Dispatch", "Foundation", "Gate",
-        "LinuxIO", "Mosquitto", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "NIOSSL",
+        "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Cryptography", "Dispatch",
+        "Foundation", "Gate", "LinuxIO", "Mosquitto", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "NIOSSL",
         "Sessions", "Settings", "Synchronization", "Wire",
     ],
     "postern-agent": ["Board"],
