@@ -125,7 +125,7 @@ let package = Package(
                               "Sessions", "Wire"]),
         .tests("AuthorityTests", ["AuthorityCore", "AuthorityStore", "AuthorityService", "Console",
                                   "BrokerClient", "LinuxIO", "Mosquitto", "Cryptography", "Gate",
-                                  "Sessions", "Wire", "Settings", "FreePorts"]),
+                                  "Sessions", "Wire", "Settings", "FreePorts", grdb]),
         .tests("ConsoleTests", ["Console", "Commands", "AuthorityCore", "BrokerClient", "LinuxIO",
                                 "Mosquitto", "Gate", "Sessions", "Wire", "FreePorts", httpClient,
                                 logging]),

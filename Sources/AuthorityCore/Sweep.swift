@@ -17,8 +17,8 @@ extension Authority {
                     endedBefore: now - AuthorityRules.memory, limit: limit),
                 try transaction.deleteEntries(
                     before: now - AuthorityRules.auditMemory, limit: limit),
+                try transaction.deleteReplies(expiredBefore: now, limit: limit),
             ]
-            try transaction.deleteReplies(expiredBefore: now)
             try transaction.deleteFailures(before: now - LoginLimit.window)
             return (try transaction.linesWithChores(), counts.contains(limit))
         }

@@ -11,6 +11,9 @@ enum Schema {
         }
         migrator.registerMigration("2") { database in try database.execute(sql: wholeLife) }
         migrator.registerMigration("3") { database in try database.execute(sql: rotation) }
+        migrator.registerMigration("replies") { database in
+            try database.execute(sql: replies)
+        }
         return migrator
     }
 

@@ -21,7 +21,8 @@ private let arrows: [String: Set<String>] = [
     "Settings": ["Gate", "Sessions", "TOMLKit", "Wire"],
     "BrokerClient": ["LinuxIO", "Mosquitto", "Sessions", "Synchronization", "Wire"],
     "AuthorityStore": [
-        "AuthorityCore", "Foundation", "FoundationEssentials", "GRDB", "Gate", "Sessions", "Wire",
+        "AuthorityCore", "Foundation", "FoundationEssentials", "GRDB", "Gate", "Sessions",
+        "Synchronization", "Wire",
     ],
     "Console": [
         "AuthorityCore", "Foundation", "FoundationEssentials", "Gate", "HTTPTypes", "Hummingbird",
@@ -40,7 +41,8 @@ private let arrows: [String: Set<String>] = [
     ],
     "Commands": [
         "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Cryptography", "Dispatch",
-        "Foundation", "Gate", "LinuxIO", "Mosquitto", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "NIOSSL",
+        "Foundation", "Gate", "LinuxIO", "Mosquitto", "NIOCore", "NIOFoundationCompat",
+        "NIOHTTP1", "NIOPosix", "NIOSSL",
         "Sessions", "Settings", "Synchronization", "Wire",
     ],
     "postern-agent": ["Board"],

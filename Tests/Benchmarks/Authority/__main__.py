@@ -33,7 +33,7 @@ def main() -> int:
     wanted = _arguments()
     signal.signal(signal.SIGTERM, _interrupt)
     plan = Plan.short() if wanted.short else Plan.full()
-    for name in ("boards", "in_flight", "seconds", "rounds", "stored"):
+    for name in ("boards", "in_flight", "seconds", "rounds", "few", "stored"):
         if (value := getattr(wanted, name)) is not None:
             setattr(plan, name, value)
     plan.in_flight = min(plan.in_flight, plan.boards, plan.few)
@@ -99,6 +99,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--in-flight", type=int)
     parser.add_argument("--seconds", type=int, help="of each span of load")
     parser.add_argument("--rounds", type=int)
+    parser.add_argument("--few", type=int, help="sessions, where few are stored")
     parser.add_argument("--stored", type=int, help="sessions, where many are stored")
     parser.add_argument("--folder", help="where the temporary folder is made")
     return parser.parse_args()
