@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo venv test bench-gate bench torture powercut fuzz clean
+.PHONY: help deps build demo venv test bench-gate bench bench-authority torture powercut fuzz clean
 .ONESHELL:
 .SILENT:
 
@@ -28,6 +28,7 @@ help:
 	make demo HOLD=1  the same, and everything is left running until ^C
 	make test         everything: unit tests, the interoperability tests, the demo
 	make bench        the whole pipeline beside a mosquitto bridge; SHORT=1: one small round
+	make bench-authority  10,000 boards on one core beside an echo in C; SHORT=1: 200 boards
 	make bench-gate   what a decision and a look into a payload cost
 	make fuzz         10 minutes of each fuzzer: SECONDS=n for more, TARGET=payload for one
 	make torture      12 minutes of kills, faults, bad networks: SHORT=1, SEED=n, DURABILITY=spill
@@ -84,6 +85,18 @@ bench: venv
 	exec $(VENV)/bin/python3 -B Tests/Benchmarks/Pipeline $(if $(SHORT),--short) \
 		--json $(or $(JSON),.build/bench.json) \
 		"$$(swift build $(RELEASE) --show-bin-path)/postern-agent"
+
+# An echo in C through the same broker, on the same core.
+bench-authority: PACKAGES += gcc libc6-dev util-linux
+bench-authority: deps
+	for product in postern-authority postern; do
+		$(call heading,"building $$product")
+		swift build $(RELEASE) --product $$product
+	done
+	$(call heading,"the authority under load")
+	exec python3 -B Tests/Benchmarks/Authority $(if $(SHORT),--short) \
+		--json $(or $(JSON),.build/bench-authority.json) \
+		"$$(swift build $(RELEASE) --show-bin-path)"
 
 bench-gate:
 	swift build $(RELEASE) --product bench-gate

@@ -100,8 +100,8 @@ let package = Package(
                                     "Cryptography", "Gate", "LinuxIO", "Mosquitto",
                                     "BrokerClient", "Sessions", "Wire", logging,
                                     arguments, subprocess, httpClient]),
-        .swift("Commands", ["Settings", "Gate", "LinuxIO", "Mosquitto", "BrokerClient", "Sessions",
-                            "Wire", arguments, httpClient]),
+        .swift("Commands", ["Settings", "Cryptography", "Gate", "LinuxIO", "Mosquitto",
+                            "BrokerClient", "Sessions", "Wire", arguments, httpClient]),
 
         // Programs: they only wire.
         .program("postern-agent", ["Board"]),
@@ -125,7 +125,8 @@ let package = Package(
                               "Sessions", "Wire"]),
         .tests("AuthorityTests", ["AuthorityCore", "AuthorityStore", "AuthorityService", "Console",
                                   "BrokerClient", "LinuxIO", "Mosquitto", "Cryptography", "Gate",
-                                  "Sessions", "Wire", "Settings", "FreePorts", httpClient]),
+                                  "Sessions", "Wire", "Settings", "FreePorts", grdb,
+                                  httpClient]),
         .tests("ConsoleTests", ["Console", "Commands", "AuthorityCore", "BrokerClient", "LinuxIO",
                                 "Mosquitto", "Gate", "Sessions", "Wire", "FreePorts", httpClient,
                                 logging]),

@@ -132,18 +132,14 @@ extension Authority {
         }
     }
 
-    /// One transaction; then the courier is sent to each line that it left chores in, but
-    /// `kept`, which the caller sends it to himself.
+    /// One transaction; then the courier is sent to each line that it left chores in.
     func transactAndTell<R: Sendable>(
-        except kept: String? = nil,
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {
         let (result, lines) = try await store.transact { transaction throws(AuthorityError) in
-            let newest = try transaction.newestChore()
-            let result = try body(transaction)
-            return (result, try transaction.lines(ofChoresAfter: newest))
+            (try body(transaction), transaction.choreLines)
         }
-        for line in lines where line != kept { courier.nudge(line) }
+        for line in lines { courier.nudge(line) }
         return result
     }
 }

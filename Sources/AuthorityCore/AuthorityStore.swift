@@ -11,6 +11,11 @@ package protocol AuthorityStore: Sendable {
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R
 
+    /// The same as `read`, for a look so short that several may share one view.
+    func glance<R: Sendable>(
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R
+
     /// One consistent view, without writing.
     func read<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
@@ -65,6 +70,8 @@ package protocol SessionTable {
     /// families and claims; at most `limit`, and says how many. A claim secret that has served
     /// is known for ever.
     func deleteSessions(endedBefore time: Timestamp, limit: Int) throws(AuthorityError) -> Int
+    /// Only the time of its last use.
+    func noteUse(of session: ObjectID, at now: Timestamp) throws(AuthorityError)
     /// Inserts or replaces.
     func save(_ session: SessionRecord, at now: Timestamp) throws(AuthorityError)
 
@@ -74,6 +81,9 @@ package protocol SessionTable {
 
 package protocol BoardTable {
     func board(_ id: InstallationID) throws(AuthorityError) -> BoardRecord?
+    /// What a board's messages may be sealed with: the key of the board as it is known, and
+    /// that of its open claim.
+    func deviceKeys(of board: InstallationID) throws(AuthorityError) -> [[UInt8]]
     func boards(of owner: UserID?) throws(AuthorityError) -> [BoardRecord]
     func save(_ board: BoardRecord) throws(AuthorityError)
     /// The last status that the broker had of a board, known or about to be.
@@ -125,7 +135,8 @@ package protocol ReplyTable {
     func expireReply(
         to request: MessageID, of board: InstallationID, at time: Timestamp
     ) throws(AuthorityError)
-    func deleteReplies(expiredBefore time: Timestamp) throws(AuthorityError)
+    /// At most `limit`; says how many.
+    func deleteReplies(expiredBefore time: Timestamp, limit: Int) throws(AuthorityError) -> Int
     /// Leaves a board its newest replies.
     func trimReplies(
         of board: InstallationID, toNewest count: Int
@@ -137,10 +148,8 @@ package protocol ChoreTable {
     func chores(in line: String) throws(AuthorityError) -> [NumberedChore]
     func removeChore(_ number: Int64) throws(AuthorityError)
     func linesWithChores() throws(AuthorityError) -> [String]
-    /// The number of the newest chore, or 0.
-    func newestChore() throws(AuthorityError) -> Int64
-    /// The lines of chores that were added after that one.
-    func lines(ofChoresAfter number: Int64) throws(AuthorityError) -> [String]
+    /// The lines of the chores that this transaction has added.
+    var choreLines: [String] { get }
 }
 
 package protocol PersonLoginTable {

@@ -91,7 +91,7 @@ struct BoardRequest {
             record = accepted
         }
         record.lastSeen = now
-        try transaction.save(record, at: now)
+        try transaction.noteUse(of: record.id, at: now)
         return record
     }
 

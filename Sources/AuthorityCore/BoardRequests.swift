@@ -11,6 +11,12 @@ package enum BoardAnswer: Equatable, Sendable {
     case reply([UInt8])
 }
 
+/// What came of one message, and whether the courier is to be sent to its board's line.
+package struct HeardRequest: Sendable {
+    package let answer: BoardAnswer
+    package var leavesChores = false
+}
+
 package enum DropReason: String, Sendable, CaseIterable {
     /// Not a sealed message of this version.
     case notSealed = "not-sealed"
@@ -32,20 +38,26 @@ extension Authority {
     package func handle(
         _ payload: [UInt8], from board: InstallationID
     ) async throws(AuthorityError) -> BoardAnswer {
+        try await hear(payload, from: board).answer
+    }
+
+    /// The same, and whether the board's line has chores since. Others' lines are told already.
+    package func hear(
+        _ payload: [UInt8], from board: InstallationID
+    ) async throws(AuthorityError) -> HeardRequest {
         let envelope: SealedEnvelope
         do throws(WireError) {
             envelope = try SealedEnvelope(parsing: payload)
         } catch {
-            return .dropped(.notSealed)
+            return HeardRequest(answer: .dropped(.notSealed))
         }
         guard envelope.mode == .auth, envelope.to == keys.seal.id else {
-            return .dropped(.notSealed)
+            return HeardRequest(answer: .dropped(.notSealed))
         }
-        let candidates = try await store.read { transaction throws(AuthorityError) in
-            [try transaction.board(board)?.deviceKey,
-             try transaction.openClaim(on: board)?.deviceKey].compactMap { $0 }
+        let candidates = try await store.glance { transaction throws(AuthorityError) in
+            try transaction.deviceKeys(of: board)
         }
-        guard !candidates.isEmpty else { return .dropped(.unknownBoard) }
+        guard !candidates.isEmpty else { return HeardRequest(answer: .dropped(.unknownBoard)) }
         let topic = ContractTopic.outbox(board).text(under: info.topicRoot)
         for key in candidates {
             guard let plaintext = cryptography.open(
@@ -53,32 +65,35 @@ extension Authority {
             else { continue }
             return try await answer(plaintext, from: Sender(board: board, key: key))
         }
-        return .dropped(.unopened)
+        return HeardRequest(answer: .dropped(.unopened))
     }
 
     private func answer(
         _ plaintext: [UInt8], from sender: Sender
-    ) async throws(AuthorityError) -> BoardAnswer {
+    ) async throws(AuthorityError) -> HeardRequest {
         let message: BoardMessage
         do throws(UnreadableMessage) {
             message = try BoardMessage(parsing: plaintext)
         } catch {
-            guard let id = error.id else { return .dropped(.unreadable) }
+            guard let id = error.id else { return HeardRequest(answer: .dropped(.unreadable)) }
             let request = UnreadableRequest(plaintext, error.reason)
-            return try await refuse(id, request, from: sender)
+            return HeardRequest(answer: try await refuse(id, request, from: sender))
         }
         let now = clock()
-        // The board's own line comes after the reply.
-        return try await transactAndTell(except: sender.board.description) {
-            transaction throws(AuthorityError) in
+        let (answer, lines) = try await store.transact { transaction throws(AuthorityError) in
             if let known = try transaction.reply(to: message.id, of: sender.board) {
-                return .reply(known)
+                // Whoever answered it first may have gone before it sent the courier.
+                return (BoardAnswer.reply(known), [sender.board.description])
             }
             let request = BoardRequest(
                 authority: self, transaction: transaction, sender: sender, message: message,
                 now: now)
-            return try request.answer()
+            return (try request.answer(), transaction.choreLines)
         }
+        let own = sender.board.description
+        // The board's own line comes after the reply.
+        for line in lines where line != own { courier.nudge(line) }
+        return HeardRequest(answer: answer, leavesChores: lines.contains(own))
     }
 
     private func refuse(

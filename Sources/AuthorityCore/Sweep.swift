@@ -18,8 +18,8 @@ extension Authority {
                 try transaction.deleteEntries(
                     before: now - AuthorityRules.auditMemory, limit: limit),
                 try transaction.deleteSpentIDTokens(endedBefore: now, limit: limit),
+                try transaction.deleteReplies(expiredBefore: now, limit: limit),
             ]
-            try transaction.deleteReplies(expiredBefore: now)
             try transaction.deleteFailures(before: now - LoginLimit.window)
             return (try transaction.linesWithChores(), counts.contains(limit))
         }

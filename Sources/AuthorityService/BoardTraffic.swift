@@ -19,8 +19,9 @@ final class BoardTraffic: Sendable {
     private let dropped = Mutex<[DropReason: Int]>([:])
     private let unheard = Mutex(0)
     private let meter = Mutex(TrafficMeter())
-    private static let laneCount = 16
-    private static let laneLimit = 1024
+    /// So many requests may wait together for one commit.
+    private static let laneCount = 256
+    private static let laneLimit = 128
 
     private struct Lane: Sendable {
         let stream: AsyncStream<Item>
@@ -113,7 +114,8 @@ final class BoardTraffic: Sendable {
     ) async throws(AuthorityError) {
         // It asks again; an answer could set its clock by years and end its session.
         guard clock.mayAnswer else { return leave(board) }
-        switch try await authority.handle(payload, from: board) {
+        let heard = try await authority.hear(payload, from: board)
+        switch heard.answer {
         case .dropped(let reason):
             count(reason, board)
             return
@@ -124,7 +126,7 @@ final class BoardTraffic: Sendable {
                 topic: ContractTopic.inbox(board).text(under: authority.info.topicRoot),
                 payload: payload, properties: MessageProperties(messageExpiry: 600)))
         }
-        courier.nudge(board.description)
+        if heard.leavesChores { courier.nudge(board.description) }
     }
 
     private func leave(_ board: InstallationID) {

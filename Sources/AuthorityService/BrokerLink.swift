@@ -16,6 +16,9 @@ actor BrokerLink {
     private var arrived: [String: [DynamicSecurity.Response]] = [:]
     private var lastCorrelation = 0
     private let answerLimit: Duration
+    /// When each message was published that the broker has not confirmed.
+    private var unconfirmed: [Int: ContinuousClock.Instant] = [:]
+    private var lastPublication = 0
 
     /// How this authority logs in; `clientID` is its own, for each replica another.
     struct BrokerLogins: Sendable {
@@ -91,6 +94,7 @@ actor BrokerLink {
         logger.info("connected to the broker")
         await withTaskGroup { group in
             group.addTask(operation: onUp)
+            group.addTask { await self.watch(client) }
             for await event in client.events {
                 switch event {
                 case .message(let message) where message.topic == DynamicSecurity.responseTopic:
@@ -119,8 +123,10 @@ actor BrokerLink {
     /// waits behind it, for good: its connection is ended, and made anew.
     func publish(_ message: OutgoingMessage) async throws(AuthorityError) {
         guard let client else { throw Self.down }
-        let limit = limit(client)
-        defer { limit.cancel() }
+        lastPublication += 1
+        let number = lastPublication
+        unconfirmed[number] = .now
+        defer { unconfirmed[number] = nil }
         let code: UInt8
         do throws(MQTTError) {
             code = try await client.publish(message)
@@ -129,6 +135,18 @@ actor BrokerLink {
         }
         guard code < 0x80 else {
             throw .failed(layer: "MQTT", text: "the broker refused a message (\(code))")
+        }
+    }
+
+    /// Closes the client when it owes an answer for too long. One that watches over all costs
+    /// less than a timer for each.
+    private func watch(_ client: BrokerClient) async {
+        while !Task.isCancelled {
+            await pause(answerLimit / 8)
+            let due = ContinuousClock.now - answerLimit
+            guard unconfirmed.values.contains(where: { $0 < due }) else { continue }
+            await client.close()
+            return
         }
     }
 

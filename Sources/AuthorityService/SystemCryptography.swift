@@ -9,7 +9,7 @@ import Wire
 ///
 /// Agreements with boards are computed once and kept, a bounded number of them.
 final class SystemCryptography: AuthorityCryptography {
-    private static let keptAgreements = 8192
+    private static let keptAgreements = 65_536
     private let agreements = Mutex<[Pair: HPKE.Correspondence]>([:])
     /// The last one used; a key that was retired is freed by its successor's first use.
     private let signer = Mutex<Signer?>(nil)

@@ -9,6 +9,17 @@ extension SQLiteTransaction {
         try row("SELECT * FROM boards WHERE id = ?", [id.description]).map(readBoard)
     }
 
+    func deviceKeys(of board: InstallationID) throws(AuthorityError) -> [[UInt8]] {
+        try map(
+            try rows(
+                """
+                SELECT device_key FROM boards WHERE id = ?1
+                UNION ALL SELECT device_key FROM claims
+                    WHERE installation_id = ?1 AND state = 'sent'
+                """, [board.description])
+        ) { row throws(AuthorityError) in try row.bytes("device_key") }
+    }
+
     func boards(of owner: UserID?) throws(AuthorityError) -> [BoardRecord] {
         let found = if let owner {
             try rows(

@@ -4,10 +4,13 @@ package import Sessions
 
 /// An authority's records in one SQLite file: WAL, each commit synced, foreign keys on.
 ///
-/// Readers do not wait for the writer. Each write is one IMMEDIATE transaction, so of two at
-/// once one runs after the other, whichever process they are in.
+/// Readers do not wait for the writer. Writes that wait together are committed together, in
+/// one IMMEDIATE transaction, so of two at once one runs after the other, whichever process
+/// they are in.
 package final class SQLiteAuthorityStore: AuthorityStore {
     let pool: DatabasePool
+    let group: CommitGroup
+    private let glances: GlanceGroup
     private let wrapping: any SecretWrapping
 
     /// Opens or makes the file at `path` and brings its schema up to date.
@@ -33,18 +36,20 @@ package final class SQLiteAuthorityStore: AuthorityStore {
             throw storeFailure(error)
         }
         self.wrapping = wrapping
+        group = CommitGroup(pool, wrapping)
+        glances = GlanceGroup(pool, wrapping)
     }
 
     package func transact<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {
-        do {
-            return try await pool.write { [wrapping] database in
-                try body(SQLiteTransaction(database: database, wrapping: wrapping))
-            }
-        } catch {
-            throw storeFailure(error)
-        }
+        try await group.run(body)
+    }
+
+    package func glance<R: Sendable>(
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        try await glances.run(body)
     }
 
     package func read<R: Sendable>(

@@ -7,6 +7,18 @@ import Sessions
 struct SQLiteTransaction: AuthorityTransaction {
     let database: Database
     let wrapping: any SecretWrapping
+    private let told = ToldLines()
+
+    init(database: Database, wrapping: any SecretWrapping) {
+        self.database = database
+        self.wrapping = wrapping
+    }
+
+    var choreLines: [String] { told.lines }
+
+    func noteChore(in line: String) {
+        if !told.lines.contains(line) { told.lines.append(line) }
+    }
 
     func row(
         _ sql: String, _ arguments: StatementArguments = []
@@ -51,6 +63,11 @@ struct SQLiteTransaction: AuthorityTransaction {
     }
 }
 
+/// The lines that a transaction left chores in.
+private final class ToldLines {
+    var lines: [String] = []
+}
+
 /// A value that the schema does not allow: the file was changed by something else.
 func damaged(_ column: String) -> AuthorityError {
     .failed(layer: "store", text: "the column \(column) is damaged")
@@ -63,12 +80,18 @@ extension Row {
         return value
     }
 
+    /// GRDB finds a column in whatever case, and makes each name lower case to do so; ours are
+    /// asked for as they are written.
+    private func stored(_ column: String) throws(AuthorityError) -> DatabaseValue {
+        for (name, value) in self where name == column { return value }
+        throw damaged(column)
+    }
+
     /// A column that may be NULL.
     func optional<T: DatabaseValueConvertible>(
         _ column: String, as type: T.Type = T.self
     ) throws(AuthorityError) -> T? {
-        guard hasColumn(column) else { throw damaged(column) }
-        let stored: DatabaseValue = self[column]
+        let stored = try stored(column)
         guard !stored.isNull else { return nil }
         guard let value = T.fromDatabaseValue(stored) else { throw damaged(column) }
         return value
@@ -104,8 +127,7 @@ extension Row {
     }
 
     func optionalBytes(_ column: String) throws(AuthorityError) -> [UInt8]? {
-        guard hasColumn(column) else { throw damaged(column) }
-        let stored: DatabaseValue = self[column]
+        let stored = try stored(column)
         switch stored.storage {
         case .null: return nil
         case .blob(let data): return Array(data)

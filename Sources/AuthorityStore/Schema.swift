@@ -23,6 +23,9 @@ enum Schema {
         migrator.registerMigration("reports") { database in
             try database.execute(sql: reports)
         }
+        migrator.registerMigration("replies") { database in
+            try database.execute(sql: replies)
+        }
         return migrator
     }
 

@@ -126,6 +126,12 @@ extension SQLiteTransaction {
         return found.count
     }
 
+    func noteUse(of session: ObjectID, at now: Timestamp) throws(AuthorityError) {
+        try run(
+            "UPDATE sessions SET last_seen = ? WHERE id = ?",
+            [now.milliseconds, session.description])
+    }
+
     func save(_ record: SessionRecord, at now: Timestamp) throws(AuthorityError) {
         let session = record.session
         try run(

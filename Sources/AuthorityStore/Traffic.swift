@@ -32,8 +32,14 @@ extension SQLiteTransaction {
             [time.milliseconds, board.description, request.description])
     }
 
-    func deleteReplies(expiredBefore time: Timestamp) throws(AuthorityError) {
-        try run("DELETE FROM replies WHERE expires_at < ?", [time.milliseconds])
+    func deleteReplies(
+        expiredBefore time: Timestamp, limit: Int
+    ) throws(AuthorityError) -> Int {
+        try run(
+            """
+            DELETE FROM replies WHERE number IN (
+                SELECT number FROM replies WHERE expires_at < ? LIMIT ?)
+            """, [time.milliseconds, limit])
     }
 
     func trimReplies(
@@ -41,9 +47,9 @@ extension SQLiteTransaction {
     ) throws(AuthorityError) {
         try run(
             """
-            DELETE FROM replies WHERE installation_id = ?1 AND request_id IN (
-                SELECT request_id FROM replies WHERE installation_id = ?1
-                ORDER BY created_at DESC, request_id LIMIT -1 OFFSET ?2)
+            DELETE FROM replies WHERE number IN (
+                SELECT number FROM replies WHERE installation_id = ?
+                ORDER BY number DESC LIMIT -1 OFFSET ?)
             """, [board.description, count])
     }
 
@@ -62,6 +68,7 @@ extension SQLiteTransaction {
         try run(
             "INSERT INTO chores (line, kind, password, payload, until) VALUES (?, ?, ?, ?, ?)",
             [chore.line, kind, password, payload, until])
+        noteChore(in: chore.line)
     }
 
     func chores(in line: String) throws(AuthorityError) -> [NumberedChore] {
@@ -80,17 +87,6 @@ extension SQLiteTransaction {
         ) { row throws(AuthorityError) in try row.value("line") }
     }
 
-    func newestChore() throws(AuthorityError) -> Int64 {
-        try row("SELECT ifnull(max(number), 0) AS newest FROM chores")
-            .map { row throws(AuthorityError) in try row.value("newest") } ?? 0
-    }
-
-    func lines(ofChoresAfter number: Int64) throws(AuthorityError) -> [String] {
-        try map(
-            try rows("SELECT DISTINCT line FROM chores WHERE number > ?", [number])
-        ) { row throws(AuthorityError) in try row.value("line") }
-    }
-
     private func readChore(_ row: Row) throws(AuthorityError) -> NumberedChore {
         let chore: Chore = switch try row.value("kind") as String {
         case "login":
@@ -106,4 +102,27 @@ extension SQLiteTransaction {
         }
         return NumberedChore(number: try row.value("number"), chore: chore)
     }
+}
+
+extension Schema {
+    /// Replies stand in the order of their coming: a new one is written at the end of the
+    /// table, beside the others of its moment, and not between old ones all over the file.
+    static let replies = """
+        ALTER TABLE replies RENAME TO earlier_replies;
+        DROP INDEX reply_ends;
+        CREATE TABLE replies (
+            number INTEGER PRIMARY KEY,
+            installation_id TEXT NOT NULL,
+            request_id TEXT NOT NULL,
+            payload BLOB NOT NULL,
+            expires_at INTEGER,
+            created_at INTEGER NOT NULL
+        ) STRICT;
+        INSERT INTO replies (installation_id, request_id, payload, expires_at, created_at)
+            SELECT installation_id, request_id, payload, expires_at, created_at
+            FROM earlier_replies ORDER BY created_at;
+        DROP TABLE earlier_replies;
+        CREATE UNIQUE INDEX reply_to_request ON replies (installation_id, request_id);
+        CREATE INDEX reply_ends ON replies (expires_at) WHERE expires_at IS NOT NULL;
+        """
 }

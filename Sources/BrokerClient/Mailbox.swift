@@ -67,11 +67,13 @@ extension Mailbox {
     /// Queues a command; `false` when the thread takes none any more.
     @discardableResult
     func post(_ command: Command) -> Bool {
-        let isTaken = state.withLock { state in
+        // Commands that wait already have woken the thread.
+        let (isTaken, isFirst) = state.withLock { state in
+            let isFirst = state.commands.isEmpty
             if !state.hasEnded { state.commands.append(command) }
-            return !state.hasEnded
+            return (!state.hasEnded, isFirst)
         }
-        if isTaken { event.raise() }
+        if isTaken, isFirst { event.raise() }
         return isTaken
     }
 

@@ -9,11 +9,20 @@ struct LagHistogram: Equatable, Sendable {
     private(set) var longest: Int64 = 0
 
     /// A lag below nothing is a board's clock that is ahead, and counts as none.
-    mutating func add(milliseconds: Int64) {
-        let value = min(max(milliseconds, 0), Self.longest)
+    mutating func add(milliseconds: Int64) { add(milliseconds) }
+
+    /// In whatever unit all of its values have.
+    mutating func add(_ number: Int64) {
+        let value = min(max(number, 0), Self.longest)
         buckets[Self.bucket(of: value)] += 1
         count += 1
         longest = max(longest, value)
+    }
+
+    mutating func merge(_ other: LagHistogram) {
+        for (index, number) in other.buckets.enumerated() { buckets[index] += number }
+        count += other.count
+        longest = max(longest, other.longest)
     }
 
     /// Milliseconds within which so many of a hundred came; nil without any.

@@ -71,7 +71,7 @@ struct PosternCommand: ParsableCommand {
         subcommands: [
             LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, PasswdCommand.self,
             ClaimCommand.self, BoardsCommand.self, SessionsCommand.self, UsersCommand.self,
-            AuditCommand.self, WatchCommand.self,
+            AuditCommand.self, WatchCommand.self, SimulateCommand.self,
         ])
 
     @OptionGroup var place: Place

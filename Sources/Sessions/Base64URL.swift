@@ -8,6 +8,11 @@ package enum Base64URL {
 
     /// The text for `bytes`, without padding.
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
+        text(of: Array(bytes))
+    }
+
+    /// Not generic: one that is, and is called from another module, is not specialized.
+    private static func text(of bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count * 4 + 2) / 3)
         var buffer: UInt32 = 0
@@ -28,11 +33,15 @@ package enum Base64URL {
     /// The bytes behind `text`, or nil for any character outside the alphabet, padding,
     /// an impossible length, or trailing bits that are not zero.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        bytes(behind: Array(String(text).utf8))
+    }
+
+    private static func bytes(behind text: [UInt8]) -> [UInt8]? {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count * 3 / 4)
+        bytes.reserveCapacity(text.count * 3 / 4)
         var buffer: UInt32 = 0
         var bits: UInt32 = 0
-        for character in text.utf8 {
+        for character in text {
             guard let value = value(of: character) else { return nil }
             buffer = buffer << 6 | value
             bits += 6

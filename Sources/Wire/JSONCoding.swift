@@ -40,8 +40,17 @@ extension JSONValue {
     /// Parses one JSON text of at most `limit` bytes.
     package init(parsing bytes: [UInt8], limit: Int = 256 * 1024) throws(WireError) {
         guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
+        if let plain = PlainJSONReader.read(bytes) {
+            self = plain
+            return
+        }
+        self = try Self.decoded(bytes)
+    }
+
+    /// By the decoder, which reads all of JSON.
+    static func decoded(_ bytes: [UInt8]) throws(WireError) -> JSONValue {
         do {
-            self = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
+            return try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
         } catch {
             throw .notJSON
         }
@@ -49,7 +58,10 @@ extension JSONValue {
 
     /// The JSON text, members in the order of their names. Numbers that JSON cannot write
     /// (they never come from JSON) become `null`.
-    package var bytes: [UInt8] {
+    package var bytes: [UInt8] { PlainJSONWriter.write(self) ?? encoded }
+
+    /// By the encoder, which writes all of JSON.
+    var encoded: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(self) else { return Array("null".utf8) }

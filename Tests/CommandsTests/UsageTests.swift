@@ -38,6 +38,9 @@ struct UsageTests {
         ["audit", "--board", "x"], ["watch", "--count", "0"], ["watch", "--for", "soon"],
         ["watch", "--board", "+"], ["claim", "postern://claim"], ["claim", "-"],
         ["claim", "x#v=1&i=1", "--duration", "1"], ["login", "--username", "a"],
+        ["simulate"], ["simulate", "--boards", "0"], ["simulate", "--boards", "9", "--mix", "x"],
+        ["simulate", "--boards", "9", "--connections", "10", "--in-flight", "1"],
+        ["simulate", "--boards", "9", "--in-flight", "10"],
         ["--authority", "nonsense", "login", "--username", "a"],
         ["--authority", "http://a.example", "login", "--username", "a"],
     ])

@@ -37,6 +37,12 @@ final class MemoryAuthorityStore: AuthorityStore {
         return result
     }
 
+    func glance<R: Sendable>(
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        try await read(body)
+    }
+
     func read<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {
@@ -52,8 +58,13 @@ final class MemoryAuthorityStore: AuthorityStore {
 /// One transaction, while it lasts. What SQLite's constraints refuse, it refuses.
 final class MemoryTransaction: AuthorityTransaction {
     var tables: Tables
+    /// The newest chore before it.
+    let firstChore: Int64
 
-    init(_ tables: Tables) { self.tables = tables }
+    init(_ tables: Tables) {
+        self.tables = tables
+        firstChore = tables.lastChore
+    }
 
     func refuse(_ constraint: String) -> AuthorityError {
         .failed(layer: "store", text: "constraint: \(constraint)")
@@ -82,6 +93,11 @@ extension MemoryTransaction {
     }
 
     func board(_ id: InstallationID) -> BoardRecord? { tables.boards[id] }
+
+    func deviceKeys(of board: InstallationID) -> [[UInt8]] {
+        [tables.boards[board]?.deviceKey, tables.openClaim(on: board)?.deviceKey]
+            .compactMap { $0 }
+    }
 
     func boards(of owner: UserID?) -> [BoardRecord] {
         tables.boards.values.filter { owner == nil || $0.owner == owner }

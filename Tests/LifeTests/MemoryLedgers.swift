@@ -21,8 +21,11 @@ extension MemoryTransaction {
             createdAt: found.createdAt, expiresAt: time)
     }
 
-    func deleteReplies(expiredBefore time: Timestamp) {
-        tables.replies = tables.replies.filter { $0.value.expiresAt.map { $0 >= time } ?? true }
+    func deleteReplies(expiredBefore time: Timestamp, limit: Int) -> Int {
+        let gone = tables.replies.filter { $0.value.expiresAt.map { $0 < time } ?? false }
+            .keys.prefix(limit)
+        for key in gone { tables.replies[key] = nil }
+        return gone.count
     }
 
     func add(_ chore: Chore) {

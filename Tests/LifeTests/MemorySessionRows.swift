@@ -39,6 +39,10 @@ extension MemoryTransaction {
         return Array(found.prefix(limit))
     }
 
+    func noteUse(of session: ObjectID, at now: Timestamp) {
+        tables.sessions[session]?.record.lastSeen = now
+    }
+
     func save(_ record: SessionRecord, at now: Timestamp) throws(AuthorityError) {
         let others = tables.sessions.values.map(\.record).filter { $0.id != record.id }
         guard !others.contains(where: { $0.tokenHash == record.tokenHash }) else {

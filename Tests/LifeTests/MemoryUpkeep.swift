@@ -53,11 +53,9 @@ extension MemoryTransaction {
         }
     }
 
-    func newestChore() -> Int64 { tables.lastChore }
-
-    func lines(ofChoresAfter number: Int64) -> [String] {
+    var choreLines: [String] {
         var lines: [String] = []
-        for chore in tables.chores where chore.number > number {
+        for chore in tables.chores where chore.number > firstChore {
             if !lines.contains(chore.chore.line) { lines.append(chore.chore.line) }
         }
         return lines

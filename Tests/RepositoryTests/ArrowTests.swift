@@ -23,7 +23,8 @@ private let arrows: [String: Set<String>] = [
         "Dispatch", "LinuxIO", "Mosquitto", "Sessions", "Synchronization", "Wire",
     ],
     "AuthorityStore": [
-        "AuthorityCore", "Foundation", "FoundationEssentials", "GRDB", "Gate", "Sessions", "Wire",
+        "AuthorityCore", "Foundation", "FoundationEssentials", "GRDB", "Gate", "Sessions",
+        "Synchronization", "Wire",
     ],
     "Console": [
         "AuthorityCore", "Foundation", "FoundationEssentials", "Gate", "HTTPTypes", "Hummingbird",
@@ -41,8 +42,8 @@ private let arrows: [String: Set<String>] = [
         "Subprocess", "Synchronization", "System", "SystemPackage", "Wire",
     ],
     "Commands": [
-        "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Foundation", "Gate", "LinuxIO",
-        "Mosquitto", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "NIOSSL",
+        "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Cryptography", "Foundation", "Gate",
+        "LinuxIO", "Mosquitto", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "NIOSSL",
         "Sessions", "Settings", "Synchronization", "Wire",
     ],
     "postern-agent": ["Board"],

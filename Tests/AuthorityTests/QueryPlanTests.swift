@@ -1,0 +1,90 @@
+import AuthorityCore
+import GRDB
+import Sessions
+import Synchronization
+import Testing
+import Wire
+
+@testable import AuthorityStore
+
+/// What SQLite says of the statements that a board's requests really run.
+@Suite("Statements of a board's requests")
+struct QueryPlanTests {
+    private final class Noted: Sendable {
+        private let statements = Mutex<Set<String>>([])
+
+        func add(_ event: Database.TraceEvent) {
+            guard case .statement(let statement) = event else { return }
+            let sql = statement.sql
+            statements.withLock { _ = $0.insert(sql) }
+        }
+
+        var all: [String] {
+            statements.withLock { $0.sorted() }.filter { text in
+                ["SELECT", "INSERT", "UPDATE", "DELETE"].contains { text.hasPrefix($0) }
+            }
+        }
+    }
+
+    /// Runs `act` and returns what was run in the database meanwhile.
+    private func statements(
+        _ house: House, _ act: () async throws -> Void
+    ) async throws -> [String] {
+        let noted = Noted()
+        try await house.store.pool.writeWithoutTransaction { database in
+            database.trace { noted.add($0) }
+        }
+        // One reader is enough for requests that come one by one.
+        try await house.store.pool.read { database in database.trace { noted.add($0) } }
+        try await act()
+        try await house.store.pool.writeWithoutTransaction { $0.trace() }
+        try await house.store.pool.read { $0.trace() }
+        return noted.all
+    }
+
+    private func plan(_ sql: String, _ house: House) async throws -> [String] {
+        try await house.store.pool.read { database in
+            // What is bound has no part in the plan.
+            let bare = sql.replacing(/\?[0-9]*/, with: "0")
+            return try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(bare)")
+                .map { $0["detail"] }
+        }
+    }
+
+    @Test("find each row by an index, whatever is stored", arguments: ["heartbeat", "refresh"])
+    func indexes(kind: String) async throws {
+        let house = try await House()
+        let live = try await house.provisioned(BoardDouble(), by: house.login())
+        let first = try await live.ask(.refresh(live.provision.tokens.refresh))
+        let token = try #require(first.result?.refreshToken)
+        let found = try await statements(house) {
+            let body: BoardMessage.Body = kind == "refresh"
+                ? .refresh(token)
+                : .authenticate(live.provision.tokens.session, durationMinutes: nil)
+            let reply = try await live.ask(body)
+            #expect(reply.result != nil)
+        }
+        #expect(found.contains { $0.contains("replies") })
+        #expect(found.contains { $0.contains("device_key") })
+        #expect(found.count >= 7)
+        for sql in found {
+            for step in try await plan(sql, house) {
+                #expect(!step.hasPrefix("SCAN"), "\(sql)\n\(step)")
+            }
+        }
+    }
+
+    @Test("are few, and write no more of a session than its last use")
+    func few() async throws {
+        let house = try await House()
+        let live = try await house.provisioned(BoardDouble(), by: house.login())
+        let found = try await statements(house) {
+            _ = try await live.ask(
+                .authenticate(live.provision.tokens.session, durationMinutes: nil))
+        }
+        let writes = found.filter { !$0.hasPrefix("SELECT") }
+        #expect(writes.count == 3, "\(writes)")
+        #expect(writes.contains("UPDATE sessions SET last_seen = ? WHERE id = ?"))
+        #expect(found.count <= 7, "\(found)")
+    }
+}
