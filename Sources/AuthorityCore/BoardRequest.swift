@@ -25,7 +25,10 @@ struct BoardRequest {
             return .silent
         case .authenticate(let token, let minutes, let report):
             return try underSession(token) { record throws(AuthorityError) in
-                if let report { try transaction.keep(report, of: sender.board, at: now) }
+                // Whoever looks at the board sees it at once.
+                if let report, try transaction.keep(report, of: sender.board, at: now) {
+                    try transaction.touch(sender.board)
+                }
                 return try authenticate(record, minutes: minutes)
             }
         case .refresh(let token):

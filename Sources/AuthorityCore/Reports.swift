@@ -17,9 +17,10 @@ package struct ToldReport: Equatable, Sendable {
 package protocol ReportTable {
     func report(of board: InstallationID) throws(AuthorityError) -> ToldReport?
     /// Keeps what is new in it; one without rules leaves those that were told. Writes nothing
-    /// where nothing differs: most heartbeats tell what the last one told.
+    /// where nothing differs: most heartbeats tell what the last one told. Returns whether
+    /// something did.
     func keep(
         _ report: BoardReport, of board: InstallationID, at now: Timestamp
-    ) throws(AuthorityError)
+    ) throws(AuthorityError) -> Bool
     func forgetReport(of board: InstallationID) throws(AuthorityError)
 }

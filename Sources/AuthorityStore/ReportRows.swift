@@ -41,10 +41,10 @@ extension SQLiteTransaction {
 
     func keep(
         _ report: BoardReport, of board: InstallationID, at now: Timestamp
-    ) throws(AuthorityError) {
+    ) throws(AuthorityError) -> Bool {
         var numbers = report
         numbers.rules = nil
-        try run(
+        return try run(
             """
             INSERT INTO reports (installation_id, numbers, rules, since) VALUES (?, ?, ?, ?)
             ON CONFLICT (installation_id) DO UPDATE SET
@@ -54,7 +54,7 @@ extension SQLiteTransaction {
                     OR (excluded.rules IS NOT NULL AND rules IS NOT excluded.rules)
             """,
             [board.description, numbers.json.text,
-             report.rules.map { JSONValue.object($0.members).text }, now.milliseconds])
+             report.rules.map { JSONValue.object($0.members).text }, now.milliseconds]) > 0
     }
 
     func forgetReport(of board: InstallationID) throws(AuthorityError) {

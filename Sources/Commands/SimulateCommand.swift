@@ -1,4 +1,5 @@
 import ArgumentParser
+import BrokerClient
 import Dispatch
 import LinuxIO
 import Mosquitto
@@ -151,8 +152,9 @@ struct SimulateCommand: Verb {
         let load = Task {
             await fleet.load(mix, inFlight: inFlight, span: duration.duration)
         }
+        let stop = StopSignal()
         let watch = Task {
-            await Interruption.wait()
+            await stop.wait()
             load.cancel()
         }
         let report = await load.value

@@ -83,7 +83,7 @@ struct ReportTests {
                 (2, .sample(1)), (3, .sample(2)), (4, .sample(2, rules: .omitted)),
                 (5, .sample(2)),
             ] as [(Int64, BoardReport)] {
-                try transaction.keep(report, of: id, at: start + .seconds(seconds))
+                _ = try transaction.keep(report, of: id, at: start + .seconds(seconds))
                 since.append(try transaction.report(of: id)?.since)
             }
             return since
