@@ -47,6 +47,8 @@ struct SimulatedBoard {
         var refreshToken: RefreshToken
         let sealKey: KeyID
         let authority: HPKE.Correspondence
+        /// Takes the derived one's place.
+        let brokerPassword: SecretBytes?
     }
 
     /// How long an answer is waited for before the request is repeated.
@@ -78,14 +80,22 @@ struct SimulatedBoard {
         ).reveal()
     }
 
-    /// The login that the authority made for it when it was claimed.
+    /// The login that the authority made for it, with the password of its provisioning once it
+    /// has one.
     func login(at uri: BrokerURI, tls: TLSOptions) throws(SimulationFault) -> ConnectOptions {
-        ConnectOptions(
+        let password = if let own = life?.brokerPassword {
+            own
+        } else {
+            SecretBytes(Array(Base64URL.encode(
+                try derived("postern/v1 broker").reveal()).utf8))
+        }
+        return ConnectOptions(
             uri: uri, clientID: "postern-\(installation)", username: installation.description,
-            password: SecretBytes(Array(Base64URL.encode(
-                try derived("postern/v1 broker").reveal()).utf8)),
-            tls: tls)
+            password: password, tls: tls)
     }
+
+    /// What was on its way is to be repeated at once: the connection was another.
+    mutating func hurry() { pending?.repeatAt = .zero }
 
     private func derived(_ info: String) throws(SimulationFault) -> SecretBytes {
         do throws(CryptographyError) {
@@ -218,7 +228,8 @@ extension SimulatedBoard {
             life = Life(
                 session: provision.session.objectID, sessionToken: provision.tokens.session,
                 refreshToken: provision.tokens.refresh, sealKey: peer.keyID,
-                authority: try HPKE.Correspondence(own: key, peer: peer))
+                authority: try HPKE.Correspondence(own: key, peer: peer),
+                brokerPassword: provision.broker?.password)
         } catch {
             throw .seal
         }

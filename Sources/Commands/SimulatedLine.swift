@@ -15,6 +15,9 @@ actor SimulatedLine {
     private var places: [InstallationID: Int] = [:]
     private var broker: BrokerClient?
     private var failure: MQTTError?
+    /// Where the one board of this line logs in by itself.
+    private var ownPlace: (uri: BrokerURI, tls: TLSOptions)?
+    private var isClosing = false
     private var tally = SimulationTally()
     /// Boards with a request on its way.
     private var flying: Set<Int> = []
@@ -47,9 +50,11 @@ actor SimulatedLine {
     /// What the boards of a batch show to be claimed.
     func claimURLs(_ batch: Range<Int>) -> [String] { boards[batch].map(\.claimURL) }
 
-    /// The first board's own login, for a line of one.
+    /// The first board's own login, for a line of one; it is used again when the connection
+    /// ends, as it does when the authority gives the board another password.
     func login(at uri: BrokerURI, tls: TLSOptions) throws(SimulationFault) -> ConnectOptions? {
-        try boards.first?.login(at: uri, tls: tls)
+        ownPlace = (uri, tls)
+        return try boards.first?.login(at: uri, tls: tls)
     }
 
     func connect(_ options: ConnectOptions) async throws(MQTTError) {
@@ -58,13 +63,34 @@ actor SimulatedLine {
         Task { await self.read(client) }
     }
 
-    func close() async { await broker?.close() }
+    func close() async {
+        isClosing = true
+        await broker?.close()
+    }
+
+    /// Half a minute's worth of attempts.
+    private func reconnect() async -> Bool {
+        for _ in 0..<100 {
+            guard !isClosing, let ownPlace, let board = boards.first else { return false }
+            do {
+                try await connect(board.login(at: ownPlace.uri, tls: ownPlace.tls))
+                _ = try await broker?.subscribe([Subscription(board.inbox)])
+                boards[0].hurry()
+                return true
+            } catch {
+                await rest(.milliseconds(300))
+            }
+        }
+        return false
+    }
 
     private func read(_ client: BrokerClient) async {
         for await event in client.events {
             switch event {
             case .message(let message): take(message)
-            case .disconnected(let error): failure = error
+            case .disconnected(let error):
+                if await reconnect() { return }
+                failure = error
             }
         }
     }
@@ -207,7 +233,8 @@ extension SimulatedLine {
                 let code = try await broker.publish(message)
                 if code != 0 { tally.note(SimulationFault(code: code)) }
             } catch {
-                tally.note(SimulationFault(error))
+                // A board with its own login comes back, and repeats what was on its way.
+                if ownPlace == nil { tally.note(SimulationFault(error)) }
             }
         }
     }

@@ -14,7 +14,7 @@ def test_boards_with_logins_of_their_own(bench):
     assert first["heartbeats"]["count"] > 4 and first["heartbeats"]["p99Ms"] > 0
     assert both["refreshes"]["count"] > 4 and both["errors"] == []
     assert "✓ 4 boards hold their sessions" in done.stderr
-    assert len([s for s in bench.cli_json("boards", "list")["results"]
+    assert len([s for s in bench.cli_json("boards", "list")
                 if s["name"] == "simulated"]) == 4
 
 
