@@ -32,11 +32,11 @@ const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const instants = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 
-export function absolute(at) { return instants.format(at * 1000); }
+function absolute(at) { return instants.format(at * 1000); }
 export function clockTime(ms) { return clock.format(ms); }
 
 /** `3 minutes ago`, `in 29 days`; a date when it is far away. */
-export function relative(at) {
+function relative(at) {
   const past = now() - at;
   if (Math.abs(past) > 60 * 86400 && past > 0) return dates.format(at * 1000);
   if (past >= 5) return `${span(past)} ago`;
