@@ -19,12 +19,12 @@ export function parseTime(value) {
 
 const units = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
 
-/** A span in one unit: `3 hours`. */
-export function span(seconds) {
+/** A span in one unit: `3 hours`; `up` is 0.5 where the nearest is meant, not what has passed. */
+export function span(seconds, up = 0) {
   const rounded = Math.max(0, Math.round(seconds));
   const [size, name] = units.find(([size]) => rounded >= size * (size === 86400 ? 2 : 1))
     ?? units[3];
-  const count = size === 1 ? rounded : Math.floor(rounded / size);
+  const count = size === 1 ? rounded : Math.floor(rounded / size + up);
   return `${count} ${name}${count === 1 ? "" : "s"}`;
 }
 
@@ -40,7 +40,7 @@ function relative(at) {
   const past = now() - at;
   if (Math.abs(past) > 60 * 86400 && past > 0) return dates.format(at * 1000);
   if (past >= 5) return `${span(past)} ago`;
-  return past > -5 ? "just now" : `in ${span(-past)}`;
+  return past > -5 ? "just now" : `in ${span(-past, 0.5)}`;
 }
 
 /** A `time` that keeps itself true; the instant is in its title. */

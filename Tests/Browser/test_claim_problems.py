@@ -125,7 +125,7 @@ SELDOM = {
                "broker-away", "Try again in a minute"),
     "rejected": (201, {"state": "sent"},
                  {"state": "rejected", "reason": {"code": 142, "error": "the clock is unset"}},
-                 "board-rejected", "the clock is unset"),
+                 "board-rejected", "The clock is unset."),
     "expired": (201, {"state": "sent"}, {"state": "expired"}, "claim-expired", "pair --new"),
     "cancelled": (201, {"state": "sent"}, {"state": "cancelled"}, "cancelled", "withdrawn"),
     "unknown": (400, {"code": 119, "error": "no such thing"}, {}, "refused", "No such thing."),
