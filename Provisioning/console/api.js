@@ -12,7 +12,7 @@ export class Refused extends Error {
   }
 }
 
-function sentence(text) {
+export function sentence(text) {
   return text[0].toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".");
 }
 

@@ -6,7 +6,7 @@ import { clockTime, nowMs, span } from "./time.js";
 import { number } from "./words.js";
 
 /** Sixty bars, one a minute; `draw(values, text)` shows others. */
-export function bars(kind) {
+function bars(kind) {
   const path = h("path", { class: "bar" });
   const svg = h("svg", {
     class: `bars ${kind}`, viewBox: "0 0 240 40", preserveAspectRatio: "none", role: "img",

@@ -4,7 +4,7 @@
 import { begin, get, info, logOut, me, onOver, post } from "./api.js";
 import { isFor, parseClaim } from "./claimurl.js";
 import { ask } from "./dialog.js";
-import { button, choice, failure, field, fill, h, icon } from "./dom.js";
+import { button, choice, field, fill, h, icon } from "./dom.js";
 import { loginPage } from "./login.js";
 import { problem } from "./problems.js";
 import { watchClaim } from "./progress.js";

@@ -46,8 +46,15 @@ export function listen(query, tell, state) {
 
   function seen() {
     clearTimeout(hiding);
-    if (document.hidden) hiding = setTimeout(() => { source.close(); away = true; }, hiddenFor);
+    if (document.hidden) hiding = setTimeout(hide, hiddenFor);
     else if (away) again();
+  }
+
+  // A page that is left may be kept for the way back, its line with it.
+  function hide() {
+    source.close();
+    clearTimeout(timer);
+    away = true;
   }
 
   function again() {
@@ -63,11 +70,15 @@ export function listen(query, tell, state) {
     clearTimeout(timer);
     clearTimeout(hiding);
     document.removeEventListener("visibilitychange", seen);
+    removeEventListener("pagehide", hide);
+    removeEventListener("pageshow", seen);
     removeEventListener("online", again);
     source?.close();
   }
 
   document.addEventListener("visibilitychange", seen);
+  addEventListener("pagehide", hide);
+  addEventListener("pageshow", seen);
   addEventListener("online", again);
   state("connecting");
   open();

@@ -1,6 +1,6 @@
 // The steps of a claim as they happen: sealed, sent, opened by the board, first data.
 
-import { get } from "./api.js";
+import { get, sentence } from "./api.js";
 import { fill, h, icon } from "./dom.js";
 import { listen } from "./live.js";
 import { now, nowMs } from "./time.js";
@@ -141,7 +141,7 @@ export function watchClaim(about, { trouble, another, openBoard }) {
 }
 
 function words(reason) {
-  return reason ? reason.error ?? String(reason) : "";
+  return reason?.error ? sentence(reason.error) : "";
 }
 
 const marks = { done: "check", failed: "cross" };

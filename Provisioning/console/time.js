@@ -19,12 +19,12 @@ export function parseTime(value) {
 
 const units = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
 
-/** A span in one unit: `3 hours`. */
-export function span(seconds) {
+/** A span in one unit: `3 hours`; `up` is 0.5 where the nearest is meant, not what has passed. */
+export function span(seconds, up = 0) {
   const rounded = Math.max(0, Math.round(seconds));
   const [size, name] = units.find(([size]) => rounded >= size * (size === 86400 ? 2 : 1))
     ?? units[3];
-  const count = size === 1 ? rounded : Math.floor(rounded / size);
+  const count = size === 1 ? rounded : Math.floor(rounded / size + up);
   return `${count} ${name}${count === 1 ? "" : "s"}`;
 }
 
@@ -32,15 +32,15 @@ const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const instants = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 
-export function absolute(at) { return instants.format(at * 1000); }
+function absolute(at) { return instants.format(at * 1000); }
 export function clockTime(ms) { return clock.format(ms); }
 
 /** `3 minutes ago`, `in 29 days`; a date when it is far away. */
-export function relative(at) {
+function relative(at) {
   const past = now() - at;
   if (Math.abs(past) > 60 * 86400 && past > 0) return dates.format(at * 1000);
   if (past >= 5) return `${span(past)} ago`;
-  return past > -5 ? "just now" : `in ${span(-past)}`;
+  return past > -5 ? "just now" : `in ${span(-past, 0.5)}`;
 }
 
 /** A `time` that keeps itself true; the instant is in its title. */

@@ -1,6 +1,7 @@
 """A real chromium with a profile of its own, as a phone or as a desktop."""
 
 import importlib.resources
+import json
 import os
 import shutil
 from pathlib import Path
@@ -112,6 +113,16 @@ class Browser:
     @property
     def focused(self) -> WebElement:
         return self.driver.switch_to.active_element
+
+    def pretend(self, path: str, status: int, body: dict) -> None:
+        """From the next page on, requests to this path of the API get this answer."""
+        self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": f"""{{
+            const real = window.fetch;
+            window.fetch = (url, options) => String(url).endsWith("/postern/v1{path}")
+              ? Promise.resolve(new Response({json.dumps(json.dumps(body))}, {{
+                  status: {status}, headers: {{ "Content-Type": "application/json" }} }}))
+              : real(url, options);
+        }}"""})
 
     def press(self, *keys: str) -> None:
         self.focused.send_keys(*keys)

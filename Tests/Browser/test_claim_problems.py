@@ -113,9 +113,36 @@ def test_rules_that_are_no_json(house, visitor):
     browser.wait("form .error", "not JSON")
     browser.shot("phone-claim-custom-rules")
     board.start()
-    browser.type("textarea", '{"default":"deny","rules":[{"app":"thermo","class":"Note","allow":[]}]}')
+    browser.type("textarea", '{"default":"deny","rules":[{"class":"Note","allow":["create"]}]}')
     browser.click("#pair")
     visitor.wait_step("opened")
+
+
+# What a real house comes to seldom, or after a day: status and body of the claim's answer, what
+# is said of it later, the problem's name, and words that must be there.
+SELDOM = {
+    "broker": (503, {"code": 1, "error": "broker: away", "name": "broker-away"}, {},
+               "broker-away", "Try again in a minute"),
+    "rejected": (201, {"state": "sent"},
+                 {"state": "rejected", "reason": {"code": 142, "error": "the clock is unset"}},
+                 "board-rejected", "The clock is unset."),
+    "expired": (201, {"state": "sent"}, {"state": "expired"}, "claim-expired", "pair --new"),
+    "cancelled": (201, {"state": "sent"}, {"state": "cancelled"}, "cancelled", "withdrawn"),
+    "unknown": (400, {"code": 119, "error": "no such thing"}, {}, "refused", "No such thing."),
+}
+
+
+@pytest.mark.parametrize("case", SELDOM)
+def test_answer_that_is_seldom(house, visitor, case):
+    status, answer, later, name, words = SELDOM[case]
+    board = house.add_board("seldom")
+    claim_of = {"claimId": "seldom", "installationId": board.pair().partition("i=")[2][:36],
+                "sessionId": "x", "expiresAt": 4_000_000_000, "reason": None, "notes": []}
+    visitor.browser.pretend("/claims", status, claim_of | answer)
+    visitor.browser.pretend("/claims/seldom", 200, claim_of | later)
+    claim(visitor, visitor.claim_address(board))
+    assert words in visitor.wait_problem(name)
+    visitor.browser.shot(f"phone-problem-{name}")
 
 
 def test_paired_board_that_sends_nothing(house, visitor):
