@@ -103,8 +103,8 @@ struct CallerRights: Equatable, Sendable {
         switch deed {
         case .logout, .upgrade, .claim, .claimState, .ownBoards, .ownSessions, .makeSession,
             .brokerLogin, .identities, .link, .unlink: false
-        case .everyBoard, .board, .rename, .explain, .release, .everySession, .session, .revoke, .update, .extend,
-            .revokeAll, .users, .addUser, .setPassword, .changeUser, .audit, .installation,
+        case .everyBoard, .board, .rename, .explain, .release, .everySession, .session, .revoke,
+            .update, .extend, .revokeAll, .users, .addUser, .setPassword, .changeUser, .audit, .installation,
             .everyInstallation, .readRoles, .makeRole, .writeRole: true
         }
     }
