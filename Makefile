@@ -69,12 +69,14 @@ demo: build
 
 venv: $(VENV)/made
 
-$(VENV)/made: Tests/Interop/requirements.txt | deps
+$(VENV)/made: Tests/Browser/requirements.txt Tests/Interop/requirements.txt | deps
 	$(call heading,"making $(VENV)")
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
+# A browser for the console, and what makes and reads codes beside ours.
+test: PACKAGES += chromium chromium-driver fonts-dejavu-core qrencode zbar-tools
 test: deps
 	exec python3 Tests/run
 

@@ -104,8 +104,8 @@ struct CallerRights: Equatable, Sendable {
         case .logout, .upgrade, .claim, .claimState, .ownBoards, .ownSessions, .makeSession,
             .brokerLogin, .identities, .link, .unlink: false
         case .everyBoard, .board, .rename, .explain, .release, .everySession, .session, .revoke,
-            .update, .extend, .revokeAll, .users, .addUser, .setPassword, .changeUser, .audit, .installation,
-            .everyInstallation, .readRoles, .makeRole, .writeRole: true
+            .update, .extend, .revokeAll, .users, .addUser, .setPassword, .changeUser, .audit,
+            .installation, .everyInstallation, .readRoles, .makeRole, .writeRole: true
         }
     }
 

@@ -15,7 +15,7 @@ package struct CustomFields: Equatable, Sendable {
     static let readOnly: Set<String> = [
         "objectId", "user", "restricted", "createdWith", "createdAt", "updatedAt", "expiresAt",
         "sessionToken", "accessToken", "refreshToken", "installationId", "ACL", "className",
-        "state", "lastSeen", "boardName", "username", "generation",
+        "state", "lastSeen", "boardName", "username", "generation", "isThisOne",
     ]
 
     /// Of the members of a body, those that a client may set at all.

@@ -58,7 +58,7 @@ extension SessionsCommand {
             if let allOf { return try await revokeAll(of: allOf, in: surroundings) }
             let session = try SessionsCommand.id(id ?? "")
             let client = try place.login(in: surroundings).client
-            _ = try await client.parse(.delete, "/sessions/\(session)")
+            _ = try await client.own(.delete, "/sessions/\(session)")
             surroundings.step(true, "revoked \(session)")
             if place.json {
                 surroundings.emit(.object([

@@ -14,6 +14,7 @@ struct SessionRow: Sendable {
     private static let known: Set = [
         "objectId", "user", "restricted", "createdWith", "installationId", "createdAt",
         "expiresAt", "state", "username", "boardName", "lastSeen", "generation", "sessionToken",
+        "isThisOne",
     ]
 
     init(json: JSONObject) throws(WireError) {
@@ -30,7 +31,7 @@ struct SessionRow: Sendable {
             },
             createdAt: try json.parsed("createdAt", ParseDate.parse),
             expiresAt: try Self.date("expiresAt", in: json),
-            custom: json.members.filter { !Self.known.contains($0.key) })
+            custom: json.members.filter { !Self.known.contains($0.key) && $0.value != .null })
         state = try json.string("state")
         username = try json.string("username")
         boardName = try json.optional("boardName") { $0.asString }

@@ -17,10 +17,9 @@ struct SessionsCommand: ParsableCommand {
 
         func perform(in surroundings: Surroundings) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            // All of them: without a limit Parse answers a hundred.
-            let path = "/sessions?limit=10000" + (everyone ? "&everyone=true" : "")
+            let path = "/sessions" + (everyone ? "?everyone=true" : "")
             let sessions = try results(
-                in: try await client.parse(.get, path), SessionRow.init(json:))
+                in: try await client.own(.get, path), SessionRow.init(json:))
             if place.json { return surroundings.emit(.array(sessions.map(\.json))) }
             guard !sessions.isEmpty else { return surroundings.note("no sessions") }
             let times = surroundings.times

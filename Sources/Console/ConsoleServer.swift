@@ -45,15 +45,21 @@ package struct ConsoleServer: Sendable {
         try await application().run()
     }
 
-    private func application() -> Application<RouteTable> {
+    /// `GET /parse/users/:id` of each route, for whoever holds a description against them.
+    package var routeNames: [String] { table.names }
+
+    private var table: RouteTable {
         let parse = ParseRoutes(frontend: frontend, rules: rules).routes
         let own = PosternRoutes(
             frontend: frontend, parseMount: rules.mount, live: live
         ).routes
         let page = PageRoutes(frontend: frontend, files: files).routes
-        let table = RouteTable(
+        return RouteTable(
             routes: parse + own + page, door: Doorkeeper(frontend: frontend, rules: rules),
             proxies: ProxiedOrigin(proxies: proxies))
+    }
+
+    private func application() -> Application<RouteTable> {
         let ready = onListening
         return Application(
             responder: table,

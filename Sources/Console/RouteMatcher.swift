@@ -58,6 +58,11 @@ struct RouteMatcher: Sendable {
         }
     }
 
+    /// `GET /parse/users/:id` of each route.
+    var names: [String] {
+        places.values.joined().flatMap { $0.routes.values.map { "\($0.methodName) \($0.path)" } }
+    }
+
     /// Nil where there is nothing.
     func place(of path: String) -> Place? {
         let parts = path.split(separator: "/")

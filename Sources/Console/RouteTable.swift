@@ -20,6 +20,8 @@ struct RouteTable: HTTPResponder {
         self.proxies = proxies
     }
 
+    var names: [String] { matcher.names }
+
     /// Any other method on a known path is 405 with `Allow`; any other path is 404.
     func respond(to request: Request, context: ConsoleContext) async -> Response {
         var context = context

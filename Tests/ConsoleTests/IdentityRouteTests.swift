@@ -12,7 +12,7 @@ struct IdentityRouteTests {
         (data, 201, "sign up facebook, a token of 8 bytes"),
         (#"{"authData":{"facebook":{"id_token":"aa.bb.cc","id":"again","access_token":"x"}}}"#,
          200, "sign up facebook, a token of 8 bytes, id again"),
-        (#"{"authData":{"my-idp_2":{"id_token":"x","id":null}},"_ApplicationId":"postern"}"#,
+        (#"{"authData":{"my-idp_2":{"id_token":"x","id":null}},"_ClientVersion":"js5"}"#,
          201, "sign up my-idp_2, a token of 1 bytes"),
     ] as [(String, UInt, String)])
     func signUp(body: String, status: UInt, call: String) async throws {

@@ -18,10 +18,6 @@ from bench.authority_bench import ADMIN, AuthorityBench
 
 KEY = "rest-" + "k" * 24
 SETTINGS = """
-[session.permissions]
-get = true
-update = true
-add_field = true
 [users]
 sign_up = "open"
 """

@@ -42,8 +42,9 @@ private let arrows: [String: Set<String>] = [
         "Subprocess", "Synchronization", "System", "SystemPackage", "Wire",
     ],
     "Commands": [
-        "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Cryptography", "Foundation", "Gate",
-        "LinuxIO", "Mosquitto", "NIOCore", "NIOFoundationCompat", "NIOHTTP1", "NIOPosix", "NIOSSL",
+        "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Cryptography", "Dispatch",
+        "Foundation", "Gate", "LinuxIO", "Mosquitto", "NIOCore", "NIOFoundationCompat",
+        "NIOHTTP1", "NIOPosix", "NIOSSL",
         "Sessions", "Settings", "Synchronization", "Wire",
     ],
     "postern-agent": ["Board"],
