@@ -11,7 +11,6 @@ import Wire
 struct AuthorityClient: Sendable {
     let url: AuthorityURL
     let caFile: String?
-    var parsePath = "/parse"
     var applicationID: String?
     var token: SessionToken?
 
@@ -24,14 +23,7 @@ struct AuthorityClient: Sendable {
 
     private static let answerLimit = 8 * 1024 * 1024
 
-    /// Parse's API.
-    func parse(
-        _ method: Method, _ path: String, _ body: [String: JSONValue]? = nil
-    ) async throws(CommandFailure) -> JSONObject {
-        try await send(method, parsePath + path, body)
-    }
-
-    /// Postern's own.
+    /// Postern's own API, whatever Parse's may do at that authority.
     func own(
         _ method: Method, _ path: String, _ body: [String: JSONValue]? = nil
     ) async throws(CommandFailure) -> JSONObject {

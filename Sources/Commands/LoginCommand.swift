@@ -26,10 +26,7 @@ struct LoginCommand: Verb {
         client.applicationID = try decoding { () throws(WireError) in
             try info.parsed("applicationId", Self.headerValue)
         }
-        client.parsePath = try decoding { () throws(WireError) in
-            try info.optional("parsePath") { $0.asString.flatMap(Self.path) } ?? "/parse"
-        }
-        let answer = try await client.parse(.post, "/login", [
+        let answer = try await client.own(.post, "/login", [
             "username": .string(username),
             "password": .string(secret.text),
         ])
@@ -61,7 +58,7 @@ struct LoginCommand: Verb {
         try decoding { () throws(WireError) in
             Profile(
                 authority: client.url, applicationID: client.applicationID ?? "",
-                parsePath: client.parsePath, username: try answer.string("username"),
+                username: try answer.string("username"),
                 objectID: try answer.parsed("objectId", ObjectID.init),
                 token: try answer.parsed("sessionToken", SessionToken.init))
         }
@@ -71,13 +68,5 @@ struct LoginCommand: Verb {
     private static func headerValue(_ text: String) -> String? {
         let isPlain = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         return isPlain && (1...128).contains(text.utf8.count) ? text : nil
-    }
-
-    private static func path(_ text: String) -> String? {
-        let isPlain = text.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
-                || "/-_.".utf8.contains(byte)
-        }
-        return isPlain && text.hasPrefix("/") && text.utf8.count <= 128 ? text : nil
     }
 }

@@ -14,7 +14,7 @@ struct LogoutCommand: Verb {
         guard try folder.load() != nil else { throw .usage("nothing to do: you are logged out") }
         let (profile, client) = try place.login(in: surroundings)
         do throws(CommandFailure) {
-            _ = try await client.parse(.post, "/logout")
+            _ = try await client.own(.post, "/console/logout")
         } catch {
             // A session that is over already is as good; a lost connection is not.
             guard error.exitStatus == .notLoggedIn else { throw error }

@@ -74,7 +74,7 @@ struct Place: ParsableArguments {
         }
         try check(profile.authority)
         let client = AuthorityClient(
-            url: profile.authority, caFile: caFile, parsePath: profile.parsePath,
+            url: profile.authority, caFile: caFile,
             applicationID: profile.applicationID, token: profile.token)
         return (profile, client)
     }

@@ -6,8 +6,6 @@ import Wire
 struct Profile: Sendable {
     let authority: AuthorityURL
     let applicationID: String
-    /// Where Parse's API stands at that authority.
-    let parsePath: String
     let username: String
     let objectID: ObjectID
     let token: SessionToken
@@ -15,19 +13,17 @@ struct Profile: Sendable {
     fileprivate init(json: JSONObject) throws(WireError) {
         authority = try json.parsed("authority", AuthorityURL.init)
         applicationID = try json.string("applicationId")
-        parsePath = try json.string("parsePath")
         username = try json.string("username")
         objectID = try json.parsed("objectId", ObjectID.init)
         token = try json.parsed("sessionToken", SessionToken.init)
     }
 
     init(
-        authority: AuthorityURL, applicationID: String, parsePath: String, username: String,
+        authority: AuthorityURL, applicationID: String, username: String,
         objectID: ObjectID, token: SessionToken
     ) {
         self.authority = authority
         self.applicationID = applicationID
-        self.parsePath = parsePath
         self.username = username
         self.objectID = objectID
         self.token = token
@@ -36,7 +32,7 @@ struct Profile: Sendable {
     fileprivate var json: JSONValue {
         .object([
             "authority": .string(authority.description), "applicationId": .string(applicationID),
-            "parsePath": .string(parsePath), "username": .string(username),
+            "username": .string(username),
             "objectId": .string(objectID.description), "sessionToken": .string(token.reveal()),
         ])
     }

@@ -18,7 +18,7 @@ struct UsersCommand: ParsableCommand {
         func perform(in surroundings: Surroundings) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let users = try results(
-                in: try await client.parse(.get, "/users"), UserRow.init(json:))
+                in: try await client.own(.get, "/users"), UserRow.init(json:))
             if place.json { return surroundings.emit(.array(users.map { .object($0.members) })) }
             var table = Table("NAME", "STATE", "ID", "RIGHTS", "CREATED")
             for user in users {
@@ -45,7 +45,7 @@ struct UsersCommand: ParsableCommand {
             let client = try place.login(in: surroundings).client
             let secret = try password.readNew(
                 prompt: "Password for \(Printable.line(name)): ", in: surroundings)
-            let answer = try await client.parse(.post, "/users", [
+            let answer = try await client.own(.post, "/users", [
                 "username": .string(name),
                 "password": .string(secret.text),
                 "isAdministrator": .bool(admin), "mayClaim": .bool(claim),

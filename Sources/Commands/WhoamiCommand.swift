@@ -11,8 +11,10 @@ struct WhoamiCommand: Verb {
 
     func perform(in surroundings: Surroundings) async throws(CommandFailure) {
         let (profile, client) = try place.login(in: surroundings)
-        let answer = try await client.parse(.get, "/users/me")
-        let user = try decoding { () throws(WireError) in try UserRow(json: answer) }
+        let answer = try await client.own(.get, "/me")
+        let user = try decoding { () throws(WireError) in
+            try UserRow(json: try answer.object("user"))
+        }
         if place.json {
             var members = user.members
             members["authority"] = .string(profile.authority.description)

@@ -9,6 +9,7 @@ struct AccountRoutes: Sendable {
 
     var routes: [Route] {
         [
+            Route(.post, "/login", .application(login)),
             Route(.get, "/me", .session(me)),
             Route(.get, "/users", .session(users)),
             Route(.post, "/users", .session(add)),
@@ -16,6 +17,18 @@ struct AccountRoutes: Sendable {
             Route(.put, "/users/:name/password", .session(setPassword)),
             Route(.post, "/users/:name/revoke", .session(revokeAll)),
         ]
+    }
+
+    /// `{"username", "password"}`, for programs; the console's page has its own. The token is
+    /// in this answer and in no other.
+    private func login(_ call: Call) async throws(AuthorityError) -> Answer {
+        let json = try call.json()
+        let attempt = try reading { () throws(WireError) in
+            LoginAttempt(
+                username: try json.username(), password: try json.secret("password"),
+                origin: call.origin)
+        }
+        return Answer(try await frontend.login(attempt).userForm)
     }
 
     /// Who asks, and by which session.

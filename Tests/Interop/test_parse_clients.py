@@ -26,10 +26,8 @@ sign_up = "open"
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory, evidence, programs):
     """An authority as Parse's hosted servers were: under /1, with a REST key."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("POSTERN_HTTP_MOUNT", "/1")
-        patch.setenv("POSTERN_HTTP_REST_API_KEY", KEY)
-        bench = AuthorityBench(tmp_path_factory.mktemp("parse"), evidence, programs, SETTINGS)
+    bench = AuthorityBench(tmp_path_factory.mktemp("parse"), evidence, programs, SETTINGS,
+                           f'mount = "/1"\nrest_api_key = "{KEY}"\n')
     yield bench
     bench.close()
 

@@ -19,14 +19,16 @@ ADMIN = "ada"
 class AuthorityBench:
     """Initialised, served and logged in when made; boards are made and claimed by tests."""
 
-    def __init__(self, folder: Path, evidence: Evidence, programs: Path, settings: str = ""):
+    def __init__(self, folder: Path, evidence: Evidence, programs: Path, settings: str = "",
+                 http: str = ""):
+        """`settings` are lines of `[session]`, and sections after it; `http` lines of `[http]`."""
         self.folder = folder
         self.evidence = evidence
         self.programs = programs
         self.http_port, self.port = free_port(), free_port()
         self.boards: list[BoardPlayer] = []
         self.claims: list[Claim] = []
-        self.config = self._write_config(settings)
+        self.config = self._write_config(settings, http)
         self.password_file = self._write_password()
         evidence.folders.append(folder)
         self.server = Program("authority", self._authority("serve"), folder)
@@ -119,14 +121,14 @@ class AuthorityBench:
         self.evidence.texts.append((f"output of {title}", (done.stdout + done.stderr).encode()))
         return done
 
-    def _write_config(self, settings: str) -> Path:
+    def _write_config(self, settings: str, http: str) -> Path:
         config, state = self.folder / "etc", self.folder / "state"
         config.mkdir(mode=0o700)
         state.mkdir(mode=0o700)
         text = (
             f'name = "Interop"\nstate_dir = "{state}"\n'
             f'[http]\nlisten = "127.0.0.1:{self.http_port}"\n'
-            f'public_url = "http://127.0.0.1:{self.http_port}"\napp_id = "postern"\n'
+            f'public_url = "http://127.0.0.1:{self.http_port}"\napp_id = "postern"\n{http}'
             f'[broker]\nmode = "embedded"\nlisten = "127.0.0.1:{self.port}"\n'
             f'access = "dynamic-security"\n[session]\npreset = "consumer"\n{settings}\n'
             # The tests look at single sessions, and mark those they make.
