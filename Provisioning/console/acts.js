@@ -1,19 +1,21 @@
 // What a person can do to boards and sessions, each with its question first.
 
-import { post, put, remove } from "./api.js";
+import { info, post, put, remove } from "./api.js";
 import { ask } from "./dialog.js";
 import { choice, field, h, say } from "./dom.js";
-import { durations } from "./time.js";
+import { durations, span } from "./time.js";
 import { count, sessionName } from "./words.js";
 
 export function extendSession(id, name, done) {
+  const spans = durations(info.longestSessionSeconds);
   ask({
     title: `Extend ${name}`, confirm: "Extend",
-    body: choice("From now on it lasts", "duration", durations, "2592000", null, "chips four"),
+    body: choice("From now on it lasts", "duration", spans, spans.at(-1)?.value, null,
+      "chips four"),
     async submit(form) {
       const durationSeconds = Number(form.elements.duration.value);
       await post(`/sessions/${id}/extend`, { durationSeconds });
-      say("Extended.");
+      say(`It ends in ${span(durationSeconds)}.`);
       done();
     },
   });

@@ -35,8 +35,7 @@ export function auditPage() {
   function query() {
     const values = {
       event: event.value, board: board.value, actor: actor.value.trim(),
-      // What is not yet a whole id is of no session.
-      session: /^\w{10}$/.test(session.value.trim()) && session.value.trim(),
+      session: session.value.trim(),
       since: day(since.value, 0, 0), until: day(until.value, 1, 1),
     };
     return new URLSearchParams(Object.entries(values).filter(([, value]) => value));

@@ -133,7 +133,7 @@ function boardFacts(board) {
       board.status && board.statusSince ? when(board.statusSince) : null],
     ["Session", [pill(kind, session), board.sessionState === "active" && board.sessionExpiresAt
       && [" ends ", when(board.sessionExpiresAt)]]],
-    ["Last data", board.lastDataMs ? when(board.lastDataMs / 1000) : "none yet"],
+    ["Last data", board.lastDataMs ? when(board.lastDataMs / 1000) : "none lately"],
     ["Last contact", when(board.lastSeen)],
     ["Queue", board.queue === null || board.queue === undefined ? "not told"
       : board.queue === 0 ? "empty" : `${count(board.queue, "message")} waiting`],
@@ -152,7 +152,8 @@ function entry({ at, until, event, count: times, detail }) {
     h("p", null, h("span", { class: "what" }, words),
       times > 1 && h("span", { class: "times" }, ` ${number(times)} times`)),
     h("p", { class: "note" }, when(at), until && until > at && [" to ", when(until)],
-      detail && [" · ", detail]));
+      detail && [" · ", detail.split(/(\d{10})$/).map((part, i) =>
+        (i % 2 ? when(Number(part)) : part))]));
 }
 
 function rulePart(board, explain) {
@@ -176,10 +177,10 @@ function sentences(document) {
   return h("ul", { class: "plain" }, ruleWords(document).map(line => h("li", null, line)));
 }
 
-function refusalList({ refusals, reportedAt }, explain) {
+function refusalList({ refusals, refused, reportedAt }, explain) {
   if (!refusals?.length) {
-    return h("p", null, reportedAt ? "Nothing, since the board started."
-      : "The board has not told yet.");
+    return h("p", null, reportedAt && !refused ? "Nothing, since the board started."
+      : "The board tells within three minutes.");
   }
   const row = ({ app, rule, count: times }, index) => h("li", null,
     h("p", null, h("span", { class: "what" }, app || "An app"), `: ${count(times, "write")}, by `,

@@ -91,7 +91,7 @@ function card(board, minutes) {
     renew(words, facts([
       ["Session", [session, next.sessionState === "active" && next.sessionExpiresAt
         && [", ends ", when(next.sessionExpiresAt)]]],
-      ["Last data", next.lastDataMs ? when(next.lastDataMs / 1000) : "none yet"],
+      ["Last data", next.lastDataMs ? when(next.lastDataMs / 1000) : "none lately"],
       next.ownerId === me?.user.objectId ? null : ["Owner", next.owner],
     ]));
   }

@@ -77,7 +77,7 @@ export function plot(name) {
   let points = [], start = 0, width = 1, bottom = 0, height = 1;
 
   const x = ms => 600 * (ms - start) / width;
-  const y = n => 145 - 140 * (n - bottom) / height;
+  const y = n => 145 - 140 * ((n - bottom) / height);
 
   node.draw = newPoints => {
     points = newPoints;

@@ -163,14 +163,14 @@ function scanCode() {
 // With one.
 
 function showForm() {
-  const longest = [...durations.map(d => ({ ...d })),
-    { value: "", label: "As long as possible" }];
+  const spans = durations(info.longestSessionSeconds);
+  const longest = [...spans, { value: "", label: "As long as possible" }];
   const rules = ruleChooser();
   const name = h("input", { value: claim.name, maxlength: 64, autocomplete: "off" });
   const error = h("div", { "aria-live": "assertive" });
   const go = h("button", { type: "submit", class: "primary wide", id: "pair" }, "Pair");
   const form = h("form", { class: "card", novalidate: true },
-    choice("How long", "duration", longest, "2592000", null, "chips"), rules.node,
+    choice("How long", "duration", longest, spans.at(2)?.value ?? "", null, "chips"), rules.node,
     field("Name of the session", name), error, go);
   form.addEventListener("submit", event => {
     event.preventDefault();
@@ -215,9 +215,6 @@ function makeOrder(duration, scope, name) {
 function buttons(name, back) {
   if (["claim-used", "claim-other-authority", "claim-malformed"].includes(name)) return [another()];
   if (name === "may-not-claim") return [button("Log in as somebody else", logOut)];
-  if (name === "duration-out-of-range") {
-    return [button("Choose another time", back, { class: "primary" })];
-  }
   return [again(back), another()];
 }
 

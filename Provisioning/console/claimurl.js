@@ -5,8 +5,8 @@ const key = /^[A-Za-z0-9_-]{43}$/;
 
 /** The parts of a claim URL; an error in words if it is none. Its secret is in no error. */
 export function parseClaim(text) {
-  // A terminal may have broken the line.
-  const whole = text.replace(/\s+/g, "");
+  // A terminal may have broken the line, or somebody quoted it.
+  const whole = text.replace(/[\s"'<>`]+/g, "");
   const cut = whole.indexOf("#");
   if (cut < 1) throw new Error("This is no claim URL: it has no # with the claim behind it.");
   const fragment = whole.slice(cut + 1);

@@ -1,6 +1,6 @@
 // The login, on whatever page it is needed.
 
-import { info, logIn } from "./api.js";
+import { info, logIn, me, put } from "./api.js";
 import { button, field, h, icon } from "./dom.js";
 
 /** A page's whole content: who serves it, why one must log in, and the form. */
@@ -37,6 +37,7 @@ export function loginPage({ title, text, then }) {
     try {
       await logIn(name.value.trim(), password.value);
       password.value = "";
+      await put(`/sessions/${me.session.objectId}`, { name: here() }).catch(() => {});
       then();
     } catch (fault) {
       error.textContent = words(fault);
@@ -48,6 +49,14 @@ export function loginPage({ title, text, then }) {
   return h("main", { class: "login", id: "main", tabindex: "-1" },
     h("p", { class: "brand" }, icon("gate"), info?.name ?? "Postern"),
     h("h1", { tabindex: "-1" }, title), text && h("p", { class: "lead" }, text), form);
+}
+
+/** Names this login, so that it can be told from others: `Chrome on Android`. */
+function here() {
+  const of = marks => marks.find(mark => navigator.userAgent.includes(mark));
+  const system = of(["Android", "iPhone", "iPad", "Mac", "Windows", "Linux"]);
+  return `${of(["Edg", "Firefox", "Chrome", "Safari"]) ?? "Browser"}${system ? ` on ${system}` : ""}`
+    .replace("Edg", "Edge");
 }
 
 function words(fault) {

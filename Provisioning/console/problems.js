@@ -14,6 +14,7 @@ export function problem(name, about) {
         ? ` for another ${span(about.expiresAt - now())}` : ""}. This page goes on by itself.`,
       steps: ["See that the board has power and network.",
         "On the board, postern-agent doctor names what is wrong.",
+        "Has the board shown a newer code since? Then take this one back, and scan that.",
         "You may close this page: the board pairs itself when it comes."],
     },
     "claim-expired": {
@@ -31,7 +32,8 @@ export function problem(name, about) {
       title: `${board} is being claimed already`,
       text: "A claim of it is open, by you or by somebody else.",
       steps: ["Turn the board on: then the open claim goes on.",
-        "Or wait until it has expired, at most 24 hours, and try again."],
+        "Or sign out the session that waits for it, under Sessions, and try again.",
+        "Or wait until it has expired, at most 24 hours."],
     },
     "claim-other-authority": {
       title: "This code is for another authority",
@@ -58,16 +60,11 @@ export function problem(name, about) {
       text: about.text || "A part of it is missing.",
       steps: ["Scan it again, or copy the whole URL.", pairAgain],
     },
-    "duration-out-of-range": {
-      title: "It cannot last that long",
-      text: about.text || "This authority's sessions are shorter.",
-      steps: ["Choose a shorter time, or “as long as possible”."],
-    },
     "broker-away": {
       title: "The broker is away",
       text: "The authority is here, but the broker that carries its messages to boards is not.",
       steps: ["Try again in a minute.",
-        "On the server, postern-authority doctor names what is wrong."],
+        "On the server, the authority's log names what is wrong."],
     },
     "board-rejected": {
       title: `${board} has refused the session`,

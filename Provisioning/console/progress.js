@@ -1,7 +1,7 @@
 // The steps of a claim as they happen: sealed, sent, opened by the board, first data.
 
-import { get, sentence } from "./api.js";
-import { fill, h, icon } from "./dom.js";
+import { get, remove, sentence } from "./api.js";
+import { button, fill, h, icon } from "./dom.js";
 import { listen } from "./live.js";
 import { now, nowMs } from "./time.js";
 
@@ -118,8 +118,11 @@ export function watchClaim(about, { trouble, another, openBoard }) {
     problemShown = name;
     set(acceptedAt ? "data" : "opened", "late");
     fill(aid, notes(), trouble(name, { expiresAt: claim?.expiresAt },
-      [acceptedAt ? openBoard(board) : null, another()], "wait"));
+      [acceptedAt ? openBoard(board) : button("Take it back", takeBack), another()], "wait"));
   }
+
+  /** Signing out the session that waits withdraws its claim, which an event then says. */
+  async function takeBack() { await remove(`/sessions/${claim.sessionId}`).catch(() => {}); }
 
   function clear() { problemShown = ""; }
 

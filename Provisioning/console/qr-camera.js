@@ -12,9 +12,7 @@ const TIME = 400;
 /**
  * Shows the camera in a video element until a code is read, and returns its text; null once
  * `signal` is aborted, or the camera is taken away. The camera is off then, and after an error.
- *
- * Call it on a tap. It throws the DOMException of getUserMedia: NotAllowedError where the person
- * refuses, NotFoundError where there is no camera, NotReadableError where another has it.
+ * Throws what getUserMedia does.
  */
 export async function scan(video, signal) {
   const stream = await navigator.mediaDevices.getUserMedia(

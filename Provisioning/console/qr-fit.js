@@ -1,13 +1,10 @@
 // Lays a QR code's grid over a picture and reads its modules. Source: ISO/IEC 18004:2015 §12.
-//
-// Three finder patterns give the grid, and their sizes its perspective. The last alignment
-// pattern corrects that; then the grid is moved until all fixed patterns fit best.
 
 import { decodeModules, versionOf } from "./qr-code.js";
 import { across } from "./qr-find.js";
 import { planOf } from "./qr-plan.js";
 
-/** The share of the fixed modules that must be right to fit them, and to read the code. */
+/** The share of fixed modules that must be right. */
 const [LIKELY, SURE] = [0.58, 0.72];
 
 /** An alignment pattern as marks around its centre; its few light modules weigh more. */
@@ -26,8 +23,7 @@ function sample({ width, height, values, sign }, { x, y }) {
 }
 
 /**
- * The map from modules to pixels that takes the square of the finders' centres to four points
- * [x, y, …]: top left, top right, bottom left, bottom right.
+ * The map from modules to pixels that takes the finders' centres to four points.
  * Source: Heckbert, "Fundamentals of Texture Mapping and Image Warping", §2.2.3.
  */
 function mapOf([x0, y0, x1, y1, x2, y2, x3, y3], size) {

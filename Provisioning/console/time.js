@@ -62,8 +62,9 @@ function refresh() {
 setInterval(refresh, 1000);
 document.addEventListener("visibilitychange", refresh);
 
-/** What a session may last, to choose from. */
-export const durations = [
-  { value: "86400", label: "1 day" }, { value: "604800", label: "7 days" },
-  { value: "2592000", label: "30 days" }, { value: "31536000", label: "1 year" },
-];
+/** What a session may last, to choose from, in seconds; `longest` is the authority's limit. */
+export function durations(longest) {
+  return [[86400, "1 day"], [604800, "7 days"], [2592000, "30 days"], [31536000, "1 year"]]
+    .filter(([seconds]) => seconds <= (longest ?? Infinity))
+    .map(([seconds, label]) => ({ value: String(seconds), label }));
+}

@@ -4,6 +4,7 @@ const integers = new Intl.NumberFormat("en");
 const decimals = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
 
 export function number(n) {
+  if (Math.abs(n) >= 1e12) return n.toExponential(3);
   return Number.isInteger(n) ? integers.format(n) : decimals.format(n);
 }
 
@@ -63,12 +64,13 @@ const log = {
   login: "Logged in", logout: "Logged out", "login.failed": "Login failed", signup: "Signed up",
   claim: "Claim begun", "claim.accepted": "Claim accepted", "claim.rejected": "Claim rejected",
   "claim.expired": "Claim expired", "claim.cancelled": "Claim cancelled",
-  "session.created": "Session made", "session.ended": "Session ended on the board",
+  "session.created": "Session made", "session.ended": "Session ended",
   "session.revoked": "Session signed out", "session.expired": "Session expired",
   "session.extended": "Session extended", "session.updated": "Session changed",
   "session.reuse": "A spent token came back", "session.farewell": "Board took its leave",
   "refresh.forged": "Forged refresh token", "alarm.refresh": "Refresh token ahead of the store",
-  "board.released": "Board released", "keys.rotated": "Keys rotated",
+  "board.released": "Board released", "board.renamed": "Board renamed", "role.made": "Role made",
+  "role.changed": "Role changed", "role.deleted": "Role deleted", "keys.rotated": "Keys rotated",
   "user.added": "User added", "user.disabled": "User disabled", "user.enabled": "User enabled",
   "user.password": "Password changed", "user.revoked": "All sessions signed out",
 };

@@ -92,10 +92,15 @@ extension Authority {
     ) throws(AuthorityError) {
         let old = try transaction.board(claim.installation)
         // What it told under another owner is not this one's to read.
-        if old?.owner != claim.claimant { try transaction.forgetReport(of: claim.installation) }
+        let isNew = old?.owner != claim.claimant || old?.released == true
+        if isNew {
+            try transaction.forgetReport(of: claim.installation)
+            try transaction.forgetTimeline(of: claim.installation, but: claim.session)
+        }
         try transaction.save(BoardRecord(
             installation: claim.installation, name: claim.boardName, deviceKey: claim.deviceKey,
-            owner: claim.claimant, released: false, lastSeen: now))
+            owner: claim.claimant, released: false, lastSeen: now,
+            ownedSince: isNew ? now : old?.ownedSince ?? now))
         for user in Set([claim.claimant, old?.owner].compactMap { $0 }) {
             try settlePeople(of: user, transaction)
         }

@@ -178,6 +178,8 @@ package protocol AttemptTable {
     func failures(_ key: String, since: Timestamp) throws(AuthorityError) -> Int
     func countFailure(_ key: String, at now: Timestamp) throws(AuthorityError)
     func clearFailures(_ key: String) throws(AuthorityError)
+    /// Takes the newest one under `key` back.
+    func forgiveFailure(_ key: String) throws(AuthorityError)
     func deleteFailures(before time: Timestamp) throws(AuthorityError)
 }
 

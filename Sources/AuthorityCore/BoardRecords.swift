@@ -10,11 +10,14 @@ package struct BoardRecord: Sendable {
     /// Its owner let go of it: any key and any person may claim it.
     package var released: Bool
     package var lastSeen: Timestamp?
+    /// Since when it is this owner's. What it sent and what befell it before is not his to see.
+    package var ownedSince: Timestamp
 
     package init(
         installation: InstallationID, name: String, deviceKey: [UInt8], owner: UserID,
-        released: Bool, lastSeen: Timestamp?
+        released: Bool, lastSeen: Timestamp?, ownedSince: Timestamp = Timestamp(milliseconds: 0)
     ) {
+        self.ownedSince = ownedSince
         self.installation = installation
         self.name = name
         self.deviceKey = deviceKey

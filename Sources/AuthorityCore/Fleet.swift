@@ -35,7 +35,8 @@ extension Authority {
             },
             lastSeen: active?.lastSeen ?? board.lastSeen,
             status: try transaction.status(of: board.installation),
-            scope: try active?.scope?.document(), report: told?.report, reportedAt: told?.since)
+            scope: try active?.scope?.document(), report: told?.report, reportedAt: told?.since,
+            ownedSince: board.ownedSince)
     }
 
     package func release(

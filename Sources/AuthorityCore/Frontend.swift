@@ -127,11 +127,14 @@ package struct AuthorityInfo: Equatable, Sendable {
     package let publicURL: String
     package let topicRoot: TopicRoot
     package let version: String
+    /// The longest that a session may last; nil is no limit.
+    package let longestSession: Duration?
 
     package init(
         name: String, applicationID: String, publicURL: String, topicRoot: TopicRoot,
-        version: String
+        version: String, longestSession: Duration? = nil
     ) {
+        self.longestSession = longestSession
         self.name = name
         self.applicationID = applicationID
         self.publicURL = publicURL

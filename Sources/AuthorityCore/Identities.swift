@@ -20,7 +20,7 @@ extension Authority {
         let outcome = try await act(.link, by: caller) { act throws(AuthorityError) in
             let transaction = act.transaction
             guard try proven.spend(transaction) else { return IDTokenFault?.some(.spent) }
-            try transaction.clearFailures(proven.keys.each)
+            try uncount(proven.keys, transaction)
             let user = act.user.objectID
             if try proven.known(transaction)?.user == user { return nil }
             guard try transaction.insert(proven.record(of: user, at: act.now)) else {

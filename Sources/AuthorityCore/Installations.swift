@@ -84,6 +84,11 @@ extension Authority {
                 }
                 return (try change(known, draft, act, transaction, at: now), false)
             }
+            if let act, act.rights.isRestricted,
+                let own = act.session.session.installationID, own != name
+            {
+                throw .refused(CallerRights.restricted)
+            }
             guard case .string? = draft.fields["deviceType"] else {
                 throw .refuse(.missingField, "deviceType must be specified in this operation")
             }
@@ -132,6 +137,12 @@ extension Authority {
         _ known: InstallationRecord, _ named: [InstallationID?], _ act: Act?
     ) -> Bool {
         if act?.rights.isMaster == true { return true }
+        // A device's session keeps to the device's own.
+        if let act, act.rights.isRestricted,
+            act.session.session.installationID != known.installation
+        {
+            return false
+        }
         guard let owner = known.owner else { return named.contains(known.installation) }
         return owner == act?.user.objectID
     }

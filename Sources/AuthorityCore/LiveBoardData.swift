@@ -41,6 +41,8 @@ struct LiveBoardData: Sendable {
     }
 
     private(set) var lastData: Timestamp?
+    /// Since when anything is known.
+    private(set) var began: Timestamp?
     var lastUse: UInt64 = 0
     private(set) var pointCount = 0
     /// Minutes since the epoch of the newest in `ring`, which stands at its number modulo 60.
@@ -53,6 +55,7 @@ struct LiveBoardData: Sendable {
 
     mutating func count(at now: Timestamp) {
         advance(to: now)
+        began = began ?? now
         lastData = max(now, lastData ?? now)
         let slot = Self.slot(newest)
         if ring[slot].messages < .max { ring[slot].messages += 1 }

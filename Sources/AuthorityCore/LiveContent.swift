@@ -16,7 +16,8 @@ extension Reading {
     }
 }
 
-/// What a payload says that can be shown: its numbers, or else a text. Total: any bytes have one.
+/// What a payload says that can be shown: its numbers, and what is none as a text; one without
+/// numbers is a text as a whole. Total: any bytes have one.
 struct LiveContent: Equatable, Sendable {
     private(set) var values: [String: Double] = [:]
     private(set) var text: String?
@@ -27,10 +28,17 @@ struct LiveContent: Equatable, Sendable {
     static let valueLimit = 16
     static let depthLimit = 4
     static let fieldLimit = 64
+    /// What stands beside numbers: `state: open`.
+    private var words: [String] = []
 
     init(_ payload: [UInt8]) {
         if let json = Self.json(payload) { collect(json, path: "", depth: 0) }
-        if values.isEmpty { text = Self.text(payload) }
+        if values.isEmpty {
+            text = Self.text(payload)
+        } else if !words.isEmpty {
+            text = Self.text(Array(words.joined(separator: ", ").utf8))
+        }
+        words = []
     }
 
     private static func json(_ payload: [UInt8]) -> JSONValue? {
@@ -58,13 +66,20 @@ struct LiveContent: Equatable, Sendable {
                 guard inner.utf8.count <= Self.fieldLimit else { continue }
                 collect(member, path: inner, depth: depth + 1)
             }
-        case .null, .bool, .string, .array: break
+        case .bool(let flag): say(flag ? "true" : "false", at: path)
+        case .string(let word): say(word, at: path)
+        case .null, .array: break
         }
     }
 
     private mutating func add(_ number: Double, at path: String) {
         guard number.isFinite else { return }
         values[path.isEmpty ? "value" : path] = number
+    }
+
+    private mutating func say(_ word: String, at path: String) {
+        guard words.count < Self.valueLimit else { return }
+        words.append("\(path): \(word.prefix(Self.textLimit))")
     }
 
     private static func text(_ payload: [UInt8]) -> String {

@@ -39,6 +39,12 @@ package struct LiveData: Sendable {
 
     package func lastData(of board: InstallationID) -> Timestamp? { boards[board]?.lastData }
 
+    package mutating func forget(_ board: InstallationID, before time: Timestamp) {
+        guard let data = boards[board], data.began.map({ $0 < time }) ?? false else { return }
+        points -= data.pointCount
+        boards[board] = nil
+    }
+
     /// A board of which nothing is known has sent nothing.
     package func live(of board: InstallationID, at now: Timestamp) -> BoardLive {
         (boards[board] ?? LiveBoardData()).view(at: now)

@@ -4,6 +4,8 @@ package import Sessions
 package protocol LiveFeed: Sendable {
     /// Nothing is checked here: the caller has asked the frontend whose the board is.
     func live(of board: InstallationID) -> BoardLive
+    /// Forgets a board of which anything is known from before `time`: another had it then.
+    func forget(_ board: InstallationID, before time: Timestamp)
     func minutes(of board: InstallationID) -> MinuteCounts
     func lastData(of board: InstallationID) -> Timestamp?
     /// What happens from now on to what is the caller's; with `wish.board` the readings of one
@@ -13,6 +15,13 @@ package protocol LiveFeed: Sendable {
     func events(
         for caller: Caller, _ wish: EventWish
     ) async throws(AuthorityError) -> any EventSource
+}
+
+extension LiveFeed {
+    /// To be called before anything of a board is shown to its owner.
+    package func keepToOwner(of board: Board) {
+        forget(board.installation, before: board.ownedSince)
+    }
 }
 
 package struct EventWish: Equatable, Sendable {

@@ -57,6 +57,15 @@ extension Authority {
         try transaction.countFailure(keys.address, at: now)
     }
 
+    /// A try that was right is no failure, of the name or of the address: a house where many
+    /// log in is not locked out for it.
+    func uncount(
+        _ keys: LoginKeys, _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) {
+        try transaction.clearFailures(keys.each)
+        try transaction.forgiveFailure(keys.address)
+    }
+
     /// The user whose password this is. The answer and the time it takes are the same for a
     /// wrong one, for nobody's, and for a user who is disabled.
     func authenticate(

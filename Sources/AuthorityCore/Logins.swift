@@ -11,7 +11,7 @@ extension Authority {
             guard let user = try transaction.user(found.objectID), user.isEnabled,
                 user.passwordHash == found.passwordHash
             else { throw .loginFailed }
-            try transaction.clearFailures(keys.each)
+            try uncount(keys, transaction)
             let opening = SessionOpening(
                 authority: self, transaction: transaction, user: user, now: now)
             return try opening.login(

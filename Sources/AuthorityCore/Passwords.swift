@@ -17,8 +17,9 @@ extension Authority {
                 proven == nil || proven == subject.passwordHash
             else { throw .loginFailed }
             if isOwn {
-                try act.transaction.clearFailures(
-                    LoginKeys(name: Username(change.username), origin: change.origin).each)
+                try uncount(
+                    LoginKeys(name: Username(change.username), origin: change.origin),
+                    act.transaction)
             }
             try replacePassword(
                 of: subject, by: hash, keepsBoards: change.keepsBoards, but: act.session.id,

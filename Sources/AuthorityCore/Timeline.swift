@@ -60,6 +60,10 @@ package protocol TimelineTable {
     func append(
         _ entry: TimelineEntry, to board: InstallationID
     ) throws(AuthorityError)
+    /// Forgets what befell all sessions of a board but one.
+    func forgetTimeline(
+        of board: InstallationID, but session: ObjectID
+    ) throws(AuthorityError)
     /// The newest first.
     func timeline(of board: InstallationID) throws(AuthorityError) -> [TimelineEntry]
 

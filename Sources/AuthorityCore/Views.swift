@@ -121,12 +121,16 @@ package struct Board: Equatable, Sendable {
     package let report: BoardReport?
     /// Since when it has told the same.
     package let reportedAt: Timestamp?
+    /// Since when it is its owner's.
+    package let ownedSince: Timestamp
 
     package init(
         installation: InstallationID, name: String, owner: UserView, deviceKey: KeyID,
         session: SessionView?, lastSeen: Timestamp?, status: BoardStatus?,
-        scope: ScopeDocument? = nil, report: BoardReport? = nil, reportedAt: Timestamp? = nil
+        scope: ScopeDocument? = nil, report: BoardReport? = nil, reportedAt: Timestamp? = nil,
+        ownedSince: Timestamp = Timestamp(milliseconds: 0)
     ) {
+        self.ownedSince = ownedSince
         self.scope = scope
         self.report = report
         self.reportedAt = reportedAt

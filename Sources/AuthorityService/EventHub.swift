@@ -25,6 +25,8 @@ actor EventHub: LiveFeed {
     private let wake: AsyncStream<Void>.Continuation
 
     static let streamsOfSession = 8
+    /// So that a few people do not take the streams of all.
+    static let streamsOfUser = 32
     static let streamLimit = 512
     private static let turn = Duration.milliseconds(50)
     private static let minutesOfTurn = 500
@@ -43,6 +45,9 @@ actor EventHub: LiveFeed {
     }
 
     nonisolated func live(of board: InstallationID) -> BoardLive { boards.live(of: board) }
+    nonisolated func forget(_ board: InstallationID, before time: Timestamp) {
+        boards.forget(board, before: time)
+    }
     nonisolated func minutes(of board: InstallationID) -> MinuteCounts {
         boards.minutes(of: board)
     }
@@ -89,7 +94,10 @@ extension EventHub {
         let own = streams.values.count {
             $0.caller.session.objectID == caller.session.objectID
         }
-        guard !isOver, own < Self.streamsOfSession, streams.count < Self.streamLimit else {
+        let ofUser = streams.values.count { $0.caller.user.objectID == caller.user.objectID }
+        guard !isOver, own < Self.streamsOfSession, ofUser < Self.streamsOfUser,
+            streams.count < Self.streamLimit
+        else {
             throw .refused(Refusal(.rateLimit, "too many streams of events are open"))
         }
         lastStream += 1

@@ -94,6 +94,10 @@ final class LiveBoards: Sendable {
         return state.withLock { $0.data.minutes(of: board, at: now) }
     }
 
+    func forget(_ board: InstallationID, before time: Timestamp) {
+        state.withLock { $0.data.forget(board, before: time) }
+    }
+
     func lastData(of board: InstallationID) -> Timestamp? {
         state.withLock { $0.data.lastData(of: board) }
     }

@@ -74,7 +74,7 @@ extension ServiceSettings {
             info: AuthorityInfo(
                 name: settings.name, applicationID: settings.http.appID,
                 publicURL: settings.http.publicURL, topicRoot: settings.topicRoot,
-                version: Self.version),
+                version: Self.version, longestSession: settings.lifetimes.absolute),
             lifetimes: settings.lifetimes, heartbeat: settings.heartbeat,
             offline: settings.offline, claimLifetime: settings.claimLifetime,
             managesBrokerAccess: settings.broker.access == .dynamicSecurity,

@@ -33,14 +33,16 @@ extension SQLiteTransaction {
     func save(_ board: BoardRecord) throws(AuthorityError) {
         try run(
             """
-            INSERT INTO boards (id, name, device_key, owner, released, last_seen)
-            VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO boards (id, name, device_key, owner, released, last_seen, owned_since)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET
                 name = excluded.name, device_key = excluded.device_key, owner = excluded.owner,
-                released = excluded.released, last_seen = excluded.last_seen
+                released = excluded.released, last_seen = excluded.last_seen,
+                owned_since = excluded.owned_since
             """,
             [board.installation.description, board.name, Data(board.deviceKey),
-             board.owner.description, board.released, board.lastSeen?.milliseconds])
+             board.owner.description, board.released, board.lastSeen?.milliseconds,
+             board.ownedSince.milliseconds])
     }
 
     func setStatus(
@@ -119,6 +121,6 @@ extension SQLiteTransaction {
             installation: try row.parsed("id", InstallationID.init),
             name: try row.value("name"), deviceKey: try row.bytes("device_key"),
             owner: try row.parsed("owner", UserID.init), released: try row.value("released"),
-            lastSeen: try row.optionalTime("last_seen"))
+            lastSeen: try row.optionalTime("last_seen"), ownedSince: try row.time("owned_since"))
     }
 }

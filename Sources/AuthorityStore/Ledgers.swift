@@ -62,6 +62,14 @@ extension SQLiteTransaction {
         try run("DELETE FROM failures WHERE key = ?", [key])
     }
 
+    func forgiveFailure(_ key: String) throws(AuthorityError) {
+        try run(
+            """
+            DELETE FROM failures WHERE rowid = (
+                SELECT rowid FROM failures WHERE key = ? ORDER BY at DESC LIMIT 1)
+            """, [key])
+    }
+
     func deleteFailures(before time: Timestamp) throws(AuthorityError) {
         try run(
             "DELETE FROM failures WHERE at < ?1 OR at > ?2",

@@ -23,6 +23,10 @@ enum Schema {
         migrator.registerMigration("reports") { database in
             try database.execute(sql: reports)
         }
+        migrator.registerMigration("ownership") { database in
+            try database.execute(
+                sql: "ALTER TABLE boards ADD COLUMN owned_since INTEGER NOT NULL DEFAULT 0")
+        }
         migrator.registerMigration("replies") { database in
             try database.execute(sql: replies)
         }

@@ -24,6 +24,14 @@ extension SQLiteTransaction {
              entry.at.milliseconds, entry.until.milliseconds, entry.count, entry.detail])
     }
 
+    func forgetTimeline(
+        of board: InstallationID, but session: ObjectID
+    ) throws(AuthorityError) {
+        try run(
+            "DELETE FROM timeline WHERE installation_id = ? AND session_id IS NOT ?",
+            [board.description, session.description])
+    }
+
     func timeline(of board: InstallationID) throws(AuthorityError) -> [TimelineEntry] {
         try map(
             try rows(

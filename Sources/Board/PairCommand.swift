@@ -37,6 +37,11 @@ struct PairCommand: AgentVerb {
         }
         ProcessEnd.say(url, to: .output)
         ProcessEnd.say("claim it before \(CalendarText.utc(expiry)) UTC", to: .error)
+        if url.hasPrefix(ClaimURL.defaultBase) {
+            ProcessEnd.say(
+                "no phone's camera opens this: paste it at the authority's /claim, or set base "
+                    + "under [claim] in agent.toml to that address", to: .error)
+        }
         return .ok
     }
 

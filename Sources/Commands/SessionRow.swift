@@ -14,7 +14,7 @@ struct SessionRow: Sendable {
     private static let known: Set = [
         "objectId", "user", "restricted", "createdWith", "installationId", "createdAt",
         "expiresAt", "state", "username", "boardName", "lastSeen", "generation", "sessionToken",
-        "isThisOne",
+        "isThisOne", "updatedAt",
     ]
 
     init(json: JSONObject) throws(WireError) {

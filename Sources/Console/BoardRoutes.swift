@@ -52,8 +52,9 @@ struct BoardRoutes: Sendable {
 
     private func liveData(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let id = try id(in: call)
-        _ = try await frontend.board(id, by: caller)
+        let board = try await frontend.board(id, by: caller).board
         guard let live else { throw .noObject }
+        live.keepToOwner(of: board)
         return Answer(live.live(of: id).form(of: id))
     }
 
@@ -62,7 +63,8 @@ struct BoardRoutes: Sendable {
         let boards = try await frontend.boards(by: caller, everyone: try call.everyone())
         guard let live else { return Answer(["boards": .array([])]) }
         return Answer(["boards": .array(boards.map { board in
-            .object([
+            live.keepToOwner(of: board)
+            return .object([
                 "installationId": .string(board.installation.description),
                 "lastDataMs": .optionalMilliseconds(live.lastData(of: board.installation)),
                 "minutes": live.minutes(of: board.installation).form,
@@ -75,6 +77,7 @@ struct BoardRoutes: Sendable {
     }
 
     private func form(of board: Board) -> [String: JSONValue] {
-        board.form(lastData: live?.lastData(of: board.installation))
+        live?.keepToOwner(of: board)
+        return board.form(lastData: live?.lastData(of: board.installation))
     }
 }

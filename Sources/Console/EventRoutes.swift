@@ -54,11 +54,15 @@ private struct EventWriter: Sendable {
         return "event: \(name)\ndata: \(JSONValue.object(members).text)\n\n"
     }
 
+    private func form(of board: Board) -> [String: JSONValue] {
+        live.keepToOwner(of: board)
+        return board.form(lastData: live.lastData(of: board.installation))
+    }
+
     private func form(of event: ConsoleEvent) -> (name: String, [String: JSONValue])? {
         switch event {
         case .hello(let time): ("hello", ["timeMs": .milliseconds(time)])
-        case .board(let board):
-            ("board", board.form(lastData: live.lastData(of: board.installation)))
+        case .board(let board): ("board", form(of: board))
         case .minute(let minute): ("minute", minute.form)
         case .reading(let reading): ("reading", reading.form)
         case .claim(let claim): ("claim", claim.form)

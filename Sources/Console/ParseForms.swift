@@ -41,6 +41,7 @@ extension Session {
         ])
         members["installationId"] = .optional(installationID)
         members["createdAt"] = .string(ParseDate.print(createdAt))
+        members["updatedAt"] = members["createdAt"]
         members["expiresAt"] = .parseDate(expiresAt)
         return members
     }
@@ -52,6 +53,8 @@ extension SessionView {
         var members = session.parseForm
         members["state"] = .string(state.rawValue)
         members["lastSeen"] = .parseDate(lastSeen)
+        // Each use is noted in it.
+        members["updatedAt"] = .string(ParseDate.print(lastSeen ?? session.createdAt))
         members["boardName"] = .optional(boardName)
         members["username"] = .string(username)
         members["generation"] = generation.map { .integer(Int64(clamping: $0)) } ?? .null
@@ -81,6 +84,7 @@ extension UserView {
         [
             "objectId": .string(objectID.description), "username": .string(username),
             "createdAt": .string(ParseDate.print(createdAt)),
+            "updatedAt": .string(ParseDate.print(createdAt)),
             "isAdministrator": .bool(isAdministrator), "mayClaim": .bool(mayClaim),
             "enabled": .bool(isEnabled),
         ]

@@ -16,6 +16,8 @@ extension AuthorityInfo {
             "name": .string(name), "applicationId": .string(applicationID),
             "publicUrl": .string(publicURL), "topicRoot": .string(topicRoot.description),
             "version": .string(version),
+            "longestSessionSeconds":
+                longestSession.map { .integer($0.components.seconds) } ?? .null,
         ]
     }
 }

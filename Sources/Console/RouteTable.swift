@@ -62,7 +62,7 @@ struct RouteTable: HTTPResponder {
         _ request: Request, _ call: Call, by route: Route
     ) async throws(AuthorityError) -> Answer {
         guard let handle = try await door.admit(call, to: route) else { return .unauthorized }
-        switch await Body(of: request, limit: route.bodyLimit) {
+        switch await Body(of: request, by: call, limit: route.bodyLimit) {
         case .whole(let bytes): return try await handle(call.with(body: bytes))
         case .refused(let answer): return answer
         }
@@ -80,7 +80,8 @@ struct RouteTable: HTTPResponder {
             guard handle != nil else { return .unauthorized }
         }
         let bytes: [UInt8]
-        switch await Body(of: request, limit: own?.bodyLimit ?? place.bodyLimit) {
+        switch await Body(
+            of: request, by: call, limit: own?.bodyLimit ?? place.bodyLimit) {
         case .whole(let whole): bytes = whole
         case .refused(let answer): return answer
         }
@@ -108,7 +109,15 @@ private enum Body: Sendable {
     case whole([UInt8])
     case refused(Answer)
 
-    init(of request: Request, limit: Int) async {
+    /// How long a body may take to come: one that drips would hold its connection for ever.
+    private static let patience = Duration.seconds(15)
+
+    init(of request: Request, by call: Call, limit: Int) async {
+        let timer = Task {
+            try await Task.sleep(for: Self.patience)
+            call.connection.close()
+        }
+        defer { timer.cancel() }
         do {
             self = .whole(Array(buffer: try await request.body.collect(upTo: limit)))
         } catch is NIOTooManyBytesError {

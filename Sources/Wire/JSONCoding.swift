@@ -44,7 +44,32 @@ extension JSONValue {
             self = plain
             return
         }
+        guard !Self.isTooDeep(bytes) else { throw .notJSON }
         self = try Self.decoded(bytes)
+    }
+
+    /// Objects and arrays within each other. The decoder takes a time that grows faster than
+    /// with their number: a few kilobytes of brackets would cost seconds.
+    private static let depthLimit = 32
+
+    private static func isTooDeep(_ bytes: [UInt8]) -> Bool {
+        var (depth, isInString, isEscaped) = (0, false, false)
+        for byte in bytes {
+            if isInString {
+                isInString = isEscaped || byte != UInt8(ascii: "\"")
+                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""): isInString = true
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                if depth > depthLimit { return true }
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            default: break
+            }
+        }
+        return false
     }
 
     /// By the decoder, which reads all of JSON.

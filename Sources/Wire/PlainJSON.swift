@@ -10,7 +10,7 @@ struct PlainJSONReader {
     private var position = 0
 
     /// Objects and arrays within each other.
-    private static let maxDepth = 16
+    private static let maxDepth = 32
     /// Of an integer that certainly fits into 64 bits.
     private static let maxDigits = 18
     private static let yes = Array("true".utf8)

@@ -22,6 +22,8 @@ struct LiveDataTests {
         (#"{"celsius":21.5,"n":3}"#, ["celsius": 21.5, "n": 3], nil),
         (#"{"at":{"lat":1.25,"lon":-2}}"#, ["at.lat": 1.25, "at.lon": -2], nil),
         ("21.5", ["value": 21.5], nil), (" 7 ", ["value": 7], nil),
+        (#"{"celsius":20,"door":{"state":"open","locked":false}}"#, ["celsius": 20],
+         "door.locked: false, door.state: open"),
         (#"{"on":true}"#, [:], #"{"on":true}"#), (#"["a",1]"#, [:], #"["a",1]"#),
         ("hello", [:], "hello"), ("", [:], ""), ("{\"a\":1", [:], "{\"a\":1"),
         ("a\u{1b}[2Jb\nc", [:], "a [2Jb\nc"), ("{\"a\":1e999}", [:], "{\"a\":1e999}"),
@@ -62,6 +64,18 @@ struct LiveDataTests {
         var data = LiveData()
         data.count(.numbered(1), at: Self.start)
         #expect(data.live(of: .numbered(1), at: Self.start).minutes.messages.last == 1)
+    }
+
+    @Test("forgets what is from before its owner's time, and nothing else")
+    func owner() {
+        var data = LiveData()
+        let board = InstallationID.numbered(1)
+        data.count(board, at: Self.start)
+        data.forget(board, before: Self.start)
+        #expect(data.lastData(of: board) == Self.start)
+        data.forget(board, before: Self.start + .seconds(1))
+        #expect(data.lastData(of: board) == nil)
+        #expect(data.live(of: board, at: Self.start).minutes.messages.last == 0)
     }
 
     @Test("counts by minutes, the last of which is running")

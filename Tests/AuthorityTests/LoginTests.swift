@@ -40,6 +40,26 @@ struct LoginTests {
         try await attempt(house.password)
     }
 
+    @Test("locks no address for the right passwords that came from it")
+    func manyRightOnes() async throws {
+        let house = try await House()
+        for _ in 0..<120 {
+            _ = try await house.authority.login(
+                LoginAttempt(username: "ada", password: house.password, origin: "x"))
+        }
+        // The wrong ones still count.
+        for number in 0..<100 {
+            await expectRefusal(.notFound) {
+                try await house.authority.login(LoginAttempt(
+                    username: "user\(number)", password: SecretBytes("wrong"), origin: "x"))
+            }
+        }
+        await expectRefusal(.rateLimit) {
+            try await house.authority.login(
+                LoginAttempt(username: "ada", password: house.password, origin: "x"))
+        }
+    }
+
     @Test("is refused after ten wrong tries, there and for a while", .timeLimit(.minutes(1)))
     func limit() async throws {
         let house = try await House()

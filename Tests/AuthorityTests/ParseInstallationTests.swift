@@ -39,6 +39,33 @@ struct ParseInstallationTests {
         #expect(moved?.code == 136)
     }
 
+    @Test("of a person are not a device's, but its own")
+    func device() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let (phone, lamp) = (try BoardDouble().installation, try BoardDouble().installation)
+        let id = try await house.authority.saveInstallation(draft(phone), by: ada).saved.objectID
+        let made = try await house.authority.makeSession(
+            SessionDraft(installation: lamp, custom: [:]), by: ada)
+        let device = try await house.authority.caller(made.token)
+        await expectRefusal(.notFound) {
+            try await house.authority.installation(id, at: phone, by: device)
+        }
+        await expectRefusal(.notFound) {
+            try await house.authority.updateInstallation(
+                id, with: draft(claimed: phone, ["deviceToken": "x"]), by: device)
+        }
+        await expectRefusal(.forbidden) {
+            try await house.authority.saveInstallation(
+                draft(try BoardDouble().installation), by: device)
+        }
+        let own = try await house.authority.saveInstallation(draft(lamp), by: device)
+        #expect(own.isNew)
+        let changed = try await house.authority.updateInstallation(
+            own.saved.objectID, with: draft(lamp, ["badge": 1]), by: device)
+        #expect(changed.fields["badge"] == 1)
+    }
+
     @Test("are their first user's; until then, of whoever names them")
     func owner() async throws {
         let house = try await House()

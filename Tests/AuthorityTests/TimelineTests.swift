@@ -42,6 +42,23 @@ struct TimelineTests {
         }
     }
 
+    @Test("is of one owner: the next sees nothing of what was before")
+    func nextOwner() async throws {
+        let house = try await House()
+        let (ada, bob) = (try await house.login(), try await house.addUser("bob"))
+        let board = try BoardDouble()
+        _ = try await house.provisioned(board, by: ada)
+        try await house.authority.release(board.installation, by: ada)
+        house.clock.advance(.seconds(60))
+        let next = try BoardDouble(installation: board.installation)
+        let live = try await house.provisioned(next, by: bob)
+        let entries = try await house.authority.timeline(of: board.installation, by: bob)
+        #expect(entries.map(\.event) == [.accepted, .made])
+        #expect(entries.allSatisfy { $0.session == live.session })
+        let seen = try #require(try await house.authority.boards(by: bob, everyone: false).first)
+        #expect(seen.ownedSince == house.clock.now)
+    }
+
     @Test("counts what happens again and again in one entry, and stays bounded")
     func bounded() async throws {
         let house = try await House()

@@ -83,17 +83,21 @@ def test_person_who_may_not(house, phone):
     assert "#" not in phone.browser.address
 
 
-def test_time_that_is_too_long(house, visitor):
-    board = house.add_board("too long")
+def test_no_time_is_offered_that_is_too_long(house, visitor):
+    board = house.add_board("not for a year")
     visitor.browser.open(visitor.claim_address(board))
-    visitor.browser.click(".option", "1 year")
+    visitor.browser.wait("#pair")
+    offered = [o.text for o in visitor.browser.all(".option")]
+    assert any("30 days" in o for o in offered) and not any("1 year" in o for o in offered)
+
+
+def test_a_claim_by_an_old_code_is_taken_back(house, visitor):
+    board = house.add_board("with an old code")
+    visitor.browser.open(visitor.claim_address(board))
     visitor.browser.click("#pair")
-    assert "at most 30 days" in visitor.wait_problem("duration-out-of-range")
-    visitor.browser.shot("phone-problem-duration")
-    visitor.browser.click("[data-problem] button", "Choose another time")
-    visitor.browser.click(".option", "As long as possible")
-    visitor.browser.click("#pair")
-    visitor.wait_step("sent")
+    assert "newer code" in visitor.wait_problem("board-offline")
+    visitor.browser.click("[data-problem] button", "Take it back")
+    visitor.wait_problem("cancelled")
 
 
 def test_text_that_is_no_claim(house, visitor):

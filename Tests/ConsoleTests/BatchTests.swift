@@ -27,7 +27,8 @@ struct BatchTests {
             let results = try JSONValue(parsing: Array(reply.text.utf8)).asArray ?? []
             #expect(results.count == 6)
             #expect(results[1].text == #"{"success":{"results":[{"createdAt":"#
-                + #""2023-11-14T22:13:21.000Z","objectId":"sEsS000001"}]}}"#)
+                + #""2023-11-14T22:13:21.000Z","objectId":"sEsS000001","#
+                + #""updatedAt":"2023-11-14T22:13:21.000Z"}]}}"#)
             #expect(results[2].text == #"{"success":{}}"#)
             let codes = results.map { $0.asObject?["error"]?.asObject?["code"]?.asInteger }
             #expect(codes == [nil, nil, nil, 101, 119, nil])

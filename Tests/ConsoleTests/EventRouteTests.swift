@@ -198,6 +198,7 @@ final class StubFeed: LiveFeed {
     var cutters: Int { state.withLock { $0.cuts.count } }
 
     /// What each stream says; it ends then.
+    func forget(_ board: InstallationID, before time: Timestamp) {}
     func tell(_ events: [ConsoleEvent]) {
         state.withLock { ($0.events, $0.isHeldOpen) = (events, false) }
     }

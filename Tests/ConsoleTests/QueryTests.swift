@@ -95,7 +95,7 @@ struct QueryTests {
                 let reply = try await console.send(.GET, "\(path)?\(query)&count=1&keys=label")
                 let results = try #require(reply.results).map { $0.asObject ?? [:] }
                 #expect(results.map { $0["objectId"] } == found.map(JSONValue.string))
-                let shown = ["createdAt", "label", "objectId"]
+                let shown = ["createdAt", "label", "objectId", "updatedAt"]
                 #expect(results.allSatisfy { $0.keys.sorted() == shown })
                 let fitting = query.contains("Atrue") || query.contains("action") ? 1 : 2
                 #expect(reply.json?.members["count"] == .integer(Int64(fitting)))

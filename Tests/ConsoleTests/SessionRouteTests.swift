@@ -90,7 +90,8 @@ struct SessionRouteTests {
                 "authProvider":"password"},"expiresAt":{"__type":"Date",\
                 "iso":"2023-11-15T00:13:20.000Z"},"installationId":null,"label":"shed",\
                 "objectId":"sEsS000003","restricted":true,\
-                "sessionToken":"\(StubFrontend.freshToken)","user":{"__type":"Pointer",\
+                "sessionToken":"\(StubFrontend.freshToken)",\
+                "updatedAt":"2023-11-14T22:13:30.000Z","user":{"__type":"Pointer",\
                 "className":"_User","objectId":"uSeR000001"}}
                 """)
             let upgraded = try await console.send(.POST, "/parse/upgradeToRevocableSession")

@@ -53,7 +53,8 @@ struct JSONTests {
         for (bytes, reason) in JSONDocuments.strict {
             let reading = Reading(bytes)
             let text = String(decoding: bytes.prefix(60), as: UTF8.self)
-            #expect(reading.tree != nil, "\(text)")
+            // The wire's own reader goes no deeper, either.
+            #expect(reading.tree != nil || reason == .tooDeep, "\(text)")
             #expect(reading.fault.flatMap { Strictness($0, in: bytes) } == reason, "\(text)")
         }
         // An integer's form is a rule's affair, and shown with the numbers.

@@ -93,6 +93,12 @@ extension MemoryTransaction {
 
     func clearFailures(_ key: String) { tables.failures.removeAll { $0.key == key } }
 
+    func forgiveFailure(_ key: String) {
+        if let last = tables.failures.lastIndex(where: { $0.key == key }) {
+            tables.failures.remove(at: last)
+        }
+    }
+
     func deleteFailures(before time: Timestamp) {
         tables.failures.removeAll { $0.at < time }
     }

@@ -16,6 +16,10 @@ extension MemoryTransaction {
         tables.timelines[board] = entries
     }
 
+    func forgetTimeline(of board: InstallationID, but session: ObjectID) {
+        tables.timelines[board]?.removeAll { $0.session != session }
+    }
+
     func timeline(of board: InstallationID) -> [TimelineEntry] {
         (tables.timelines[board] ?? []).reversed()
     }

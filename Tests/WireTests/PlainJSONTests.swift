@@ -22,10 +22,20 @@ struct PlainJSONTests {
         "1.5", "1e3", "1000000000000000000", "9223372036854775808", "tru", "nulls", "+1",
         "\"a", "\"\\n\"", "\"\\ud800\"", "\"a\nb\"", "{\"a\":1,\"a\":2}", "1 2", "[1 2]",
         "{\"e\u{301}\":1,\"\u{e9}\":2}", "\u{feff}1", "{1:2}", "1,", "/**/1", "Infinity",
-        String(repeating: "[", count: 17) + String(repeating: "]", count: 17),
+        String(repeating: "[", count: 33) + String(repeating: "]", count: 33),
     ])
     func left(text: String) {
         #expect(PlainJSONReader.read(Array(text.utf8)) == nil)
+    }
+
+    @Test("may nest 32 levels, plain or not, and no deeper", arguments: ["1", "1.5", "\"\\n\""])
+    func depth(inside: String) throws {
+        func nested(_ levels: Int) -> [UInt8] {
+            let open = String(repeating: #"{"[{\"":["#, count: levels / 2)
+            return Array((open + inside + String(repeating: "]}", count: levels / 2)).utf8)
+        }
+        _ = try JSONValue(parsing: nested(32))
+        #expect(throws: WireError.notJSON) { try JSONValue(parsing: nested(34)) }
     }
 
     @Test("has no bytes that are not UTF-8", arguments: [
