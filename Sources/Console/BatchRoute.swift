@@ -17,9 +17,12 @@ struct BatchRoute: Sendable {
 
     private static let limit = 50
 
+    /// Fifty small requests. It is read before anybody is known to ask.
+    private static let bodyLimit = 64 * 1024
+
     var routes: [Route] {
         [
-            Route(.post, "/batch", bodyLimit: Route.largeBody, .sessionOrNone(answer))
+            Route(.post, "/batch", bodyLimit: Self.bodyLimit, .sessionOrNone(answer))
                 .parse(under: door.rules.mount)
         ]
     }
