@@ -21,7 +21,7 @@ final class PublicKeyHandle: @unchecked Sendable {
     /// Source: RFC 5280 §4.1. The corresponding C function is `d2i_PUBKEY`.
     init(subjectPublicKeyInfo der: [UInt8]) throws(CryptographyError) {
         let key = unsafe der.withUnsafeBufferPointer { bytes in
-            var position = unsafe bytes.baseAddress
+            var position = bytes.baseAddress
             return unsafe d2i_PUBKEY(nil, &position, bytes.count)
         }
         unsafe raw = try OpenSSL.pointer("d2i_PUBKEY", key)
