@@ -24,9 +24,7 @@ struct AccountRoutes: Sendable {
     private func login(_ call: Call) async throws(AuthorityError) -> Answer {
         let json = try call.json()
         let attempt = try reading { () throws(WireError) in
-            LoginAttempt(
-                username: try json.username(), password: try json.secret("password"),
-                origin: call.origin)
+            try LoginAttempt(json: json, origin: call.origin)
         }
         return Answer(try await frontend.login(attempt).userForm)
     }

@@ -42,6 +42,17 @@ struct UsernameText: Sendable {
     }
 }
 
+extension LoginAttempt {
+    /// `{"username", "password"}`.
+    init(
+        json: JSONObject, origin: String, installation: InstallationID? = nil
+    ) throws(WireError) {
+        self.init(
+            username: try json.username(), password: try json.secret("password"),
+            origin: origin, installation: installation)
+    }
+}
+
 extension PasswordChange {
     /// `{"password", "oldPassword"?, "keepBoards"?}`.
     init(json: JSONObject, username: String, origin: String) throws(WireError) {

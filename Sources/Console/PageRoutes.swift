@@ -44,9 +44,7 @@ struct PageRoutes: Sendable {
         guard call.isFromOwnPage else { throw .notFromPage }
         let json = try call.json()
         let attempt = try reading { () throws(WireError) in
-            LoginAttempt(
-                username: try json.username(), password: try json.secret("password"),
-                origin: call.origin, installation: nil)
+            try LoginAttempt(json: json, origin: call.origin)
         }
         let login = try await frontend.login(attempt)
         var answer = Answer([

@@ -43,9 +43,7 @@ struct UserRoutes: Sendable {
         try requireNameAndPassword(json)
         let installation = try call.installation()
         let attempt = try reading { () throws(WireError) in
-            LoginAttempt(
-                username: try json.username(), password: try json.secret("password"),
-                origin: call.origin, installation: installation)
+            try LoginAttempt(json: json, origin: call.origin, installation: installation)
         }
         return Answer(try await frontend.login(attempt).userForm)
     }
