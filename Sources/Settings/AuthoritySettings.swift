@@ -23,6 +23,11 @@ package struct AuthoritySettings: Equatable, Sendable {
     /// Who else may say who a person is.
     package var logins: [Login]
     package var logLevel: LogLevel
+    package var logFormat: LogFormat
+    /// The certificates that the authority makes itself; nil: it makes none.
+    package var tls: OwnCertificates?
+    /// Where figures are given out in Prometheus' text form; nil nowhere.
+    package var metrics: MetricsPlace?
 
     package struct HTTP: Equatable, Sendable {
         /// IPv6 without brackets.
@@ -36,6 +41,12 @@ package struct AuthoritySettings: Equatable, Sendable {
         /// Addresses of our own proxies, whose `X-Forwarded-For` says who asks.
         package var proxies: [String]
         package var parse: ParseHTTP
+        /// A certificate made elsewhere; it wins over one of our own.
+        package var identity: TLSIdentity?
+        /// PEM; whoever connects shows a certificate that one of them signed.
+        package var clientCAFile: String?
+        /// Whether plain HTTP may leave this machine.
+        package var insecure: Bool
     }
 
     package struct Broker: Equatable, Sendable {
@@ -49,6 +60,15 @@ package struct AuthoritySettings: Equatable, Sendable {
         package var username: String?
         package var passwordFile: String?
         package var caFile: String?
+        /// Of an embedded broker the one it shows, of an external one ours.
+        package var identity: TLSIdentity?
+        /// PEM, of an embedded broker: boards and programs show a certificate that one of them
+        /// signed, and log in all the same.
+        package var clientCAFile: String?
+        /// Whether plain MQTT may leave this machine.
+        package var insecure: Bool
+        /// Of access by HTTP: what the broker shows to be answered.
+        package var accessSecretFile: String?
         /// The address that boards and programs are told; nil is the one we use.
         package var advertise: String?
     }
@@ -70,6 +90,8 @@ package struct AuthoritySettings: Equatable, Sendable {
     package enum BrokerAccess: String, Sendable, CaseIterable {
         /// We let boards in, through mosquitto's plugin.
         case dynamicSecurity = "dynamic-security"
+        /// We let boards in; the broker asks us over HTTP about each.
+        case http
         /// Somebody else does.
         case none
     }
@@ -83,7 +105,7 @@ package struct AuthoritySettings: Equatable, Sendable {
         let root = try TOMLDocument(text, file: file, environment: environment).root
         try root.allow(only: [
             "name", "state_dir", "topic_root", "log_level", "http", "broker", "session", "claim",
-            "users", "console", "login",
+            "users", "console", "login", "log_format", "tls", "metrics",
         ])
         let session = try root.section("session")
         let claim = try root.section("claim")
@@ -113,14 +135,20 @@ package struct AuthoritySettings: Equatable, Sendable {
             showsLiveData: try console.flag("live") ?? true,
             sessionPermissions: try ClassPermissions(session.section("permissions")),
             logins: try Login.all(root.section("login"), signUp: signUp == .open),
-            logLevel: try root.value("log_level", SettingValue.choice) ?? .info)
+            logLevel: try root.value("log_level", SettingValue.choice) ?? .info,
+            logFormat: try root.value("log_format", SettingValue.choice) ?? .text,
+            tls: try OwnCertificates(root.section("tls")),
+            metrics: try MetricsPlace(root.section("metrics")))
     }
 }
 
 extension AuthoritySettings {
     private static func http(_ section: TOMLSection) throws(SettingsError) -> HTTP {
         try section.allow(
-            only: ["listen", "public_url", "app_id", "console", "proxies"] + ParseHTTP.keys)
+            only: [
+                "listen", "public_url", "app_id", "console", "proxies", "client_ca_file",
+                "insecure",
+            ] + TLSIdentity.keys + ParseHTTP.keys)
         let listen = try section.value("listen", ListenAddress.init(_:))
             ?? ListenAddress(host: "127.0.0.1", port: 8080)
         return HTTP(
@@ -130,7 +158,10 @@ extension AuthoritySettings {
             appID: try section.value("app_id", Self.appID) ?? "postern",
             console: try section.value("console", SettingValue.absolutePath),
             proxies: try proxies(section),
-            parse: try ParseHTTP(section))
+            parse: try ParseHTTP(section),
+            identity: try TLSIdentity(section),
+            clientCAFile: try section.value("client_ca_file", SettingValue.absolutePath),
+            insecure: try section.flag("insecure") ?? false)
     }
 
     /// Addresses, as a connection shows them; no names and no ranges.
@@ -156,8 +187,8 @@ extension AuthoritySettings {
     private static func broker(_ section: TOMLSection) throws(SettingsError) -> Broker {
         try section.allow(only: [
             "mode", "listen", "access", "uri", "username", "password_file", "ca_file",
-            "advertise", "insecure",
-        ])
+            "advertise", "insecure", "client_ca_file", "access_secret_file",
+        ] + TLSIdentity.keys)
         let mode: BrokerMode = try section.value("mode", SettingValue.choice) ?? .embedded
         let listen = try section.value("listen", ListenAddress.init(_:))
             ?? ListenAddress(host: "127.0.0.1", port: 1883)
@@ -170,6 +201,10 @@ extension AuthoritySettings {
             username: try section.text("username"),
             passwordFile: try section.value("password_file", SettingValue.absolutePath),
             caFile: try section.value("ca_file", SettingValue.absolutePath),
+            identity: try TLSIdentity(section),
+            clientCAFile: try section.value("client_ca_file", SettingValue.absolutePath),
+            insecure: insecure,
+            accessSecretFile: try section.value("access_secret_file", SettingValue.absolutePath),
             advertise: try section.value("advertise", BrokerURI.init(_:))?.description)
         try check(broker, section, insecure: insecure)
         return broker

@@ -17,12 +17,22 @@ package struct BoardSettings: Equatable, Sendable {
     /// Other people's topics, in the file's order.
     package var routes: [Route]
     package var logLevel: LogLevel
+    package var logFormat: LogFormat
+    package var key: Key
+    /// Where figures are given out in Prometheus' text form; nil nowhere.
+    package var metrics: MetricsPlace?
+    /// The first level of Home Assistant's discovery topics; nil tells it nothing.
+    package var discoveryPrefix: String?
 
     /// The board's own broker.
     package struct Bus: Equatable, Sendable {
         package var uri: BrokerURI
         package var username: String?
         package var passwordFile: String?
+        /// PEM; the system's store when nil.
+        package var caFile: String?
+        /// Our own certificate, where that broker asks for one.
+        package var identity: TLSIdentity?
     }
 
     /// The broker that boards and authority share.
@@ -30,6 +40,8 @@ package struct BoardSettings: Equatable, Sendable {
         package var uri: BrokerURI
         /// PEM; the system's store when nil.
         package var caFile: String?
+        /// Our own certificate, where that broker asks for one.
+        package var identity: TLSIdentity?
         /// Whether `mqtt://` may leave this machine.
         package var insecure: Bool
     }
@@ -74,7 +86,7 @@ package struct BoardSettings: Equatable, Sendable {
         let root = try TOMLDocument(text, file: file, environment: environment).root
         try root.allow(only: [
             "name", "state_dir", "run_dir", "topic_root", "log_level", "bus", "uplink", "claim",
-            "session", "outbox", "route",
+            "session", "outbox", "route", "log_format", "key", "metrics", "home_assistant",
         ])
         let topicRoot = try root.value("topic_root", SettingValue.topicRoot) ?? .standard
         return BoardSettings(
@@ -89,20 +101,27 @@ package struct BoardSettings: Equatable, Sendable {
             offline: try offline(root.section("session")),
             outbox: try outbox(root.section("outbox")),
             routes: try routes(root.sections("route"), under: topicRoot),
-            logLevel: try root.value("log_level", SettingValue.choice) ?? .info)
+            logLevel: try root.value("log_level", SettingValue.choice) ?? .info,
+            logFormat: try root.value("log_format", SettingValue.choice) ?? .text,
+            key: try Key(root.section("key")),
+            metrics: try MetricsPlace(root.section("metrics")),
+            discoveryPrefix: try discoveryPrefix(root.section("home_assistant")))
     }
 }
 
 extension BoardSettings {
     private static func bus(_ section: TOMLSection) throws(SettingsError) -> Bus {
-        try section.allow(only: ["uri", "username", "password_file", "insecure"])
+        try section.allow(only: ["uri", "username", "password_file", "insecure", "ca_file"]
+            + TLSIdentity.keys)
         let insecure = try section.flag("insecure") ?? false
         let uri = try section.broker(
             "uri", insecure: insecure, otherwise: "mqtt://127.0.0.1:1883")
         let bus = Bus(
             uri: try section.need("uri", uri),
             username: try section.text("username"),
-            passwordFile: try section.value("password_file", SettingValue.absolutePath))
+            passwordFile: try section.value("password_file", SettingValue.absolutePath),
+            caFile: try section.value("ca_file", SettingValue.absolutePath),
+            identity: try TLSIdentity(section))
         guard bus.passwordFile == nil || bus.username != nil else {
             throw section.fault("password_file", "a password goes with a username")
         }
@@ -110,13 +129,23 @@ extension BoardSettings {
     }
 
     private static func uplink(_ section: TOMLSection) throws(SettingsError) -> Uplink {
-        try section.allow(only: ["uri", "ca_file", "insecure"])
+        try section.allow(only: ["uri", "ca_file", "insecure"] + TLSIdentity.keys)
         let insecure = try section.flag("insecure") ?? false
         let uri = try section.broker("uri", insecure: insecure)
         return Uplink(
             uri: try section.need("uri", uri),
             caFile: try section.value("ca_file", SettingValue.absolutePath),
-            insecure: insecure)
+            identity: try TLSIdentity(section), insecure: insecure)
+    }
+
+    /// Off unless asked for: what is announced stays at the broker, retained.
+    private static func discoveryPrefix(
+        _ section: TOMLSection
+    ) throws(SettingsError) -> String? {
+        try section.allow(only: ["discovery", "prefix"])
+        let prefix = try section.value("prefix", SettingValue.topicRoot)?.description
+            ?? "homeassistant"
+        return try section.flag("discovery") ?? false ? prefix : nil
     }
 
     private static func claim(_ section: TOMLSection) throws(SettingsError) -> Claim {

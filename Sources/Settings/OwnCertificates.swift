@@ -1,0 +1,40 @@
+import Wire
+
+/// `[tls]`: certificates that the authority makes itself, for broker and page.
+package struct OwnCertificates: Equatable, Sendable {
+    /// The names and addresses that they are for, the public one first; `localhost` and the
+    /// loopback addresses stand in each by themselves.
+    package var hosts: [String]
+
+    package init(hosts: [String]) { self.hosts = hosts }
+}
+
+extension OwnCertificates {
+    /// Nil unless `own = true`.
+    init?(_ section: TOMLSection) throws(SettingsError) {
+        try section.allow(only: ["own", "hosts"])
+        let hosts = try section.texts("hosts") ?? []
+        for (index, host) in hosts.enumerated() where !Self.isHost(host) {
+            throw section.fault("hosts", element: index, "one element is no host name or address")
+        }
+        guard try section.flag("own") ?? false else {
+            guard hosts.isEmpty else { throw section.fault("hosts", "they need own = true") }
+            return nil
+        }
+        guard (1...32).contains(hosts.count) else {
+            throw section.fault("hosts", "has 1 to 32 names or addresses")
+        }
+        self.init(hosts: hosts)
+    }
+
+    private static func isHost(_ text: String) -> Bool {
+        guard (1...253).contains(text.utf8.count) else { return false }
+        // IPv6 alone has colons, and stands without brackets here.
+        let address = text.contains(":") ? "[\(text)]" : text
+        do throws(BrokerURI.ParseError) {
+            return try BrokerURI("mqtts://\(address)").host == text
+        } catch {
+            return false
+        }
+    }
+}

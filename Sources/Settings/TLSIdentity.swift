@@ -1,0 +1,26 @@
+/// Our own certificate and its key, PEM, for a peer that asks for one or whom we serve.
+package struct TLSIdentity: Equatable, Sendable {
+    /// The certificate first, then what signed it.
+    package var certificateFile: String
+    package var keyFile: String
+
+    package init(certificateFile: String, keyFile: String) {
+        self.certificateFile = certificateFile
+        self.keyFile = keyFile
+    }
+
+    static let keys = ["certificate_file", "key_file"]
+
+    /// Nil where neither is there; one without the other is an error.
+    init?(_ section: TOMLSection) throws(SettingsError) {
+        let certificate = try section.value("certificate_file", SettingValue.absolutePath)
+        let key = try section.value("key_file", SettingValue.absolutePath)
+        switch (certificate, key) {
+        case (nil, nil): return nil
+        case (let certificate?, let key?):
+            self.init(certificateFile: certificate, keyFile: key)
+        case (_?, nil): throw section.fault("key_file", "a certificate goes with its key")
+        case (nil, _?): throw section.fault("certificate_file", "a key goes with its certificate")
+        }
+    }
+}
