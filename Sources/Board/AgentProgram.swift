@@ -104,7 +104,7 @@ struct AgentCommand: ParsableCommand {
             """,
         version: "postern-agent \(Release.version)",
         subcommands: [
-            RunCommand.self, PairCommand.self, StatusCommand.self, SessionCommand.self,
+            SetupCommand.self, RunCommand.self, PairCommand.self, StatusCommand.self, SessionCommand.self,
             QueueCommand.self, PolicyCommand.self, DoctorCommand.self,
         ])
 

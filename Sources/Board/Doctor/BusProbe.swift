@@ -27,7 +27,7 @@ enum BusProbe {
         }
     }
 
-    private static func connect(_ options: ConnectOptions) throws(MQTTError) -> Answer {
+    static func connect(_ options: ConnectOptions) throws(MQTTError) -> Answer {
         var connection = try Connection(options)
         try connection.connect()
         let end = SystemClock.monotonic + patience
