@@ -24,7 +24,7 @@ def test_no_file_of_the_broker_changes(person, told):
     assert person.read("/etc/mosquitto/conf.d/mine.conf") == MINE
     assert person.read("/etc/mosquitto/postern.acl") == "# Not the package's.\n"
     for path in ("/etc/mosquitto/conf.d/postern.conf", "/etc/mosquitto/postern.passwords",
-                 "/etc/tmpfiles.d/postern-bus.conf"):
+                 "/etc/tmpfiles.d/postern-bus.conf", "/etc/postern/bus-password"):
         assert not person.has(path)
 
 
@@ -32,6 +32,8 @@ def test_the_person_is_told_where_ours_stand(person, told):
     assert "it is left as it is" in told
     for name in ("postern.conf", "postern.acl", "postern-bus.conf", "agent.toml"):
         assert person.has(f"/usr/share/doc/postern-agent/examples/{name}")
+    assert "postern-agent-app agent" in told
+    person.run("postern-agent-app", "agent")
     assert person.mode("/etc/postern/bus-password") == "0640 root:postern"
 
 
