@@ -67,8 +67,12 @@ extension BoardFacts {
             return
         }
         // As the agent's user: what he may not read, the agent may not either.
-        try? ProcessOwner.stepDown(toOwnerOf: settings.stateDir)
-        modeFaults = Self.modeFaults(settings, folder)
+        do throws(SystemError) {
+            try ProcessOwner.stepDown(toOwnerOf: settings.stateDir)
+        } catch {
+            modeFaults.append("\(error)")
+        }
+        modeFaults += Self.modeFaults(settings, folder)
         // Where the upstream broker is, and whether a login may be tried, the agent tells.
         if !probes.isDisjoint(with: [.agent, .reach, .login]) { ask(settings, place) }
         if probes.contains(.bus) { knock(settings.bus, settings.routes) }

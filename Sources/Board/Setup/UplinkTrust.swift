@@ -1,3 +1,4 @@
+import Diagnosis
 import LinuxIO
 import Mosquitto
 import Wire
