@@ -96,7 +96,7 @@ struct SetupCommand: AgentVerb {
             trust.fault.map { "✗ the broker: \($0)" } ?? "✓ the broker answers; \(trust.words)",
             to: .error)
         ProcessEnd.say(
-            "next: start the agent (systemctl enable --now postern-agent), then run "
+            "next: start the agent (systemctl start postern-agent), then run "
                 + "`postern-agent pair`", to: .error)
     }
 }
