@@ -67,6 +67,7 @@ extension Agent {
         members["inboxDropped"] = .integer(dropped)
         members["clock"] = .string(clock.isUnset(at: instant) ? "unset" : "set")
         members["lastSequence"] = .integer(records.lastSequence)
+        members["place"] = learnedPlace
         return .object(members)
     }
 

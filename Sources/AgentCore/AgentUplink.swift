@@ -1,5 +1,5 @@
 import Gate
-import Sessions
+package import Sessions
 import Wire
 
 /// The agent's view of its connection to the upstream broker.
@@ -209,6 +209,21 @@ extension Agent {
             uri: isLearned ? access?.uri : nil, ca: isLearned ? access?.ca : nil,
             clientID: "postern-\(board)", username: credential.username ?? board.description,
             password: credential.password, will: (statusTopic, status.payload))
+    }
+
+    /// What the next try would log in by, for somebody who looks whether it works.
+    package mutating func loginToTry(at instant: Instant) -> UplinkLogin? {
+        nextLogin(at: instant)
+    }
+
+    /// Where a provisioning sent this board, while it goes there; null where `agent.toml` does.
+    var learnedPlace: JSONValue {
+        guard let access = records.trust?.broker, access.uri != nil || access.ca != nil,
+            uplink.phase == .idle ? !awaitsClaim : uplink.isAtLearnedPlace
+        else { return .null }
+        return .object([
+            "uri": access.uri.map(JSONValue.string) ?? .null, "ca": .bool(access.ca != nil),
+        ])
     }
 
     /// The board's first login at a broker, as the authority derives it too.

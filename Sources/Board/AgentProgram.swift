@@ -35,7 +35,7 @@ package enum AgentProgram {
     /// Help that was asked for is a command of the parser's own; one of ours without a verb is
     /// wrong usage.
     private static func explain(_ command: any ParsableCommand) -> ExitStatus {
-        if command is AgentCommand || command is PolicyCommand {
+        if command is AgentCommand || command is PolicyCommand || command is DiagCommand {
             ProcessEnd.say(AgentCommand.helpMessage(for: type(of: command)), to: .error)
             return .usage
         }
@@ -104,8 +104,9 @@ struct AgentCommand: ParsableCommand {
             """,
         version: "postern-agent \(Release.version)",
         subcommands: [
-            SetupCommand.self, RunCommand.self, PairCommand.self, StatusCommand.self, SessionCommand.self,
-            QueueCommand.self, PolicyCommand.self, DoctorCommand.self,
+            SetupCommand.self, RunCommand.self, PairCommand.self, StatusCommand.self,
+            SessionCommand.self, QueueCommand.self, PolicyCommand.self, DoctorCommand.self,
+            DiagCommand.self,
         ])
 
     @OptionGroup var place: BoardPlace

@@ -95,6 +95,9 @@ struct StandingBoard: ~Copyable {
         }
     }
 
+    /// Gives the folder up. Until then nobody else has it.
+    consuming func release() {}
+
     /// What of the board's records cannot be read is said to `report`, a sentence each.
     func makeAgent(
         _ report: (String) -> Void = { _ in }

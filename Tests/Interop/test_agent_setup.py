@@ -174,3 +174,23 @@ def converse(argv, answers) -> str:
     assert not answers, f"not asked: {answers}; {shown}"
     assert os.waitstatus_to_exitcode(status) == 0, shown
     return shown
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give its rights up")
+def test_roots_commands_leave_the_agents_files_to_the_agent(setup, tmp_path):
+    """`sudo postern-agent pair` before the service has ever run must not lock the service out."""
+    state, run, agent = tmp_path / "state", tmp_path / "run", 65534
+    assert setup("--name", "x", "--uplink", "mqtt://127.0.0.1:1").returncode == 3
+    path = setup.folder / "agent.toml"
+    path.write_text(f'state_dir = "{state}"\nrun_dir = "{run}"\n' + path.read_text())
+    for made in (state, run):
+        made.mkdir(mode=0o700)
+        os.chown(made, agent, agent)
+    for above in (tmp_path, *tmp_path.parents[:-1]):
+        above.chmod(above.stat().st_mode | 0o011)
+    os.chown(path, 0, agent)
+    done = subprocess.run([setup.program, "--config-dir", setup.folder, "pair", "--json"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    made = list(state.iterdir())
+    assert made and {file.stat().st_uid for file in made} == {agent}

@@ -19,6 +19,7 @@ private let arrows: [String: Set<String>] = [
     "BoardStore": ["CSQLite", "Cryptography", "Gate", "LinuxIO", "Sessions"],
     // Adapters of packages.
     "Settings": ["Gate", "Sessions", "TOMLKit", "Wire"],
+    "Diagnosis": ["ArgumentParser", "Gate", "LinuxIO", "Mosquitto", "Sessions", "Wire"],
     "BrokerClient": [
         "Dispatch", "LinuxIO", "Mosquitto", "Sessions", "Synchronization", "Wire",
     ],
@@ -32,18 +33,18 @@ private let arrows: [String: Set<String>] = [
     ],
     // What each program is.
     "Board": [
-        "AgentCore", "ArgumentParser", "BoardStore", "Cryptography", "Gate", "LinuxIO", "Logging",
-        "Mosquitto", "QRCode", "Sessions", "Settings", "Synchronization", "Wire",
+        "AgentCore", "ArgumentParser", "BoardStore", "Cryptography", "Diagnosis", "Gate", "LinuxIO",
+        "Logging", "Mosquitto", "QRCode", "Sessions", "Settings", "Synchronization", "Wire",
     ],
     "AuthorityService": [
         "ArgumentParser", "AsyncHTTPClient", "AuthorityCore", "AuthorityStore", "BrokerClient",
-        "Console", "Cryptography", "Dispatch", "Foundation", "Gate", "LinuxIO", "Logging",
-        "Mosquitto", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "Sessions", "Settings",
+        "Console", "Cryptography", "Diagnosis", "Dispatch", "Foundation", "Gate", "LinuxIO",
+        "Logging", "Mosquitto", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "Sessions", "Settings",
         "Subprocess", "Synchronization", "System", "SystemPackage", "Wire",
     ],
     "Commands": [
-        "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Cryptography", "Dispatch",
-        "Foundation", "Gate", "LinuxIO", "Mosquitto", "NIOCore", "NIOFoundationCompat",
+        "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Cryptography", "Diagnosis",
+        "Dispatch", "Foundation", "Gate", "LinuxIO", "Mosquitto", "NIOCore", "NIOFoundationCompat",
         "NIOHTTP1", "NIOPosix", "NIOSSL",
         "Sessions", "Settings", "Synchronization", "Wire",
     ],

@@ -1,11 +1,15 @@
+import Diagnosis
 import Gate
 import Sessions
 import Settings
 import Wire
 
-extension Check {
+extension BoardCheck {
     static let agent = [
-        Check(id: "agent-running", group: .agent, about: "the agent runs and answers") { facts in
+        BoardCheck(
+            id: "agent-running", group: .agent, about: "the agent runs and answers",
+            why: "nothing is accepted, judged or forwarded while it does not", needs: [.agent]
+        ) { facts in
             if let fault = facts.askingFault {
                 return .failed(fault, next: "look at the agent's journal")
             }
@@ -17,7 +21,10 @@ extension Check {
     ]
 
     static let board = [
-        Check(id: "clock", group: .board, about: "the board knows what time it is") { facts in
+        BoardCheck(
+            id: "clock", group: .board, about: "the board knows what time it is",
+            why: "sessions and certificates are judged by it", needs: [.agent]
+        ) { facts in
             guard let clock = facts.status?.text("clock") else { return unknown }
             guard clock == "set" else {
                 return .failed(
@@ -26,25 +33,21 @@ extension Check {
             }
             return .ok("set")
         },
-        Check(id: "session", group: .board, about: "the board has a session that lasts") { facts in
-            guard let status = facts.status else { return unknown }
-            guard status.text("state") == "available" else {
-                let isOffline = status.text("reason") == "offline"
-                return .failed(
-                    SessionCommand.sentence(status),
-                    next: isOffline
-                        ? "bring the board into contact with its authority"
-                        : "run `postern-agent pair` and claim this board")
-            }
-            let end = (try? status.session("session"))?.expiresAt
-            if let end, end < facts.now + .seconds(86_400) {
-                return .warning(
-                    "it ends within a day: " + SessionCommand.sentence(status),
-                    next: "run `postern-agent session refresh --for 30d`, or claim it again then")
-            }
-            return .ok(SessionCommand.sentence(status))
-        },
-        Check(id: "queue", group: .board, about: "what waits to be sent has room") { facts in
+        BoardCheck(
+            id: "session", group: .board, about: "the board has a session that lasts",
+            why: "without one every write is rejected, or waits", needs: [.agent]
+        ) { SessionJudgement.session($0) },
+        BoardCheck(
+            id: "session-outlasts", group: .board,
+            about: "the session outlives an outage of some hours",
+            why: "after a longer one the session is over, and a person must claim the board again",
+            needs: [.agent]
+        ) { SessionJudgement.grace($0) },
+        BoardCheck(
+            id: "queue", group: .board, about: "what waits to be sent has room",
+            why: "when it is full, writes are refused, or the oldest are dropped",
+            needs: [.agent]
+        ) { facts in
             guard let status = facts.status, let queue = try? status.object("queue"),
                 let bytes = try? queue.integer("bytes"),
                 let limit = facts.settings?.outbox.maxBytes.bytes
@@ -64,4 +67,50 @@ extension Check {
     ]
 
     static let unknown = Finding.skipped("this board's state was not to be had")
+}
+
+/// What is said of the session that the board holds.
+enum SessionJudgement {
+    /// An outage of a night is none that a person should be needed for.
+    private static let outage = Duration.seconds(6 * 3600)
+
+    static func session(_ facts: BoardFacts) -> Finding {
+        guard let status = facts.status else { return BoardCheck.unknown }
+        guard status.text("state") == "available" else {
+            let sentence = SessionCommand.sentence(status)
+            switch status.text("reason") {
+            case "unreadable": return .skipped("\(sentence); see vault")
+            case "offline":
+                return .failed(sentence, next: "bring the board into contact with its authority")
+            default:
+                return .failed(sentence, next: "run `postern-agent pair` and claim this board")
+            }
+        }
+        let end = (try? status.session("session"))?.expiresAt
+        if let end, end < facts.now + .seconds(86_400) {
+            return .warning(
+                "it ends within a day: " + SessionCommand.sentence(status),
+                next: "run `postern-agent session refresh --for 30d`, or claim it again then")
+        }
+        return .ok(SessionCommand.sentence(status))
+    }
+
+    static func grace(_ facts: BoardFacts) -> Finding {
+        guard let status = facts.status, status.text("state") == "available",
+            let contact = try? status.time("validatedAt"),
+            let end = try? status.time("offlineUntil")
+        else { return .skipped("there is no session in use") }
+        let seconds = (end - contact).components.seconds
+        let text = seconds >= 2 * 86_400 ? "\(seconds / 86_400) days"
+            : seconds >= 2 * 3600 ? "\(seconds / 3600) hours" : "\(seconds / 60) minutes"
+        guard end - contact < outage else {
+            return .ok("it outlives an outage of \(text)")
+        }
+        return .warning(
+            "an outage of more than \(text) needs a person",
+            next: """
+                give this board a session of another preset (authority.toml, [session]), or a \
+                longer session.offline in agent.toml; or have somebody at hand
+                """)
+    }
 }

@@ -1,4 +1,7 @@
 import AgentCore
+import BoardStore
+import Cryptography
+import Diagnosis
 import Gate
 import LinuxIO
 import Mosquitto
@@ -7,7 +10,9 @@ import Settings
 import Wire
 
 /// All that doctor's checks decide from.
-struct BoardFacts {
+struct BoardFacts: Examined {
+    enum Probe: Hashable, CaseIterable { case agent, bus, reach, login, disk }
+
     /// Why `agent.toml` cannot be used.
     var agentFault: String?
     /// Why `policy.toml` cannot be used.
@@ -21,34 +26,63 @@ struct BoardFacts {
     var isRunning = false
     /// Why an agent that seems to run does not answer.
     var askingFault: String?
+    /// Why the state folder of an agent that does not run cannot be opened.
+    var vaultFault: String?
     /// What the running agent says, or, without one, what its state folder holds.
     var status: JSONObject?
     /// With the agent's own login; nil: not asked.
-    var busLogin: BusProbe.Answer?
+    var busLogin: BrokerKnock.Answer?
     /// Without a login.
-    var anonymousBus: BusProbe.Answer?
+    var anonymousBus: BrokerKnock.Answer?
+    /// The way to the upstream broker.
+    var reach: Reach?
+    /// With this board's login, tried while no agent runs.
+    var uplinkLogin: BrokerKnock.Answer?
+    var disk: DiskFacts?
     var mosquittoVersion = Library.version
     var mosquittoAborts = Library.abortsOnMalformedPackets
+    /// Of this program, and of what it is linked with and runs on.
+    var versions = [
+        ("postern-agent", Release.version), ("OpenSSL", LinkedOpenSSL.version),
+        ("SQLite", LinkedSQLite.version), ("kernel", KernelRelease.current),
+    ]
     var now = Timestamp(milliseconds: SystemClock.wallMilliseconds)
 
     /// The rules of the running agent.
     var rulesInForce: JSONObject? { isRunning ? try? status?.object("policy") : nil }
+
+    /// What the running agent says of its connection; nil where none runs.
+    var uplinkText: String? { isRunning ? status?.text("uplink") : nil }
 }
 
 extension BoardFacts {
-    /// Reads the files, asks the agent and the broker. Changes nothing.
-    init(_ place: BoardPlace) {
+    /// Reads the files, asks the agent and tries what `probes` names. Changes nothing.
+    init(_ place: BoardPlace, _ probes: Set<Probe> = Set(Probe.allCases)) {
         let folder = place.configDir
         readFiles(in: folder)
         guard let settings else {
             modeFaults = [Self.modeFault(RuleContent.agentPath(in: folder), RuleContent.mode)]
                 .compactMap(\.self)
-            askRunning(RuleContent.controlPath(in: folder))
+            if probes.contains(.agent) { askRunning(RuleContent.controlPath(in: folder)) }
             return
         }
-        modeFaults = Self.modeFaults(settings, folder)
-        ask(settings, place)
-        knock(settings.bus)
+        // As the agent's user: what he may not read, the agent may not either.
+        do throws(SystemError) {
+            try ProcessOwner.stepDown(toOwnerOf: settings.stateDir)
+        } catch {
+            modeFaults.append("\(error)")
+        }
+        modeFaults += Self.modeFaults(settings, folder)
+        // Where the upstream broker is, and whether a login may be tried, the agent tells.
+        if !probes.isDisjoint(with: [.agent, .reach, .login]) { ask(settings, place) }
+        if probes.contains(.bus) { knock(settings.bus, settings.routes) }
+        if probes.contains(.disk) { disk = Self.disk(settings, status) }
+        guard !probes.isDisjoint(with: [.reach, .login]) else { return }
+        reach = UplinkProbe.reach(settings, status)
+        // Without a state there is no login, and looking for one would make a state.
+        if probes.contains(.login), !isRunning, status != nil, reach?.broken == nil {
+            uplinkLogin = UplinkProbe.login(place, at: reach?.address)
+        }
     }
 
     /// What stands in them; how they are protected is another check's.
@@ -98,13 +132,17 @@ extension BoardFacts {
         do throws(AgentFailure) {
             status = try BoardFiles.askRunning("\(settings.runDir)/agent.sock", .status)
             isRunning = status != nil
-            guard !isRunning, PrivateFile.isThere(settings.stateDir + "/board.db") else { return }
+        } catch {
+            askingFault = error.sentence
+        }
+        guard !isRunning, askingFault == nil else { return }
+        guard PrivateFile.isThere(settings.stateDir + "/board.db") else { return }
+        do throws(AgentFailure) {
             let answer = try StandingBoard(try BoardFiles(place)).answer(.status)
             status = answer.asObject.map(JSONObject.init)
         } catch {
-            if agentFault == nil, policyFault == nil, modeFaults.isEmpty {
-                askingFault = error.sentence
-            }
+            // What is too open, or malformed, is named by its own check.
+            if policyFault == nil, modeFaults.isEmpty { vaultFault = error.sentence }
         }
     }
 
@@ -114,7 +152,7 @@ extension BoardFacts {
         isRunning = status != nil
     }
 
-    private mutating func knock(_ bus: BoardSettings.Bus) {
+    private mutating func knock(_ bus: BoardSettings.Bus, _ routes: [Route]) {
         let password: SecretBytes?
         do throws(AgentFailure) {
             password = try BoardFiles.busPassword(bus, strictestMode: 0o777)
@@ -122,10 +160,15 @@ extension BoardFacts {
             busLogin = .refused("the password cannot be read: \(error.sentence)")
             return
         }
-        let answer = BusProbe.knock(bus.uri, username: bus.username, password: password)
+        let answer = BusProbe.agent(bus, password, routes)
         busLogin = answer
         if case .unreachable = answer { return }
-        anonymousBus = bus.username == nil
-            ? answer : BusProbe.knock(bus.uri, username: nil, password: nil)
+        anonymousBus = bus.username == nil ? answer : BusProbe.stranger(bus)
+    }
+
+    private static func disk(_ settings: BoardSettings, _ status: JSONObject?) -> DiskFacts {
+        let queued = (try? status?.object("queue").integer("bytes")) ?? 0
+        return DiskFacts(
+            of: settings.stateDir, wanted: max(0, settings.outbox.maxBytes.bytes - queued))
     }
 }

@@ -1,52 +1,41 @@
+import AgentCore
+import Diagnosis
+import Gate
 import LinuxIO
 import Mosquitto
 import Sessions
+import Settings
 import Wire
 
-/// Asks a broker whether it lets somebody in.
+/// What doctor tries at the board's own broker. What it publishes is empty, not retained, and on
+/// a topic that nobody reads.
 enum BusProbe {
-    enum Answer: Equatable {
-        case letIn
-        /// It answered, and did not.
-        case refused(String)
-        /// Nothing answered as a broker does; the text names the layer.
-        case unreachable(String)
+    /// No program has this name: nothing of a program's is touched.
+    static let topic = "postern/app/postern-doctor/trial"
+
+    /// With the agent's login: what the agent reads and writes.
+    static func agent(
+        _ bus: BoardSettings.Bus, _ password: SecretBytes?, _ routes: [Route]
+    ) -> BrokerKnock.Answer {
+        BrokerKnock.knock(
+            options(bus, bus.username, password),
+            subscribing: BusTopic.requests + routes.map(\.from.description), publishing: [topic])
     }
 
-    private static let patience = Duration.seconds(5)
-
-    /// Connects under a name of its own, says goodbye, and waits at most 5 seconds.
-    static func knock(_ uri: BrokerURI, username: String?, password: SecretBytes?) -> Answer {
-        do throws(MQTTError) {
-            return try connect(ConnectOptions(
-                uri: uri, clientID: "postern-doctor-\(ProcessIdentity.processID)", keepAlive: 0,
-                username: username, password: password))
-        } catch {
-            if case .brokerLogin = error { return .refused("\(error)") }
-            return .unreachable("\(error)")
-        }
+    /// Without a login: what a program must not write.
+    static func stranger(_ bus: BoardSettings.Bus) -> BrokerKnock.Answer {
+        BrokerKnock.knock(options(bus, nil, nil), publishing: [topic])
     }
 
-    static func connect(_ options: ConnectOptions) throws(MQTTError) -> Answer {
-        var connection = try Connection(options)
-        try connection.connect()
-        let end = SystemClock.monotonic + patience
-        var poller = Poller()
-        while SystemClock.monotonic < end, let descriptor = connection.descriptor {
-            poller.clear()
-            let interest = connection.interest
-            poller.add(descriptor, read: interest.read, write: interest.write)
-            _ = try? poller.wait(max(end - SystemClock.monotonic, .zero))
-            try connection.read(atMost: 8)
-            for event in connection.takeEvents() {
-                if let failure = event.failure { throw failure }
-                guard case .connected = event else { continue }
-                try connection.disconnect()
-                try? connection.write()
-                return .letIn
-            }
-            if connection.hasQueuedWrites { try connection.write() }
-        }
-        return .unreachable("MQTT: no answer within 5 s")
+    /// Under a name of its own, so that nobody's session is taken over.
+    private static func options(
+        _ bus: BoardSettings.Bus, _ username: String?, _ password: SecretBytes?
+    ) -> ConnectOptions {
+        ConnectOptions(
+            uri: bus.uri, clientID: "postern-doctor-\(ProcessIdentity.processID)", keepAlive: 0,
+            username: username, password: password,
+            tls: TLSOptions(
+                caFile: bus.caFile, certificateFile: bus.identity?.certificateFile,
+                keyFile: bus.identity?.keyFile))
     }
 }

@@ -1,13 +1,16 @@
+import Diagnosis
 import Gate
 import Sessions
 import Settings
 import Wire
 
-extension Check {
+extension BoardCheck {
     static let rules = [
-        Check(
+        BoardCheck(
             id: "policy-in-force", group: .rules,
-            about: "the running agent's rules are those of the files"
+            about: "the running agent's rules are those of the files",
+            why: "otherwise what is refused and what passes is not what the files say",
+            needs: [.agent]
         ) { facts in
             guard let rules = facts.rulesInForce else { return .skipped("the agent does not run") }
             if let fault = rules.text("fault") {
@@ -28,8 +31,11 @@ extension Check {
             }
             return .ok("\(rules.shown("rules")) rules, by default \(rules.shown("default"))")
         },
-        Check(
-            id: "routes", group: .rules, about: "the running agent reads the routes of agent.toml"
+        BoardCheck(
+            id: "routes", group: .rules,
+            about: "the running agent reads the routes of agent.toml",
+            why: "what other programs say on a topic without its route goes nowhere",
+            needs: [.agent]
         ) { facts in
             guard let settings = facts.settings else {
                 return .skipped("agent.toml cannot be read")

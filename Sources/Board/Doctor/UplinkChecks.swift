@@ -1,32 +1,34 @@
+import Diagnosis
 import Sessions
 import Wire
 
-extension Check {
-    static let uplink = [
-        Check(
-            id: "uplink", group: .uplink, about: "the agent is connected to the upstream broker"
-        ) { facts in
-            guard facts.isRunning, let status = facts.status else {
-                return .skipped("the agent does not run")
-            }
-            guard let text = status.text("uplink") else { return unknown }
-            if status.text("hold") != nil, text.hasPrefix("connected") {
-                return .warning(text, next: "look at what the broker lets this board publish")
-            }
-            guard text == "connected" else {
-                return .failed(text, next: "look at the layer that is named, from here to there")
-            }
-            if let note = status.text("uplinkNote") {
-                return .warning(note, next: "let the upstream broker speak MQTT 5")
-            }
-            return .ok(text)
-        },
+extension BoardCheck {
+    static let uplink = BoardCheck.reach(
+        to: "the upstream broker", group: .uplink, needs: [.reach], named: "agent.toml, [uplink]"
+    ) { $0.reach } + [
+        BoardCheck(
+            id: "broker-login", group: .uplink, about: "the upstream broker knows this board",
+            why: "without it the board neither sends nor hears of its session's end",
+            needs: [.agent, .login]
+        ) { UplinkJudgement.login($0) },
+        BoardCheck(
+            id: "topics-allowed", group: .uplink,
+            about: "the upstream broker lets this board use its topics",
+            why: "what it refuses stays in the queue, and requests to the authority go nowhere",
+            needs: [.agent, .login]
+        ) { UplinkJudgement.topics($0) },
+        BoardCheck(
+            id: "uplink", group: .uplink, about: "the agent is connected to the upstream broker",
+            why: "until it is, writes wait on this board and no end of the session is heard of",
+            needs: [.agent]
+        ) { UplinkJudgement.connection($0) },
     ]
 
     static let versions = [
-        Check(
+        BoardCheck(
             id: "libmosquitto", group: .versions,
-            about: "the linked MQTT library withstands what a broker may send"
+            about: "the linked MQTT library withstands what a broker may send",
+            why: "before 2.0.16 a broker can end the agent with a malformed packet"
         ) { facts in
             guard facts.mosquittoAborts else { return .ok(facts.mosquittoVersion) }
             return .warning(
@@ -36,5 +38,82 @@ extension Check {
                 """,
                 next: "install libmosquitto 2.0.16 or later")
         },
+        BoardCheck(
+            id: "versions", group: .versions, about: "the running agent is this program",
+            why: "an upgrade counts once the agent is started anew", needs: [.agent]
+        ) { facts in
+            let list = facts.versions.map { "\($0) \($1)" }.joined(separator: ", ")
+            guard facts.isRunning, let running = facts.status?.text("version"),
+                let own = facts.versions.first?.1, running != own
+            else { return .ok(list) }
+            return .warning(
+                "the running agent is \(running), this program \(own)",
+                next: "start the agent anew")
+        },
     ]
+}
+
+/// What the agent's word, or a login of our own, says of the way upstream.
+enum UplinkJudgement {
+    private static let loginLayer = "broker login: "
+    /// How the agent tells of a SUBACK that refused; see `UplinkLink`.
+    private static let inboxRefused = loginLayer + "the inbox may not be subscribed"
+
+    static func login(_ facts: BoardFacts) -> Finding {
+        let next = """
+            let the authority settle its broker access (it does at its start), or claim this \
+            board again: `postern-agent pair --new`
+            """
+        if let text = facts.uplinkText {
+            if text.hasPrefix("connected") { return .ok("the broker has let the agent in") }
+            if text == inboxRefused { return .ok("the broker lets it in") }
+            guard text.hasPrefix(loginLayer) else { return .skipped(text) }
+            return .failed(text, next: next)
+        }
+        switch facts.uplinkLogin {
+        case .letIn: return .ok("the broker lets this board in")
+        case .refused(let text): return .failed(text, next: next)
+        case .unreachable(let text): return .failed(text, next: "see the checks above")
+        case nil: return .skipped("the agent does not run, and there is no login to try")
+        }
+    }
+
+    static func topics(_ facts: BoardFacts) -> Finding {
+        let next = """
+            let the authority settle its broker access (it does at its start), or compare the \
+            broker's access list with Provisioning/broker
+            """
+        if let text = facts.uplinkText {
+            if text == inboxRefused { return .failed(text, next: next) }
+            guard text.hasPrefix("connected") else { return .skipped("the agent is not connected") }
+            if facts.status?.text("hold") != nil { return .failed(text, next: next) }
+            return .ok("the inbox is subscribed, and nothing is held back")
+        }
+        guard let rights = facts.uplinkLogin?.rights else {
+            return .skipped("the agent does not run, and no login was tried")
+        }
+        guard rights.unsubscribable.isEmpty else {
+            return .failed("the inbox may not be subscribed", next: next)
+        }
+        return .ok("the inbox may be subscribed; what may be published shows while it runs")
+    }
+
+    /// Fails where no check before it does: each fault has one check that names it.
+    static func connection(_ facts: BoardFacts) -> Finding {
+        guard facts.isRunning, let status = facts.status else {
+            return .skipped("the agent does not run")
+        }
+        guard let text = status.text("uplink") else { return BoardCheck.unknown }
+        guard text.hasPrefix("connected") else {
+            if let check = facts.reach?.broken { return .skipped("\(text); see \(check)") }
+            if text == inboxRefused { return .skipped("\(text); see topics-allowed") }
+            if text.hasPrefix(loginLayer) { return .skipped("\(text); see broker-login") }
+            return .failed(text, next: "look at the layer that is named, from here to there")
+        }
+        if status.text("hold") != nil { return .skipped("\(text); see topics-allowed") }
+        if let note = status.text("uplinkNote") {
+            return .warning(note, next: "let the upstream broker speak MQTT 5")
+        }
+        return .ok(text)
+    }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import LinuxIO
 import Mosquitto
+import Sessions
 import Settings
 import Wire
 
@@ -57,14 +58,16 @@ struct SetupCommand: AgentVerb {
                 .usage, "\(path) is there already and was not touched; edit it, or move it away")
         }
         let questions = SetupQuestions()
-        let name = try self.name ?? questions.name()
-        let uplink = try self.uplink.map(Self.broker) ?? questions.broker()
-        let claimBase = try self.claimBase ?? questions.claimBase(for: uplink)
+        let name = if let name { name } else { try questions.name() }
+        let uplink = if let uplink { try Self.broker(uplink) } else { try questions.broker() }
+        let page = if let claimBase { claimBase } else { try questions.claimBase(for: uplink) }
         let trust = try UplinkTrust.settle(
             uplink, caFile: caFile, fingerprint: caFingerprint, questions)
+        let bus = if let bus { try Self.broker(bus) } else { BrokerURI?.none }
         let file = SetupFile(
-            name: name, uplink: uplink, insecure: insecure, claimBase: claimBase,
-            caFile: trust.caFile(in: place.configDir), bus: try bus.map(Self.broker),
+            name: name, uplink: uplink, insecure: insecure, claimBase: page,
+            caFile: trust.caFile(in: place.configDir),
+            bus: bus,
             folder: place.configDir)
         try file.check(at: path)
         try file.write(to: path, trust: trust)
@@ -93,7 +96,7 @@ struct SetupCommand: AgentVerb {
             trust.fault.map { "✗ the broker: \($0)" } ?? "✓ the broker answers; \(trust.words)",
             to: .error)
         ProcessEnd.say(
-            "next: start the agent (systemctl enable --now postern-agent), then run "
+            "next: start the agent (systemctl start postern-agent), then run "
                 + "`postern-agent pair`", to: .error)
     }
 }

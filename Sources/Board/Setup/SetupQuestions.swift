@@ -53,17 +53,14 @@ struct SetupQuestions {
         guard Terminal.isTerminal(.input) else {
             throw AgentFailure(.usage, "\(flag) is missing, and there is no terminal to ask on")
         }
+        let answer: String?
         do throws(SystemError) {
-            guard let answer = try Terminal.ask(question) else {
-                throw AgentFailure(.usage, "nothing was written")
-            }
-            let text = String(answer.drop { $0 == " " })
-            let end = text.lastIndex { $0 != " " }
-            return end.map { String(text[...$0]) }
-        } catch let failure as AgentFailure {
-            throw failure
-        } catch let error as SystemError {
+            answer = try Terminal.ask(question)
+        } catch {
             throw AgentFailure(.failed, "\(error)")
         }
+        guard let answer else { throw AgentFailure(.usage, "nothing was written") }
+        let text = String(answer.drop { $0 == " " })
+        return text.lastIndex { $0 != " " }.map { String(text[...$0]) }
     }
 }

@@ -1,3 +1,4 @@
+import Diagnosis
 import LinuxIO
 import Mosquitto
 import Wire
@@ -88,7 +89,9 @@ struct UplinkTrust {
             uri: uplink, clientID: "postern-setup-\(ProcessIdentity.processID)", keepAlive: 0,
             tls: TLSOptions(caFile: caFile))
         do throws(MQTTError) {
-            guard case .unreachable(let text) = try BusProbe.connect(options) else { return nil }
+            let answer = try BrokerKnock.attempt(
+                options, until: SystemClock.monotonic + .seconds(5))
+            guard case .unreachable(let text) = answer else { return nil }
             return (text, false)
         } catch {
             return switch error {

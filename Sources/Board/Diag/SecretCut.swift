@@ -1,0 +1,103 @@
+import Cryptography
+import Sessions
+
+/// Cuts secrets out of text that is to be given away: those that are known by their value, and
+/// whatever has the look of one. It cuts too much rather than too little.
+struct SecretCut {
+    static let mark = "[cut]"
+
+    /// What was cut, and how often.
+    private(set) var counts: [String: Int] = [:]
+    /// Each known value in the forms in which it may stand, the longest first.
+    private let known: [[UInt8]]
+
+    /// Of a known value, these: as it is, in hex of either case, in base64 and base64url.
+    init(knowing secrets: [SecretBytes]) {
+        var forms: [[UInt8]] = []
+        for secret in secrets {
+            let bytes = secret.reveal()
+            // Fewer bytes than these stand in innocent text, too.
+            guard bytes.count >= 4 else { continue }
+            let hex = bytes.map { byte in
+                (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }.joined()
+            let url = Base64URL.encode(bytes)
+            let plain = String(url.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
+            forms += [bytes] + [hex, hex.uppercased(), url, plain].map { Array($0.utf8) }
+        }
+        known = forms.sorted { $0.count > $1.count }
+    }
+
+    /// The text without secrets. NUL bytes go: what was UTF-16 is read as what it says.
+    mutating func cut(_ bytes: [UInt8]) -> [UInt8] {
+        let bytes = cut(knownIn: bytes.filter { $0 != 0 })
+        let text = String(decoding: bytes, as: UTF8.self)
+        var lines: [Substring] = []
+        var isInKey = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.contains("-----BEGIN"), line.contains("PRIVATE KEY") {
+                isInKey = true
+                note("private key")
+                lines.append(Substring(Self.mark))
+            }
+            if !isInKey { lines.append(Substring(cut(line: line))) }
+            if isInKey, line.contains("-----END") { isInKey = false }
+        }
+        return Array(lines.joined(separator: "\n").utf8)
+    }
+
+    /// The text without the secrets that are known by their value.
+    mutating func cut(knownIn bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes
+        for form in known { bytes = replace(form, in: bytes) }
+        return bytes
+    }
+
+    /// The same for a file of settings: what people wrote beside them goes, too.
+    mutating func cut(settings bytes: [UInt8]) -> [UInt8] {
+        let text = String(decoding: bytes, as: UTF8.self)
+        var isCut = false
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            guard let start = Self.comment(in: line) else { return line }
+            isCut = true
+            return line[..<start] + "# " + Self.mark
+        }
+        if isCut { note("comments") }
+        return cut(Array(lines.joined(separator: "\n").utf8))
+    }
+
+    /// Where the comment of a line begins: a number sign outside of quotes.
+    private static func comment(in line: Substring) -> Substring.Index? {
+        var quote: Character?
+        for index in line.indices {
+            let character = line[index]
+            if quote == nil, character == "#" { return index }
+            if character == quote {
+                quote = nil
+            } else if quote == nil, character == "\"" || character == "'" {
+                quote = character
+            }
+        }
+        return nil
+    }
+
+    mutating func note(_ what: String) { counts[what, default: 0] += 1 }
+
+    private mutating func replace(_ form: [UInt8], in bytes: [UInt8]) -> [UInt8] {
+        guard let first = form.first, bytes.count >= form.count else { return bytes }
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == first, bytes[index...].starts(with: form) {
+                note("known secret")
+                result += Array(Self.mark.utf8)
+                index += form.count
+            } else {
+                result.append(bytes[index])
+                index += 1
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,68 @@
+extension Check {
+    /// Room and health of the disk under a program's state.
+    package static func disk(
+        needs: Set<Facts.Probe>, makeRoom: String,
+        _ disk: @escaping @Sendable (Facts) -> DiskFacts?
+    ) -> [Check] {
+        [
+            Check(
+                id: "disk-space", group: .storage, about: "the state's disk has room",
+                why: "on a full disk nothing can be made durable, so nothing more is accepted",
+                needs: needs
+            ) { facts in
+                guard let disk = disk(facts), let available = disk.available else {
+                    return .skipped("the file system does not say, or is not known")
+                }
+                let text = "\(DiskSize.text(available)) left where \(disk.folder) is"
+                guard available >= DiskSize.least else {
+                    return .failed(text, next: makeRoom)
+                }
+                guard available >= disk.wanted else {
+                    return .warning(
+                        text + ", \(DiskSize.text(disk.wanted)) may be wanted", next: makeRoom)
+                }
+                return .ok(text)
+            },
+            Check(
+                id: "disk-health", group: .storage, about: "the state's disk shows no fault",
+                why: "a dying card loses the session and what waits to be sent, or goes "
+                    + "read-only in the middle of the night", needs: needs
+            ) { facts in
+                disk(facts).map(DiskSize.health) ?? .skipped("the disk is not known")
+            },
+        ]
+    }
+}
+
+enum DiskSize {
+    /// Below this SQLite's log alone may not fit.
+    static let least: Int64 = 16 << 20
+
+    static func text(_ bytes: Int64) -> String {
+        bytes >= 10 << 30 ? "\(bytes >> 30) GiB" : "\(bytes >> 20) MiB"
+    }
+
+    static func health(_ disk: DiskFacts) -> Finding {
+        let copy = "take a copy of the state folder, then replace the card or disk"
+        if disk.isReadOnly {
+            return .failed(
+                "the file system of \(disk.folder) is mounted read-only",
+                next: "look at the kernel's log (dmesg); check it with fsck, or replace the disk")
+        }
+        if let errors = disk.errors, errors > 0 {
+            return .failed(
+                "ext4 has met \(errors) errors on it since it was last checked",
+                next: "run fsck on it when it is not mounted; \(copy)")
+        }
+        if let spare = disk.spareState, spare > 1 {
+            return .failed("the card's spare blocks are used up, says the card", next: copy)
+        }
+        guard let used = disk.lifeUsed, used > 0 else {
+            return .ok(disk.errors == nil ? "no fault is known" : "no errors")
+        }
+        let sentence = used > 10
+            ? "the card has outlived its estimated life"
+            : "the card has used up to \(used * 10) % of its estimated life"
+        return used >= 9 ? .warning(sentence, next: copy) : .ok(sentence)
+    }
+}
