@@ -77,9 +77,10 @@ def test_bash_completes_a_command(shells, name):
     script = f"""
         source /usr/share/bash-completion/bash_completion
         _completion_loader {name}
-        COMP_LINE='{name} {typed}' COMP_POINT=${{#COMP_LINE}} COMP_CWORD=1
-        COMP_POINT=${{#COMP_LINE}} COMP_WORDS=({name} {typed})
-        entry=$(complete -p {name}); function=${{entry##*-F }}; ${{function%% *}} {name} {typed} {name}
+        COMP_LINE='{name} {typed}' COMP_WORDS=({name} {typed}) COMP_CWORD=1
+        COMP_POINT=${{#COMP_LINE}}
+        function=$(complete -p {name} | sed 's/.*-F \([^ ]*\).*/\1/')
+        "$function" {name} {typed} {name}
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
     assert whole in shells.run("bash", "-c", script).split()

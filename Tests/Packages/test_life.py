@@ -195,7 +195,7 @@ def write(system, name: str, group: str, text: str) -> None:
 def board(system) -> str:
     """The board's installation id, from the pairing code that it shows."""
     system.run("install", "-d", "-m", "750", "-o", "postern", "-g", "postern", "/run/postern")
-    shown = system.run("sh", "-c", " ".join([*AGENT, "postern-agent", "pair", "--json", "2>/dev/null"]))
+    shown = system.run("sh", "-c", f"{' '.join(AGENT)} postern-agent pair --json 2>/dev/null")
     return json.loads(shown)["url"].split("&i=")[1].split("&")[0]
 
 
