@@ -16,6 +16,8 @@ private let arrows: [String: Set<String>] = [
         "Wire",
     ],
     "QRCode": ["CQREncode"],
+    "Figures": ["LinuxIO"],
+    "Journal": ["LinuxIO", "Logging", "Sessions", "Synchronization", "Wire"],
     "BoardStore": ["CSQLite", "Cryptography", "Gate", "LinuxIO", "Sessions"],
     // Adapters of packages.
     "Settings": ["Gate", "Sessions", "TOMLKit", "Wire"],
@@ -32,14 +34,15 @@ private let arrows: [String: Set<String>] = [
     ],
     // What each program is.
     "Board": [
-        "AgentCore", "ArgumentParser", "BoardStore", "Cryptography", "Gate", "LinuxIO", "Logging",
-        "Mosquitto", "QRCode", "Sessions", "Settings", "Synchronization", "Wire",
+        "AgentCore", "ArgumentParser", "BoardStore", "Cryptography", "Figures", "Gate", "Journal",
+        "LinuxIO", "Logging", "Mosquitto", "QRCode", "Sessions", "Settings", "Synchronization",
+        "Wire",
     ],
     "AuthorityService": [
         "ArgumentParser", "AsyncHTTPClient", "AuthorityCore", "AuthorityStore", "BrokerClient",
-        "Console", "Cryptography", "Dispatch", "Foundation", "Gate", "LinuxIO", "Logging",
-        "Mosquitto", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "Sessions", "Settings",
-        "Subprocess", "Synchronization", "System", "SystemPackage", "Wire",
+        "Console", "Cryptography", "Dispatch", "Figures", "Foundation", "Gate", "Journal",
+        "LinuxIO", "Logging", "Mosquitto", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL",
+        "Sessions", "Settings", "Subprocess", "Synchronization", "System", "SystemPackage", "Wire",
     ],
     "Commands": [
         "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Cryptography", "Dispatch",
