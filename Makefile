@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo venv test bench-gate bench bench-authority torture powercut fuzz clean
+.PHONY: help deps build deb demo venv test bench-gate bench bench-authority torture powercut fuzz clean
 .ONESHELL:
 .SILENT:
 
@@ -34,6 +34,7 @@ help:
 	make torture      12 minutes of kills, faults, bad networks: SHORT=1, SEED=n, DURABILITY=spill
 	make powercut     the power cut at every point of recorded runs: SHORT=1 for a part of them
 	make build        the three programs, in release mode, into .build/release
+	make deb          Debian packages of the three, for this machine's architecture, into .build/deb
 	make deps         install the Debian packages that are missing
 	make venv         a Python environment for the interoperability tests
 	make clean        remove what was built
@@ -63,6 +64,13 @@ build: deps
 		swift build $(RELEASE) --product $$program
 	done
 
+# VERSION=n: another version than the programs', for trying an upgrade.
+deb: PACKAGES += debhelper
+deb: build
+	$(call heading,"the Debian packages")
+	exec python3 -B Devices/packages/build $(if $(VERSION),--version $(VERSION)) \
+		"$$(swift build $(RELEASE) --show-bin-path)" .build/deb
+
 demo: build
 	$(call heading,"the demo")
 	exec python3 Devices/simulated/demo $(if $(filter-out 0,$(HOLD)),--hold) "$$(swift build $(RELEASE) --show-bin-path)"
@@ -75,8 +83,10 @@ $(VENV)/made: Tests/Browser/requirements.txt Tests/Interop/requirements.txt | de
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-# A browser for the console, and what makes and reads codes beside ours.
-test: PACKAGES += chromium chromium-driver fonts-dejavu-core qrencode zbar-tools
+# A browser for the console, what makes and reads codes beside ours, and clean systems for the
+# packages.
+test: PACKAGES += chromium chromium-driver fonts-dejavu-core qrencode zbar-tools debhelper \
+	debootstrap lintian man-db systemd-container
 test: deps
 	exec python3 Tests/run
 

@@ -104,8 +104,9 @@ struct AgentCommand: ParsableCommand {
             """,
         version: "postern-agent \(Release.version)",
         subcommands: [
-            RunCommand.self, PairCommand.self, StatusCommand.self, SessionCommand.self,
-            QueueCommand.self, PolicyCommand.self, DoctorCommand.self, DiagCommand.self,
+            SetupCommand.self, RunCommand.self, PairCommand.self, StatusCommand.self,
+            SessionCommand.self, QueueCommand.self, PolicyCommand.self, DoctorCommand.self,
+            DiagCommand.self,
         ])
 
     @OptionGroup var place: BoardPlace

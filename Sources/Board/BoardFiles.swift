@@ -20,6 +20,16 @@ struct BoardFiles {
 
     init(_ place: BoardPlace) throws(AgentFailure) {
         try self.init(try RuleContent(folder: place.configDir))
+        try stepDown()
+    }
+
+    /// Root's own files in the state folder would stop the agent, which is another user's.
+    private func stepDown() throws(AgentFailure) {
+        do throws(SystemError) {
+            try ProcessOwner.stepDown(toOwnerOf: settings.stateDir)
+        } catch {
+            throw AgentFailure(.failed, "\(error)")
+        }
     }
 
     /// Both files, whole and well-formed.
@@ -43,6 +53,7 @@ struct BoardFiles {
             policyFailure = error
         }
         settings = try content.settings()
+        try stepDown()
     }
 
     /// The rules of `read` in the place of these; all else stays as it was at the start.
@@ -76,6 +87,11 @@ struct BoardFiles {
             version: Release.version,
             buildDate: Release.date, processID: Int64(ProcessIdentity.processID))
         agent.dropsOldest = settings.outbox.whenFull == .dropOldest
+        agent.discovery = switch settings.discovery {
+        case .announced(let root): .announced(below: root)
+        case .withdrawn(let root): .withdrawn(below: root)
+        case nil: nil
+        }
         return agent
     }
 

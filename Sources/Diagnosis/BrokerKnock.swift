@@ -40,7 +40,7 @@ package enum BrokerKnock {
     ) -> Answer {
         let end = SystemClock.monotonic + patience
         do throws(MQTTError) {
-            return try converse(options, filters, topics, until: end)
+            return try attempt(options, filters, topics, until: end)
         } catch {
             if case .mqtt(_, let code) = error, options.version == .v5,
                 code == ReasonCode.unsupportedProtocolVersion
@@ -56,8 +56,10 @@ package enum BrokerKnock {
         }
     }
 
-    private static func converse(
-        _ options: ConnectOptions, _ filters: [String], _ topics: [String], until end: Duration
+    /// The same in the version of `options` alone, its failure as it is.
+    package static func attempt(
+        _ options: ConnectOptions, _ filters: [String] = [], _ topics: [String] = [],
+        until end: Duration
     ) throws(MQTTError) -> Answer {
         var trial = Trial(filters, topics)
         var connection = try Connection(options)

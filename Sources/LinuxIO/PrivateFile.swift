@@ -34,15 +34,16 @@ package enum PrivateFile {
     /// Replaces a file's content, durably.
     ///
     /// A new file beside it is written, synced and renamed over it, then the folder is synced.
-    /// When it throws, the old content is still there. It has `mode`, whatever the umask.
+    /// When it throws, the old content is still there. It has `mode`, whatever the umask, and
+    /// where one is named, `group`.
     package static func write(
-        _ path: String, _ bytes: [UInt8], mode: UInt32 = 0o600
+        _ path: String, _ bytes: [UInt8], mode: UInt32 = 0o600, group: UInt32? = nil
     ) throws(FileFailure) {
         let folder = FilePath.folder(of: path)
         let temporary = "\(path).\(getpid()).new"
         _ = unsafe unlink(temporary)
         do throws(SystemError) {
-            try create(temporary, bytes, mode: mode)
+            try create(temporary, bytes, mode: mode, group: group)
             guard unsafe rename(temporary, path) == 0 else { throw .last("rename") }
             try PrivateFolder.sync(folder)
         } catch {
@@ -65,12 +66,15 @@ package enum PrivateFile {
     }
 
     private static func create(
-        _ path: String, _ bytes: [UInt8], mode: UInt32
+        _ path: String, _ bytes: [UInt8], mode: UInt32, group: UInt32?
     ) throws(SystemError) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         let raw = unsafe open(path, flags, 0o600)
         guard raw >= 0 else { throw .last("open") }
         let file = Descriptor(owning: raw)
+        if let group {
+            guard fchown(file.raw, uid_t.max, group) == 0 else { throw .last("fchown") }
+        }
         guard fchmod(file.raw, mode) == 0 else { throw .last("fchmod") }
         try file.writeAll(bytes)
         guard fsync(file.raw) == 0 else { throw .last("fsync") }

@@ -29,8 +29,20 @@ package enum SocketProbe {
         guard errno == ENOTCONN else { return .failed(.last("getpeername")) }
         // A connection that stood and broke has no peer either, and its error may have been
         // told to a library's own call. It is ready for everything; one on its way is not.
-        return isReady(descriptor)
-            ? .failed(SystemError("connect", code: ECONNRESET)) : .pending
+        guard isReady(descriptor) else { return .pending }
+        let cause = hasStood(descriptor) ? ECONNRESET : ECONNREFUSED
+        return .failed(SystemError("connect", code: cause))
+    }
+
+    /// Whether the other side ever answered: only then is there a round-trip time.
+    ///
+    /// The corresponding C option is `TCP_INFO`. Source: tcp(7).
+    private static func hasStood(_ descriptor: Int32) -> Bool {
+        var info = tcp_info()
+        var size = socklen_t(MemoryLayout<tcp_info>.size)
+        guard unsafe getsockopt(
+            descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0 else { return true }
+        return info.tcpi_rtt > 0
     }
 
     private static func isReady(_ descriptor: Int32) -> Bool {

@@ -49,6 +49,20 @@ package enum Terminal {
         return secret
     }
 
+    /// Asks on the terminal, and shows what is typed. Throws where there is no terminal.
+    ///
+    /// `nil` when the person gives up. At most 4096 bytes, as a terminal has them in a line.
+    package static func ask(_ prompt: String) throws(SystemError) -> String? {
+        let raw = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard raw >= 0 else { throw .last("open /dev/tty") }
+        let terminal = Descriptor(owning: raw)
+        try terminal.writeAll(Array(prompt.utf8))
+        var line = [UInt8](repeating: 0, count: 4096)
+        guard case .bytes(let count) = try terminal.read(into: &line) else { return nil }
+        let typed = line.prefix(count).prefix { $0 != UInt8(ascii: "\n") }
+        return String(decoding: typed, as: UTF8.self)
+    }
+
     private static func readLine(
         _ terminal: borrowing Descriptor
     ) throws(SystemError) -> [UInt8]? {

@@ -15,6 +15,9 @@ struct TestAuthority {
                     + " -keyout ca.key -out ca.pem")
     }
 
+    /// One that was made there before.
+    init(existing folder: String) { self.folder = folder }
+
     /// Makes `name.pem` and `name.key`, for the hosts in `names` (subjectAltName).
     func issue(_ name: String, _ names: String) throws {
         try "subjectAltName=\(names)".write(
@@ -25,16 +28,27 @@ struct TestAuthority {
                     + " -days 2 -extfile \(name).ext -out \(name).pem")
     }
 
-    private func openssl(_ command: String) throws {
+    /// What `openssl x509` says of a certificate's SHA-256.
+    func fingerprint(_ name: String) throws -> CertificateFingerprint {
+        let text = try openssl("x509 -in \(name).pem -noout -fingerprint -sha256")
+        let value = text.split(separator: "=").last?.trimmingCharacters(in: .whitespacesAndNewlines)
+        return try #require(CertificateFingerprint(value ?? ""))
+    }
+
+    @discardableResult
+    private func openssl(_ command: String) throws -> String {
         let process = Process()
+        let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
         process.arguments = command.split(separator: " ").map(String.init)
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
         process.standardError = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
+        process.standardOutput = output
         try process.run()
+        let bytes = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw TestFailure("openssl \(command)") }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -122,7 +122,9 @@ struct RouteSettingTests {
         #expect(write.operation.rawValue == operation)
     }
 
-    @Test("of the configurations that are shipped load", arguments: ["linux-generic"])
+    @Test(
+        "of the configurations that are shipped load",
+        arguments: ["linux-generic", "raspberry-pi"])
     func shipped(board: String) throws {
         let text = try #require(SampleFile.text("Devices/\(board)/agent.toml"))
         #expect(throws: Never.self) { try parse(text) }

@@ -66,7 +66,13 @@ extension BoardFacts {
             if probes.contains(.agent) { askRunning(RuleContent.controlPath(in: folder)) }
             return
         }
-        modeFaults = Self.modeFaults(settings, folder)
+        // As the agent's user: what he may not read, the agent may not either.
+        do throws(SystemError) {
+            try ProcessOwner.stepDown(toOwnerOf: settings.stateDir)
+        } catch {
+            modeFaults.append("\(error)")
+        }
+        modeFaults += Self.modeFaults(settings, folder)
         // Where the upstream broker is, and whether a login may be tried, the agent tells.
         if !probes.isDisjoint(with: [.agent, .reach, .login]) { ask(settings, place) }
         if probes.contains(.bus) { knock(settings.bus, settings.routes) }

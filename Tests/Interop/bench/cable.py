@@ -18,6 +18,7 @@ class Cable:
         self._passed = 0
         self._last: int | None = None
         self._moved = threading.Condition()
+        self._kept = bytearray()
         self.plug()
 
     @property
@@ -48,6 +49,11 @@ class Cable:
     def passed(self) -> int:
         """How many pieces went through, in both directions together."""
         return self._passed
+
+    def heard(self) -> bytes:
+        """What went through, both ways, as somebody on the way has it; the first 16 MiB."""
+        with self._moved:
+            return bytes(self._kept)
 
     def lose_after(self, count: int | None) -> None:
         """Lets nothing through after the `count`-th piece; all of it again with None."""
@@ -88,6 +94,8 @@ class Cable:
                 sink.sendall(data)
                 with self._moved:
                     self._passed += 1
+                    if len(self._kept) < 1 << 24:
+                        self._kept += data
                     self._moved.notify_all()
         except OSError:
             pass

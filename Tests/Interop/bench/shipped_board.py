@@ -15,7 +15,7 @@ from .agent_bench import AgentBench
 from .broker import hashed, mosquitto_path
 from .evidence import Evidence
 from .link import Link, Login
-from .program import Program
+from .program import Program, free_port
 from .upstream import Upstream
 from .waiting import until
 
@@ -56,6 +56,7 @@ class ShippedBroker:
         included.mkdir(parents=True)
         places = {
             "/run/postern-bus/bus.sock": self.socket,
+            "listener 1883 ": f"listener {free_port()} ",
             "/etc/mosquitto/postern.passwords": self.folder / "passwords",
             "/etc/mosquitto/postern.acl": self.folder / "acl",
         }

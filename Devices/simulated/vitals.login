@@ -1,0 +1,2 @@
+--unix /run/postern-bus/bus.sock
+-u vitals

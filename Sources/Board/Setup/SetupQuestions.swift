@@ -1,0 +1,66 @@
+import LinuxIO
+import Wire
+
+/// What `setup` asks on the terminal. An answer of nothing takes what stands in brackets.
+struct SetupQuestions {
+    func name() throws(AgentFailure) -> String {
+        let own = ProcessOwner.hostName ?? "board"
+        return try ask("What is this board called? [\(own)] ", flag: "--name") ?? own
+    }
+
+    func broker() throws(AgentFailure) -> BrokerURI {
+        while true {
+            let text = try ask(
+                "Where is the broker that it shares with the authority? mqtts://",
+                flag: "--uplink")
+            guard var address = text else { continue }
+            if !address.contains("://"), !address.hasPrefix("unix:") {
+                address = "mqtts://" + address
+            }
+            do throws(BrokerURI.ParseError) {
+                return try BrokerURI(address)
+            } catch {
+                ProcessEnd.say(error.description, to: .error)
+            }
+        }
+    }
+
+    /// Where nobody is there to ask, none: the code is then for `postern claim`, or to paste.
+    func claimBase(for uplink: BrokerURI) throws(AgentFailure) -> String? {
+        guard Terminal.isTerminal(.input) else { return nil }
+        let guess = uplink.scheme == .mqtts
+            ? "https://\(uplink.host.contains(":") ? "[\(uplink.host)]" : uplink.host):8443"
+            : "-"
+        let answer = try ask(
+            "Where is the authority's page? - for none [\(guess)] ", flag: "--claim-base") ?? guess
+        guard answer != "-" else { return nil }
+        let page = answer.contains("://") ? answer : "https://" + answer
+        return page.hasSuffix("/claim") ? page
+            : page + (page.hasSuffix("/") ? "claim" : "/claim")
+    }
+
+    func fingerprint(of uplink: BrokerURI, because fault: String) throws(AgentFailure) -> String? {
+        guard Terminal.isTerminal(.input) else { return nil }
+        ProcessEnd.say(
+            "The system's certificates do not vouch for this broker (\(fault)).", to: .error)
+        return try ask(
+            "The CA's fingerprint, as `postern-authority tls show` prints it: ",
+            flag: "--ca-fingerprint")
+    }
+
+    /// Nil for an answer of nothing. Throws where there is nobody to ask.
+    private func ask(_ question: String, flag: String) throws(AgentFailure) -> String? {
+        guard Terminal.isTerminal(.input) else {
+            throw AgentFailure(.usage, "\(flag) is missing, and there is no terminal to ask on")
+        }
+        let answer: String?
+        do throws(SystemError) {
+            answer = try Terminal.ask(question)
+        } catch {
+            throw AgentFailure(.failed, "\(error)")
+        }
+        guard let answer else { throw AgentFailure(.usage, "nothing was written") }
+        let text = String(answer.drop { $0 == " " })
+        return text.lastIndex { $0 != " " }.map { String(text[...$0]) }
+    }
+}

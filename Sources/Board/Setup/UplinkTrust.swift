@@ -1,0 +1,105 @@
+import Diagnosis
+import LinuxIO
+import Mosquitto
+import Wire
+
+/// Who vouches for the upstream broker, and whether it answered.
+struct UplinkTrust {
+    enum Authority: Equatable {
+        case system
+        /// PEM, in a person's own file.
+        case file(String)
+        /// PEM, as the broker showed it, and its fingerprint is the one that was given.
+        case fetched(String)
+        /// Plain text: nobody.
+        case nobody
+    }
+
+    let authority: Authority
+    /// Why the broker could not be reached or trusted; nil where it answered.
+    let fault: String?
+
+    var isWorking: Bool { fault == nil }
+
+    var words: String {
+        switch authority {
+        case .system: "the system's certificates vouch for it"
+        case .file(let path): "\(path) vouches for it"
+        case .fetched: "the CA of that fingerprint vouches for it"
+        case .nobody: "in clear"
+        }
+    }
+
+    /// What `agent.toml` names.
+    func caFile(in folder: String) -> String? {
+        switch authority {
+        case .system, .nobody: nil
+        case .file(let path): path
+        case .fetched: Self.path(in: folder)
+        }
+    }
+
+    static func path(in folder: String) -> String { "\(folder)/ca.pem" }
+
+    /// Connects once, without a login: a broker that refuses has shown its certificate. One that
+    /// is away is no error, for a board may be set up before its network is.
+    static func settle(
+        _ uplink: BrokerURI, caFile: String?, fingerprint: String?, _ questions: SetupQuestions
+    ) throws(AgentFailure) -> UplinkTrust {
+        guard uplink.scheme == .mqtts else {
+            return UplinkTrust(authority: .nobody, fault: fault(uplink, caFile: nil)?.words)
+        }
+        if let caFile {
+            guard caFile.hasPrefix("/") else {
+                throw AgentFailure(.usage, "--ca-file is an absolute path")
+            }
+            return UplinkTrust(
+                authority: .file(caFile), fault: fault(uplink, caFile: caFile)?.words)
+        }
+        if let fingerprint { return try fetch(uplink, fingerprint) }
+        let found = fault(uplink, caFile: nil)
+        if let found, found.isOfTrust,
+            let typed = try questions.fingerprint(of: uplink, because: found.words)
+        {
+            return try fetch(uplink, typed)
+        }
+        return UplinkTrust(authority: .system, fault: found?.words)
+    }
+
+    private static func fetch(
+        _ uplink: BrokerURI, _ text: String
+    ) throws(AgentFailure) -> UplinkTrust {
+        guard let fingerprint = CertificateFingerprint(text) else {
+            throw AgentFailure(
+                .usage, "that is no SHA-256 fingerprint, as `postern-authority tls show` has it")
+        }
+        do throws(MQTTError) {
+            let pem = try CertificateFetch.authority(
+                of: uplink, fingerprint: fingerprint, timeout: .seconds(10))
+            return UplinkTrust(authority: .fetched(pem), fault: nil)
+        } catch {
+            throw AgentFailure(.failed, "\(error)")
+        }
+    }
+
+    private static func fault(
+        _ uplink: BrokerURI, caFile: String?
+    ) -> (words: String, isOfTrust: Bool)? {
+        let options = ConnectOptions(
+            uri: uplink, clientID: "postern-setup-\(ProcessIdentity.processID)", keepAlive: 0,
+            tls: TLSOptions(caFile: caFile))
+        do throws(MQTTError) {
+            let answer = try BrokerKnock.attempt(
+                options, until: SystemClock.monotonic + .seconds(5))
+            guard case .unreachable(let text) = answer else { return nil }
+            return (text, false)
+        } catch {
+            return switch error {
+            // It has shown who it is, and wants a login: that is what pairing brings.
+            case .brokerLogin: nil
+            case .tls: ("\(error)", true)
+            default: ("\(error)", false)
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import Glibc
+
+/// Whose rights this process has.
+package enum ProcessOwner {
+    /// Where root asks about what belongs to another user, gives root's rights up for that
+    /// user's: what is made there then belongs to him, and the service that runs as he can use
+    /// it. Does nothing for anybody but root, and where the folder is root's or is not there.
+    ///
+    /// The corresponding C functions are `initgroups`, `setgid` and `setuid`. When it throws,
+    /// some rights may be gone, so the process is to end.
+    package static func stepDown(toOwnerOf folder: String) throws(SystemError) {
+        guard geteuid() == 0 else { return }
+        var status = stat()
+        guard unsafe lstat(folder, &status) == 0, status.st_uid != 0 else { return }
+        let entry = unsafe getpwuid(status.st_uid)
+        if let entry = unsafe entry, let name = unsafe entry.pointee.pw_name {
+            guard unsafe initgroups(name, entry.pointee.pw_gid) == 0 else {
+                throw .last("initgroups")
+            }
+            guard unsafe setgid(entry.pointee.pw_gid) == 0 else { throw .last("setgid") }
+        } else {
+            guard unsafe setgroups(0, nil) == 0 else { throw .last("setgroups") }
+            guard setgid(status.st_gid) == 0 else { throw .last("setgid") }
+        }
+        guard setuid(status.st_uid) == 0 else { throw .last("setuid") }
+    }
+
+    /// The number of a group of this system; nil where there is none of that name.
+    package static func group(named name: String) -> UInt32? {
+        guard let entry = unsafe getgrnam(name) else { return nil }
+        return unsafe entry.pointee.gr_gid
+    }
+
+    /// This machine's name, without its domain. The corresponding C function is `gethostname`.
+    package static var hostName: String? {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard unsafe gethostname(&buffer, buffer.count - 1) == 0 else { return nil }
+        let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        let name = String(decoding: bytes.prefix { $0 != UInt8(ascii: ".") }, as: UTF8.self)
+        return name.isEmpty ? nil : name
+    }
+}

@@ -1,0 +1,196 @@
+"""`postern-agent setup`: the questions, the flags, and the trust in a broker of one's own CA."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import time
+
+import pytest
+
+from bench.broker import Broker
+from bench.program import free_port
+
+
+def openssl(*arguments) -> str:
+    return subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True,
+                          text=True).stdout
+
+
+def make_ca(folder, name="ca"):
+    """A CA of the test's own and its certificate for 127.0.0.1 and localhost, chain included."""
+    ca, key, leaf = folder / f"{name}.pem", folder / f"{name}.key", folder / f"{name}-leaf.pem"
+    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-days", "2", "-subj", f"/CN={name}", "-keyout", key, "-out", ca,
+            "-addext", "basicConstraints=critical,CA:TRUE")
+    request, own = folder / f"{name}.csr", folder / f"{name}-leaf.key"
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-subj", "/CN=broker", "-keyout", own, "-out", request)
+    names = folder / f"{name}.ext"
+    names.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    openssl("x509", "-req", "-in", request, "-CA", ca, "-CAkey", key, "-days", "2",
+            "-extfile", names, "-out", leaf)
+    leaf.write_text(leaf.read_text() + ca.read_text())
+    return ca, leaf, own
+
+
+def fingerprint(ca) -> str:
+    text = openssl("x509", "-in", ca, "-noout", "-fingerprint", "-sha256")
+    return "SHA256:" + text.strip().split("=")[1]
+
+
+@pytest.fixture
+def tls_broker(tmp_path):
+    """A broker with TLS that lets nobody in: it only shows its certificate."""
+    ca, leaf, key = make_ca(tmp_path)
+    broker = Broker("upstream", tmp_path / "broker", f"certfile {leaf}", f"keyfile {key}",
+                    "allow_anonymous false")
+    yield broker.start(), ca
+    broker.close()
+
+
+@pytest.fixture
+def setup(programs, tmp_path):
+    folder = tmp_path / "postern"
+
+    def run(*arguments) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [programs / "postern-agent", "--config-dir", folder, "setup", *map(str, arguments)],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+    run.folder = folder
+    run.program = programs / "postern-agent"
+    return run
+
+
+def checked(setup) -> subprocess.CompletedProcess:
+    """The agent's own reading of what setup wrote."""
+    return subprocess.run(
+        [setup.program, "--config-dir", setup.folder, "doctor", "--json"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+
+def test_flags_write_a_file_that_the_agent_takes(setup, tls_broker):
+    broker, ca = tls_broker
+    done = setup("--name", 'the "green" house', "--uplink", f"mqtts://localhost:{broker.port}",
+                 "--ca-fingerprint", fingerprint(ca), "--claim-base", "https://a.example/claim")
+    assert done.returncode == 0, done.stderr
+    text = (setup.folder / "agent.toml").read_text()
+    assert r'name = "the \"green\" house"' in text
+    assert f'uri = "mqtts://localhost:{broker.port}"' in text
+    assert 'base = "https://a.example/claim"' in text
+    assert f'ca_file = "{setup.folder}/ca.pem"' in text
+    assert openssl("x509", "-in", setup.folder / "ca.pem", "-noout", "-fingerprint") == \
+        openssl("x509", "-in", ca, "-noout", "-fingerprint")
+    assert (setup.folder / "agent.toml").stat().st_mode & 0o777 == 0o640
+    assert '"config-agent"' in checked(setup).stdout
+    assert "agent.toml is well-formed" in checked(setup).stdout
+
+
+def test_a_file_that_is_there_is_not_touched(setup):
+    setup.folder.mkdir()
+    (setup.folder / "agent.toml").write_text("mine")
+    done = setup("--name", "x", "--uplink", "mqtt://127.0.0.1:1")
+    assert done.returncode == 2 and "was not touched" in done.stderr
+    assert (setup.folder / "agent.toml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--uplink", "http://b"], "a broker address begins with"),
+    (["--uplink", "mqtt://b.example"], "mqtt:// is in clear"),
+    (["--uplink", "mqtts://127.0.0.1:1", "--ca-fingerprint", "SHA256:00"], "no SHA-256"),
+    (["--uplink", "mqtts://127.0.0.1:1", "--ca-file", "ca.pem"], "absolute path"),
+    (["--uplink", "mqtt://127.0.0.1:1", "--claim-base", "ftp://x"], "https://"),
+    (["--uplink", "mqtt://127.0.0.1:1", "--name", ""], "1 to 64"),
+    ([], "--uplink is missing"),
+])
+def test_what_no_file_may_hold_is_wrong_usage_and_nothing_is_written(setup, arguments, words):
+    done = setup(*(["--name", "x"] if "--name" not in arguments else []), *arguments)
+    assert done.returncode == 2 and words in done.stderr, done.stderr
+    assert not (setup.folder / "agent.toml").exists()
+
+
+def test_another_cas_fingerprint_writes_nothing(setup, tls_broker, tmp_path):
+    broker, _ = tls_broker
+    other, _, _ = make_ca(tmp_path, "other")
+    done = setup("--name", "x", "--uplink", f"mqtts://localhost:{broker.port}",
+                 "--ca-fingerprint", fingerprint(other))
+    assert done.returncode == 1 and "TLS" in done.stderr, done.stderr
+    assert not setup.folder.exists()
+
+
+def test_a_broker_that_is_away_is_said_and_the_file_written(setup):
+    done = setup("--name", "x", "--uplink", f"mqtts://127.0.0.1:{free_port()}")
+    assert done.returncode == 3 and "TCP" in done.stderr, done.stderr
+    assert (setup.folder / "agent.toml").exists()
+
+
+def test_the_login_of_a_package_is_used(setup):
+    setup.folder.mkdir(mode=0o755)
+    (setup.folder / "bus-password").write_text("secret\n")
+    setup("--name", "x", "--uplink", "mqtt://127.0.0.1:1")
+    text = (setup.folder / "agent.toml").read_text()
+    assert 'uri = "unix:/run/postern-bus/bus.sock"' in text
+    assert f'password_file = "{setup.folder}/bus-password"' in text
+    assert 'username = "postern-agent"' in text
+
+
+def test_three_questions_on_a_terminal(setup, tls_broker):
+    broker, ca = tls_broker
+    shown = converse(
+        [setup.program, "--config-dir", setup.folder, "setup"],
+        [("called?", "porch"), ("share", f"localhost:{broker.port}"), ("page?", "a.example"),
+         ("fingerprint", fingerprint(ca))])
+    text = (setup.folder / "agent.toml").read_text()
+    assert 'name = "porch"' in text, shown
+    assert f'uri = "mqtts://localhost:{broker.port}"' in text
+    assert 'base = "https://a.example/claim"' in text
+    assert (setup.folder / "ca.pem").exists()
+
+
+def converse(argv, answers) -> str:
+    """Runs a program on a terminal of its own, and answers what it asks, in this order."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(str(argv[0]), [str(word) for word in argv])
+    shown, end = "", time.monotonic() + 60
+    answers = list(answers)
+    try:
+        while time.monotonic() < end:
+            if not select.select([terminal], [], [], 1)[0]:
+                continue
+            try:
+                read = os.read(terminal, 4096).decode()
+            except OSError:
+                break
+            shown += read
+            if answers and re.search(re.escape(answers[0][0]), shown):
+                shown = ""
+                os.write(terminal, (answers.pop(0)[1] + "\n").encode())
+    finally:
+        _, status = os.waitpid(child, 0)
+        os.close(terminal)
+    assert not answers, f"not asked: {answers}; {shown}"
+    assert os.waitstatus_to_exitcode(status) == 0, shown
+    return shown
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give its rights up")
+def test_roots_commands_leave_the_agents_files_to_the_agent(setup, tmp_path):
+    """`sudo postern-agent pair` before the service has ever run must not lock the service out."""
+    state, run, agent = tmp_path / "state", tmp_path / "run", 65534
+    assert setup("--name", "x", "--uplink", "mqtt://127.0.0.1:1").returncode == 3
+    path = setup.folder / "agent.toml"
+    path.write_text(f'state_dir = "{state}"\nrun_dir = "{run}"\n' + path.read_text())
+    for made in (state, run):
+        made.mkdir(mode=0o700)
+        os.chown(made, agent, agent)
+    for above in (tmp_path, *tmp_path.parents[:-1]):
+        above.chmod(above.stat().st_mode | 0o011)
+    os.chown(path, 0, agent)
+    done = subprocess.run([setup.program, "--config-dir", setup.folder, "pair", "--json"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    made = list(state.iterdir())
+    assert made and {file.stat().st_uid for file in made} == {agent}
