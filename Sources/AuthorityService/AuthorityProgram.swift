@@ -16,6 +16,7 @@ package struct AuthorityProgram: AsyncParsableCommand {
         version: ServiceSettings.version,
         subcommands: [
             InitCommand.self, ServeCommand.self, UserCommand.self, KeysCommand.self,
+            DoctorCommand.self,
         ])
 
     @OptionGroup package var place: PlaceOptions

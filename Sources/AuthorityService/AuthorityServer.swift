@@ -185,7 +185,7 @@ extension AuthorityServer {
             password: try KeyRing.newest(.brokerPassword, records).privateKey, logger: logger)
     }
 
-    private static func login(
+    static func login(
         _ settings: ServiceSettings, _ records: [KeyRecord]
     ) throws -> BrokerLink.BrokerLogins {
         switch settings.broker {

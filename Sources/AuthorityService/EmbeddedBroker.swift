@@ -124,7 +124,7 @@ struct EmbeddedBroker: Sendable {
         return found
     }
 
-    private static func findPlugin() throws -> String {
+    static func findPlugin() throws -> String {
         let name = "mosquitto_dynamic_security.so"
         let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
                        "/usr/lib/arm-linux-gnueabihf", "/usr/lib", "/usr/local/lib"]

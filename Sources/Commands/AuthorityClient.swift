@@ -66,7 +66,7 @@ struct AuthorityClient: Sendable {
         }
     }
 
-    private func configuration() throws(CommandFailure) -> HTTPClient.Configuration {
+    func configuration() throws(CommandFailure) -> HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(10)
         configuration.connectionPool.retryConnectionEstablishment = false

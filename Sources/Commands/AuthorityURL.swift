@@ -6,6 +6,9 @@ struct AuthorityURL: Equatable, Sendable, CustomStringConvertible {
     let description: String
     let isEncrypted: Bool
     let isLoopback: Bool
+    /// Without brackets.
+    let host: String
+    let port: UInt16
 
     /// Nil for anything but `http` and `https`, and for an address with a user, a query or a
     /// fragment: none of them belongs here, and a secret might stand in one.
@@ -19,6 +22,9 @@ struct AuthorityURL: Equatable, Sendable, CustomStringConvertible {
         while path.hasSuffix("/") { path.removeLast() }
         let standard = scheme == "https" ? 443 : 80
         let port = parts.port.flatMap { $0 == standard ? nil : ":\($0)" } ?? ""
+        guard let number = UInt16(exactly: parts.port ?? standard), number > 0 else { return nil }
+        self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        self.port = number
         description = "\(scheme)://\(host)\(port)\(path)"
         isEncrypted = scheme == "https"
         isLoopback = Self.isLoopback(host)

@@ -67,12 +67,15 @@ struct PosternCommand: ParsableCommand {
             or the session is over, 5 no connection or no answer in time, 77 not permitted, \
             78 bad configuration.
             """,
-        version: "postern 0.1.0",
+        version: "postern \(release)",
         subcommands: [
             LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, PasswdCommand.self,
             ClaimCommand.self, BoardsCommand.self, SessionsCommand.self, UsersCommand.self,
             AuditCommand.self, WatchCommand.self, SimulateCommand.self,
+            DoctorCommand.self,
         ])
+
+    static let release = "0.1.0"
 
     @OptionGroup var place: Place
 }

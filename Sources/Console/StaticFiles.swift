@@ -25,6 +25,8 @@ package struct StaticFiles: Sendable {
     /// A console without a page.
     package static let none = StaticFiles(files: [:])
 
+    package var isEmpty: Bool { files.isEmpty }
+
     private init(files: [String: File]) { self.files = files }
 
     /// Reads the files of a folder and of the folders in it, those of known kinds.

@@ -5,8 +5,12 @@ import os
 import secrets
 from contextlib import contextmanager
 
+import pytest
+
 from agent_fixtures import bench, make_bench  # noqa: F401, fixtures
+from bench import doctor_page
 from bench.broker import AccessFiles, Broker
+from bench.certificates import Authority
 from bench.program import free_port, run
 from bench.waiting import until
 from conftest import assert_nothing_leaked
@@ -44,6 +48,7 @@ def test_lists_its_checks_without_running_them(bench):
     _, found = examine(bench)
     assert [check["id"] for check in listed] == list(found)
     assert all(check["why"] in text for check in listed)
+    assert [check["id"] for check in listed] == doctor_page.ids("postern-agent")
     assert all(check["id"] in text and check["about"] in text for check in listed)
 
 
@@ -183,6 +188,39 @@ def test_agent_that_is_down_has_each_part_tried(make_bench):
     breaks.see("broker-login")
     bench.bus.stop()
     breaks.see("broker-login", "local-broker")
+
+
+TLS = {
+    "good": ("localhost", 60, True, "ok", "days left"),
+    "soon over": ("localhost", 5, True, "warning", " days left"),
+    "expired": ("localhost", -1, True, "failed", "expired"),
+    "another's name": ("b.example", 60, True, "failed", "ostname mismatch"),
+    "another's CA": ("localhost", 60, False, "failed", "certificate"),
+}
+
+
+@pytest.mark.parametrize("name", TLS)
+def test_certificate_of_the_broker_is_judged(make_bench, tmp_path, name):
+    host, days, is_known, result, words = TLS[name]
+    known, unknown = Authority(tmp_path / "ca", "known"), Authority(tmp_path / "ca", "other")
+    certificate, key = known.issue("broker", host, begins=-9, ends=days)
+    broker = Broker("tls", tmp_path / "tls", f"certfile {certificate}", f"keyfile {key}",
+                    "allow_anonymous true").start()
+    try:
+        bench = make_bench()
+        agent = bench.config / "agent.toml"
+        ca = known.file if is_known else unknown.file
+        agent.write_text(agent.read_text().replace(
+            f"mqtt://127.0.0.1:{bench.port}\"", f"mqtts://localhost:{broker.port}\"\n"
+            f'ca_file = "{ca}"'))
+        found = examine(bench)[1]
+        assert (found["tls"]["result"], words in found["tls"]["found"]) == (result, True), found
+        others = {"agent-running", "local-broker", "bus-acl", "libmosquitto"}
+        assert unwell(found) - others == ({"tls"} if result != "ok" else set())
+        # Nothing was made: a board without a state has none after doctor, either.
+        assert list((bench.folder / "state").iterdir()) == []
+    finally:
+        broker.close()
 
 
 def test_bus_that_refuses_the_agent_its_topics(make_bench, tmp_path):

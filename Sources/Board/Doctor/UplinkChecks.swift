@@ -108,6 +108,10 @@ enum UplinkJudgement {
             if let check = facts.reach?.broken { return .skipped("\(text); see \(check)") }
             if text == inboxRefused { return .skipped("\(text); see topics-allowed") }
             if text.hasPrefix(loginLayer) { return .skipped("\(text); see broker-login") }
+            // A board whose session is over may have lost its login with it.
+            if status.text("state") == "unavailable", status.text("reason") != "offline" {
+                return .skipped("\(text); see session")
+            }
             return .failed(text, next: "look at the layer that is named, from here to there")
         }
         if status.text("hold") != nil { return .skipped("\(text); see topics-allowed") }

@@ -1,0 +1,67 @@
+package import AuthorityCore
+import Foundation
+import GRDB
+package import Sessions
+
+/// A look at a store beside whoever serves from it: read only, and nothing is migrated.
+package struct StoreExamination: Sendable {
+    /// What SQLite finds wrong with the file; empty where all is well, nil where it was too
+    /// large to be looked through.
+    package var damage: [String]?
+    /// Whether a later version of this program has written it.
+    package var isNewer = false
+    /// The latest time that a service has believed.
+    package var latest: Timestamp?
+    /// The authority's keys; empty where they cannot be unwrapped.
+    package var keys: [KeyRecord] = []
+    /// Why they cannot.
+    package var keyFault: String?
+    package var sqliteVersion = ""
+
+    private static let thoroughLimit: Int64 = 256 << 20
+
+    package init() {}
+
+    /// Throws `failed(layer: "store")` for what is no database of this program. Without
+    /// `wrapping` the keys are not looked at.
+    package init(
+        path: String, wrapping: (any SecretWrapping)?
+    ) throws(AuthorityError) {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(2)
+        do {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            self = try queue.read { database in
+                try Self.look(database, path, wrapping)
+            }
+            try queue.close()
+        } catch {
+            throw storeFailure(error)
+        }
+    }
+
+    private static func look(
+        _ database: Database, _ path: String, _ wrapping: (any SecretWrapping)?
+    ) throws -> StoreExamination {
+        var found = StoreExamination()
+        found.sqliteVersion = try String.fetchOne(database, sql: "SELECT sqlite_version()") ?? ""
+        found.isNewer = try Schema.migrator.hasBeenSuperseded(database)
+        guard !found.isNewer else { return found }
+        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int64
+        if (size ?? 0) <= thoroughLimit {
+            found.damage = try String.fetchAll(database, sql: "PRAGMA quick_check(3)")
+                .filter { $0 != "ok" }
+        }
+        found.latest = try Int64.fetchOne(
+            database, sql: "SELECT at FROM times WHERE name = 'latest'"
+        ).map(Timestamp.init(milliseconds:))
+        guard let wrapping else { return found }
+        do throws(AuthorityError) {
+            found.keys = try SQLiteTransaction(database: database, wrapping: wrapping).keys()
+        } catch {
+            if case .failed(_, let text) = error { found.keyFault = text }
+        }
+        return found
+    }
+}

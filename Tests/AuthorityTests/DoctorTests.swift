@@ -1,0 +1,138 @@
+import AuthorityCore
+import AuthorityStore
+import Diagnosis
+import Sessions
+import Testing
+
+@testable import AuthorityService
+
+@Suite("Authority doctor")
+struct AuthorityDoctorTests {
+    /// An authority where all is well, with an external broker.
+    private static var healthy: AuthorityFacts {
+        var facts = AuthorityFacts()
+        facts.isExternal = true
+        var store = StoreExamination()
+        store.damage = []
+        store.keys = [
+            .init(kind: .seal, name: "a", publicKey: [], privateKey: SecretBytes([1]),
+                  createdAt: Timestamp(milliseconds: 0)),
+        ]
+        facts.store = store
+        facts.isServed = true
+        let way = Reach(lookup: .done("b is 192.0.2.1"), tcp: .done("answers"), tls: .done("TLS"))
+        facts.page = way
+        facts.reach = way
+        facts.reach?.certificateLeft = .seconds(60 * 86_400)
+        facts.broker = BrokerTrial()
+        facts.program = .success("mosquitto version 2.0.18")
+        facts.certificates = [.init(file: "tls/http.pem", timeLeft: .seconds(60 * 86_400))]
+        facts.disk = DiskFacts(folder: "/state", available: 8 << 30, wanted: 1)
+        return facts
+    }
+
+    /// What is broken, which check sees it, and how doctor ends.
+    struct Breakage: Sendable, CustomStringConvertible {
+        let id: String
+        let verdict: DoctorVerdict
+        let apply: @Sendable (inout AuthorityFacts) -> Void
+
+        init(
+            _ id: String, _ verdict: DoctorVerdict,
+            _ apply: @escaping @Sendable (inout AuthorityFacts) -> Void
+        ) {
+            self.id = id
+            self.verdict = verdict
+            self.apply = apply
+        }
+
+        var description: String { "\(id) \(verdict)" }
+    }
+
+    static let breakages: [Breakage] = [
+        Breakage("config-authority", .badConfiguration) {
+            $0 = AuthorityFacts()
+            $0.configFault = "authority.toml:1:1: x"
+        },
+        Breakage("file-modes", .badConfiguration) { $0.modeFaults = ["authority.db: too open"] },
+        Breakage("state", .failed) {
+            $0.store = nil
+            $0.storeFault = "store: SQLite 26: file is not a database"
+            $0.broker = nil
+        },
+        Breakage("state", .failed) { $0.store?.damage = ["row 3 missing from index x"] },
+        Breakage("state", .failed) { $0.store?.isNewer = true },
+        Breakage("key-file", .failed) {
+            $0.store?.keys = []
+            $0.keyFault = "keys/seal/a cannot be unwrapped"
+            $0.broker = nil
+        },
+        Breakage("clock", .failed) { $0.clock = .behind(.seconds(86_400)) },
+        Breakage("served", .failed) {
+            $0.isServed = false
+            $0.page = nil
+            $0.broker = nil
+        },
+        Breakage("served", .failed) { $0.page?.tcp = .failed("Connection refused") },
+        Breakage("disk-space", .failed) { $0.disk?.available = 0 },
+        Breakage("disk-health", .failed) { $0.disk?.errors = 1 },
+        Breakage("mosquitto", .failed) {
+            $0.program = .failure(.init(words: "mosquitto is not installed"))
+        },
+        Breakage("name-lookup", .failed) {
+            $0.reach = Reach(lookup: .failed("no"), tcp: .skipped("-"), tls: .skipped("-"))
+            $0.broker = nil
+        },
+        Breakage("tcp", .failed) {
+            $0.reach?.tcp = .failed("refused")
+            $0.reach?.tls = .skipped("-")
+            $0.broker = nil
+        },
+        Breakage("tls", .failed) {
+            $0.reach?.tls = .failed("expired")
+            $0.broker = nil
+        },
+        Breakage("tls", .warnings) { $0.reach?.certificateLeft = .seconds(86_400) },
+        Breakage("broker-login", .failed) {
+            $0.broker = BrokerTrial(loginFault: "broker login: Not authorized")
+        },
+        Breakage("broker-access", .failed) {
+            $0.broker = BrokerTrial(accessFault: "dynamic security did not answer")
+        },
+        Breakage("certificates", .failed) { $0.certificates[0] = .init(file: "x", timeLeft: nil) },
+        Breakage("certificates", .failed) {
+            $0.certificates.append(.init(file: "x", timeLeft: .seconds(-1)))
+        },
+        Breakage("certificates", .warnings) {
+            $0.certificates.append(.init(file: "x", timeLeft: .seconds(13 * 86_400)))
+        },
+        Breakage("console-files", .warnings) { $0.consoleFault = "not found" },
+    ]
+
+    @Test("sees each fault, and with it no other", arguments: breakages)
+    func breakage(_ breakage: Breakage) {
+        var facts = Self.healthy
+        breakage.apply(&facts)
+        let report = DoctorReport(AuthorityCheck.all, facts)
+        for row in report.rows {
+            let isBroken = row.finding.result >= .warning
+            #expect(isBroken == (row.check.id == breakage.id), "\(row.check.id): \(row.finding)")
+        }
+        #expect(report.verdict() == breakage.verdict)
+    }
+
+    @Test("finds nothing wrong where all is well")
+    func healthy() {
+        let report = DoctorReport(AuthorityCheck.all, Self.healthy)
+        #expect(report.rows.allSatisfy { $0.finding.result == .ok })
+        #expect(report.verdict() == .ok)
+    }
+
+    @Test("has a fault for each of its checks but versions, which only tells")
+    func complete() {
+        let ids = AuthorityCheck.all.map(\.id)
+        #expect(Set(ids) == Set(Self.breakages.map(\.id)).union(["versions"]))
+        #expect(Set(ids).count == ids.count)
+        #expect(ids.allSatisfy { $0.wholeMatch(of: /[a-z]+(-[a-z]+)*/) != nil })
+    }
+}
