@@ -61,7 +61,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
-        // C, as module maps; the one piece of our own says in its header why it is C.
+        // C, as module maps; the two pieces of our own say in their headers why they are C.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto",
                        providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto",
@@ -72,6 +72,7 @@ let package = Package(
                        providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CLinux"),
         .target(name: "CSocketBuffer"),
+        .target(name: "CTSS2"),
 
         // Domain.
         .swift("Sessions"),
@@ -90,9 +91,12 @@ let package = Package(
         .swift("BrokerClient", ["Mosquitto", "LinuxIO", "Wire"]),
         .swift("QRCode", ["CQREncode"]),
         .swift("Settings", ["Sessions", "Gate", "Wire", toml]),
-        .swift("BoardStore", ["CSQLite", "Cryptography", "LinuxIO", "Sessions", "Gate"]),
+        .swift("TrustedPlatform", ["CTSS2", "Sessions"]),
+        .swift("BoardStore", ["CSQLite", "Cryptography", "LinuxIO", "Sessions", "Gate",
+                              "TrustedPlatform"]),
         .swift("Board", ["AgentCore", "BoardStore", "Settings", "Cryptography", "Gate", "LinuxIO",
-                         "Mosquitto", "QRCode", "Sessions", "Wire", logging, arguments]),
+                         "Mosquitto", "QRCode", "Sessions", "TrustedPlatform", "Wire", logging,
+                         arguments]),
         .swift("AuthorityStore", ["AuthorityCore", "Sessions", "Gate", "Wire", grdb]),
         .swift("Console", ["AuthorityCore", "Sessions", "Gate", "Wire", hummingbird,
                             logging]),
@@ -120,7 +124,8 @@ let package = Package(
         .tests("SettingsTests", ["Settings", "Gate", "Sessions", "Wire"]),
         .tests("AgentCoreTests", ["AgentCore", "Board", "Cryptography", "Gate", "Sessions",
                                   "Wire"]),
-        .tests("BoardStoreTests", ["BoardStore", "Cryptography", "LinuxIO", "Gate", "Sessions"]),
+        .tests("BoardStoreTests", ["BoardStore", "Cryptography", "LinuxIO", "Gate", "Sessions",
+                                   "TrustedPlatform", "FreePorts"]),
         .tests("BoardTests", ["Board", "AgentCore", "BoardStore", "Gate", "LinuxIO", "Mosquitto",
                               "Sessions", "Wire"]),
         .tests("AuthorityTests", ["AuthorityCore", "AuthorityStore", "AuthorityService", "Console",

@@ -6,6 +6,8 @@ package enum AgentProgram {
     /// Runs the command of this process and ends the process with its status.
     package static func main() -> Never {
         do throws(SystemError) {
+            // The errors of tpm2-tss are ours to tell; who wants its own words sets this.
+            try Environment.set("TSS2_LOG", to: "all+none")
             try ProcessHardening.apply()
         } catch {
             ProcessEnd.say("postern-agent: \(error)", to: .error)
@@ -105,7 +107,7 @@ struct AgentCommand: ParsableCommand {
         version: "postern-agent \(Release.version)",
         subcommands: [
             RunCommand.self, PairCommand.self, StatusCommand.self, SessionCommand.self,
-            QueueCommand.self, PolicyCommand.self, DoctorCommand.self,
+            QueueCommand.self, PolicyCommand.self, VaultCommand.self, DoctorCommand.self,
         ])
 
     @OptionGroup var place: BoardPlace

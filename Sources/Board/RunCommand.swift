@@ -68,7 +68,9 @@ struct RunCommand: AgentVerb {
         _ control: inout ControlServer, _ log: Logger, isDamaged: Bool
     ) throws(AgentFailure) {
         let files = rules.inForce
-        let board = try StandingBoard(files, isDamaged: isDamaged) { log.critical("\($0)") }
+        let board = try StandingBoard(
+            files, isDamaged: isDamaged, note: { log.info("\($0)") },
+            { log.critical("\($0)") })
         let (agent, identity, given) = try board.makeLivingAgent { log.error("\($0)") }
         let will = HealthNotice(
             up: false, pid: Int64(ProcessIdentity.processID), time: Instant.current.wall,

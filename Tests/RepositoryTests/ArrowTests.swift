@@ -16,7 +16,10 @@ private let arrows: [String: Set<String>] = [
         "Wire",
     ],
     "QRCode": ["CQREncode"],
-    "BoardStore": ["CSQLite", "Cryptography", "Gate", "LinuxIO", "Sessions"],
+    "TrustedPlatform": ["CTSS2", "Sessions"],
+    "BoardStore": [
+        "CSQLite", "Cryptography", "Gate", "LinuxIO", "Sessions", "TrustedPlatform",
+    ],
     // Adapters of packages.
     "Settings": ["Gate", "Sessions", "TOMLKit", "Wire"],
     "BrokerClient": [
@@ -33,7 +36,7 @@ private let arrows: [String: Set<String>] = [
     // What each program is.
     "Board": [
         "AgentCore", "ArgumentParser", "BoardStore", "Cryptography", "Gate", "LinuxIO", "Logging",
-        "Mosquitto", "QRCode", "Sessions", "Settings", "Synchronization", "Wire",
+        "Mosquitto", "QRCode", "Sessions", "Settings", "Synchronization", "TrustedPlatform", "Wire",
     ],
     "AuthorityService": [
         "ArgumentParser", "AsyncHTTPClient", "AuthorityCore", "AuthorityStore", "BrokerClient",
@@ -51,7 +54,7 @@ private let arrows: [String: Set<String>] = [
     "postern-authority": ["AuthorityService"],
     "postern": ["Commands"],
     // Our own C, and module maps.
-    "CSocketBuffer": [],
+    "CSocketBuffer": [], "CTSS2": [],
     "CLinux": [], "CMosquitto": [], "COpenSSL": [], "CSQLite": [], "CQREncode": [],
 ]
 
@@ -87,7 +90,8 @@ struct ArrowTests {
     @Test("knows one module per technology")
     func technologies() {
         let libraries = [
-            "CMosquitto", "CSocketBuffer", "CSQLite", "CQREncode", "Glibc", "GRDB", "Hummingbird",
+            "CMosquitto", "CSocketBuffer", "CSQLite", "CQREncode", "CTSS2", "Glibc", "GRDB",
+            "Hummingbird",
         ]
         for library in libraries {
             #expect(arrows.count { $0.value.contains(library) } == 1, "\(library)")
