@@ -61,7 +61,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
-        // C, as module maps; the one piece of our own says in its header why it is C.
+        // C, as module maps; the two pieces of our own say in their headers why they are C.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto",
                        providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto",
@@ -72,6 +72,7 @@ let package = Package(
                        providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CLinux"),
         .target(name: "CSocketBuffer"),
+        .target(name: "CTSS2"),
 
         // Domain.
         .swift("Sessions"),
@@ -92,11 +93,13 @@ let package = Package(
         .swift("Figures", ["LinuxIO"]),
         .swift("Journal", ["LinuxIO", "Sessions", "Wire", logging]),
         .swift("Settings", ["Sessions", "Gate", "Wire", toml]),
+        .swift("TrustedPlatform", ["CTSS2", "Sessions"]),
         .swift("Diagnosis", ["Gate", "LinuxIO", "Mosquitto", "Sessions", "Wire", arguments]),
-        .swift("BoardStore", ["CSQLite", "Cryptography", "LinuxIO", "Sessions", "Gate"]),
+        .swift("BoardStore", ["CSQLite", "Cryptography", "LinuxIO", "Sessions", "Gate",
+                              "TrustedPlatform"]),
         .swift("Board", ["AgentCore", "BoardStore", "Settings", "Cryptography", "Diagnosis",
                          "Figures", "Gate", "Journal", "LinuxIO", "Mosquitto", "QRCode",
-                         "Sessions", "Wire", logging,
+                         "Sessions", "TrustedPlatform", "Wire", logging,
                          arguments]),
         .swift("AuthorityStore", ["AuthorityCore", "Sessions", "Gate", "Wire", grdb]),
         .swift("Console", ["AuthorityCore", "Sessions", "Gate", "Wire", hummingbird,
@@ -126,7 +129,8 @@ let package = Package(
         .tests("SettingsTests", ["Settings", "Gate", "Sessions", "Wire"]),
         .tests("AgentCoreTests", ["AgentCore", "Board", "Cryptography", "Gate", "Sessions",
                                   "Wire"]),
-        .tests("BoardStoreTests", ["BoardStore", "Cryptography", "LinuxIO", "Gate", "Sessions"]),
+        .tests("BoardStoreTests", ["BoardStore", "Cryptography", "LinuxIO", "Gate", "Sessions",
+                                   "TrustedPlatform", "FreePorts"]),
         .tests("DiagnosisTests", ["Diagnosis", "LinuxIO", "Mosquitto", "Sessions", "Wire"]),
         .tests("JournalTests", ["Journal", "Figures", "LinuxIO", "Sessions", logging]),
         .tests("BoardTests", ["Board", "AgentCore", "BoardStore", "Diagnosis", "Gate",

@@ -149,8 +149,9 @@ extension AgentFailure {
 
     init(_ failure: StoreError) {
         switch failure {
-        case .unsafePermissions, .keyMissing, .keyWrong, .newerSchema:
+        case .unsafePermissions, .keyMissing, .keyWrong, .keyRefused, .newerSchema:
             self.init(.badConfiguration, "\(failure)")
+        case .keyUnreachable: self.init(.failed, "\(failure)", mayPass: true)
         case .unavailable: self.init(.failed, "\(failure)", mayPass: true)
         case .corrupt, .unreadable:
             // Not replaced unasked: with the database goes the board's identity.
