@@ -68,6 +68,7 @@ struct RunCommand: AgentVerb {
         _ control: inout ControlServer, _ log: Logger, isDamaged: Bool
     ) throws(AgentFailure) {
         let files = rules.inForce
+        try files.checkIdentities()
         let board = try StandingBoard(files, isDamaged: isDamaged) { log.critical("\($0)") }
         let (agent, identity, given) = try board.makeLivingAgent { log.error("\($0)") }
         let will = HealthNotice(

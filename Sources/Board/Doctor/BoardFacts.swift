@@ -122,10 +122,11 @@ extension BoardFacts {
             busLogin = .refused("the password cannot be read: \(error.sentence)")
             return
         }
-        let answer = BusProbe.knock(bus.uri, username: bus.username, password: password)
+        let answer = BusProbe.knock(
+            bus.uri, username: bus.username, password: password, tls: bus.tls)
         busLogin = answer
         if case .unreachable = answer { return }
         anonymousBus = bus.username == nil
-            ? answer : BusProbe.knock(bus.uri, username: nil, password: nil)
+            ? answer : BusProbe.knock(bus.uri, username: nil, password: nil, tls: bus.tls)
     }
 }

@@ -16,11 +16,14 @@ enum BusProbe {
     private static let patience = Duration.seconds(5)
 
     /// Connects under a name of its own, says goodbye, and waits at most 5 seconds.
-    static func knock(_ uri: BrokerURI, username: String?, password: SecretBytes?) -> Answer {
+    static func knock(
+        _ uri: BrokerURI, username: String?, password: SecretBytes?,
+        tls: TLSOptions = TLSOptions()
+    ) -> Answer {
         do throws(MQTTError) {
             return try connect(ConnectOptions(
                 uri: uri, clientID: "postern-doctor-\(ProcessIdentity.processID)", keepAlive: 0,
-                username: username, password: password))
+                username: username, password: password, tls: tls))
         } catch {
             if case .brokerLogin = error { return .refused("\(error)") }
             return .unreachable("\(error)")
