@@ -40,6 +40,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let toml = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 
@@ -103,7 +104,7 @@ let package = Package(
                          arguments]),
         .swift("AuthorityStore", ["AuthorityCore", "Sessions", "Gate", "Wire", grdb]),
         .swift("Console", ["AuthorityCore", "Sessions", "Gate", "Wire", hummingbird,
-                            logging]),
+                            hummingbirdTLS, logging]),
         .swift("AuthorityService", ["AuthorityCore", "AuthorityStore", "Settings", "Console",
                                     "Cryptography", "Diagnosis", "Figures", "Gate", "Journal",
                                     "LinuxIO",

@@ -3,6 +3,7 @@ import BrokerClient
 import Logging
 import Mosquitto
 import Sessions
+import Settings
 import Wire
 
 /// The authority's connection to the boards' broker: made anew, with back-off, whenever it
@@ -27,9 +28,17 @@ actor BrokerLink {
         let username: String?
         let password: SecretBytes?
         let caFile: String?
+        /// What we show where the broker asks.
+        var identity: TLSIdentity?
         /// Whether the broker keeps for us what boards send while we are away. Only for one
         /// alone: of several authorities another takes it.
         let isAlone: Bool
+
+        var tls: TLSOptions {
+            TLSOptions(
+                caFile: caFile, certificateFile: identity?.certificateFile,
+                keyFile: identity?.keyFile)
+        }
     }
 
     /// `answerLimit` is how long the broker may take over anything that it is to confirm.
@@ -68,7 +77,7 @@ actor BrokerLink {
             uri: login.uri, clientID: login.clientID, cleanStart: !login.isAlone,
             sessionExpiry: login.isAlone ? 3600 : 0, keepAlive: 30, receiveMaximum: 1024,
             maximumPacketSize: 64 << 20, username: login.username, password: login.password,
-            tls: TLSOptions(caFile: login.caFile))
+            tls: login.tls)
         let client = try await BrokerClient.connect(options, timeout: .seconds(5))
         let limit = limit(client)
         defer { limit.cancel() }

@@ -8,7 +8,7 @@ import Wire
 /// What `serve` needs to know, whatever file it comes from.
 struct ServiceSettings: Sendable {
     enum Broker: Sendable {
-        /// A mosquitto of our own, at a loopback address.
+        /// A mosquitto of our own.
         case embedded(host: String, port: UInt16)
         case external(uri: BrokerURI, username: String?, passwordFile: String?, caFile: String?)
     }
@@ -34,6 +34,15 @@ struct ServiceSettings: Sendable {
     var sessionPermissions = ClassPermissions()
     /// Where the keys are of those who may say who a person is.
     var keySets: [LoginProvider: AuthoritySettings.KeySetPlace] = [:]
+
+    /// The names that our own certificates are for; nil: we make none.
+    var ownHosts: [String]?
+    /// Certificates that were made elsewhere; for an external broker the one that we show.
+    var pageIdentity: TLSIdentity?
+    var brokerIdentity: TLSIdentity?
+    /// Whoever asks shows a certificate that one of these signed.
+    var pageClientCAFile: String?
+    var brokerClientCAFile: String?
 
     static let version = "0.1.0"
 
@@ -74,6 +83,11 @@ extension ServiceSettings {
         proxies = settings.http.proxies
         parse = settings.http.parse
         sessionPermissions = settings.sessionPermissions
+        ownHosts = settings.tls?.hosts
+        pageIdentity = settings.http.identity
+        brokerIdentity = settings.broker.identity
+        pageClientCAFile = settings.http.clientCAFile
+        brokerClientCAFile = settings.broker.clientCAFile
         broker = try Self.broker(settings.broker)
         rules = AuthorityRules(
             info: AuthorityInfo(

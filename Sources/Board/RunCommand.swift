@@ -76,6 +76,7 @@ struct RunCommand: AgentVerb {
         _ service: inout StandingService, _ log: Logger, isDamaged: Bool
     ) throws(AgentFailure) {
         let files = service.rules.inForce
+        try files.checkIdentities()
         service.supervisor.opening()
         let board = try StandingBoard(
             files, isDamaged: isDamaged, note: { log.info("\($0)") },

@@ -3,12 +3,15 @@ import Gate
 import LinuxIO
 import Mosquitto
 import Sessions
+import Settings
 import Wire
 
 /// What `agent.toml` says of the upstream broker.
 struct UplinkDefaults: Sendable {
     var uri: BrokerURI
     var caFile: String?
+    /// Our own certificate, shown where the broker asks.
+    var identity: TLSIdentity?
     /// Where the CA certificates of a provisioning are put for libmosquitto to read.
     var learnedCAFile: String
     var allowsPlainText: Bool
@@ -209,7 +212,7 @@ extension UplinkLink {
             uri: place.uri, address: address, clientID: login.clientID, version: version,
             keepAlive: Self.keepAlive, receiveMaximum: Self.receiveMaximum,
             maximumPacketSize: 256 * 1024, username: login.username, password: login.password)
-        options.tls.caFile = try caFile(place.ca)
+        options.tls = TLSOptions(caFile: try caFile(place.ca), identity: defaults.identity)
         options.will = OutgoingMessage(
             topic: login.will.topic, payload: login.will.payload, qos: .atLeastOnce,
             retain: true)

@@ -13,6 +13,8 @@ struct Answer: Sendable {
         case page(ClaimPage)
         /// A file of the console; nil where the browser has it already.
         case file(StaticFiles.File?)
+        /// PEM. Source: RFC 8555 §9.1 (`application/pem-certificate-chain`).
+        case certificate(String)
         /// Written piece by piece; the route says its type.
         case stream(StreamWriter)
     }
@@ -37,6 +39,11 @@ struct Answer: Sendable {
     init(list: [JSONValue]) {
         status = .ok
         content = .json(.array(list))
+    }
+
+    init(certificate: String) {
+        status = .ok
+        content = .certificate(certificate)
     }
 
     init(page: ClaimPage) {
@@ -80,6 +87,9 @@ struct Answer: Sendable {
             if let name = HTTPFieldName.referrerPolicy { fields[name] = "no-referrer" }
             if let name = HTTPFieldName.openerPolicy { fields[name] = "same-origin" }
             bytes = file?.bytes ?? []
+        case .certificate(let pem):
+            fields[.contentType] = "application/pem-certificate-chain"
+            bytes = Array(pem.utf8)
         case .stream(let write):
             return Response(status: status, headers: fields, body: ResponseBody(write))
         }

@@ -34,7 +34,8 @@ private let arrows: [String: Set<String>] = [
     ],
     "Console": [
         "AuthorityCore", "Foundation", "FoundationEssentials", "Gate", "HTTPTypes", "Hummingbird",
-        "HummingbirdCore", "Logging", "NIOCore", "ServiceLifecycle", "Sessions", "Wire",
+        "HummingbirdCore", "HummingbirdTLS", "Logging", "NIOCore", "NIOSSL", "ServiceLifecycle",
+        "Sessions", "Synchronization", "Wire",
     ],
     // What each program is.
     "Board": [

@@ -85,6 +85,20 @@ struct AuthoritySettingsTests {
         #expect(try parse("[broker]\n" + text).broker.listenPort == 1)
     }
 
+    @Test("let page and broker go off loopback over TLS, in clear only when told", arguments: [
+        "[tls]\nown = true\nhosts = [\"a.example\"]",
+        "[http]\ncertificate_file = \"/c\"\nkey_file = \"/k\"\n"
+            + "[broker]\ncertificate_file = \"/c\"\nkey_file = \"/k\"",
+        "[http]\ninsecure = true\n[broker]\ninsecure = true",
+    ])
+    func encrypted(text: String) throws {
+        let settings = try parse(text, [
+            "POSTERN_HTTP_LISTEN": "0.0.0.0:8443", "POSTERN_BROKER_LISTEN": "0.0.0.0:8883",
+        ])
+        let scheme = settings.tls == nil && settings.http.identity == nil ? "http" : "https"
+        #expect(settings.http.publicURL == "\(scheme)://0.0.0.0:8443")
+    }
+
     @Test("are overridden by the environment")
     func environment() throws {
         let settings = try parse(Samples.authority, [
@@ -120,6 +134,9 @@ struct AuthoritySettingsTests {
             "none of \"dynamic-security\", \"none\""),
         Fault("[broker]\nmode = \"external\"", line: 1, column: 1, "needs a broker"),
         Fault("[broker]\nlisten = \"0.0.0.0:1883\"", line: 2, column: 10, "insecure = true"),
+        Fault("[http]\nlisten = \"0.0.0.0:8080\"", line: 2, column: 10, "insecure = true"),
+        Fault("[http]\nclient_ca_file = \"/a\"", line: 2, column: 18, "there is no TLS"),
+        Fault("[broker]\nclient_ca_file = \"/a\"", line: 2, column: 18, "there is no TLS"),
         Fault("[broker]\nlisten = \"[::]:1883\"", line: 2, column: 10, "insecure = true"),
         Fault("[broker]\nlisten = \"127.0.0.1.example:1883\"", line: 2, column: 10,
             "insecure = true"),
