@@ -7,6 +7,7 @@ import LinuxIO
 import Logging
 import Mosquitto
 import Sessions
+import Settings
 import Wire
 
 /// A running authority: store, broker, boards' traffic and HTTP, until its task is cancelled.
@@ -24,6 +25,8 @@ struct AuthorityServer: Sendable {
     let hub: EventHub
     /// Nil where no live data is wanted.
     private let tap: DataTap?
+    /// Nil where the broker does not ask.
+    private let askingBroker: AskingBroker?
 
     /// Opens the store and makes the parts; nothing runs and nothing listens yet.
     /// `acceptsClock`: what the store knows of the time is wrong, and the clock right.
@@ -33,8 +36,8 @@ struct AuthorityServer: Sendable {
         let version = try await store.foreignVersion()
         let records = try await folder.records(of: store)
         let embedded = try Self.embedded(settings, folder, records, logger)
-        let link = BrokerLink(
-            login: try Self.login(settings, records), logger: logger)
+        let login = try Self.login(settings, records)
+        let link = BrokerLink(login: login, logger: logger)
         let keys = try KeyRing.read(records)
         let cryptography = SystemCryptography()
         // The courier reads the chores and strikes them off; it sends nobody on its errands.
@@ -42,7 +45,7 @@ struct AuthorityServer: Sendable {
             store: store, cryptography: cryptography, courier: NoCourier(), keys: keys,
             rules: settings.rules, clock: systemClock)
         let courier = BrokerCourier(
-            link: link, root: settings.root, manages: settings.managesBrokerAccess,
+            link: link, root: settings.root, access: Self.access(settings, login, logger),
             consumerAccess: try Self.consumerAccess(settings), logger: logger, desk: desk)
         let authority = Authority(
             store: store, cryptography: cryptography, courier: courier, keys: keys,
@@ -61,12 +64,14 @@ struct AuthorityServer: Sendable {
         hub = EventHub(authority: authority, live: live, clock: systemClock, logger: logger)
         tap = settings.showsLiveData
             ? try Self.tap(settings, keys, records, link, live, logger) : nil
+        askingBroker = try Self.makeAskingBroker(settings, login, keys, authority)
         traffic = BoardTraffic(
             authority: authority, link: link, courier: courier, clock: clock, live: live,
             logger: logger)
         reconciliation = Reconciliation(
             authority: authority, link: link, courier: courier,
-            access: settings.managesBrokerAccess ? (embedded == nil ? .kept : .computed) : .none,
+            access: settings.access != .dynamicSecurity ? .none
+                : (embedded == nil ? .kept : .computed),
             logger: logger)
         housekeeping = Housekeeping(
             authority: authority, store: store, courier: courier,
@@ -91,12 +96,14 @@ struct AuthorityServer: Sendable {
             let files = try ConsoleFolder.files(settings.console, logger)
             let rules = try settings.parseRules()
             group.addTask {
-                // Who finds HTTP open may count on the broker, unless that stays away.
-                await gate.waitForBroker(atMost: .seconds(5))
+                // Who finds HTTP open may count on the broker, unless that stays away, or has
+                // to ask us before it lets us in.
+                if askingBroker == nil { await gate.waitForBroker(atMost: .seconds(5)) }
                 try await ConsoleServer(
                     frontend: authority,
                     listen: (settings.listen.host, Int(settings.listen.port)), logger: logger,
-                    rules: rules, files: files, live: hub, proxies: settings.proxies,
+                    rules: rules, files: files, live: hub, askingBroker: askingBroker,
+                    proxies: settings.proxies,
                     onListening: { await gate.httpIsUp(port: $0) }
                 ).run()
             }
@@ -112,7 +119,7 @@ struct AuthorityServer: Sendable {
             Subscription("$share/authority/\(root)/+/outbox"),
             Subscription("\(root)/+/status"),
         ]
-        if settings.managesBrokerAccess {
+        if settings.access == .dynamicSecurity {
             subscriptions.append(Subscription(DynamicSecurity.responseTopic))
         }
         await link.run(
@@ -131,21 +138,11 @@ struct AuthorityServer: Sendable {
             ? [] : [try DataTap.account(keys: authority.ownKeys, root: settings.root)]
         for board in wanted.boards {
             guard let login = try await authority.wish(for: board).login else { continue }
-            accounts.append(BrokerAccount(
-                username: board.description, password: login.password,
-                clientID: "postern-\(board)",
-                role: BrokerRole(
-                    board: board, root: settings.root, data: login.mayPublishData,
-                    extraTopics: login.extraTopics ?? []),
-                owner: BrokerAccount.mark(settings.root)))
+            accounts.append(BrokerAccount(board: board, login: login, root: settings.root))
         }
         for person in wanted.people {
             guard let wish = try await authority.wish(forPerson: person) else { continue }
-            accounts.append(BrokerAccount(
-                username: wish.username, password: wish.password,
-                clientID: "postern-\(wish.username)",
-                role: BrokerRole(person: wish.username, filters: wish.filters),
-                owner: BrokerAccount.mark(settings.root)))
+            accounts.append(BrokerAccount(person: wish, root: settings.root))
         }
         return accounts
     }
@@ -192,7 +189,7 @@ extension AuthorityServer {
             ? try DataTap.account(keys: keys, root: settings.root) : nil
         let random = Base64URL.encode(try RandomBytes.make(8))
         var admit: (@Sendable (Bool) async throws(AuthorityError) -> Void)?
-        if let account, case .external = settings.broker {
+        if let account, settings.access == .dynamicSecurity, case .external = settings.broker {
             admit = { wasRefused async throws(AuthorityError) in
                 try await DataTap.admit(account, over: link, wasRefused: wasRefused)
             }

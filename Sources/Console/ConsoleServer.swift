@@ -15,18 +15,20 @@ package struct ConsoleServer: Sendable {
     private let rules: ParseRules
     private let files: StaticFiles
     private let live: (any LiveFeed)?
+    private let askingBroker: AskingBroker?
     private let proxies: Set<String>
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
 
     /// Port 0 takes a free one; `onListening` is told the real one once connections are taken.
     /// Without `files` there is no console, and without `live` it shows nothing that happens.
+    /// Without `askingBroker` no broker is answered about its clients.
     /// What `X-Forwarded-For` says counts from the addresses in `proxies` alone. The
     /// application id is the frontend's own.
     package init(
         frontend: any AuthorityFrontend, listen: (host: String, port: Int),
         logger: Logger, rules: ParseRules = ParseRules(), files: StaticFiles = .none,
-        live: (any LiveFeed)? = nil, proxies: [String] = [],
+        live: (any LiveFeed)? = nil, askingBroker: AskingBroker? = nil, proxies: [String] = [],
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
         self.frontend = frontend
@@ -34,6 +36,7 @@ package struct ConsoleServer: Sendable {
         self.rules = rules
         self.files = files
         self.live = live
+        self.askingBroker = askingBroker
         self.proxies = Set(proxies.map(ProxiedOrigin.plain))
         self.logger = logger
         self.onListening = onListening
@@ -51,7 +54,7 @@ package struct ConsoleServer: Sendable {
     private var table: RouteTable {
         let parse = ParseRoutes(frontend: frontend, rules: rules).routes
         let own = PosternRoutes(
-            frontend: frontend, parseMount: rules.mount, live: live
+            frontend: frontend, parseMount: rules.mount, live: live, askingBroker: askingBroker
         ).routes
         let page = PageRoutes(frontend: frontend, files: files).routes
         return RouteTable(

@@ -9,6 +9,7 @@ struct PosternRoutes: Sendable {
     /// Where Parse's API stands, for clients that ask.
     let parseMount: String
     var live: (any LiveFeed)?
+    var askingBroker: AskingBroker?
 
     var routes: [Route] {
         let parts = AccountRoutes(frontend: frontend).routes
@@ -17,6 +18,7 @@ struct PosternRoutes: Sendable {
             + AuditRoutes(frontend: frontend).routes
             + OwnSessionRoutes(frontend: frontend).routes
             + EventRoutes(frontend: frontend, live: live).routes
+            + BrokerRoutes(broker: askingBroker).routes
         let own = [
             Route(.get, "/info", .open(info)),
             Route(.get, "/health", .open { _ in Answer(["status": .string("ok")]) }),
