@@ -8,6 +8,7 @@ import LinuxIO
 import Logging
 import Mosquitto
 import Sessions
+import Settings
 import Wire
 
 /// A running authority: store, broker, boards' traffic and HTTP, until its task is cancelled.
@@ -33,6 +34,8 @@ struct AuthorityServer: Sendable {
     private let keeper: CertificateKeeper?
     /// Our own CA, PEM.
     private let ownCA: String?
+    /// Nil where the broker does not ask.
+    private let askingBroker: AskingBroker?
 
     /// Opens the store and makes the parts; nothing runs and nothing listens yet.
     /// `acceptsClock`: what the store knows of the time is wrong, and the clock right.
@@ -46,8 +49,8 @@ struct AuthorityServer: Sendable {
         var rules = settings.rules
         rules.brokerPlace = Self.brokerPlace(settings, ca: ownCA)
         let embedded = try Self.embedded(settings, folder, records, logger)
-        let link = BrokerLink(
-            login: try Self.login(settings, folder, records), logger: logger)
+        let login = try Self.login(settings, folder, records)
+        let link = BrokerLink(login: login, logger: logger)
         let keys = try KeyRing.read(records)
         let cryptography = SystemCryptography()
         // The courier reads the chores and strikes them off; it sends nobody on its errands.
@@ -55,7 +58,7 @@ struct AuthorityServer: Sendable {
             store: store, cryptography: cryptography, courier: NoCourier(), keys: keys,
             rules: rules, clock: systemClock)
         let courier = BrokerCourier(
-            link: link, root: settings.root, manages: settings.managesBrokerAccess,
+            link: link, root: settings.root, access: Self.access(settings, login, logger),
             consumerAccess: try Self.consumerAccess(settings, ca: ownCA), logger: logger,
             desk: desk)
         let authority = Authority(
@@ -78,8 +81,8 @@ struct AuthorityServer: Sendable {
         self.live = live
         hub = EventHub(authority: authority, live: live, clock: systemClock, logger: logger)
         tap = settings.showsLiveData
-            ? try Self.tap(
-                settings, keys, Self.login(settings, folder, records), link, live, logger) : nil
+            ? try Self.tap(settings, keys, login, link, live, logger) : nil
+        askingBroker = try Self.makeAskingBroker(settings, login, keys, authority)
         traffic = BoardTraffic(
             authority: authority, link: link, courier: courier, clock: clock, live: live,
             logger: logger)
@@ -92,7 +95,8 @@ struct AuthorityServer: Sendable {
         }
         reconciliation = Reconciliation(
             authority: authority, link: link, courier: courier,
-            access: settings.managesBrokerAccess ? (embedded == nil ? .kept : .computed) : .none,
+            access: settings.access != .dynamicSecurity ? .none
+                : (embedded == nil ? .kept : .computed),
             logger: logger)
         housekeeping = Housekeeping(
             authority: authority, store: store, courier: courier,
@@ -122,13 +126,14 @@ struct AuthorityServer: Sendable {
             let files = try ConsoleFolder.files(settings.console, logger)
             let rules = try settings.parseRules()
             group.addTask {
-                // Who finds HTTP open may count on the broker, unless that stays away.
-                await gate.waitForBroker(atMost: .seconds(5))
+                // Who finds HTTP open may count on the broker, unless that stays away, or has
+                // to ask us before it lets us in.
+                if askingBroker == nil { await gate.waitForBroker(atMost: .seconds(5)) }
                 try await ConsoleServer(
                     frontend: authority,
                     listen: (settings.listen.host, Int(settings.listen.port)), logger: logger,
-                    rules: rules, files: files, live: hub, proxies: settings.proxies,
-                    certificate: keeper?.page, ownCA: ownCA,
+                    rules: rules, files: files, live: hub, askingBroker: askingBroker,
+                    proxies: settings.proxies, certificate: keeper?.page, ownCA: ownCA,
                     isStrictlyHTTPS: settings.isStrictlyHTTPS,
                     onListening: { await gate.httpIsUp(port: $0) }
                 ).run()
@@ -152,7 +157,7 @@ struct AuthorityServer: Sendable {
             Subscription("$share/authority/\(root)/+/outbox"),
             Subscription("\(root)/+/status"),
         ]
-        if settings.managesBrokerAccess {
+        if settings.access == .dynamicSecurity {
             subscriptions.append(Subscription(DynamicSecurity.responseTopic))
         }
         await link.run(
@@ -171,21 +176,11 @@ struct AuthorityServer: Sendable {
             ? [] : [try DataTap.account(keys: authority.ownKeys, root: settings.root)]
         for board in wanted.boards {
             guard let login = try await authority.wish(for: board).login else { continue }
-            accounts.append(BrokerAccount(
-                username: board.description, password: login.password,
-                clientID: "postern-\(board)",
-                role: BrokerRole(
-                    board: board, root: settings.root, data: login.mayPublishData,
-                    extraTopics: login.extraTopics ?? []),
-                owner: BrokerAccount.mark(settings.root)))
+            accounts.append(BrokerAccount(board: board, login: login, root: settings.root))
         }
         for person in wanted.people {
             guard let wish = try await authority.wish(forPerson: person) else { continue }
-            accounts.append(BrokerAccount(
-                username: wish.username, password: wish.password,
-                clientID: "postern-\(wish.username)",
-                role: BrokerRole(person: wish.username, filters: wish.filters),
-                owner: BrokerAccount.mark(settings.root)))
+            accounts.append(BrokerAccount(person: wish, root: settings.root))
         }
         return accounts
     }

@@ -83,7 +83,7 @@ actor BrokerLink {
         defer { limit.cancel() }
         let codes: [UInt8]
         do throws(MQTTError) {
-            codes = try await client.subscribe(subscriptions)
+            codes = try await client.subscribe(heard(subscriptions, by: client.ack))
         } catch {
             await client.close()
             throw error
@@ -94,6 +94,29 @@ actor BrokerLink {
         }
         self.client = client
         return client
+    }
+
+    /// What is shared with other authorities is read plainly where the broker can share nothing.
+    private func heard(
+        _ subscriptions: [Subscription], by ack: ConnectAck
+    ) -> [Subscription] {
+        if ack.version == .v311 {
+            logger.warning(
+                """
+                degraded: the broker speaks only MQTT 3.1.1; data has no sid, seq, ts and app, \
+                no message expires, and only one authority may serve this topic root
+                """)
+        }
+        guard ack.version == .v311 || !ack.sharedSubscriptionsAvailable else {
+            return subscriptions
+        }
+        return subscriptions.map { Subscription(Self.unshared($0.filter), $0.qos) }
+    }
+
+    /// `$share/<group>/<filter>` without its group. Source: MQTT 5 §4.8.2.
+    private static func unshared(_ filter: String) -> String {
+        guard filter.hasPrefix("$share/") else { return filter }
+        return String(filter.split(separator: "/", maxSplits: 2).last ?? "")
     }
 
     private func serve(

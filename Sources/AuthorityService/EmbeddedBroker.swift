@@ -118,7 +118,7 @@ struct EmbeddedBroker: Sendable {
         try PrivateFile.write(configuration, Array(configurationText(plugin).utf8))
         let own = BrokerAccount(
             username: Self.username, password: password, clientID: nil,
-            role: BrokerRole(authorityUnder: root))
+            role: BrokerRole(dynamicSecurityUnder: root))
         try PrivateFile.write(accessFile, try AccessFile(accounts: [own] + accounts).bytes())
     }
 

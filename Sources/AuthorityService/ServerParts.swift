@@ -54,7 +54,7 @@ extension AuthorityServer {
             ? try DataTap.account(keys: keys, root: settings.root) : nil
         let random = Base64URL.encode(try RandomBytes.make(8))
         var admit: (@Sendable (Bool) async throws(AuthorityError) -> Void)?
-        if let account, case .external = settings.broker {
+        if let account, settings.access == .dynamicSecurity, case .external = settings.broker {
             admit = { wasRefused async throws(AuthorityError) in
                 try await DataTap.admit(account, over: link, wasRefused: wasRefused)
             }

@@ -16,6 +16,11 @@ struct ServiceSettings: Sendable {
     var stateDirectory: String
     var listen: (host: String, port: UInt16)
     var broker: Broker
+    /// Who lets boards and programs in, and how.
+    var access = AuthoritySettings.BrokerAccess.dynamicSecurity
+    /// Of access by HTTP: what the broker shows to be answered, and its virtual host.
+    var accessSecretFile: String?
+    var virtualHost = "/"
     /// The address that programs are told; nil is the one we use.
     var advertise: String?
     var rules: AuthorityRules
@@ -47,7 +52,7 @@ struct ServiceSettings: Sendable {
     static let version = "0.1.0"
 
     var root: TopicRoot { rules.info.topicRoot }
-    /// Whether boards and programs get their logins from us, by dynamic security.
+    /// Whether boards and programs get their logins from us, however the broker hears of them.
     var managesBrokerAccess: Bool { rules.managesBrokerAccess }
 }
 
@@ -89,6 +94,9 @@ extension ServiceSettings {
         pageClientCAFile = settings.http.clientCAFile
         brokerClientCAFile = settings.broker.clientCAFile
         broker = try Self.broker(settings.broker)
+        access = settings.broker.access
+        accessSecretFile = settings.broker.accessSecretFile
+        virtualHost = settings.broker.virtualHost
         rules = AuthorityRules(
             info: AuthorityInfo(
                 name: settings.name, applicationID: settings.http.appID,
@@ -96,7 +104,7 @@ extension ServiceSettings {
                 version: Self.version, longestSession: settings.lifetimes.absolute),
             lifetimes: settings.lifetimes, heartbeat: settings.heartbeat,
             offline: settings.offline, claimLifetime: settings.claimLifetime,
-            managesBrokerAccess: settings.broker.access == .dynamicSecurity,
+            managesBrokerAccess: settings.broker.access != .none,
             letsPeopleSignUp: settings.signUp == .open,
             providers: settings.logins.map { login in
                 IdentityProvider(

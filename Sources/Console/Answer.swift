@@ -10,6 +10,7 @@ struct Answer: Sendable {
 
     enum Content: Sendable {
         case json(JSONValue)
+        case text(String)
         case page(ClaimPage)
         /// A file of the console; nil where the browser has it already.
         case file(StaticFiles.File?)
@@ -46,6 +47,12 @@ struct Answer: Sendable {
         content = .certificate(certificate)
     }
 
+    /// 200 with plain text.
+    init(text: String) {
+        status = .ok
+        content = .text(text)
+    }
+
     init(page: ClaimPage) {
         status = .ok
         content = .page(page)
@@ -75,6 +82,9 @@ struct Answer: Sendable {
         case .json(let value):
             fields[.contentType] = "application/json; charset=utf-8"
             bytes = value.bytes
+        case .text(let text):
+            fields[.contentType] = "text/plain; charset=utf-8"
+            bytes = Array(text.utf8)
         case .page(let page):
             fields[.contentType] = "text/html; charset=utf-8"
             fields[.contentSecurityPolicy] = ClaimPage.policy

@@ -16,6 +16,7 @@ package struct ConsoleServer: Sendable {
     private let rules: ParseRules
     private let files: StaticFiles
     private let live: (any LiveFeed)?
+    private let askingBroker: AskingBroker?
     private let proxies: Set<String>
     private let certificate: ConsoleCertificate?
     private let ownCA: String?
@@ -25,13 +26,14 @@ package struct ConsoleServer: Sendable {
 
     /// Port 0 takes a free one; `onListening` is told the real one once connections are taken.
     /// Without `files` there is no console, and without `live` it shows nothing that happens.
+    /// Without `askingBroker` no broker is answered about its clients.
     /// What `X-Forwarded-For` says counts from the addresses in `proxies` alone. The
     /// application id is the frontend's own. `ownCA`, PEM, is given to whoever asks;
     /// `isStrictlyHTTPS` has browsers come by HTTPS alone for a year.
     package init(
         frontend: any AuthorityFrontend, listen: (host: String, port: Int),
         logger: Logger, rules: ParseRules = ParseRules(), files: StaticFiles = .none,
-        live: (any LiveFeed)? = nil, proxies: [String] = [],
+        live: (any LiveFeed)? = nil, askingBroker: AskingBroker? = nil, proxies: [String] = [],
         certificate: ConsoleCertificate? = nil, ownCA: String? = nil,
         isStrictlyHTTPS: Bool = false,
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
@@ -41,6 +43,7 @@ package struct ConsoleServer: Sendable {
         self.rules = rules
         self.files = files
         self.live = live
+        self.askingBroker = askingBroker
         self.proxies = Set(proxies.map(ProxiedOrigin.plain))
         self.certificate = certificate
         self.ownCA = ownCA
@@ -65,7 +68,8 @@ package struct ConsoleServer: Sendable {
     private var table: RouteTable {
         let parse = ParseRoutes(frontend: frontend, rules: rules).routes
         let own = PosternRoutes(
-            frontend: frontend, parseMount: rules.mount, live: live, ownCA: ownCA
+            frontend: frontend, parseMount: rules.mount, live: live, ownCA: ownCA,
+            askingBroker: askingBroker
         ).routes
         let page = PageRoutes(frontend: frontend, files: files).routes
         return RouteTable(

@@ -11,6 +11,7 @@ struct PosternRoutes: Sendable {
     var live: (any LiveFeed)?
     /// The authority's own CA, PEM.
     var ownCA: String?
+    var askingBroker: AskingBroker?
 
     var routes: [Route] {
         let parts = AccountRoutes(frontend: frontend).routes
@@ -19,6 +20,7 @@ struct PosternRoutes: Sendable {
             + AuditRoutes(frontend: frontend).routes
             + OwnSessionRoutes(frontend: frontend).routes
             + EventRoutes(frontend: frontend, live: live).routes
+            + BrokerRoutes(broker: askingBroker).routes
         let own = [
             Route(.get, "/info", .open(info)),
             Route(.get, "/health", .open { _ in Answer(["status": .string("ok")]) }),

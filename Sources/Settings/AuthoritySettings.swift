@@ -69,6 +69,8 @@ package struct AuthoritySettings: Equatable, Sendable {
         package var insecure: Bool
         /// Of access by HTTP: what the broker shows to be answered.
         package var accessSecretFile: String?
+        /// Of access by HTTP: RabbitMQ's virtual host, in which boards and programs live.
+        package var virtualHost: String
         /// The address that boards and programs are told; nil is the one we use.
         package var advertise: String?
     }
@@ -203,7 +205,7 @@ extension AuthoritySettings {
     ) throws(SettingsError) -> Broker {
         try section.allow(only: [
             "mode", "listen", "access", "uri", "username", "password_file", "ca_file",
-            "advertise", "insecure", "client_ca_file", "access_secret_file",
+            "advertise", "insecure", "client_ca_file", "access_secret_file", "vhost",
         ] + TLSIdentity.keys)
         let mode: BrokerMode = try section.value("mode", SettingValue.choice) ?? .embedded
         let listen = try section.value("listen", ListenAddress.init(_:))
@@ -221,8 +223,10 @@ extension AuthoritySettings {
             clientCAFile: try section.value("client_ca_file", SettingValue.absolutePath),
             insecure: insecure,
             accessSecretFile: try section.value("access_secret_file", SettingValue.absolutePath),
+            virtualHost: try section.text("vhost") ?? "/",
             advertise: try section.value("advertise", BrokerURI.init(_:))?.description)
         try check(broker, section, hasTLS: ownCertificates || broker.identity != nil)
+        try checkAccess(broker, section)
         return broker
     }
 
@@ -260,6 +264,29 @@ extension AuthoritySettings {
         }
         guard broker.passwordFile == nil || broker.username != nil else {
             throw section.fault("password_file", "a password goes with a username")
+        }
+    }
+
+    /// Access by HTTP is for a broker that is not ours, and asks us about ourselves, too.
+    private static func checkAccess(
+        _ broker: Broker, _ section: TOMLSection
+    ) throws(SettingsError) {
+        guard broker.access == .http else {
+            for key in ["access_secret_file", "vhost"] where try section.text(key) != nil {
+                throw section.fault(key, "only a broker that asks has it: access = \"http\"")
+            }
+            return
+        }
+        guard broker.mode == .external else {
+            throw section.fault("access", "only an external broker asks over HTTP")
+        }
+        guard broker.accessSecretFile != nil else {
+            throw section.fault(
+                "access_secret_file", "is missing: by it the broker is known that asks")
+        }
+        guard broker.username != nil, broker.passwordFile != nil else {
+            throw section.fault(
+                "password_file", "is missing: the broker asks for our own login, too")
         }
     }
 }
