@@ -48,13 +48,15 @@ struct DoctorFacts: Examined {
 
 extension DoctorFacts {
     /// Reads the profile, asks its authority and tries what `probes` names. Changes nothing but
-    /// what `watch` would: the authority may make a broker login for this person.
+    /// what `watch` would: the authority may make a broker login for this person, and a CA that
+    /// the login keeps is put beside it as a file.
     init(
         _ place: Place, _ probes: Set<Probe>, triesLogin: Bool, in surroundings: Surroundings
     ) async {
         now = surroundings.now()
         var token: SessionToken?
         var folder: ProfileFolder?
+        var trust = place.trust()
         do throws(CommandFailure) {
             let home = try place.folder(in: surroundings)
             folder = home
@@ -64,16 +66,17 @@ extension DoctorFacts {
                 username = profile.username
                 applicationID = profile.applicationID
                 token = profile.token
+                trust = place.trust(profile.trust)
             }
         } catch {
             profileFault = error.sentence
         }
         guard let authority else { return }
         isSafe = authority.isSafe(insecure: place.insecure)
-        if probes.contains(.reach) { reach = Self.reach(authority, place.caFile) }
+        if probes.contains(.reach) { reach = Self.reach(authority, trust, folder) }
         guard reach?.broken == nil else { return }
         var client = AuthorityClient(
-            url: authority, caFile: place.caFile, applicationID: applicationID)
+            url: authority, trust: trust, applicationID: applicationID)
         if !probes.isDisjoint(with: [.authority, .login, .broker]) {
             skew = await client.clockSkew(now: surroundings.now)
             info = await Self.answer(client, .get, "/info")
@@ -99,10 +102,30 @@ extension DoctorFacts {
         }
     }
 
-    private static func reach(_ url: AuthorityURL, _ caFile: String?) -> Reach {
-        Reach(
+    /// OpenSSL reads a CA from a file: one that the login keeps is put beside the login.
+    private static func reach(
+        _ url: AuthorityURL, _ trust: AuthorityTrust, _ folder: ProfileFolder?
+    ) -> Reach {
+        var options = TLSOptions()
+        options.certificateFile = trust.identity?.certificateFile
+        options.keyFile = trust.identity?.keyFile
+        switch trust.roots {
+        case .system, .none: break
+        case .file(let file): options.caFile = file
+        case .pinned(let pem):
+            let file = (folder?.path ?? "") + "/authority-ca.pem"
+            do throws(FileFailure) {
+                try PrivateFile.write(file, Array(pem.utf8))
+                options.caFile = file
+            } catch {
+                return Reach(
+                    lookup: .skipped("the CA could not be kept"), tcp: .skipped("likewise"),
+                    tls: .failed("\(error)"))
+            }
+        }
+        return Reach(
             host: url.host, port: url.port, isLoopback: url.isLoopback,
-            tls: url.isEncrypted ? TLSOptions(caFile: caFile) : nil)
+            tls: url.isEncrypted ? options : nil)
     }
 
     /// The broker ends the connection of whoever has the same client id, so the login is only
