@@ -11,7 +11,7 @@ PROGRAMS := postern-agent postern-authority postern
 # One set of flags for all three, so that what they share is compiled once.
 RELEASE := -c release --static-swift-stdlib -Xlinker --icf=safe -Xlinker --no-export-dynamic
 PACKAGES := mosquitto mosquitto-clients libmosquitto-dev libssl-dev libsqlite3-dev \
-	libqrencode-dev pkg-config python3 python3-venv faketime
+	libqrencode-dev libtss2-dev pkg-config python3 python3-venv faketime
 VENV := .venv
 
 # A heading with the time since make began.
@@ -83,10 +83,10 @@ $(VENV)/made: Tests/Browser/requirements.txt Tests/Interop/requirements.txt | de
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-# A browser for the console, what makes and reads codes beside ours, and clean systems for the
-# packages.
-test: PACKAGES += chromium chromium-driver fonts-dejavu-core qrencode zbar-tools debhelper \
-	debootstrap lintian man-db systemd-container
+# A TPM in software; a browser for the console, what makes and reads codes beside ours, and clean
+# systems for the packages.
+test: PACKAGES += swtpm libtss2-tcti-swtpm0 chromium chromium-driver fonts-dejavu-core qrencode \
+	zbar-tools debhelper debootstrap lintian man-db systemd-container
 test: deps
 	exec python3 Tests/run
 

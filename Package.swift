@@ -40,6 +40,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let toml = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 
@@ -61,7 +62,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
-        // C, as module maps; the one piece of our own says in its header why it is C.
+        // C, as module maps; the two pieces of our own say in their headers why they are C.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto",
                        providers: [.apt(["libmosquitto-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto",
@@ -72,6 +73,7 @@ let package = Package(
                        providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CLinux"),
         .target(name: "CSocketBuffer"),
+        .target(name: "CTSS2"),
 
         // Domain.
         .swift("Sessions"),
@@ -92,15 +94,17 @@ let package = Package(
         .swift("Figures", ["LinuxIO"]),
         .swift("Journal", ["LinuxIO", "Sessions", "Wire", logging]),
         .swift("Settings", ["Sessions", "Gate", "Wire", toml]),
+        .swift("TrustedPlatform", ["CTSS2", "Sessions"]),
         .swift("Diagnosis", ["Gate", "LinuxIO", "Mosquitto", "Sessions", "Wire", arguments]),
-        .swift("BoardStore", ["CSQLite", "Cryptography", "LinuxIO", "Sessions", "Gate"]),
+        .swift("BoardStore", ["CSQLite", "Cryptography", "LinuxIO", "Sessions", "Gate",
+                              "TrustedPlatform"]),
         .swift("Board", ["AgentCore", "BoardStore", "Settings", "Cryptography", "Diagnosis",
                          "Figures", "Gate", "Journal", "LinuxIO", "Mosquitto", "QRCode",
-                         "Sessions", "Wire", logging,
+                         "Sessions", "TrustedPlatform", "Wire", logging,
                          arguments]),
         .swift("AuthorityStore", ["AuthorityCore", "Sessions", "Gate", "Wire", grdb]),
         .swift("Console", ["AuthorityCore", "Sessions", "Gate", "Wire", hummingbird,
-                            logging]),
+                            hummingbirdTLS, logging]),
         .swift("AuthorityService", ["AuthorityCore", "AuthorityStore", "Settings", "Console",
                                     "Cryptography", "Diagnosis", "Figures", "Gate", "Journal",
                                     "LinuxIO",
@@ -126,7 +130,8 @@ let package = Package(
         .tests("SettingsTests", ["Settings", "Gate", "Sessions", "Wire"]),
         .tests("AgentCoreTests", ["AgentCore", "Board", "Cryptography", "Gate", "Sessions",
                                   "Wire"]),
-        .tests("BoardStoreTests", ["BoardStore", "Cryptography", "LinuxIO", "Gate", "Sessions"]),
+        .tests("BoardStoreTests", ["BoardStore", "Cryptography", "LinuxIO", "Gate", "Sessions",
+                                   "TrustedPlatform", "FreePorts"]),
         .tests("DiagnosisTests", ["Diagnosis", "LinuxIO", "Mosquitto", "Sessions", "Wire"]),
         .tests("JournalTests", ["Journal", "Figures", "LinuxIO", "Sessions", logging]),
         .tests("BoardTests", ["Board", "AgentCore", "BoardStore", "Diagnosis", "Gate",

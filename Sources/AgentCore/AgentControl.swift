@@ -18,6 +18,8 @@ extension Agent {
         case .refresh(let minutes):
             return renew(minutes: minutes, for: connection, at: instant)
         case .logout: return logOut(for: connection, at: instant)
+        // The store's to answer.
+        case .vault, .rekey: answer = .null
         }
         emit(.answer(connection: connection, answer))
     }

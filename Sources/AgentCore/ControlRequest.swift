@@ -15,6 +15,10 @@ package enum ControlRequest: Equatable, Sendable {
     case refresh(minutes: Int64?)
     /// Ends the session on this board at once. Answered like a refresh.
     case logout
+    /// What keeps the storage key.
+    case vault
+    /// A new storage key, kept by the named source; nil: the one that the settings name.
+    case rekey(to: String?)
 
     package init(json: JSONObject) throws(WireError) {
         switch try json.string("request") {
@@ -26,6 +30,8 @@ package enum ControlRequest: Equatable, Sendable {
         case "refresh":
             self = .refresh(minutes: try json.optional("durationMinutes") { $0.asInteger })
         case "logout": self = .logout
+        case "vault": self = .vault
+        case "rekey": self = .rekey(to: try json.optional("source") { $0.asString })
         default: throw .mistyped("request")
         }
     }
@@ -39,10 +45,13 @@ package enum ControlRequest: Equatable, Sendable {
         case .pairNew: "pair-new"
         case .refresh: "refresh"
         case .logout: "logout"
+        case .vault: "vault"
+        case .rekey: "rekey"
         }
         var members: [String: JSONValue] = ["request": .string(name)]
         if case .refresh(let minutes?) = self { members["durationMinutes"] = .integer(minutes) }
         if case .queue(let dead) = self { members["dead"] = .integer(dead) }
+        if case .rekey(let source?) = self { members["source"] = .string(source) }
         return .object(members)
     }
 }

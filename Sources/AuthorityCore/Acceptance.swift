@@ -102,7 +102,7 @@ extension Authority {
             owner: claim.claimant, released: false, lastSeen: now,
             ownedSince: isNew ? now : old?.ownedSince ?? now))
         for user in Set([claim.claimant, old?.owner].compactMap { $0 }) {
-            try settlePeople(of: user, transaction)
+            try settlePeople(of: user, lost: user != claim.claimant, transaction)
         }
     }
 

@@ -70,6 +70,8 @@ package struct AuthorityRules: Sendable {
     package let letsPeopleSignUp: Bool
     /// Who else may say who a person is.
     package let providers: [LoginProvider: IdentityProvider]
+    /// Where boards reach the broker from now on; nil: where they were set up to.
+    package var brokerPlace: ConsumerAccess?
 
     package init(
         info: AuthorityInfo, lifetimes: LifetimePolicy, heartbeat: Duration = .seconds(180),

@@ -133,5 +133,9 @@ package struct PersonLogin: Sendable {
         self.password = password
     }
 
-    package var username: String { "person-\(session)" }
+    package var username: String { Self.username(of: session) }
+
+    package static let prefix = "person-"
+
+    package static func username(of session: ObjectID) -> String { prefix + session.description }
 }

@@ -24,11 +24,12 @@ extension Authority {
         if isGone { try transaction.setBrokerPassword(nil, of: board) }
     }
 
+    /// Notes that the programs of a user may read other boards than before; `lost`: one less.
     func settlePeople(
-        of user: UserID, _ transaction: any AuthorityTransaction
+        of user: UserID, lost: Bool, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) {
         for login in try transaction.personLogins(of: user) {
-            try transaction.add(.person(login.session))
+            try transaction.add(.person(login.session, mayDoLess: lost))
         }
     }
 
@@ -58,17 +59,30 @@ extension Authority {
     package func wish(for board: InstallationID) async throws(AuthorityError) -> BoardWish {
         let now = clock()
         return try await store.read { transaction throws(AuthorityError) in
-            let password = try transaction.brokerPassword(of: board)
-            let login: BoardWish.Login? = switch try access(of: board, transaction, at: now) {
-            case nil: nil
-            case .farewell:
-                password.map { BoardWish.Login(password: $0, extraTopics: nil) }
-            case .data(let topics):
-                password.map { BoardWish.Login(password: $0, extraTopics: topics) }
-            }
+            let login = try login(of: board, transaction, at: now)
             return BoardWish(
                 login: login, retained: try retained(on: board, transaction, at: now),
                 status: try transaction.status(of: board))
+        }
+    }
+
+    /// The board's client at the broker, and nothing of what is retained for it.
+    func brokerLogin(of board: InstallationID) async throws(AuthorityError) -> BoardWish.Login? {
+        let now = clock()
+        return try await store.read { transaction throws(AuthorityError) in
+            try login(of: board, transaction, at: now)
+        }
+    }
+
+    private func login(
+        of board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) -> BoardWish.Login? {
+        guard let access = try access(of: board, transaction, at: now),
+            let password = try transaction.brokerPassword(of: board)
+        else { return nil }
+        return switch access {
+        case .farewell: BoardWish.Login(password: password, extraTopics: nil)
+        case .data(let topics): BoardWish.Login(password: password, extraTopics: topics)
         }
     }
 
@@ -139,7 +153,7 @@ extension Authority {
                 let isUp = try transaction.status(of: board)?.up == true
                 try transaction.add(.login(board, password: !isUp))
             }
-            for person in people { try transaction.add(.person(person)) }
+            for person in people { try transaction.add(.person(person, mayDoLess: true)) }
         }
     }
 

@@ -13,14 +13,15 @@ package enum Chore: Equatable, Sendable {
     case inbox(InstallationID)
     /// A message for the board that is not to be retained.
     case say(InstallationID, payload: [UInt8], until: Timestamp)
-    /// The client and role of a person's program.
-    case person(ObjectID)
+    /// The client and role of a person's program; with `mayDoLess` where something is taken
+    /// from it that it may have subscribed.
+    case person(ObjectID, mayDoLess: Bool)
 
     /// Chores of one line are done in their order; those of different lines side by side.
     package var line: String {
         switch self {
         case .login(let board, _), .inbox(let board), .say(let board, _, _): board.description
-        case .person(let session): session.description
+        case .person(let session, _): session.description
         }
     }
 }

@@ -24,7 +24,7 @@ extension Authority {
             try settleBroker(board, transaction, at: now)
         } else if try transaction.personLogin(record.id) != nil {
             try transaction.deletePersonLogin(record.id)
-            try transaction.add(.person(record.id))
+            try transaction.add(.person(record.id, mayDoLess: true))
         }
     }
 

@@ -54,7 +54,7 @@ extension Authority {
                     active, reason: UnavailableReason.revoked.rawValue,
                     actor: act.user.username, act.transaction, at: act.now)
             }
-            try settlePeople(of: record.owner, act.transaction)
+            try settlePeople(of: record.owner, lost: true, act.transaction)
             try note(
                 .released, on: board, nil, "by \(act.user.username)", act.transaction,
                 at: act.now)

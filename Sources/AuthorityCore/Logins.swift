@@ -65,7 +65,7 @@ extension Authority {
             let login = try act.transaction.personLogin(id) ?? PersonLogin(
                 session: id, user: act.user.objectID, password: SecretBytes(Array(fresh.utf8)))
             try act.transaction.save(login)
-            try act.transaction.add(.person(id))
+            try act.transaction.add(.person(id, mayDoLess: false))
             return (login, try filters(of: act.user, act.transaction))
         }
         try await courier.settle(login.session.description)

@@ -166,8 +166,14 @@ struct Provisioning {
             session: record.session, user: claimant.profile, tokens: tokens,
             scope: try scope?.document(), heartbeat: authority.rules.heartbeat,
             offline: offline(of: record),
-            broker: password.map {
-                BrokerAccess(uri: nil, username: nil, password: $0, ca: nil)
-            })
+            broker: broker(password))
+    }
+
+    /// A board that keeps its login still learns where the broker is, and by which CA.
+    private func broker(_ password: SecretBytes?) -> BrokerAccess? {
+        let place = authority.rules.brokerPlace
+        guard password != nil || place != nil else { return nil }
+        return BrokerAccess(
+            uri: place?.uri, username: nil, password: password, ca: place?.ca)
     }
 }

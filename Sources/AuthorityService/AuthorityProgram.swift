@@ -17,6 +17,7 @@ package struct AuthorityProgram: AsyncParsableCommand {
         subcommands: [
             InitCommand.self, ServeCommand.self, UserCommand.self, KeysCommand.self,
             DoctorCommand.self,
+            TLSCommand.self,
         ])
 
     @OptionGroup package var place: PlaceOptions
@@ -34,9 +35,13 @@ package struct PlaceOptions: ParsableArguments {
 
     package init() {}
 
+    func folder(_ root: PlaceOptions) -> String {
+        configDirectory ?? root.configDirectory ?? "/etc/postern"
+    }
+
     /// The configuration, or what is wrong with it on stderr and exit 78.
     func settings(_ root: PlaceOptions) throws -> ServiceSettings {
-        let folder = configDirectory ?? root.configDirectory ?? "/etc/postern"
+        let folder = folder(root)
         do {
             return try ServiceSettings.read(from: folder)
         } catch let error as FileFailure {
@@ -62,27 +67,6 @@ func run(_ body: () async throws -> Void) async throws {
     } catch {
         if !(error is ExitCode) { say(Exit.words(for: error)) }
         throw Exit.code(for: error)
-    }
-}
-
-struct InitCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "init", abstract: "Makes keys, database and the first administrator.")
-
-    @ParentCommand var program: AuthorityProgram
-    @OptionGroup var place: PlaceOptions
-    @Option(help: "The administrator's name.") var admin: String
-    @Option(help: "A file with the password; asked for otherwise.") var passwordFile: String?
-
-    func run() async throws {
-        let settings = try place.settings(program.place)
-        try await AuthorityService.run {
-            let password = try PasswordSource(file: passwordFile).read(confirming: true)
-            let folder = StateFolder(path: settings.stateDirectory)
-            try await folder.found(
-                administrator: admin, password: password, rules: settings.rules)
-            say("✓ an authority in \(settings.stateDirectory), its administrator \(admin)")
-        }
     }
 }
 

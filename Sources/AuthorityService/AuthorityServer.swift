@@ -8,6 +8,7 @@ import LinuxIO
 import Logging
 import Mosquitto
 import Sessions
+import Settings
 import Wire
 
 /// A running authority: store, broker, boards' traffic and HTTP, until its task is cancelled.
@@ -29,6 +30,12 @@ struct AuthorityServer: Sendable {
     private let clock: ClockGuard
     /// Nil where nobody asks for figures.
     private let figures: FigureService?
+    /// Nil where neither broker nor page shows a certificate.
+    private let keeper: CertificateKeeper?
+    /// Our own CA, PEM.
+    private let ownCA: String?
+    /// Nil where the broker does not ask.
+    private let askingBroker: AskingBroker?
 
     /// Opens the store and makes the parts; nothing runs and nothing listens yet.
     /// `acceptsClock`: what the store knows of the time is wrong, and the clock right.
@@ -37,21 +44,26 @@ struct AuthorityServer: Sendable {
         let store = try folder.open()
         let version = try await store.foreignVersion()
         let records = try await folder.records(of: store)
+        let own = try Self.own(settings, folder)
+        let ownCA = try own.map { try $0.certificateText() }
+        var rules = settings.rules
+        rules.brokerPlace = Self.brokerPlace(settings, ca: ownCA)
         let embedded = try Self.embedded(settings, folder, records, logger)
-        let link = BrokerLink(
-            login: try Self.login(settings, records), logger: logger)
+        let login = try Self.login(settings, folder, records)
+        let link = BrokerLink(login: login, logger: logger)
         let keys = try KeyRing.read(records)
         let cryptography = SystemCryptography()
         // The courier reads the chores and strikes them off; it sends nobody on its errands.
         let desk = Authority(
             store: store, cryptography: cryptography, courier: NoCourier(), keys: keys,
-            rules: settings.rules, clock: systemClock)
+            rules: rules, clock: systemClock)
         let courier = BrokerCourier(
-            link: link, root: settings.root, manages: settings.managesBrokerAccess,
-            consumerAccess: try Self.consumerAccess(settings), logger: logger, desk: desk)
+            link: link, root: settings.root, access: Self.access(settings, login, logger),
+            consumerAccess: try Self.consumerAccess(settings, ca: ownCA), logger: logger,
+            desk: desk)
         let authority = Authority(
             store: store, cryptography: cryptography, courier: courier, keys: keys,
-            rules: settings.rules,
+            rules: rules,
             signatures: IDTokenCheck(settings.keySets, logger: logger), clock: systemClock)
         self.settings = settings
         self.logger = logger
@@ -63,11 +75,14 @@ struct AuthorityServer: Sendable {
             store: store, authority: authority, acceptsClock: acceptsClock, logger: logger)
         self.store = store
         self.clock = clock
+        self.ownCA = ownCA
+        keeper = try Self.keeper(settings, own, embedded?.bell, clock, logger)
         let live = LiveBoards(root: settings.root, clock: systemClock)
         self.live = live
         hub = EventHub(authority: authority, live: live, clock: systemClock, logger: logger)
         tap = settings.showsLiveData
-            ? try Self.tap(settings, keys, records, link, live, logger) : nil
+            ? try Self.tap(settings, keys, login, link, live, logger) : nil
+        askingBroker = try Self.makeAskingBroker(settings, login, keys, authority)
         traffic = BoardTraffic(
             authority: authority, link: link, courier: courier, clock: clock, live: live,
             logger: logger)
@@ -80,7 +95,8 @@ struct AuthorityServer: Sendable {
         }
         reconciliation = Reconciliation(
             authority: authority, link: link, courier: courier,
-            access: settings.managesBrokerAccess ? (embedded == nil ? .kept : .computed) : .none,
+            access: settings.access != .dynamicSecurity ? .none
+                : (embedded == nil ? .kept : .computed),
             logger: logger)
         housekeeping = Housekeeping(
             authority: authority, store: store, courier: courier,
@@ -103,15 +119,22 @@ struct AuthorityServer: Sendable {
             group.addTask { await hub.run() }
             if let tap { group.addTask { await tap.run() } }
             if let figures { group.addTask { await figures.run() } }
+            if let keeper {
+                let clock = housekeeping.clock
+                group.addTask { await keeper.run { clock.mayAnswer } }
+            }
             let files = try ConsoleFolder.files(settings.console, logger)
             let rules = try settings.parseRules()
             group.addTask {
-                // Who finds HTTP open may count on the broker, unless that stays away.
-                await gate.waitForBroker(atMost: .seconds(5))
+                // Who finds HTTP open may count on the broker, unless that stays away, or has
+                // to ask us before it lets us in.
+                if askingBroker == nil { await gate.waitForBroker(atMost: .seconds(5)) }
                 try await ConsoleServer(
                     frontend: authority,
                     listen: (settings.listen.host, Int(settings.listen.port)), logger: logger,
-                    rules: rules, files: files, live: hub, proxies: settings.proxies,
+                    rules: rules, files: files, live: hub, askingBroker: askingBroker,
+                    proxies: settings.proxies, certificate: keeper?.page, ownCA: ownCA,
+                    isStrictlyHTTPS: settings.isStrictlyHTTPS,
                     onListening: { await gate.httpIsUp(port: $0) }
                 ).run()
             }
@@ -134,7 +157,7 @@ struct AuthorityServer: Sendable {
             Subscription("$share/authority/\(root)/+/outbox"),
             Subscription("\(root)/+/status"),
         ]
-        if settings.managesBrokerAccess {
+        if settings.access == .dynamicSecurity {
             subscriptions.append(Subscription(DynamicSecurity.responseTopic))
         }
         await link.run(
@@ -153,105 +176,13 @@ struct AuthorityServer: Sendable {
             ? [] : [try DataTap.account(keys: authority.ownKeys, root: settings.root)]
         for board in wanted.boards {
             guard let login = try await authority.wish(for: board).login else { continue }
-            accounts.append(BrokerAccount(
-                username: board.description, password: login.password,
-                clientID: "postern-\(board)",
-                role: BrokerRole(
-                    board: board, root: settings.root, data: login.mayPublishData,
-                    extraTopics: login.extraTopics ?? []),
-                owner: BrokerAccount.mark(settings.root)))
+            accounts.append(BrokerAccount(board: board, login: login, root: settings.root))
         }
         for person in wanted.people {
             guard let wish = try await authority.wish(forPerson: person) else { continue }
-            accounts.append(BrokerAccount(
-                username: wish.username, password: wish.password,
-                clientID: "postern-\(wish.username)",
-                role: BrokerRole(person: wish.username, filters: wish.filters),
-                owner: BrokerAccount.mark(settings.root)))
+            accounts.append(BrokerAccount(person: wish, root: settings.root))
         }
         return accounts
-    }
-}
-
-// The parts that depend on the kind of broker.
-extension AuthorityServer {
-    private static func embedded(
-        _ settings: ServiceSettings, _ folder: StateFolder, _ records: [KeyRecord],
-        _ logger: Logger
-    ) throws -> EmbeddedBroker? {
-        guard case .embedded(let host, let port) = settings.broker else { return nil }
-        return EmbeddedBroker(
-            folder: folder.broker, host: host, port: port, root: settings.root,
-            password: try KeyRing.newest(.brokerPassword, records).privateKey, logger: logger)
-    }
-
-    static func login(
-        _ settings: ServiceSettings, _ records: [KeyRecord]
-    ) throws -> BrokerLink.BrokerLogins {
-        switch settings.broker {
-        case .embedded(let host, let port):
-            return BrokerLink.BrokerLogins(
-                uri: try BrokerURI(address(host, port)), clientID: EmbeddedBroker.username,
-                username: EmbeddedBroker.username,
-                password: try KeyRing.newest(.brokerPassword, records).privateKey, caFile: nil,
-                isAlone: true)
-        case .external(let uri, let username, let passwordFile, let caFile):
-            let password = try passwordFile.map { file in
-                SecretBytes(Self.firstLine(try PrivateFile.read(file, limit: 4096)))
-            }
-            return BrokerLink.BrokerLogins(
-                uri: uri, clientID: try externalClientID(), username: username,
-                password: password, caFile: caFile, isAlone: false)
-        }
-    }
-
-    private static func tap(
-        _ settings: ServiceSettings, _ keys: AuthorityKeys, _ records: [KeyRecord],
-        _ link: BrokerLink, _ live: LiveBoards, _ logger: Logger
-    ) throws -> DataTap {
-        let own = try login(settings, records)
-        let account = settings.managesBrokerAccess
-            ? try DataTap.account(keys: keys, root: settings.root) : nil
-        let random = Base64URL.encode(try RandomBytes.make(8))
-        var admit: (@Sendable (Bool) async throws(AuthorityError) -> Void)?
-        if let account, case .external = settings.broker {
-            admit = { wasRefused async throws(AuthorityError) in
-                try await DataTap.admit(account, over: link, wasRefused: wasRefused)
-            }
-        }
-        return DataTap(
-            login: BrokerLink.BrokerLogins(
-                uri: own.uri, clientID: "\(DataTap.username)-\(random)",
-                username: account?.username ?? own.username,
-                password: account?.password ?? own.password, caFile: own.caFile,
-                isAlone: false),
-            root: settings.root, admit: admit, live: live, logger: logger)
-    }
-
-    /// Another each time: under one that is known, replicas would cut each other off, and so
-    /// could anyone whom that broker lets choose.
-    private static func externalClientID() throws -> String {
-        let random = try RandomBytes.make(8)
-        return "\(EmbeddedBroker.username)-\(Base64URL.encode(random))"
-    }
-
-    private static func consumerAccess(_ settings: ServiceSettings) throws -> ConsumerAccess? {
-        guard settings.managesBrokerAccess else { return nil }
-        switch settings.broker {
-        case .embedded(let host, let port):
-            return ConsumerAccess(uri: settings.advertise ?? address(host, port), ca: nil)
-        case .external(let uri, _, _, let caFile):
-            let ca = try caFile.map { try String(contentsOfFile: $0, encoding: .utf8) }
-            return ConsumerAccess(uri: settings.advertise ?? uri.description, ca: ca)
-        }
-    }
-
-    private static func address(_ host: String, _ port: UInt16) -> String {
-        host.contains(":") ? "mqtt://[\(host)]:\(port)" : "mqtt://\(host):\(port)"
-    }
-
-    static func firstLine(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
-        bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
     }
 }
 

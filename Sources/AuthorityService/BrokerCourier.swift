@@ -13,19 +13,29 @@ final class BrokerCourier: Courier {
     private let link: BrokerLink
     private let desk: Authority
     private let root: TopicRoot
-    private let manages: Bool
+    private let access: Access
     private let logger: Logger
     private let lines = LineGate()
     private let nudged: AsyncStream<String>
     private let nudges: AsyncStream<String>.Continuation
 
+    /// How the broker hears whom it may let in.
+    enum Access: Sendable {
+        /// From somebody else.
+        case none
+        /// By the commands of mosquitto's plugin.
+        case commanded
+        /// It asks, and what it let in is cut off by taking its place.
+        case asked(ClientTakeover)
+    }
+
     init(
-        link: BrokerLink, root: TopicRoot, manages: Bool, consumerAccess: ConsumerAccess?,
+        link: BrokerLink, root: TopicRoot, access: Access, consumerAccess: ConsumerAccess?,
         logger: Logger, desk: Authority
     ) {
         self.link = link
         self.root = root
-        self.manages = manages
+        self.access = access
         self.consumerAccess = consumerAccess
         self.logger = logger
         self.desk = desk
@@ -77,8 +87,7 @@ final class BrokerCourier: Courier {
     private func perform(_ chore: Chore) async throws(AuthorityError) {
         switch chore {
         case .login(let board, let password):
-            guard manages else { return }
-            try await login(board, try await desk.wish(for: board), password: password)
+            try await login(board, password: password)
         case .inbox(let board):
             try await inbox(board, try await desk.wish(for: board))
         case .say(let board, let payload, let until):
@@ -86,28 +95,30 @@ final class BrokerCourier: Courier {
             try await link.publish(OutgoingMessage(
                 topic: ContractTopic.inbox(board).text(under: root), payload: payload,
                 properties: MessageProperties(messageExpiry: expiry)))
-        case .person(let session):
-            guard manages else { return }
-            try await person(session, try await desk.wish(forPerson: session))
+        case .person(let session, let mayDoLess):
+            try await person(session, mayDoLess: mayDoLess)
         }
     }
 
     private func login(
-        _ board: InstallationID, _ wish: BoardWish, password: Bool
+        _ board: InstallationID, password: Bool
     ) async throws(AuthorityError) {
+        if case .none = access { return }
+        let wish = try await desk.wish(for: board)
+        if case .asked(let takeover) = access {
+            // What it may do is judged anew once it is back: brokers remember an answer for as
+            // long as a connection lasts.
+            let client = BrokerAccount.clientID(of: board.description)
+            try await takeover.end(client, isFinal: wish.login == nil)
+            if wish.login == nil { try await sayDown(board, wish) }
+            return
+        }
         guard let login = wish.login else {
             try await remove(board, wish)
             return
         }
-        let role = BrokerRole(
-            board: board, root: root, data: login.mayPublishData,
-            extraTopics: login.extraTopics ?? [])
         try await install(
-            BrokerAccount(
-                username: board.description, password: login.password,
-                clientID: "postern-\(board)", role: role,
-                owner: BrokerAccount.mark(root)),
-            password: password)
+            BrokerAccount(board: board, login: login, root: root), password: password)
     }
 
     private func install(
@@ -139,6 +150,12 @@ final class BrokerCourier: Courier {
             tolerated: [DynamicSecurity.clientMissing] + DynamicSecurity.roleMissing)
         let isGone = answers.first?.error != nil
         if isGone, let status = wish.status, !status.up { return }
+        try await sayDown(board, wish)
+    }
+
+    private func sayDown(
+        _ board: InstallationID, _ wish: BoardWish
+    ) async throws(AuthorityError) {
         let down = BoardStatus(
             up: false, available: false, version: wish.status?.version ?? "",
             since: systemClock(), gaps: wish.status?.gaps ?? .none)
@@ -148,22 +165,24 @@ final class BrokerCourier: Courier {
     }
 
     private func person(
-        _ session: ObjectID, _ wish: PersonWish?
+        _ session: ObjectID, mayDoLess: Bool
     ) async throws(AuthorityError) {
+        if case .none = access { return }
+        let wish = try await desk.wish(forPerson: session)
+        let name = PersonLogin.username(of: session)
+        if case .asked(let takeover) = access {
+            // A subscription that it has is asked about no more, so it has to make it anew.
+            guard wish == nil || mayDoLess else { return }
+            try await takeover.end(BrokerAccount.clientID(of: name), isFinal: wish == nil)
+            return
+        }
         guard let wish else {
-            let name = "person-\(session)"
             try Self.check(
                 try await link.control(BrokerAccount.removal(username: name, role: name)),
                 tolerated: [DynamicSecurity.clientMissing] + DynamicSecurity.roleMissing)
             return
         }
-        try await install(
-            BrokerAccount(
-                username: wish.username, password: wish.password,
-                clientID: "postern-\(wish.username)",
-                role: BrokerRole(person: wish.username, filters: wish.filters),
-                owner: BrokerAccount.mark(root)),
-            password: false)
+        try await install(BrokerAccount(person: wish, root: root), password: false)
     }
 
     private func inbox(

@@ -3,6 +3,7 @@ import BrokerClient
 import Logging
 import Mosquitto
 import Sessions
+import Settings
 import Wire
 
 /// The authority's connection to the boards' broker: made anew, with back-off, whenever it
@@ -27,9 +28,17 @@ actor BrokerLink {
         let username: String?
         let password: SecretBytes?
         let caFile: String?
+        /// What we show where the broker asks.
+        var identity: TLSIdentity?
         /// Whether the broker keeps for us what boards send while we are away. Only for one
         /// alone: of several authorities another takes it.
         let isAlone: Bool
+
+        var tls: TLSOptions {
+            TLSOptions(
+                caFile: caFile, certificateFile: identity?.certificateFile,
+                keyFile: identity?.keyFile)
+        }
     }
 
     /// `answerLimit` is how long the broker may take over anything that it is to confirm.
@@ -68,13 +77,13 @@ actor BrokerLink {
             uri: login.uri, clientID: login.clientID, cleanStart: !login.isAlone,
             sessionExpiry: login.isAlone ? 3600 : 0, keepAlive: 30, receiveMaximum: 1024,
             maximumPacketSize: 64 << 20, username: login.username, password: login.password,
-            tls: TLSOptions(caFile: login.caFile))
+            tls: login.tls)
         let client = try await BrokerClient.connect(options, timeout: .seconds(5))
         let limit = limit(client)
         defer { limit.cancel() }
         let codes: [UInt8]
         do throws(MQTTError) {
-            codes = try await client.subscribe(subscriptions)
+            codes = try await client.subscribe(heard(subscriptions, by: client.ack))
         } catch {
             await client.close()
             throw error
@@ -85,6 +94,29 @@ actor BrokerLink {
         }
         self.client = client
         return client
+    }
+
+    /// What is shared with other authorities is read plainly where the broker can share nothing.
+    private func heard(
+        _ subscriptions: [Subscription], by ack: ConnectAck
+    ) -> [Subscription] {
+        if ack.version == .v311 {
+            logger.warning(
+                """
+                degraded: the broker speaks only MQTT 3.1.1; data has no sid, seq, ts and app, \
+                no message expires, and only one authority may serve this topic root
+                """)
+        }
+        guard ack.version == .v311 || !ack.sharedSubscriptionsAvailable else {
+            return subscriptions
+        }
+        return subscriptions.map { Subscription(Self.unshared($0.filter), $0.qos) }
+    }
+
+    /// `$share/<group>/<filter>` without its group. Source: MQTT 5 §4.8.2.
+    private static func unshared(_ filter: String) -> String {
+        guard filter.hasPrefix("$share/") else { return filter }
+        return String(filter.split(separator: "/", maxSplits: 2).last ?? "")
     }
 
     private func serve(

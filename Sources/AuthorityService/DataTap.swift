@@ -58,7 +58,7 @@ struct DataTap: Sendable {
             uri: login.uri, clientID: login.clientID, cleanStart: true, sessionExpiry: 0,
             keepAlive: 30, receiveMaximum: 64, maximumPacketSize: 2 << 20,
             username: login.username, password: login.password,
-            tls: TLSOptions(caFile: login.caFile))
+            tls: login.tls)
         let client = try await BrokerClient.connect(
             options, timeout: .seconds(5), buffer: Self.buffer)
         let codes: [UInt8]

@@ -95,9 +95,9 @@ extension AuthorityFacts {
         // An embedded broker that nobody serves is not there.
         guard probes.contains(.broker), reach?.broken == nil, isExternal || isServed,
             let keys = store?.keys, !keys.isEmpty,
-            let login = try? AuthorityServer.login(settings, keys)
+            let login = try? AuthorityServer.login(settings, state, keys)
         else { return }
-        broker = await BrokerTrial(login, managesAccess: settings.managesBrokerAccess)
+        broker = await BrokerTrial(login, managesAccess: settings.access == .dynamicSecurity)
     }
 
     /// What stands in the file; how it is protected is another check's.

@@ -1,3 +1,4 @@
+import AuthorityCore
 import Sessions
 import Wire
 
@@ -54,86 +55,32 @@ enum DynamicSecurity {
     static let roleMissing = ["Role does not exist", "Role not found"]
 }
 
-/// What a role lets its clients do; all else is refused.
-struct BrokerRole: Equatable, Sendable {
-    struct Entry: Hashable, Sendable {
-        let kind: String
-        let topic: String
-    }
-
-    let name: String
-    let entries: [Entry]
-
+extension BrokerRole {
+    /// The role's entries as the plugin takes them; what is not among them is refused.
     var json: JSONValue {
         .array(entries.map { entry in
             .object([
-                "acltype": .string(entry.kind), "topic": .string(entry.topic),
+                "acltype": .string(entry.kind.rawValue), "topic": .string(entry.topic),
                 "priority": .integer(0), "allow": .bool(true),
             ])
         })
     }
 
-    static func boardName(_ board: InstallationID) -> String { "board-\(board)" }
-
-    /// A board's: its own outbox, status and data, its own inbox, nothing else but what its
-    /// scope grants. Without `data` only the farewell is left.
-    init(board: InstallationID, root: TopicRoot, data: Bool, extraTopics: [String]) {
-        name = Self.boardName(board)
-        let own = "\(root)/\(board)"
-        var sends = ["\(own)/outbox", "\(own)/status"]
-        if data { sends += ["\(own)/data/#"] + extraTopics }
-        entries = sends.map { Entry(kind: "publishClientSend", topic: $0) } + [
-            Entry(kind: "publishClientReceive", topic: "\(own)/inbox"),
-            Entry(kind: "subscribeLiteral", topic: "\(own)/inbox"),
-            Entry(kind: "unsubscribeLiteral", topic: "\(own)/inbox"),
-        ]
-    }
-
-    /// A person's program: it reads what `filters` match and writes nothing.
-    init(person username: String, filters: [String]) {
-        name = username
-        entries = filters.flatMap { filter in
-            ["publishClientReceive", "subscribePattern", "unsubscribePattern"].map {
-                Entry(kind: $0, topic: filter)
-            }
-        }
-    }
-
-    /// The authority's own.
-    init(authorityUnder root: TopicRoot) {
-        name = "authority"
-        let shared = "$share/authority/\(root)/+/outbox"
-        let control = DynamicSecurity.requestTopic
-        entries = [
-            Entry(kind: "subscribeLiteral", topic: shared),
-            Entry(kind: "subscribeLiteral", topic: "\(root)/+/outbox"),
-            Entry(kind: "subscribeLiteral", topic: "\(root)/+/status"),
-            Entry(kind: "subscribeLiteral", topic: DynamicSecurity.responseTopic),
-            Entry(kind: "publishClientReceive", topic: "\(root)/+/outbox"),
-            Entry(kind: "publishClientReceive", topic: "\(root)/+/status"),
-            Entry(kind: "publishClientReceive", topic: DynamicSecurity.responseTopic),
-            Entry(kind: "publishClientSend", topic: "\(root)/+/inbox"),
-            Entry(kind: "publishClientSend", topic: "\(root)/+/status"),
-            Entry(kind: "publishClientSend", topic: control),
-        ]
+    /// The authority's own, at a broker whose plugin it commands.
+    init(dynamicSecurityUnder root: TopicRoot) {
+        let own = BrokerRole(authorityUnder: root)
+        let response = DynamicSecurity.responseTopic
+        self.init(
+            name: own.name,
+            entries: own.entries + [
+                Entry(.subscribeLiteral, response),
+                Entry(.receive, response),
+                Entry(.send, DynamicSecurity.requestTopic),
+            ])
     }
 }
 
-/// A client at the broker, as the plugin is to hold it.
-struct BrokerAccount: Sendable {
-    let username: String
-    let password: SecretBytes
-    /// The one client id that may use it; nil any, for the authority's own alone. Whoever may
-    /// use any could take a board's, and the broker would cut off the board for it.
-    let clientID: String?
-    let role: BrokerRole
-    /// Whose client it is, see `mark`; nil for the authority's own, which nobody removes.
-    var owner: String?
-
-    /// What marks a client as made by an authority of this topic root. Several may share a
-    /// broker, and each leaves alone what is not its own.
-    static func mark(_ root: TopicRoot) -> String { "postern \(root)" }
-
+extension BrokerAccount {
     /// Makes role and client, or brings the role in line where they are there. Run all; only
     /// the errors that `tolerated` lists mean that something was there already.
     var creation: [DynamicSecurity.Command] {

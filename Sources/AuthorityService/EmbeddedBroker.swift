@@ -4,6 +4,7 @@ import Foundation
 import LinuxIO
 import Logging
 import Sessions
+import Settings
 import Subprocess
 import Wire
 
@@ -19,7 +20,20 @@ struct EmbeddedBroker: Sendable {
     let port: UInt16
     let root: TopicRoot
     let password: SecretBytes
+    /// Nil: it speaks in clear.
+    var tls: BrokerTLS?
+    let bell = ReloadBell()
     let logger: Logger
+
+    /// What it shows over TLS, and of whom it asks the same.
+    struct BrokerTLS: Sendable {
+        let files: TLSIdentity
+        let clientCAFile: String?
+    }
+
+    /// Where we reach a broker that speaks TLS: its certificate may be for any names, and this
+    /// asks for none.
+    static func socket(in folder: String) -> String { "\(folder)/authority.sock" }
 
     /// Runs it until the task is cancelled; a broker that ends is started again.
     func run(accounts: @escaping @Sendable () async throws -> [BrokerAccount]) async throws {
@@ -40,11 +54,13 @@ struct EmbeddedBroker: Sendable {
 
     /// A shell stands between: when our end of its input closes, for whatever reason, SIGKILL
     /// included, it ends the broker. No broker outlives its authority.
+    /// A hang-up is handed on: mosquitto reads its certificate anew.
     private static let script = """
+        trap 'kill -HUP "$broker" 2>/dev/null' HUP
         exec 3<&0 </dev/null
         "$1" -c "$2" 3<&- & broker=$!
         trap 'kill "$broker" 2>/dev/null' TERM
-        (trap - TERM; read -r _ <&3; kill "$broker" 2>/dev/null) & watch=$!
+        (trap - TERM HUP; read -r _ <&3; kill "$broker" 2>/dev/null) & watch=$!
         exec 3<&-
         while kill -0 "$broker" 2>/dev/null; do wait "$broker"; code=$?; done
         kill "$watch" 2>/dev/null
@@ -54,6 +70,7 @@ struct EmbeddedBroker: Sendable {
     private func runOnce(_ program: String) async {
         var options = PlatformOptions()
         options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(1))]
+        let rings = bell.rings()
         do {
             _ = try await Subprocess.run(
                 .name("sh"),
@@ -61,10 +78,28 @@ struct EmbeddedBroker: Sendable {
                 platformOptions: options, input: .inputWriter, output: .discarded,
                 error: .sequence
             ) { execution in
+                let waiter = Task {
+                    for await _ in rings {
+                        tellOfCertificate { try execution.send(signal: .terminalClosed) }
+                    }
+                }
+                defer { waiter.cancel() }
                 for try await line in execution.standardError.strings() { tell(line) }
             }
         } catch {
             logger.error("mosquitto could not be run: \(error)")
+        }
+    }
+
+    /// Has it read its certificate anew; connections stay.
+    ///
+    /// Source: mosquitto(8), Signals.
+    private func tellOfCertificate(_ hangUp: () throws -> Void) {
+        do {
+            try hangUp()
+            logger.notice("the broker shows a new certificate")
+        } catch {
+            logger.error("the broker could not be told of its new certificate: \(error)")
         }
     }
 
@@ -83,7 +118,7 @@ struct EmbeddedBroker: Sendable {
         try PrivateFile.write(configuration, Array(configurationText(plugin).utf8))
         let own = BrokerAccount(
             username: Self.username, password: password, clientID: nil,
-            role: BrokerRole(authorityUnder: root))
+            role: BrokerRole(dynamicSecurityUnder: root))
         try PrivateFile.write(accessFile, try AccessFile(accounts: [own] + accounts).bytes())
     }
 
@@ -93,7 +128,7 @@ struct EmbeddedBroker: Sendable {
             # Made by postern-authority at each start; changes here are lost.
             \(user)per_listener_settings false
             listener \(port) \(host)
-            allow_anonymous false
+            \(encryption)allow_anonymous false
             plugin \(plugin)
             plugin_opt_config_file \(accessFile)
             persistence true
@@ -110,6 +145,20 @@ struct EmbeddedBroker: Sendable {
             log_type notice
 
             """
+    }
+
+    /// TLS 1.2 at least: `tls_version` is the lowest. Source: mosquitto.conf(5), 2.0.11.
+    private var encryption: String {
+        guard let tls else { return "" }
+        var lines = [
+            "certfile \(tls.files.certificateFile)", "keyfile \(tls.files.keyFile)",
+            "tls_version tlsv1.2",
+        ]
+        if let clientCAFile = tls.clientCAFile {
+            lines += ["cafile \(clientCAFile)", "require_certificate true"]
+        }
+        lines.append("listener 0 \(Self.socket(in: folder))")
+        return lines.map { $0 + "\n" }.joined()
     }
 
     static func find(_ name: String, in folders: [String]) throws -> String {

@@ -8,7 +8,7 @@ import Wire
 /// What `serve` needs to know, whatever file it comes from.
 struct ServiceSettings: Sendable {
     enum Broker: Sendable {
-        /// A mosquitto of our own, at a loopback address.
+        /// A mosquitto of our own.
         case embedded(host: String, port: UInt16)
         case external(uri: BrokerURI, username: String?, passwordFile: String?, caFile: String?)
     }
@@ -16,6 +16,11 @@ struct ServiceSettings: Sendable {
     var stateDirectory: String
     var listen: (host: String, port: UInt16)
     var broker: Broker
+    /// Who lets boards and programs in, and how.
+    var access = AuthoritySettings.BrokerAccess.dynamicSecurity
+    /// Of access by HTTP: what the broker shows to be answered, and its virtual host.
+    var accessSecretFile: String?
+    var virtualHost = "/"
     /// The address that programs are told; nil is the one we use.
     var advertise: String?
     var rules: AuthorityRules
@@ -35,10 +40,19 @@ struct ServiceSettings: Sendable {
     /// Where the keys are of those who may say who a person is.
     var keySets: [LoginProvider: AuthoritySettings.KeySetPlace] = [:]
 
+    /// The names that our own certificates are for; nil: we make none.
+    var ownHosts: [String]?
+    /// Certificates that were made elsewhere; for an external broker the one that we show.
+    var pageIdentity: TLSIdentity?
+    var brokerIdentity: TLSIdentity?
+    /// Whoever asks shows a certificate that one of these signed.
+    var pageClientCAFile: String?
+    var brokerClientCAFile: String?
+
     static let version = "0.1.0"
 
     var root: TopicRoot { rules.info.topicRoot }
-    /// Whether boards and programs get their logins from us, by dynamic security.
+    /// Whether boards and programs get their logins from us, however the broker hears of them.
     var managesBrokerAccess: Bool { rules.managesBrokerAccess }
 }
 
@@ -74,7 +88,15 @@ extension ServiceSettings {
         proxies = settings.http.proxies
         parse = settings.http.parse
         sessionPermissions = settings.sessionPermissions
+        ownHosts = settings.tls?.hosts
+        pageIdentity = settings.http.identity
+        brokerIdentity = settings.broker.identity
+        pageClientCAFile = settings.http.clientCAFile
+        brokerClientCAFile = settings.broker.clientCAFile
         broker = try Self.broker(settings.broker)
+        access = settings.broker.access
+        accessSecretFile = settings.broker.accessSecretFile
+        virtualHost = settings.broker.virtualHost
         rules = AuthorityRules(
             info: AuthorityInfo(
                 name: settings.name, applicationID: settings.http.appID,
@@ -82,7 +104,7 @@ extension ServiceSettings {
                 version: Self.version, longestSession: settings.lifetimes.absolute),
             lifetimes: settings.lifetimes, heartbeat: settings.heartbeat,
             offline: settings.offline, claimLifetime: settings.claimLifetime,
-            managesBrokerAccess: settings.broker.access == .dynamicSecurity,
+            managesBrokerAccess: settings.broker.access != .none,
             letsPeopleSignUp: settings.signUp == .open,
             providers: settings.logins.map { login in
                 IdentityProvider(

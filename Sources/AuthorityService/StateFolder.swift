@@ -4,13 +4,14 @@ import LinuxIO
 import Sessions
 
 /// An authority's files: `authority.db`, `authority.key` beside it, `broker/` for an embedded
-/// broker. Nobody else may enter the folder.
+/// broker, `tls/` for certificates of its own. Nobody else may enter the folder.
 struct StateFolder: Sendable {
     let path: String
 
     var database: String { "\(path)/authority.db" }
     var masterKey: String { "\(path)/authority.key" }
     var broker: String { "\(path)/broker" }
+    var certificates: CertificateFolder { CertificateFolder(path: "\(path)/tls") }
 
     /// Makes keys, schema and the first administrator.
     ///

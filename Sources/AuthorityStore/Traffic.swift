@@ -63,7 +63,7 @@ extension SQLiteTransaction {
         case .inbox: kind = "inbox"
         case .say(_, let bytes, let time):
             (kind, payload, until) = ("say", Data(bytes), time.milliseconds)
-        case .person: kind = "person"
+        case .person(_, let isLess): kind = isLess ? "person less" : "person"
         }
         try run(
             "INSERT INTO chores (line, kind, password, payload, until) VALUES (?, ?, ?, ?, ?)",
@@ -97,7 +97,8 @@ extension SQLiteTransaction {
             .say(
                 try row.parsed("line", InstallationID.init), payload: try row.bytes("payload"),
                 until: try row.time("until"))
-        case "person": .person(try row.parsed("line", ObjectID.init))
+        case "person": .person(try row.parsed("line", ObjectID.init), mayDoLess: false)
+        case "person less": .person(try row.parsed("line", ObjectID.init), mayDoLess: true)
         default: throw damaged("kind")
         }
         return NumberedChore(number: try row.value("number"), chore: chore)

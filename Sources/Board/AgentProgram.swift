@@ -6,6 +6,8 @@ package enum AgentProgram {
     /// Runs the command of this process and ends the process with its status.
     package static func main() -> Never {
         do throws(SystemError) {
+            // The errors of tpm2-tss are ours to tell; who wants its own words sets this.
+            try Environment.set("TSS2_LOG", to: "all+none")
             try ProcessHardening.apply()
         } catch {
             ProcessEnd.say("postern-agent: \(error)", to: .error)
@@ -105,8 +107,8 @@ struct AgentCommand: ParsableCommand {
         version: "postern-agent \(Release.version)",
         subcommands: [
             SetupCommand.self, RunCommand.self, PairCommand.self, StatusCommand.self,
-            SessionCommand.self, QueueCommand.self, PolicyCommand.self, DoctorCommand.self,
-            DiagCommand.self,
+            SessionCommand.self, QueueCommand.self, PolicyCommand.self, VaultCommand.self,
+            DoctorCommand.self, DiagCommand.self,
         ])
 
     @OptionGroup var place: BoardPlace

@@ -105,6 +105,7 @@ struct BoardFiles {
     var uplinkDefaults: UplinkDefaults {
         UplinkDefaults(
             uri: settings.uplink.uri, caFile: settings.uplink.caFile,
+            identity: settings.uplink.identity,
             learnedCAFile: "\(settings.stateDir)/uplink-ca.pem",
             allowsPlainText: settings.uplink.insecure)
     }
@@ -119,7 +120,23 @@ struct BoardFiles {
         return BusLogin(
             uri: settings.bus.uri, username: settings.bus.username,
             password: try Self.busPassword(settings.bus), clientName: clientName,
+            tls: settings.bus.tls,
             filters: BusTopic.requests + settings.routes.map(\.from.description), will: will)
+    }
+
+    /// Throws why a certificate of ours cannot be shown, before any broker asks for it.
+    func checkIdentities() throws(AgentFailure) {
+        for case let identity? in [settings.bus.identity, settings.uplink.identity] {
+            do throws(FileFailure) {
+                try PrivateFile.check(
+                    identity.keyFile, strictestMode: TLSOptions.keyMode,
+                    followsLinks: true)
+                try PrivateFile.check(
+                    identity.certificateFile, strictestMode: 0o755, followsLinks: true)
+            } catch {
+                throw AgentFailure(error)
+            }
+        }
     }
 
     /// The first line of the password file.
@@ -136,6 +153,18 @@ struct BoardFiles {
     }
 }
 
+extension BoardSettings.Bus {
+    var tls: TLSOptions { TLSOptions(caFile: caFile, identity: identity) }
+}
+
+extension TLSOptions {
+    init(caFile: String?, identity: TLSIdentity?) {
+        self.init(
+            caFile: caFile, certificateFile: identity?.certificateFile,
+            keyFile: identity?.keyFile)
+    }
+}
+
 extension AgentFailure {
     init(_ failure: FileFailure) {
         switch failure {
@@ -149,8 +178,9 @@ extension AgentFailure {
 
     init(_ failure: StoreError) {
         switch failure {
-        case .unsafePermissions, .keyMissing, .keyWrong, .newerSchema:
+        case .unsafePermissions, .keyMissing, .keyWrong, .keyRefused, .newerSchema:
             self.init(.badConfiguration, "\(failure)")
+        case .keyUnreachable: self.init(.failed, "\(failure)", mayPass: true)
         case .unavailable: self.init(.failed, "\(failure)", mayPass: true)
         case .corrupt, .unreadable:
             // Not replaced unasked: with the database goes the board's identity.

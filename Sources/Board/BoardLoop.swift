@@ -251,11 +251,25 @@ struct BoardLoop: ~Copyable {
     }
 
     /// What only the loop knows of the board's state.
-    private func completed(_ answer: JSONValue, for request: ControlRequest) -> JSONValue {
+    private mutating func completed(
+        _ answer: JSONValue, for request: ControlRequest
+    ) -> JSONValue {
         switch request {
-        case .status: completed(status: outbox.completed(answer))
+        case .status: completed(status: outbox.key.completed(status: outbox.completed(answer)))
+        case .vault: outbox.key.shown
+        case .rekey(let source): rekey(to: source)
         case .queue(let dead): outbox.completed(answer, dead: dead)
         case .session, .pair, .pairNew, .refresh, .logout: answer
+        }
+    }
+
+    private mutating func rekey(to source: String?) -> JSONValue {
+        do throws(StoreError) {
+            return try outbox.key.rekeyed(to: source)
+        } catch {
+            // A life anew from disk knows which key is in force.
+            ending = .storeFailed(error)
+            return KeyAnswer.failed("\(error)")
         }
     }
 

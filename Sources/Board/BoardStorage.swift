@@ -9,10 +9,14 @@ import Wire
 /// The agent's records and changes on the board's database.
 struct BoardStorage {
     private let database: BoardDatabase
+    let keyFile: KeyFile
 
     /// Opens the database in `folder`, or makes it together with a new identity.
-    init(folder: String, cryptography: Cryptographer) throws(StoreError) {
-        database = try BoardDatabase(folder: folder, keySource: KeyFile(folder: folder))
+    init(
+        folder: String, cryptography: Cryptographer, keyFile: KeyFile? = nil
+    ) throws(StoreError) {
+        self.keyFile = keyFile ?? KeyFile(folder: folder)
+        database = try BoardDatabase(folder: folder, keySource: self.keyFile)
         if try database.read(.identity) == nil {
             try makeIdentity(cryptography)
         }

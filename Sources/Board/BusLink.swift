@@ -10,6 +10,7 @@ struct BusLogin: Sendable {
     var username: String?
     var password: SecretBytes?
     var clientName: BusClientName
+    var tls = TLSOptions()
     /// What is subscribed: the agent's own topics, and the routes'.
     var filters: [String]
     /// What stands on the health topic once the agent is gone.
@@ -245,7 +246,7 @@ extension BusLink {
         connectDeadline = now + Self.patience
         var options = ConnectOptions(
             uri: login.uri, clientID: login.clientName.reveal("answers"), keepAlive: 0,
-            username: login.username, password: login.password)
+            username: login.username, password: login.password, tls: login.tls)
         options.will = OutgoingMessage(
             topic: BusTopic.health, payload: login.will, qos: .atLeastOnce, retain: true)
         var connection = try Connection(options)
@@ -258,7 +259,7 @@ extension BusLink {
             uri: login.uri, clientID: login.clientName.reveal("requests"),
             cleanStart: false, sessionExpiry: .max, keepAlive: 0,
             receiveMaximum: Self.receiveMaximum, maximumPacketSize: Self.packetLimit,
-            username: login.username, password: login.password))
+            username: login.username, password: login.password, tls: login.tls))
         try connection.connect()
         reader = consume connection
     }

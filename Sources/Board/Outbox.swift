@@ -73,6 +73,9 @@ struct Outbox: ~Copyable {
         return .object(members)
     }
 
+    /// What keeps the key to all of it.
+    var key: KeyAnswer { KeyAnswer(storage) }
+
     /// Nothing comes on the bus a second time any more.
     mutating func busSettled() throws(StoreError) {
         let changes = reserve.inheriting(storage.queueReader.counters)

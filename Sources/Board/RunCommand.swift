@@ -76,8 +76,11 @@ struct RunCommand: AgentVerb {
         _ service: inout StandingService, _ log: Logger, isDamaged: Bool
     ) throws(AgentFailure) {
         let files = service.rules.inForce
+        try files.checkIdentities()
         service.supervisor.opening()
-        let board = try StandingBoard(files, isDamaged: isDamaged) { log.critical("\($0)") }
+        let board = try StandingBoard(
+            files, isDamaged: isDamaged, note: { log.info("\($0)") },
+            { log.critical("\($0)") })
         let (agent, identity, given) = try board.makeLivingAgent { log.error("\($0)") }
         service.supervisor.opened()
         let will = HealthNotice(

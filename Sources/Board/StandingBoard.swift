@@ -15,33 +15,36 @@ struct StandingBoard: ~Copyable {
     init(_ files: BoardFiles) throws(AgentFailure) {
         let folder = files.settings.stateDir
         let lock = try Self.lock(folder)
-        self.init(files, consume lock, try Self.open(folder))
+        self.init(files, consume lock, try Self.open(folder, files.keyFile()))
     }
 
     /// The same for a life: a database that cannot be used, or that `isDamaged`, is set aside
-    /// first, and what can be read of it carried into a new one; `report` hears of it.
+    /// first, and what can be read of it carried into a new one; `report` hears of it. `note`
+    /// hears which key sources a first start passed over.
     init(
-        _ files: BoardFiles, isDamaged: Bool, _ report: (String) -> Void
+        _ files: BoardFiles, isDamaged: Bool, note: @escaping (String) -> Void = { _ in },
+        _ report: (String) -> Void
     ) throws(AgentFailure) {
         let folder = files.settings.stateDir
+        let key = files.keyFile(note)
         let lock = try Self.lock(folder)
-        if isDamaged { try Self.salvage(folder, report) }
+        if isDamaged { try Self.salvage(folder, key, report) }
         do throws(AgentFailure) {
-            self.init(files, consume lock, try Self.open(folder))
+            self.init(files, consume lock, try Self.open(folder, key))
         } catch {
             guard error.isDamage, !isDamaged else { throw error }
             report("the database cannot be used as it is: what can be read is recovered now")
-            try Self.salvage(folder, report)
-            self.init(files, try Self.lock(folder), try Self.open(folder))
+            try Self.salvage(folder, key, report)
+            self.init(files, try Self.lock(folder), try Self.open(folder, key))
         }
     }
 
     private static func salvage(
-        _ folder: String, _ report: (String) -> Void
+        _ folder: String, _ key: KeyFile, _ report: (String) -> Void
     ) throws(AgentFailure) {
         do throws(StoreError) {
             let saved = try BoardDatabase.salvage(
-                folder: folder, keySource: KeyFile(folder: folder), at: Instant.current.wall)
+                folder: folder, keySource: key, at: Instant.current.wall)
             guard !saved.isWhole else {
                 return report("""
                     the database was deleted, moved or damaged; all that could be read of it had \
@@ -87,9 +90,12 @@ struct StandingBoard: ~Copyable {
         }
     }
 
-    private static func open(_ folder: String) throws(AgentFailure) -> BoardStorage {
+    private static func open(
+        _ folder: String, _ key: KeyFile
+    ) throws(AgentFailure) -> BoardStorage {
         do throws(StoreError) {
-            return try BoardStorage(folder: folder, cryptography: Cryptographer())
+            return try BoardStorage(
+                folder: folder, cryptography: Cryptographer(), keyFile: key)
         } catch {
             throw AgentFailure(error)
         }
@@ -158,10 +164,14 @@ struct StandingBoard: ~Copyable {
                 if case .commit(let changes) = effect { try storage.commit(changes) }
                 if case .answer(_, let json) = effect { answer = json }
             }
-            if case .queue(let dead) = request {
-                answer = QueueAnswer(storage).completed(answer, dead: dead)
+            switch request {
+            case .queue(let dead):
+                return QueueAnswer(storage).completed(answer, dead: dead)
+            case .status: return KeyAnswer(storage).completed(status: answer)
+            case .vault: return KeyAnswer(storage).shown
+            case .rekey(let source): return try KeyAnswer(storage).rekeyed(to: source)
+            default: return answer
             }
-            return answer
         } catch {
             throw AgentFailure(error)
         }

@@ -52,10 +52,19 @@ struct StatusCommand: AgentVerb {
             ("refused", Self.refusals(answer)),
             ("upstream", answer.shown("refusedUpstream") + " refused by the broker"),
             ("clock", answer.shown("clock")),
+            ("key", Self.key(answer)),
         ]
         return rows.map { name, text in
             name + String(repeating: " ", count: 11 - name.count) + text
         }
+    }
+
+    /// What keeps the storage key.
+    private static func key(_ answer: JSONObject) -> String {
+        guard let key = try? answer.object("key") else { return "-" }
+        let isBound = key.members["bound"] == .bool(true)
+        return "\(key.shown("source")), \(key.shown("name"))"
+            + (isBound ? "" : ", NOT BOUND to this board")
     }
 
     /// What the local broker never handed over.

@@ -3,12 +3,15 @@ import Gate
 import LinuxIO
 import Mosquitto
 import Sessions
+import Settings
 import Wire
 
 /// What `agent.toml` says of the upstream broker.
 struct UplinkDefaults: Sendable {
     var uri: BrokerURI
     var caFile: String?
+    /// Our own certificate, shown where the broker asks.
+    var identity: TLSIdentity?
     /// Where the CA certificates of a provisioning are put for libmosquitto to read.
     var learnedCAFile: String
     var allowsPlainText: Bool
@@ -52,6 +55,8 @@ struct UplinkLink: ~Copyable {
     /// What this board last said of itself, retained.
     private var lastStatus: OutgoingMessage?
     private var version = ProtocolVersion.v5
+    /// Of its name's addresses the one that was dialled last; nil of a socket file.
+    private var address: String?
     /// How many attempts were made: each tries the next of a name's addresses.
     private var attempts = 0
 
@@ -84,6 +89,8 @@ struct UplinkLink: ~Copyable {
         self.login = login
         deadline = now + .seconds(30)
         attempts += 1
+        // The broker may be a newer one than it was.
+        version = .v5
         let uri = defaults.place(of: login).uri
         guard uri.scheme == .unix else { return lookUp(uri.host) }
         do throws(MQTTError) {
@@ -144,7 +151,22 @@ struct UplinkLink: ~Copyable {
             }
             if connection?.nextTick == .zero { try connection?.tick() }
         } catch {
-            events.append(failed(error))
+            if !asksOlder(error) { events.append(failed(error)) }
+        }
+    }
+
+    /// Asks the same broker again at once, by 3.1.1, if it may speak nothing newer. That takes
+    /// its turn among the attempts: nobody is told of the one before.
+    private mutating func asksOlder(_ error: MQTTError) -> Bool {
+        guard version == .v5, !isMade, error.suggestsOlderVersion, let login else {
+            return false
+        }
+        version = .v311
+        do throws(MQTTError) {
+            connection = try dial(login, address: address)
+            return true
+        } catch {
+            return false
         }
     }
 
@@ -201,15 +223,16 @@ extension UplinkLink {
         }
     }
 
-    private func dial(
+    private mutating func dial(
         _ login: UplinkLogin, address: String?
     ) throws(MQTTError) -> Connection {
+        self.address = address
         let place = defaults.place(of: login)
         var options = ConnectOptions(
             uri: place.uri, address: address, clientID: login.clientID, version: version,
             keepAlive: Self.keepAlive, receiveMaximum: Self.receiveMaximum,
             maximumPacketSize: 256 * 1024, username: login.username, password: login.password)
-        options.tls.caFile = try caFile(place.ca)
+        options.tls = TLSOptions(caFile: try caFile(place.ca), identity: defaults.identity)
         options.will = OutgoingMessage(
             topic: login.will.topic, payload: login.will.payload, qos: .atLeastOnce,
             retain: true)
@@ -238,8 +261,6 @@ extension UplinkLink {
             case .connected(let ack):
                 isDegraded = ack.version == .v311
                 isMade = true
-                // The broker may be a newer one the next time.
-                version = .v5
                 events.append(.uplink(.connected))
             case .subscribed(_, let codes):
                 guard codes.allSatisfy({ $0 < 0x80 }) else {
@@ -251,9 +272,6 @@ extension UplinkLink {
                 events.append(.inbox(message.payload))
             case .published(let packetID, let reasonCode):
                 outcomes.append((packetID, reasonCode))
-            case .refused(let code, _) where code == ReasonCode.unsupportedProtocolVersion:
-                version = .v311
-                if let failure = event.failure { throw failure }
             case .refused, .disconnected:
                 if let failure = event.failure { throw failure }
             case .unsubscribed:

@@ -10,7 +10,7 @@ package final class BoardDatabase {
     private(set) var connection: Connection
     private(set) var statements: Statements
     let files: DatabaseFiles
-    let wrapping: KeyWrapping
+    var wrapping: KeyWrapping
     /// What is held in memory of the file, put back when a transaction is undone.
     var keys: KeyRing
     var state = QueueState()
@@ -20,7 +20,7 @@ package final class BoardDatabase {
     var reader: EpochCipher
     private var dataVersion: Int64
     /// Whether old pages still wait to be cleared, for a reader stood in the way.
-    private var isClearingDue = false
+    var isClearingDue = false
     /// Set when a sync failed: what the file's pages in memory hold may not be on the disk.
     private var isSuspect = false
     /// Room that only what leaves the queue, and the session's records, may take; on a small
@@ -43,18 +43,24 @@ package final class BoardDatabase {
     /// Throws `unreadable` when the file is damaged beyond use, is empty, or is gone while its
     /// key is there: the caller decides whether to `salvage`, or to `setAside` and open again.
     package convenience init(
-        folder: String, keySource: some KeySource
+        folder: String, keySource: KeyFile
     ) throws(StoreError) {
         try self.init(DatabaseFiles(folder: folder), keySource)
     }
 
-    init(_ files: DatabaseFiles, _ keySource: some KeySource) throws(StoreError) {
+    init(_ files: DatabaseFiles, _ keySource: KeyFile) throws(StoreError) {
+        let isTurning: Bool
         do throws(StoreError) {
             self.files = files
             try files.prepare()
-            let key = try files.storageKey(keySource)
-            wrapping = KeyWrapping(key, source: keySource.name)
+            try files.found(keySource)
+            isTurning = keySource.isTurning
+            var key = isTurning ? nil : try keySource.load()
+            guard isTurning || key != nil else { throw .keyMissing(source: keySource.name) }
             connection = try Self.open(files.database)
+            if isTurning { key = try keySource.settle(connection).key }
+            guard let key else { throw .keyMissing(source: keySource.name) }
+            wrapping = KeyWrapping(key, source: keySource.name)
             statements = try Statements(connection)
             let isOld = connection.isInTransaction
             let found = isOld
@@ -72,6 +78,7 @@ package final class BoardDatabase {
         // Old pages of a rotation may still stand in the log, if power was cut after it.
         isClearingDue = true
         clearOldPages()
+        if isTurning { try finishTurning(keySource) }
     }
 
     /// Whether there is a database in the folder, usable or not.
@@ -249,7 +256,7 @@ package final class BoardDatabase {
     }
 
     /// Clears the log, and with it the last copy of what was destroyed, or leaves it due.
-    private func clearOldPages() {
+    func clearOldPages() {
         guard isClearingDue else { return }
         do throws(StoreError) {
             try connection.emptyLog()

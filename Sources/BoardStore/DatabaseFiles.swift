@@ -32,52 +32,49 @@ struct DatabaseFiles {
         }
     }
 
-    /// Sees to it that there is a database, and returns the key to it.
+    /// Sees to it that there is a database.
     ///
     /// Of two processes at their first start one waits for the other's whole making: a file
     /// renamed while another has it open would be lost to it.
-    func storageKey(_ source: some KeySource) throws(StoreError) -> SecretBytes {
+    func found(_ file: KeyFile) throws(StoreError) {
+        guard try !isThere(database) else { return }
+        let turn = try onFile { () throws(FileFailure) in try FolderTurn(at: folder) }
         if try !isThere(database) {
-            let turn = try onFile { () throws(FileFailure) in try FolderTurn(at: folder) }
-            if try !isThere(database) {
-                try refuseLoss(source)
-                try create(source)
-            }
-            _ = consume turn
+            try refuseLoss(file)
+            try create(file)
         }
-        guard let key = try source.load() else { throw .keyMissing(source: source.name) }
-        return key
+        _ = consume turn
     }
 
     /// Throws when what is left shows that there was a database before.
-    private func refuseLoss(_ source: some KeySource) throws(StoreError) {
+    private func refuseLoss(_ file: KeyFile) throws(StoreError) {
         if try isThere(database + "-wal") {
             throw .unreadable("there is a log, but no board.db")
         }
         if try isThere(next) { return }
-        if try source.load() != nil {
+        if file.isThere || file.isTurning {
             throw .unreadable("there is a storage key, but no board.db")
         }
     }
 
     /// Builds a database and gives it its name.
-    private func create(_ source: some KeySource) throws(StoreError) {
+    private func create(_ file: KeyFile) throws(StoreError) {
         try onFile { () throws(FileFailure) in try PrivateFile.touch(next) }
-        try build(source)
+        try build(file)
         try onFile { () throws(FileFailure) in try PrivateFile.move(next, to: database) }
     }
 
-    private func build(_ source: some KeySource) throws(StoreError) {
+    private func build(_ file: KeyFile) throws(StoreError) {
         let connection = try Connection(next)
         try connection.run(Schema.settings)
         try connection.run(Schema.beforeTables)
         try connection.run("BEGIN EXCLUSIVE")
         if try connection.number("PRAGMA application_id") != Schema.application {
-            var key = try source.load()
-            if key == nil { key = try source.create() }
-            guard let key else { throw .keyMissing(source: source.name) }
+            var key = try file.load()
+            if key == nil { key = try file.create() }
+            guard let key else { throw .keyMissing(source: file.name) }
             try connection.run(Schema.tables)
-            try KeyTable.fill(connection, KeyWrapping(key, source: source.name))
+            try KeyTable.fill(connection, KeyWrapping(key, source: file.name))
         }
         try connection.run("COMMIT")
     }

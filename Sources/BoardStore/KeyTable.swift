@@ -24,6 +24,27 @@ enum KeyTable {
         try insert(connection, key, purpose, wrapping)
     }
 
+    /// Puts the fingerprint of another storage key in the place of the one that was there, and
+    /// forgets damaged keys: what they once were opens with that one.
+    static func replaceFingerprint(
+        _ connection: Connection, _ wrapping: KeyWrapping
+    ) throws(StoreError) {
+        try connection.run("DELETE FROM keys WHERE purpose LIKE 'damaged %'")
+        try insert(connection, fingerprintOf: wrapping)
+    }
+
+    /// Whether this is the storage key of the database.
+    static func fits(
+        _ connection: Connection, _ wrapping: KeyWrapping
+    ) throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            _ = try unwrap(connection, wrapping)
+            return true
+        } catch .keyWrong {
+            return false
+        }
+    }
+
     /// Opens all keys.
     ///
     /// Throws `keyWrong` when neither the fingerprint nor any key fits the storage key, and

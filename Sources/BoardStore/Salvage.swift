@@ -30,7 +30,7 @@ extension BoardDatabase {
     /// log cannot be carried into the file; `unavailable` when there is no room for it now. After
     /// a power cut in it, calling it again finishes it.
     package static func salvage(
-        folder: String, keySource: some KeySource, at time: Timestamp
+        folder: String, keySource: KeyFile, at time: Timestamp
     ) throws(StoreError) -> SalvageReport {
         let files = DatabaseFiles(folder: folder)
         try files.prepare()
@@ -39,10 +39,7 @@ extension BoardDatabase {
         report.isWhole = try files.isFinishedSalvage()
         if !report.isWhole {
             try files.carryLog()
-            guard let key = try keySource.load() else {
-                throw .keyMissing(source: keySource.name)
-            }
-            let wreck = try Wreck(files.database, KeyWrapping(key, source: keySource.name))
+            let wreck = try files.wreck(keySource)
             let target = try files.beginSalvage()
             try BoardDatabase(target, keySource).adopt(wreck, &report)
         }

@@ -23,6 +23,27 @@ extension DatabaseFiles {
         }
     }
 
+    /// What can be read of the file with the key in force, or with the one that power was cut
+    /// in the making of; the other of the two is destroyed.
+    func wreck(_ file: KeyFile) throws(StoreError) -> Wreck {
+        guard file.isTurning else {
+            guard let key = try file.load() else { throw .keyMissing(source: file.name) }
+            return try Wreck(database, KeyWrapping(key, source: file.name))
+        }
+        var obstacle: StoreError?
+        for isNext in [false, true] {
+            do throws(StoreError) {
+                guard let key = isNext ? try file.loadNext() : try file.load() else { continue }
+                let wreck = try Wreck(database, KeyWrapping(key, source: file.name))
+                if isNext { try file.adoptNext() } else { try file.dropNext() }
+                return wreck
+            } catch {
+                obstacle = obstacle ?? error
+            }
+        }
+        throw obstacle ?? .keyMissing(source: file.name)
+    }
+
     /// Clears what an earlier attempt left, and says that a database is due there.
     func beginSalvage() throws(StoreError) -> DatabaseFiles {
         let target = target

@@ -16,6 +16,12 @@ package enum StoreError: Error, Equatable, Sendable {
     case keyMissing(source: String)
     /// The key of the named source is not the one that this database was made with.
     case keyWrong(source: String)
+    /// What keeps the storage key does not give it now: there may be a device that is not
+    /// there yet, or that this user may not open.
+    case keyUnreachable(source: String, reason: String)
+    /// What keeps the storage key will never give it here: it is bound to another machine,
+    /// damaged, or of a newer program. Bring back what it was made with.
+    case keyRefused(source: String, reason: String)
     /// A newer program wrote the file. Install that program again.
     case newerSchema(found: Int, known: Int)
     /// Others could have read or changed it: `chmod` it.
@@ -66,8 +72,13 @@ extension StoreError: CustomStringConvertible {
         case .unreadable(let reason): "store: the database cannot be used: \(reason)"
         case .keyMissing(let source): "store: no storage key in \(source), but a database"
         case .keyWrong(let source): "store: the key in \(source) does not open this database"
+        case .keyUnreachable(let source, let reason), .keyRefused(let source, let reason):
+            "store: the storage key: \(source): \(reason)"
         case .newerSchema(let found, let known):
-            "store: the database has schema \(found), this program knows \(known)"
+            """
+            store: a newer program wrote board.db: it has schema \(found), this program knows \
+            \(known); install the newer one again
+            """
         case .unsafePermissions(let failure): "store: \(failure)"
         case .outOfOrder(let sequence, let last):
             "store: sequence \(sequence) does not come after \(last)"
@@ -90,6 +101,14 @@ extension StoreError {
 }
 
 extension StoreError {
+    /// For a list in which the source is named already.
+    var reason: String {
+        switch self {
+        case .keyUnreachable(_, let reason), .keyRefused(_, let reason): reason
+        default: description
+        }
+    }
+
     /// Whether a sync failed: the store opens the file anew at the next call.
     var isOfSync: Bool {
         guard case .unavailable(.inputOutput(let name)) = self else { return false }

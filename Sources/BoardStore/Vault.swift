@@ -27,20 +27,25 @@ extension BoardDatabase {
     /// Removes a record and the key it was under; what else is under that key moves to a new
     /// one. A record that no longer opens stays as it is, and its reader will hear of it.
     func destroy(_ record: VaultRecord) throws(StoreError) {
-        let old = keys[record.purpose]
-        var kept: [(VaultRecord, SecretBytes)] = []
-        for other in VaultRecord.allCases where other.purpose == record.purpose {
-            guard other != record, let box = try sealed(other) else { continue }
-            let place = Place.vault(other, generation: old.generation)
-            if let secret = try RecordBox.open(box, under: old.secret, at: place) {
-                kept.append((other, secret))
-            }
-        }
         let delete = try Statement(connection, "DELETE FROM vault WHERE name = ?1")
         delete.bind(1, record.rawValue)
         try delete.run()
-        try replaceKey(record.purpose)
-        for (other, secret) in kept { try put(other, secret) }
+        try renewKey(record.purpose)
+    }
+
+    /// Overwrites a data key, and moves what opens under it to the new one.
+    func renewKey(_ purpose: KeyPurpose) throws(StoreError) {
+        let old = keys[purpose]
+        var kept: [(VaultRecord, SecretBytes)] = []
+        for record in VaultRecord.allCases where record.purpose == purpose {
+            guard let box = try sealed(record) else { continue }
+            let place = Place.vault(record, generation: old.generation)
+            if let secret = try RecordBox.open(box, under: old.secret, at: place) {
+                kept.append((record, secret))
+            }
+        }
+        try replaceKey(purpose)
+        for (record, secret) in kept { try put(record, secret) }
     }
 
     /// Overwrites a data key by a new random one, in memory and in its row.

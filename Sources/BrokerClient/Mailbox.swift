@@ -150,11 +150,3 @@ extension Mailbox {
         waiter?.resume(returning: answer)
     }
 }
-
-extension MQTTError {
-    /// Whether the broker speaks only an older MQTT.
-    var isVersionRefused: Bool {
-        if case .mqtt(_, ReasonCode.unsupportedProtocolVersion) = self { return true }
-        return false
-    }
-}

@@ -1,9 +1,11 @@
 // What Swift's Glibc module leaves out: headers it does not list, and declarations that
-// glibc shows only under _GNU_SOURCE. Nothing here is code but the variadic prctl.
+// glibc shows only under _GNU_SOURCE. Nothing here is code but
+// the variadic prctl and ioctl.
 #pragma once
 #include <malloc.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 
@@ -14,6 +16,10 @@ struct peer_credentials { int32_t process; uint32_t user; uint32_t group; };
 
 static inline int set_dumpable(int is_dumpable) {
     return prctl(PR_SET_DUMPABLE, is_dumpable, 0, 0, 0);
+}
+
+static inline int ask_device(int device, unsigned long request, void *message) {
+    return ioctl(device, request, message);
 }
 
 static inline int set_thread_name(const char *name) {

@@ -1,7 +1,6 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
-import NIOSSL
 import Sessions
 import Wire
 
@@ -10,7 +9,7 @@ import Wire
 /// It follows no redirect, so that a token goes nowhere else; an answer has at most 8 MiB.
 struct AuthorityClient: Sendable {
     let url: AuthorityURL
-    let caFile: String?
+    var trust = AuthorityTrust()
     var applicationID: String?
     var token: SessionToken?
 
@@ -50,6 +49,11 @@ struct AuthorityClient: Sendable {
         return try Self.read(status: status, bytes)
     }
 
+    /// What stands there as it is, whatever it is.
+    func fetch(_ path: String) async throws(CommandFailure) -> (status: UInt, bytes: [UInt8]) {
+        try await exchange(HTTPClientRequest(url: url.description + path))
+    }
+
     private func exchange(
         _ request: HTTPClientRequest
     ) async throws(CommandFailure) -> (status: UInt, bytes: [UInt8]) {
@@ -71,15 +75,7 @@ struct AuthorityClient: Sendable {
         configuration.timeout.connect = .seconds(10)
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.httpVersion = .http1Only
-        if let caFile {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            do {
-                tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(caFile))
-            } catch {
-                throw .configuration("\(caFile): no certificates can be read from it")
-            }
-            configuration.tlsConfiguration = tls
-        }
+        if url.isEncrypted { configuration.tlsConfiguration = try trust.configuration() }
         return configuration
     }
 

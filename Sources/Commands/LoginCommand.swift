@@ -14,14 +14,35 @@ struct LoginCommand: Verb {
     @OptionGroup var place: Place
     @Option(help: "Who you are there.") var username: String
     @OptionGroup var password: PasswordSource
+    @Option(help: ArgumentHelp(
+        "The fingerprint of the authority's own CA, as `postern-authority init --tls` prints it.",
+        discussion: """
+            The CA is fetched from the authority, compared, and kept in the login; it alone \
+            vouches for that authority from then on.
+            """, valueName: "SHA256:…"), transform: Self.fingerprint)
+    var caFingerprint: CertificateFingerprint?
+
+    func validate() throws {
+        guard caFingerprint == nil || place.caFile == nil else {
+            throw ValidationError("--ca-fingerprint and --ca-file exclude each other")
+        }
+    }
+
+    private static func fingerprint(_ text: String) throws -> CertificateFingerprint {
+        guard let fingerprint = CertificateFingerprint(text) else {
+            throw ValidationError("a fingerprint is SHA256: and 32 bytes in hexadecimal")
+        }
+        return fingerprint
+    }
 
     func perform(in surroundings: Surroundings) async throws(CommandFailure) {
         let folder = try place.folder(in: surroundings)
         let url = try authority(folder, surroundings)
         try place.check(url)
+        let trust = try await trust(in: url, keptIn: folder)
         let secret = try password.read(
             prompt: "Password of \(Printable.line(username)): ", in: surroundings)
-        var client = AuthorityClient(url: url, caFile: place.caFile)
+        var client = AuthorityClient(url: url, trust: trust)
         let info = try await client.own(.get, "/info")
         client.applicationID = try decoding { () throws(WireError) in
             try info.parsed("applicationId", Self.headerValue)
@@ -39,6 +60,20 @@ struct LoginCommand: Verb {
                 "objectId": .string(profile.objectID.description),
             ]))
         }
+    }
+
+    /// By what this login's authority is known: options first, then the last login there.
+    private func trust(
+        in url: AuthorityURL, keptIn folder: ProfileFolder
+    ) async throws(CommandFailure) -> AuthorityTrust {
+        let last = try? folder.load()
+        var trust = place.trust(last?.authority == url ? last?.trust ?? AuthorityTrust()
+            : AuthorityTrust())
+        if let caFingerprint {
+            trust.roots = .pinned(try await AuthorityClient.certificateAuthority(
+                at: url, caFingerprint, showing: trust.identity))
+        }
+        return trust
     }
 
     /// A damaged profile does not stand in the way of a new login.
@@ -60,7 +95,8 @@ struct LoginCommand: Verb {
                 authority: client.url, applicationID: client.applicationID ?? "",
                 username: try answer.string("username"),
                 objectID: try answer.parsed("objectId", ObjectID.init),
-                token: try answer.parsed("sessionToken", SessionToken.init))
+                token: try answer.parsed("sessionToken", SessionToken.init),
+                trust: client.trust)
         }
     }
 

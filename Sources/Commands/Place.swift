@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 /// Which authority, and how results are shown. These options may stand before or after the
 /// command's name.
@@ -20,11 +21,41 @@ struct Place: ParsableArguments {
         valueName: "file"))
     var caFile: String?
 
+    @Option(help: ArgumentHelp(
+        "Your certificate (PEM), where the authority asks for one; --key goes with it.",
+        discussion: "The login keeps the paths of both.", valueName: "file"))
+    var certificate: String?
+
+    @Option(help: ArgumentHelp("The key of your certificate (PEM).", valueName: "file"))
+    var key: String?
+
     @Flag(help: "Speak plain HTTP to an address that is not this machine's.")
     var insecure = false
 
     @Flag(help: "Results as JSON.")
     var json = false
+
+    func validate() throws {
+        guard (certificate == nil) == (key == nil) else {
+            throw ValidationError("--certificate and --key go together")
+        }
+    }
+
+    /// What the options say of trust; what they leave open is as the login kept it.
+    func trust(_ kept: AuthorityTrust = AuthorityTrust()) -> AuthorityTrust {
+        var trust = kept
+        if let caFile { trust.roots = .file(Self.absolute(caFile)) }
+        if let certificate, let key {
+            trust.identity = AuthorityTrust.Identity(
+                certificateFile: Self.absolute(certificate), keyFile: Self.absolute(key))
+        }
+        return trust
+    }
+
+    /// What is kept must be found from every folder.
+    private static func absolute(_ path: String) -> String {
+        URL(fileURLWithPath: path).path
+    }
 
     func folder(in surroundings: Surroundings) throws(CommandFailure) -> ProfileFolder {
         if let profileDir { return ProfileFolder(path: profileDir) }
@@ -74,7 +105,7 @@ struct Place: ParsableArguments {
         }
         try check(profile.authority)
         let client = AuthorityClient(
-            url: profile.authority, caFile: caFile,
+            url: profile.authority, trust: trust(profile.trust),
             applicationID: profile.applicationID, token: profile.token)
         return (profile, client)
     }

@@ -9,6 +9,7 @@ struct Profile: Sendable {
     let username: String
     let objectID: ObjectID
     let token: SessionToken
+    let trust: AuthorityTrust
 
     fileprivate init(json: JSONObject) throws(WireError) {
         authority = try json.parsed("authority", AuthorityURL.init)
@@ -16,12 +17,14 @@ struct Profile: Sendable {
         username = try json.string("username")
         objectID = try json.parsed("objectId", ObjectID.init)
         token = try json.parsed("sessionToken", SessionToken.init)
+        trust = try AuthorityTrust(json: json)
     }
 
     init(
         authority: AuthorityURL, applicationID: String, username: String,
-        objectID: ObjectID, token: SessionToken
+        objectID: ObjectID, token: SessionToken, trust: AuthorityTrust
     ) {
+        self.trust = trust
         self.authority = authority
         self.applicationID = applicationID
         self.username = username
@@ -30,11 +33,38 @@ struct Profile: Sendable {
     }
 
     fileprivate var json: JSONValue {
-        .object([
+        var members: [String: JSONValue] = [
             "authority": .string(authority.description), "applicationId": .string(applicationID),
             "username": .string(username),
             "objectId": .string(objectID.description), "sessionToken": .string(token.reveal()),
-        ])
+        ]
+        members.merge(trust.members) { own, _ in own }
+        return .object(members)
+    }
+}
+
+extension AuthorityTrust {
+    fileprivate init(json: JSONObject) throws(WireError) {
+        let text = { (name: String) throws(WireError) in
+            try json.optional(name) { $0.asString }
+        }
+        if let pem = try text("ca") { roots = .pinned(pem) }
+        if let file = try text("caFile") { roots = .file(file) }
+        if let certificate = try text("certificate"), let key = try text("key") {
+            identity = Identity(certificateFile: certificate, keyFile: key)
+        }
+    }
+
+    fileprivate var members: [String: JSONValue] {
+        var members: [String: JSONValue] = [:]
+        switch roots {
+        case .system, .none: break
+        case .pinned(let pem): members["ca"] = .string(pem)
+        case .file(let file): members["caFile"] = .string(file)
+        }
+        members["certificate"] = identity.map { .string($0.certificateFile) }
+        members["key"] = identity.map { .string($0.keyFile) }
+        return members
     }
 }
 

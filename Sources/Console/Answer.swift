@@ -10,9 +10,12 @@ struct Answer: Sendable {
 
     enum Content: Sendable {
         case json(JSONValue)
+        case text(String)
         case page(ClaimPage)
         /// A file of the console; nil where the browser has it already.
         case file(StaticFiles.File?)
+        /// PEM. Source: RFC 8555 §9.1 (`application/pem-certificate-chain`).
+        case certificate(String)
         /// Written piece by piece; the route says its type.
         case stream(StreamWriter)
     }
@@ -37,6 +40,17 @@ struct Answer: Sendable {
     init(list: [JSONValue]) {
         status = .ok
         content = .json(.array(list))
+    }
+
+    init(certificate: String) {
+        status = .ok
+        content = .certificate(certificate)
+    }
+
+    /// 200 with plain text.
+    init(text: String) {
+        status = .ok
+        content = .text(text)
     }
 
     init(page: ClaimPage) {
@@ -68,6 +82,9 @@ struct Answer: Sendable {
         case .json(let value):
             fields[.contentType] = "application/json; charset=utf-8"
             bytes = value.bytes
+        case .text(let text):
+            fields[.contentType] = "text/plain; charset=utf-8"
+            bytes = Array(text.utf8)
         case .page(let page):
             fields[.contentType] = "text/html; charset=utf-8"
             fields[.contentSecurityPolicy] = ClaimPage.policy
@@ -80,6 +97,9 @@ struct Answer: Sendable {
             if let name = HTTPFieldName.referrerPolicy { fields[name] = "no-referrer" }
             if let name = HTTPFieldName.openerPolicy { fields[name] = "same-origin" }
             bytes = file?.bytes ?? []
+        case .certificate(let pem):
+            fields[.contentType] = "application/pem-certificate-chain"
+            bytes = Array(pem.utf8)
         case .stream(let write):
             return Response(status: status, headers: fields, body: ResponseBody(write))
         }

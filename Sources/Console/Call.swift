@@ -24,6 +24,11 @@ struct Call: Sendable {
     var isCookieCaller: Bool { !bearer.isThere && cookieBearer.isThere }
     /// The entity tag of what the browser has already.
     let knownTag: String?
+    /// What a broker shows to be answered: in the path, or as a bearer.
+    var brokerSecret: String? { parameters["secret"] ?? bearerText }
+    private let bearerText: String?
+    /// The query as it came; of a GET it stands for a form.
+    let queryBytes: [UInt8]
     /// Empty until who asks has been judged.
     private(set) var body: [UInt8] = []
     /// The body's members, where it has been read already.
@@ -67,6 +72,11 @@ struct Call: Sendable {
             && !credentials.bearer.isThere
             && cookieBearer.isThere && isFromOwnPage
         knownTag = headers[.ifNoneMatch]
+        let scheme = "Bearer "
+        bearerText = headers[.authorization].flatMap { text in
+            text.hasPrefix(scheme) ? String(text.dropFirst(scheme.count)) : nil
+        }
+        queryBytes = Array((request.uri.query ?? "").utf8)
         self.parameters = parameters
         query = Self.query(request.uri)
     }
@@ -82,6 +92,8 @@ struct Call: Sendable {
         isFromOwnPage = false
         isPageReading = false
         knownTag = nil
+        bearerText = nil
+        queryBytes = []
         members = body?.members
         self.parameters = parameters
         query = Self.query(uri)

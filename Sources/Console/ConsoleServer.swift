@@ -1,32 +1,41 @@
 package import AuthorityCore
 import Hummingbird
 import HummingbirdCore
+import HummingbirdTLS
 package import Logging
 import NIOCore
 
 /// An authority's HTTP: Parse's REST API under its mount, Postern's own under `/postern/v1`,
 /// and the console's page.
 ///
-/// Plain HTTP; away from loopback a proxy in front of it speaks TLS. It never logs a body, a
-/// header, a path as it came, or a query.
+/// HTTPS with a certificate, else plain HTTP, for loopback and a proxy there. It never logs a
+/// body, a header, a path as it came, or a query.
 package struct ConsoleServer: Sendable {
     private let frontend: any AuthorityFrontend
     private let listen: (host: String, port: Int)
     private let rules: ParseRules
     private let files: StaticFiles
     private let live: (any LiveFeed)?
+    private let askingBroker: AskingBroker?
     private let proxies: Set<String>
+    private let certificate: ConsoleCertificate?
+    private let ownCA: String?
+    private let isStrictlyHTTPS: Bool
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
 
     /// Port 0 takes a free one; `onListening` is told the real one once connections are taken.
     /// Without `files` there is no console, and without `live` it shows nothing that happens.
+    /// Without `askingBroker` no broker is answered about its clients.
     /// What `X-Forwarded-For` says counts from the addresses in `proxies` alone. The
-    /// application id is the frontend's own.
+    /// application id is the frontend's own. `ownCA`, PEM, is given to whoever asks;
+    /// `isStrictlyHTTPS` has browsers come by HTTPS alone for a year.
     package init(
         frontend: any AuthorityFrontend, listen: (host: String, port: Int),
         logger: Logger, rules: ParseRules = ParseRules(), files: StaticFiles = .none,
-        live: (any LiveFeed)? = nil, proxies: [String] = [],
+        live: (any LiveFeed)? = nil, askingBroker: AskingBroker? = nil, proxies: [String] = [],
+        certificate: ConsoleCertificate? = nil, ownCA: String? = nil,
+        isStrictlyHTTPS: Bool = false,
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
         self.frontend = frontend
@@ -34,7 +43,11 @@ package struct ConsoleServer: Sendable {
         self.rules = rules
         self.files = files
         self.live = live
+        self.askingBroker = askingBroker
         self.proxies = Set(proxies.map(ProxiedOrigin.plain))
+        self.certificate = certificate
+        self.ownCA = ownCA
+        self.isStrictlyHTTPS = isStrictlyHTTPS
         self.logger = logger
         self.onListening = onListening
     }
@@ -42,7 +55,11 @@ package struct ConsoleServer: Sendable {
     /// Serves until its task is cancelled; then open requests are finished. Throws what the
     /// socket says when the address cannot be had.
     package func run() async throws {
-        try await application().run()
+        var server = HTTPServerBuilder.http1(configuration: Self.limits)
+        if let certificate {
+            server = try .tls(server, tlsConfiguration: certificate.configuration)
+        }
+        try await application(server).run()
     }
 
     /// `GET /parse/users/:id` of each route, for whoever holds a description against them.
@@ -51,19 +68,20 @@ package struct ConsoleServer: Sendable {
     private var table: RouteTable {
         let parse = ParseRoutes(frontend: frontend, rules: rules).routes
         let own = PosternRoutes(
-            frontend: frontend, parseMount: rules.mount, live: live
+            frontend: frontend, parseMount: rules.mount, live: live, ownCA: ownCA,
+            askingBroker: askingBroker
         ).routes
         let page = PageRoutes(frontend: frontend, files: files).routes
         return RouteTable(
             routes: parse + own + page, door: Doorkeeper(frontend: frontend, rules: rules),
-            proxies: ProxiedOrigin(proxies: proxies))
+            proxies: ProxiedOrigin(proxies: proxies), isStrictlyHTTPS: isStrictlyHTTPS)
     }
 
-    private func application() -> Application<RouteTable> {
+    private func application(_ server: HTTPServerBuilder) -> Application<RouteTable> {
         let ready = onListening
         return Application(
             responder: table,
-            server: .http1(configuration: Self.limits),
+            server: server,
             configuration: ApplicationConfiguration(
                 address: .hostname(listen.host, port: listen.port),
                 availableConnectionsDelegate: .maximum(1024, logger: logger)),

@@ -13,7 +13,11 @@ struct Doorkeeper: Sendable {
     func admit(
         _ call: Call, to route: Route
     ) async throws(AuthorityError) -> Route.Handler? {
-        if case .open(let handle) = route.access { return handle }
+        switch route.access {
+        case .open(let handle): return handle
+        case .shown(let judge): return try await judge(call)
+        default: break
+        }
         guard call.applicationID == frontend.info.applicationID
             || (route.takesCookie && call.isPageReading)
         else { return nil }
@@ -21,6 +25,7 @@ struct Doorkeeper: Sendable {
         guard verdict != .unauthorized else { return nil }
         switch route.access {
         case .open(let handle), .application(let handle): return handle
+        case .shown: return nil
         case .session(let handle):
             guard let caller = try await caller(of: call, to: route) else { throw Self.noSession }
             let isMaster = verdict == .master

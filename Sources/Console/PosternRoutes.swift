@@ -9,6 +9,9 @@ struct PosternRoutes: Sendable {
     /// Where Parse's API stands, for clients that ask.
     let parseMount: String
     var live: (any LiveFeed)?
+    /// The authority's own CA, PEM.
+    var ownCA: String?
+    var askingBroker: AskingBroker?
 
     var routes: [Route] {
         let parts = AccountRoutes(frontend: frontend).routes
@@ -17,9 +20,11 @@ struct PosternRoutes: Sendable {
             + AuditRoutes(frontend: frontend).routes
             + OwnSessionRoutes(frontend: frontend).routes
             + EventRoutes(frontend: frontend, live: live).routes
+            + BrokerRoutes(broker: askingBroker).routes
         let own = [
             Route(.get, "/info", .open(info)),
             Route(.get, "/health", .open { _ in Answer(["status": .string("ok")]) }),
+            Route(.get, "/ca", .open(authorityCertificate)),
             Route(.post, "/claims", bodyLimit: Route.largeBody, .session(startClaim)),
             Route(.get, "/claims/:id", .session(claim)),
             Route(.post, "/broker", .session(broker)),
@@ -31,6 +36,13 @@ struct PosternRoutes: Sendable {
         var members = frontend.info.form
         members["parsePath"] = .string(parseMount)
         return Answer(members)
+    }
+
+    /// It is as public as the server's own certificate; whoever takes it compares its
+    /// fingerprint, since nothing vouches for this answer yet.
+    private func authorityCertificate(_ call: Call) throws(AuthorityError) -> Answer {
+        guard let ownCA else { throw .noObject }
+        return Answer(certificate: ownCA)
     }
 
     private func startClaim(

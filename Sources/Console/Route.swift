@@ -20,6 +20,8 @@ struct Route: Sendable {
         /// That, and a session that lives, the master key, or no session token at all: one that
         /// is malformed or over is refused, never taken for none.
         case sessionOrNone(AnyoneHandler)
+        /// What the route itself asks to be shown; nil refuses. Judged before the body is read.
+        case shown(@Sendable (Call) async throws(AuthorityError) -> Handler?)
     }
 
     let method: HTTPRequest.Method
@@ -52,7 +54,10 @@ struct Route: Sendable {
     var methodName: String { method.rawValue }
 
     /// Whether the console's cookie may say who asks.
-    var takesCookie: Bool { !isParse && path.hasPrefix("/postern/v1/") }
+    var takesCookie: Bool {
+        if case .shown = access { return false }
+        return !isParse && path.hasPrefix("/postern/v1/")
+    }
 
     func under(_ mount: String) -> Route {
         Route(method, mount + path, bodyLimit: bodyLimit, access)

@@ -13,7 +13,12 @@ struct RouteTable: HTTPResponder {
     private let door: Doorkeeper
     private let proxies: ProxiedOrigin
 
-    init(routes: [Route], door: Doorkeeper, proxies: ProxiedOrigin) {
+    private let isStrictlyHTTPS: Bool
+
+    init(
+        routes: [Route], door: Doorkeeper, proxies: ProxiedOrigin, isStrictlyHTTPS: Bool = false
+    ) {
+        self.isStrictlyHTTPS = isStrictlyHTTPS
         let batch = BatchRoute(requests: RouteMatcher(routes.filter(\.isParse)), door: door)
         matcher = RouteMatcher(routes + batch.routes)
         self.door = door
@@ -26,7 +31,9 @@ struct RouteTable: HTTPResponder {
     func respond(to request: Request, context: ConsoleContext) async -> Response {
         var context = context
         context.origin = proxies.origin(of: request, from: context.origin)
-        let response = await answer(request, in: context).response
+        var response = await answer(request, in: context).response
+        // A year. Source: RFC 6797 §6.1.
+        if isStrictlyHTTPS { response.headers[.strictTransportSecurity] = "max-age=31536000" }
         return request.method == .head ? response.createHeadResponse() : response
     }
 

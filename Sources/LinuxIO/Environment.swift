@@ -10,6 +10,13 @@ package enum Environment {
         return unsafe String(cString: value)
     }
 
+    /// Sets a variable that is unset, for libraries that read it. Only while there is one thread.
+    ///
+    /// The corresponding C function is `setenv`.
+    package static func set(_ name: String, to value: String) throws(SystemError) {
+        guard unsafe setenv(name, value, 0) == 0 else { throw .last("setenv") }
+    }
+
     /// All variables, as they were when the process started.
     ///
     /// Source: proc_pid_environ(5).

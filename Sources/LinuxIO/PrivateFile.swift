@@ -7,11 +7,13 @@ package enum PrivateFile {
     ///
     /// What is checked is the file that was opened (`fstat`), not the name. Throws without
     /// having read when its mode has a bit that `strictestMode` lacks, when it belongs to
-    /// neither this user nor root, when it is a link, or when it has more than `limit` bytes.
+    /// neither this user nor root, when it is a link and `followsLinks` is false, or when it
+    /// has more than `limit` bytes.
     package static func read(
-        _ path: String, limit: Int, strictestMode: UInt32 = 0o600
+        _ path: String, limit: Int, strictestMode: UInt32 = 0o600, followsLinks: Bool = false
     ) throws(FileFailure) -> [UInt8] {
-        let raw = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK
+        let raw = unsafe open(path, followsLinks ? flags : flags | O_NOFOLLOW)
         guard raw >= 0 else { throw FileFailure(.last("open"), path: path) }
         let file = Descriptor(owning: raw)
         try FileCheck.check(file.raw, path, kind: S_IFREG, strictestMode: strictestMode)

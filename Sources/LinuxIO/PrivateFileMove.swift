@@ -5,9 +5,10 @@ extension PrivateFile {
     ///
     /// Throws `missing` when there is none.
     package static func check(
-        _ path: String, strictestMode: UInt32 = 0o600
+        _ path: String, strictestMode: UInt32 = 0o600, followsLinks: Bool = false
     ) throws(FileFailure) {
-        let raw = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK
+        let raw = unsafe open(path, followsLinks ? flags : flags | O_NOFOLLOW)
         guard raw >= 0 else { throw FileFailure(.last("open"), path: path) }
         let file = Descriptor(owning: raw)
         try FileCheck.check(file.raw, path, kind: S_IFREG, strictestMode: strictestMode)

@@ -123,7 +123,7 @@ extension ChainProbe {
         let chain = unsafe SSL_get_peer_cert_chain(connection)
         for index in 0..<min(unsafe OPENSSL_sk_num(chain), Self.longestChain) {
             guard let raw = unsafe OPENSSL_sk_value(chain, index) else { continue }
-            let certificate = unsafe OpaquePointer(raw)
+            let certificate = OpaquePointer(raw)
             guard unsafe Self.matches(certificate, fingerprint) else { continue }
             // Both say what may sign others: without them it is a server's own certificate.
             guard unsafe X509_check_ca(certificate) == 1,
@@ -160,7 +160,7 @@ extension ChainProbe {
             throw .tls("the certificate: \(OpenSSLError.take())")
         }
         let count = unsafe BIO_ctrl(buffer, BIO_CTRL_INFO, 0, &start)
-        guard let start = start, count > 0 else { throw .tls("an empty certificate") }
+        guard let start = unsafe start, count > 0 else { throw .tls("an empty certificate") }
         let bytes = unsafe UnsafeRawBufferPointer(start: start, count: Int(count))
         return unsafe String(decoding: bytes, as: UTF8.self)
     }

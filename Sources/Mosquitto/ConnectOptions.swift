@@ -8,6 +8,8 @@ package struct TLSOptions: Sendable {
     /// Our own certificate and its key, PEM, where the broker asks for one.
     package var certificateFile: String?
     package var keyFile: String?
+    /// The most that may be open of a key: its owner's, and a group's to read.
+    package static let keyMode: UInt32 = 0o640
 
     package init(caFile: String? = nil, certificateFile: String? = nil, keyFile: String? = nil) {
         self.caFile = caFile

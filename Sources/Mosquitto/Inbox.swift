@@ -86,7 +86,7 @@ enum Failure {
         switch mosq_err_t(code) {
         case MOSQ_ERR_SUCCESS: ("disconnected", .mqtt)
         case MOSQ_ERR_CONN_LOST where !isConnected:
-            ("the broker closed the connection before it answered", .mqtt)
+            (MQTTError.hangUp, .mqtt)
         case MOSQ_ERR_CONN_LOST: ("the broker closed the connection", .tcp)
         case MOSQ_ERR_KEEPALIVE where !isConnected: ("the broker did not answer", .mqtt)
         case MOSQ_ERR_KEEPALIVE: ("the broker did not answer a ping", .tcp)

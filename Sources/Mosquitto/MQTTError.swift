@@ -40,6 +40,18 @@ package enum MQTTError: Error, Equatable, Sendable {
         }
     }
 
+    static let hangUp = "the broker closed the connection before it answered"
+
+    /// Whether the broker may speak only an older MQTT: it says so, or it hangs up on what it
+    /// cannot read, as RabbitMQ before 3.13 does. To be asked of an attempt with version 5 that
+    /// brought no connection.
+    package var suggestsOlderVersion: Bool {
+        switch self {
+        case .mqtt(_, ReasonCode.unsupportedProtocolVersion), .mqtt(Self.hangUp, _): true
+        default: false
+        }
+    }
+
     /// The error of a connection that ended on `layer`.
     init(_ layer: Layer, _ text: String, reasonCode: UInt8) {
         switch layer {

@@ -1,4 +1,5 @@
 import COpenSSL
+import LinuxIO
 
 /// How one connection speaks TLS: our own context, so that OpenSSL checks the host name.
 ///
@@ -34,6 +35,8 @@ struct TLSContext: ~Copyable {
             if isFine == 0, let store = unsafe store { unsafe TLSContext.fileError(store) }
             return isFine
         }
+        // A key under a passphrase is refused: otherwise OpenSSL asks on the terminal and waits.
+        unsafe SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
         _ = unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
         // An idle connection then holds no record buffers.
         _ = unsafe SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
@@ -73,6 +76,12 @@ struct TLSContext: ~Copyable {
 
     private func loadIdentity(_ options: TLSOptions) throws(MQTTError) {
         guard let certificate = options.certificateFile, let key = options.keyFile else { return }
+        do throws(FileFailure) {
+            try PrivateFile.check(
+                key, strictestMode: TLSOptions.keyMode, followsLinks: true)
+        } catch {
+            throw .tls("the key: \(error)")
+        }
         guard unsafe SSL_CTX_use_certificate_chain_file(raw, certificate) == 1 else {
             throw .tls("the certificate \(certificate): \(OpenSSLError.take())")
         }

@@ -69,6 +69,8 @@ package struct AuthoritySettings: Equatable, Sendable {
         package var insecure: Bool
         /// Of access by HTTP: what the broker shows to be answered.
         package var accessSecretFile: String?
+        /// Of access by HTTP: RabbitMQ's virtual host, in which boards and programs live.
+        package var virtualHost: String
         /// The address that boards and programs are told; nil is the one we use.
         package var advertise: String?
     }
@@ -117,6 +119,7 @@ package struct AuthoritySettings: Equatable, Sendable {
         ])
         try claim.allow(only: ["expires"])
         try users.allow(only: ["sign_up"])
+        let tls = try OwnCertificates(root.section("tls"))
         let signUp: SignUpPolicy = try users.value("sign_up", SettingValue.choice) ?? .closed
         let heartbeat = try SessionTimes.heartbeat(session)
         let lifetimes = try SessionTimes.lifetimes(session, heartbeat: heartbeat)
@@ -125,8 +128,8 @@ package struct AuthoritySettings: Equatable, Sendable {
             stateDir: try root.value("state_dir", SettingValue.absolutePath)
                 ?? "/var/lib/postern-authority",
             topicRoot: try root.value("topic_root", SettingValue.topicRoot) ?? .standard,
-            http: try http(root.section("http")),
-            broker: try broker(root.section("broker")),
+            http: try http(root.section("http"), ownCertificates: tls != nil),
+            broker: try broker(root.section("broker"), ownCertificates: tls != nil),
             lifetimes: lifetimes,
             heartbeat: heartbeat,
             offline: try SessionTimes.offline(session, absolute: lifetimes.absolute),
@@ -137,13 +140,15 @@ package struct AuthoritySettings: Equatable, Sendable {
             logins: try Login.all(root.section("login"), signUp: signUp == .open),
             logLevel: try root.value("log_level", SettingValue.choice) ?? .info,
             logFormat: try root.value("log_format", SettingValue.choice) ?? .text,
-            tls: try OwnCertificates(root.section("tls")),
+            tls: tls,
             metrics: try MetricsPlace(root.section("metrics")))
     }
 }
 
 extension AuthoritySettings {
-    private static func http(_ section: TOMLSection) throws(SettingsError) -> HTTP {
+    private static func http(
+        _ section: TOMLSection, ownCertificates: Bool
+    ) throws(SettingsError) -> HTTP {
         try section.allow(
             only: [
                 "listen", "public_url", "app_id", "console", "proxies", "client_ca_file",
@@ -151,17 +156,28 @@ extension AuthoritySettings {
             ] + TLSIdentity.keys + ParseHTTP.keys)
         let listen = try section.value("listen", ListenAddress.init(_:))
             ?? ListenAddress(host: "127.0.0.1", port: 8080)
+        let identity = try TLSIdentity(section)
+        let insecure = try section.flag("insecure") ?? false
+        let hasTLS = ownCertificates || identity != nil
+        // Passwords and session tokens travel over it.
+        guard hasTLS || insecure || listen.isLoopback else {
+            throw section.fault(
+                "listen", "plain HTTP off loopback: certificate_file and key_file, or [tls] "
+                    + "own = true, or insecure = true if you must")
+        }
+        let clientCAFile = try section.value("client_ca_file", SettingValue.absolutePath)
+        guard hasTLS || clientCAFile == nil else {
+            throw section.fault("client_ca_file", "without a certificate of ours there is no TLS")
+        }
         return HTTP(
             listenHost: listen.host, listenPort: listen.port,
             publicURL: try section.value("public_url", SettingValue.httpURL)
-                ?? "http://\(listen.authority)",
+                ?? "\(hasTLS ? "https" : "http")://\(listen.authority)",
             appID: try section.value("app_id", Self.appID) ?? "postern",
             console: try section.value("console", SettingValue.absolutePath),
             proxies: try proxies(section),
             parse: try ParseHTTP(section),
-            identity: try TLSIdentity(section),
-            clientCAFile: try section.value("client_ca_file", SettingValue.absolutePath),
-            insecure: try section.flag("insecure") ?? false)
+            identity: identity, clientCAFile: clientCAFile, insecure: insecure)
     }
 
     /// Addresses, as a connection shows them; no names and no ranges.
@@ -184,10 +200,12 @@ extension AuthoritySettings {
         return text
     }
 
-    private static func broker(_ section: TOMLSection) throws(SettingsError) -> Broker {
+    private static func broker(
+        _ section: TOMLSection, ownCertificates: Bool
+    ) throws(SettingsError) -> Broker {
         try section.allow(only: [
             "mode", "listen", "access", "uri", "username", "password_file", "ca_file",
-            "advertise", "insecure", "client_ca_file", "access_secret_file",
+            "advertise", "insecure", "client_ca_file", "access_secret_file", "vhost",
         ] + TLSIdentity.keys)
         let mode: BrokerMode = try section.value("mode", SettingValue.choice) ?? .embedded
         let listen = try section.value("listen", ListenAddress.init(_:))
@@ -205,13 +223,15 @@ extension AuthoritySettings {
             clientCAFile: try section.value("client_ca_file", SettingValue.absolutePath),
             insecure: insecure,
             accessSecretFile: try section.value("access_secret_file", SettingValue.absolutePath),
+            virtualHost: try section.text("vhost") ?? "/",
             advertise: try section.value("advertise", BrokerURI.init(_:))?.description)
-        try check(broker, section, insecure: insecure)
+        try check(broker, section, hasTLS: ownCertificates || broker.identity != nil)
+        try checkAccess(broker, section)
         return broker
     }
 
     private static func check(
-        _ broker: Broker, _ section: TOMLSection, insecure: Bool
+        _ broker: Broker, _ section: TOMLSection, hasTLS: Bool
     ) throws(SettingsError) {
         switch broker.mode {
         case .external:
@@ -221,14 +241,21 @@ extension AuthoritySettings {
             if try section.text("listen") != nil {
                 throw section.fault("listen", "only an embedded broker listens for us")
             }
+            guard broker.clientCAFile == nil else {
+                throw section.fault("client_ca_file", "only an embedded broker asks for us")
+            }
         case .embedded:
-            // Its CONNECTs carry passwords, and it has no TLS.
-            guard insecure || ListenAddress(
+            // CONNECTs carry passwords.
+            guard hasTLS || broker.insecure || ListenAddress(
                 host: broker.listenHost, port: broker.listenPort
             ).isLoopback else {
                 throw section.fault(
-                    "listen",
-                    "an embedded broker speaks in clear; off loopback only with insecure = true")
+                    "listen", "plain MQTT off loopback: certificate_file and key_file, or [tls] "
+                        + "own = true, or insecure = true if you must")
+            }
+            guard hasTLS || broker.clientCAFile == nil else {
+                throw section.fault(
+                    "client_ca_file", "without a certificate of ours there is no TLS")
             }
             for key in ["uri", "username", "password_file", "ca_file"]
             where try section.text(key) != nil {
@@ -237,6 +264,29 @@ extension AuthoritySettings {
         }
         guard broker.passwordFile == nil || broker.username != nil else {
             throw section.fault("password_file", "a password goes with a username")
+        }
+    }
+
+    /// Access by HTTP is for a broker that is not ours, and asks us about ourselves, too.
+    private static func checkAccess(
+        _ broker: Broker, _ section: TOMLSection
+    ) throws(SettingsError) {
+        guard broker.access == .http else {
+            for key in ["access_secret_file", "vhost"] where try section.text(key) != nil {
+                throw section.fault(key, "only a broker that asks has it: access = \"http\"")
+            }
+            return
+        }
+        guard broker.mode == .external else {
+            throw section.fault("access", "only an external broker asks over HTTP")
+        }
+        guard broker.accessSecretFile != nil else {
+            throw section.fault(
+                "access_secret_file", "is missing: by it the broker is known that asks")
+        }
+        guard broker.username != nil, broker.passwordFile != nil else {
+            throw section.fault(
+                "password_file", "is missing: the broker asks for our own login, too")
         }
     }
 }

@@ -22,8 +22,8 @@ package struct CertificateFingerprint: Hashable, Sendable {
         guard text.utf8.count <= Self.prefix.utf8.count + 3 * Self.count else { return nil }
         let hasPrefix = text.uppercased().hasPrefix(Self.prefix)
         let rest = hasPrefix ? text.dropFirst(Self.prefix.count) : text[...]
-        let pairs = rest.contains(":") ? rest.split(separator: ":", omittingEmptySubsequences: false)
-            : Self.pairs(of: rest)
+        let pairs = rest.contains(":")
+            ? rest.split(separator: ":", omittingEmptySubsequences: false) : Self.pairs(of: rest)
         guard pairs.count == Self.count else { return nil }
         var bytes: [UInt8] = []
         for pair in pairs {

@@ -49,12 +49,17 @@ struct FirstStartTests {
         let right = try Data(contentsOf: URL(fileURLWithPath: key))
         try FileManager.default.removeItem(atPath: key)
         #expect(throws: StoreError.keyMissing(source: key)) { try folder.open() }
-        try PrivateFile.write(key, [UInt8](repeating: 7, count: 32))
-        #expect(throws: StoreError.keyWrong(source: key)) { try folder.open() }
-        try PrivateFile.write(key, [UInt8](repeating: 7, count: 31))
-        #expect(throws: StoreError.keyWrong(source: key)) { try folder.open() }
-        try PrivateFile.write(key, [])
-        #expect(throws: StoreError.keyWrong(source: key)) { try folder.open() }
+        for wrong in [[UInt8](repeating: 7, count: 32), (0..<32).map { UInt8($0) }] {
+            try PrivateFile.write(key, wrong)
+            #expect(throws: StoreError.keyWrong(source: key)) { try folder.open() }
+        }
+        for short in [[UInt8](repeating: 7, count: 31), []] {
+            try PrivateFile.write(key, short)
+            let reason = "it is damaged, or no storage key of this program"
+            #expect(throws: StoreError.keyRefused(source: key, reason: reason)) {
+                try folder.open()
+            }
+        }
         try PrivateFile.write(key, Array(right))
         #expect(try folder.open().text(.identity) == "identity")
     }

@@ -34,7 +34,8 @@ struct RunningConsole: Sendable {
     }
 
     static func with(
-        _ rules: ParseRules = open, live: (any LiveFeed)? = nil, proxies: [String] = [],
+        _ rules: ParseRules = open, live: (any LiveFeed)? = nil,
+        askingBroker: AskingBroker? = nil, proxies: [String] = [],
         _ body: @Sendable (RunningConsole) async throws -> Void
     ) async throws {
         let frontend = StubFrontend()
@@ -42,7 +43,8 @@ struct RunningConsole: Sendable {
         let server = ConsoleServer(
             frontend: frontend, listen: (host: "127.0.0.1", port: 0),
             logger: Logger(label: "console", factory: { _ in SwiftLogNoOpLogHandler() }),
-            rules: rules, live: live, proxies: proxies, onListening: { found.yield($0) })
+            rules: rules, live: live, askingBroker: askingBroker, proxies: proxies,
+            onListening: { found.yield($0) })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             var iterator = ports.makeAsyncIterator()

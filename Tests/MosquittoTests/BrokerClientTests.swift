@@ -65,11 +65,15 @@ struct BrokerClientTests {
         }
     }
 
-    @Test("falls back to 3.1.1 and says so")
-    func fallback() async throws {
+    @Test("falls back to 3.1.1 and says so", arguments: [
+        [0x20, 0x02, 0, 1],
+        // It hangs up, as RabbitMQ 3.10 does.
+        nil,
+    ] as [[UInt8]?])
+    func fallback(refusal: [UInt8]?) async throws {
         let broker = try FakeBroker { packet in
             guard packet.first == 0x10 else { return nil }
-            return packet.dropFirst(8).first == 5 ? [0x20, 0x02, 0, 1] : [0x20, 0x02, 0, 0]
+            return packet.dropFirst(8).first == 5 ? refusal : [0x20, 0x02, 0, 0]
         }
         let uri = try BrokerURI("mqtt://127.0.0.1:\(broker.port)")
         let client = try await BrokerClient.connect(options(uri))

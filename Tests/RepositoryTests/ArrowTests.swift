@@ -18,7 +18,10 @@ private let arrows: [String: Set<String>] = [
     "QRCode": ["CQREncode"],
     "Figures": ["LinuxIO"],
     "Journal": ["LinuxIO", "Logging", "Sessions", "Synchronization", "Wire"],
-    "BoardStore": ["CSQLite", "Cryptography", "Gate", "LinuxIO", "Sessions"],
+    "TrustedPlatform": ["CTSS2", "Sessions"],
+    "BoardStore": [
+        "CSQLite", "Cryptography", "Gate", "LinuxIO", "Sessions", "TrustedPlatform",
+    ],
     // Adapters of packages.
     "Settings": ["Gate", "Sessions", "TOMLKit", "Wire"],
     "Diagnosis": ["ArgumentParser", "Gate", "LinuxIO", "Mosquitto", "Sessions", "Wire"],
@@ -31,13 +34,14 @@ private let arrows: [String: Set<String>] = [
     ],
     "Console": [
         "AuthorityCore", "Foundation", "FoundationEssentials", "Gate", "HTTPTypes", "Hummingbird",
-        "HummingbirdCore", "Logging", "NIOCore", "ServiceLifecycle", "Sessions", "Wire",
+        "HummingbirdCore", "HummingbirdTLS", "Logging", "NIOCore", "NIOSSL", "ServiceLifecycle",
+        "Sessions", "Synchronization", "Wire",
     ],
     // What each program is.
     "Board": [
         "AgentCore", "ArgumentParser", "BoardStore", "Cryptography", "Diagnosis", "Figures", "Gate",
         "Journal", "LinuxIO", "Logging", "Mosquitto", "QRCode", "Sessions", "Settings",
-        "Synchronization", "Wire",
+        "Synchronization", "TrustedPlatform", "Wire",
     ],
     "AuthorityService": [
         "ArgumentParser", "AsyncHTTPClient", "AuthorityCore", "AuthorityStore", "BrokerClient",
@@ -55,7 +59,7 @@ private let arrows: [String: Set<String>] = [
     "postern-authority": ["AuthorityService"],
     "postern": ["Commands"],
     // Our own C, and module maps.
-    "CSocketBuffer": [],
+    "CSocketBuffer": [], "CTSS2": [],
     "CLinux": [], "CMosquitto": [], "COpenSSL": [], "CSQLite": [], "CQREncode": [],
 ]
 
@@ -91,7 +95,8 @@ struct ArrowTests {
     @Test("knows one module per technology")
     func technologies() {
         let libraries = [
-            "CMosquitto", "CSocketBuffer", "CSQLite", "CQREncode", "Glibc", "GRDB", "Hummingbird",
+            "CMosquitto", "CSocketBuffer", "CSQLite", "CQREncode", "CTSS2", "Glibc", "GRDB",
+            "Hummingbird",
         ]
         for library in libraries {
             #expect(arrows.count { $0.value.contains(library) } == 1, "\(library)")

@@ -15,7 +15,7 @@ struct WordTests {
 
     /// Where the word `unsafe` may stand: where C is touched, and where secrets are wiped.
     private static let unsafeModules: Set = [
-        "BoardStore", "Cryptography", "LinuxIO", "Mosquitto", "QRCode",
+        "BoardStore", "Cryptography", "LinuxIO", "Mosquitto", "QRCode", "TrustedPlatform",
     ]
     private static let unsafeFiles: Set = ["Sources/Sessions/SecretBytes.swift"]
 
@@ -47,6 +47,19 @@ struct WordTests {
                 #expect(match.1.wholeMatch(of: Self.nouns) == nil, "\(path): \(match.1)")
             }
         }
+    }
+
+    /// The board's one-time memory is read, by its firmware, and never written: of the firmware's
+    /// requests about it only these two stand in the code.
+    /// Source: github.com/raspberrypi/utils, rpifwcrypto/rpifwcrypto.h.
+    @Test("asks a Raspberry Pi's firmware for nothing that writes")
+    func firmware() {
+        var tags: Set<String> = []
+        for path in Repository.sourceFiles {
+            let text = (Repository.text(path) ?? "").replacing("_", with: "").lowercased()
+            for match in text.matches(of: /0x(000[0-9a-f]{5})\b/) { tags.insert(String(match.1)) }
+        }
+        #expect(Set(tags.filter { $0.hasPrefix("0003") }) == ["00030090", "00030092"])
     }
 
     @Test("says unsafe only where C is touched")

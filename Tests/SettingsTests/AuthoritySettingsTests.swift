@@ -77,12 +77,44 @@ struct AuthoritySettingsTests {
         #expect(broker.advertise == "mqtts://public.example:8884")
     }
 
+    @Test("know a broker that asks over HTTP")
+    func asking() throws {
+        let broker = try parse("""
+            [broker]
+            mode = "external"
+            uri = "mqtts://broker.example"
+            access = "http"
+            access_secret_file = "/etc/postern/access.secret"
+            username = "authority"
+            password_file = "/etc/postern/password"
+            vhost = "postern"
+            """).broker
+        #expect(broker.access == .http)
+        #expect(broker.accessSecretFile == "/etc/postern/access.secret")
+        #expect(broker.virtualHost == "postern")
+        #expect(try parse("").broker.virtualHost == "/")
+    }
+
     @Test("let an embedded broker speak in clear at home, elsewhere when told so", arguments: [
         "listen = \"127.0.0.2:1\"", "listen = \"[::1]:1\"", "listen = \"localhost:1\"",
         "listen = \"0.0.0.0:1\"\ninsecure = true",
     ])
     func listening(text: String) throws {
         #expect(try parse("[broker]\n" + text).broker.listenPort == 1)
+    }
+
+    @Test("let page and broker go off loopback over TLS, in clear only when told", arguments: [
+        "[tls]\nown = true\nhosts = [\"a.example\"]",
+        "[http]\ncertificate_file = \"/c\"\nkey_file = \"/k\"\n"
+            + "[broker]\ncertificate_file = \"/c\"\nkey_file = \"/k\"",
+        "[http]\ninsecure = true\n[broker]\ninsecure = true",
+    ])
+    func encrypted(text: String) throws {
+        let settings = try parse(text, [
+            "POSTERN_HTTP_LISTEN": "0.0.0.0:8443", "POSTERN_BROKER_LISTEN": "0.0.0.0:8883",
+        ])
+        let scheme = settings.tls == nil && settings.http.identity == nil ? "http" : "https"
+        #expect(settings.http.publicURL == "\(scheme)://0.0.0.0:8443")
     }
 
     @Test("are overridden by the environment")
@@ -117,9 +149,12 @@ struct AuthoritySettingsTests {
         Fault("[broker]\nmode = \"internal\"", line: 2, column: 8,
             "none of \"embedded\", \"external\""),
         Fault("[broker]\naccess = \"acl\"", line: 2, column: 10,
-            "none of \"dynamic-security\", \"none\""),
+            "none of \"dynamic-security\", \"http\", \"none\""),
         Fault("[broker]\nmode = \"external\"", line: 1, column: 1, "needs a broker"),
         Fault("[broker]\nlisten = \"0.0.0.0:1883\"", line: 2, column: 10, "insecure = true"),
+        Fault("[http]\nlisten = \"0.0.0.0:8080\"", line: 2, column: 10, "insecure = true"),
+        Fault("[http]\nclient_ca_file = \"/a\"", line: 2, column: 18, "there is no TLS"),
+        Fault("[broker]\nclient_ca_file = \"/a\"", line: 2, column: 18, "there is no TLS"),
         Fault("[broker]\nlisten = \"[::]:1883\"", line: 2, column: 10, "insecure = true"),
         Fault("[broker]\nlisten = \"127.0.0.1.example:1883\"", line: 2, column: 10,
             "insecure = true"),
@@ -133,6 +168,15 @@ struct AuthoritySettingsTests {
         Fault("[broker]\nmode = \"external\"\nuri = \"mqtts://b\"\npassword_file = \"/p\"",
             line: 4, column: 17, 
             "goes with a username"),
+        Fault("[broker]\naccess = \"http\"", line: 2, column: 10, "only an external broker asks"),
+        Fault("[broker]\naccess_secret_file = \"/s\"", line: 2, column: 22,
+            "only a broker that asks"),
+        Fault("[broker]\nvhost = \"v\"", line: 2, column: 9, "only a broker that asks"),
+        Fault("[broker]\nmode = \"external\"\nuri = \"mqtts://b\"\naccess = \"http\"",
+            line: 1, column: 1, "by it the broker is known"),
+        Fault("[broker]\nmode = \"external\"\nuri = \"mqtts://b\"\naccess = \"http\"\n"
+            + "access_secret_file = \"/s\"",
+            line: 1, column: 1, "our own login, too"),
         Fault("[broker]\nadvertise = \"b.example\"", line: 2, column: 13, "begins with mqtt://"),
         Fault("[session]\npreset = \"forever\"", line: 2, column: 10, "none of \"consumer\""),
         Fault("[session]\naccess = \"61m\"", line: 2, column: 10, "1 second to 1 hour"),

@@ -129,8 +129,8 @@ class AuthorityBench:
             f'name = "Interop"\nstate_dir = "{state}"\n'
             f'[http]\nlisten = "127.0.0.1:{self.http_port}"\n'
             f'public_url = "http://127.0.0.1:{self.http_port}"\napp_id = "postern"\n{http}'
-            f'[broker]\nmode = "embedded"\nlisten = "127.0.0.1:{self.port}"\n'
-            f'access = "dynamic-security"\n[session]\npreset = "consumer"\n{settings}\n'
+            f'[broker]\n{self._broker_lines()}'
+            f'[session]\npreset = "consumer"\n{settings}\n'
             # The tests look at single sessions, and mark those they make.
             "[session.permissions]\nget = true\naddField = true\n"
         )
@@ -138,6 +138,11 @@ class AuthorityBench:
         path.write_text(text)
         os.chmod(path, 0o640)
         return config
+
+    def _broker_lines(self) -> str:
+        """The lines of `[broker]`; other kinds of bench have other brokers."""
+        return (f'mode = "embedded"\nlisten = "127.0.0.1:{self.port}"\n'
+                'access = "dynamic-security"\n')
 
     def _write_password(self, name: str = "admin-password") -> Path:
         password = secrets.token_urlsafe(24)

@@ -1,4 +1,4 @@
-"""One recorded MQTT 5 connection: it remembers all that it heard and waits for what it should."""
+"""One recorded MQTT connection: it remembers all that it heard and waits for what it should."""
 
 import threading
 import time
@@ -34,13 +34,21 @@ class Message:
 
 @dataclass(frozen=True)
 class Login:
-    """Where and as whom to connect; a Unix socket, where one is given, instead of a port."""
+    """Where and as whom to connect; a Unix socket, where one is given, instead of a port.
+
+    Of `version` 3.1.1 no property is sent, and a broker that refuses a message hangs up.
+    """
 
     port: int
     client_id: str
     username: str | None = None
     password: str | None = field(default=None, repr=False)
     socket: Path | None = None
+    version: str = "5"
+
+    @property
+    def is_old(self) -> bool:
+        return self.version == "3.1.1"
 
 
 class Link:
@@ -66,7 +74,8 @@ class Link:
     def open(self, timeout: float = 10.0) -> "Link":
         """Connected and subscribed when it returns. Raises `Refused` or `OSError`."""
         host = str(self.login.socket) if self.login.socket else "127.0.0.1"
-        self._client.connect(host, self.login.port or 1, keepalive=30, clean_start=True)
+        fresh = {} if self.login.is_old else {"clean_start": True}
+        self._client.connect(host, self.login.port or 1, keepalive=30, **fresh)
         self._client.loop_start()
         try:
             code = self._await(lambda: self._connack, "a CONNACK", timeout)
@@ -116,7 +125,9 @@ class Link:
             properties.MessageExpiryInterval = expiry
         raw = payload.encode() if isinstance(payload, str) else payload or b""
         self.journal.append((topic, raw))
-        info = self._client.publish(topic, raw, qos=qos, retain=retain, properties=properties)
+        info = self._client.publish(
+            topic, raw, qos=qos, retain=retain,
+            properties=None if self.login.is_old else properties)
         if not wait or qos == 0:
             return None
         return self._await_ack(info.mid, f"a PUBACK for {topic}")
@@ -160,7 +171,8 @@ class Link:
 
     def _make_client(self, will: tuple | None) -> paho.Client:
         client = paho.Client(
-            paho.CallbackAPIVersion.VERSION2, self.login.client_id, protocol=paho.MQTTv5,
+            paho.CallbackAPIVersion.VERSION2, self.login.client_id,
+            protocol=paho.MQTTv311 if self.login.is_old else paho.MQTTv5,
             transport="unix" if self.login.socket else "tcp",
             reconnect_on_failure=self._stays,
         )

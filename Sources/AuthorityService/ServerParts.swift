@@ -1,0 +1,99 @@
+import AuthorityCore
+import Cryptography
+import Foundation
+import LinuxIO
+import Logging
+import Sessions
+import Settings
+import Wire
+
+// The parts that depend on the kind of broker.
+extension AuthorityServer {
+    static func embedded(
+        _ settings: ServiceSettings, _ folder: StateFolder, _ records: [KeyRecord],
+        _ logger: Logger
+    ) throws -> EmbeddedBroker? {
+        guard case .embedded(let host, let port) = settings.broker else { return nil }
+        return EmbeddedBroker(
+            folder: folder.broker, host: host, port: port, root: settings.root,
+            password: try KeyRing.newest(.brokerPassword, records).privateKey,
+            tls: settings.brokerHasTLS ? EmbeddedBroker.BrokerTLS(
+                files: settings.brokerIdentity ?? folder.certificates.files(of: .broker),
+                clientCAFile: settings.brokerClientCAFile) : nil,
+            logger: logger)
+    }
+
+    static func login(
+        _ settings: ServiceSettings, _ folder: StateFolder, _ records: [KeyRecord]
+    ) throws -> BrokerLink.BrokerLogins {
+        switch settings.broker {
+        case .embedded(let host, let port):
+            return BrokerLink.BrokerLogins(
+                uri: try BrokerURI(
+                    settings.brokerHasTLS ? "unix:\(EmbeddedBroker.socket(in: folder.broker))"
+                        : address(host, port)), clientID: EmbeddedBroker.username,
+                username: EmbeddedBroker.username,
+                password: try KeyRing.newest(.brokerPassword, records).privateKey, caFile: nil,
+                isAlone: true)
+        case .external(let uri, let username, let passwordFile, let caFile):
+            let password = try passwordFile.map { file in
+                SecretBytes(Self.firstLine(try PrivateFile.read(file, limit: 4096)))
+            }
+            return BrokerLink.BrokerLogins(
+                uri: uri, clientID: try externalClientID(), username: username,
+                password: password, caFile: caFile,
+                identity: settings.brokerIdentity, isAlone: false)
+        }
+    }
+
+    static func tap(
+        _ settings: ServiceSettings, _ keys: AuthorityKeys, _ own: BrokerLink.BrokerLogins,
+        _ link: BrokerLink, _ live: LiveBoards, _ logger: Logger
+    ) throws -> DataTap {
+        let account = settings.managesBrokerAccess
+            ? try DataTap.account(keys: keys, root: settings.root) : nil
+        let random = Base64URL.encode(try RandomBytes.make(8))
+        var admit: (@Sendable (Bool) async throws(AuthorityError) -> Void)?
+        if let account, settings.access == .dynamicSecurity, case .external = settings.broker {
+            admit = { wasRefused async throws(AuthorityError) in
+                try await DataTap.admit(account, over: link, wasRefused: wasRefused)
+            }
+        }
+        return DataTap(
+            login: BrokerLink.BrokerLogins(
+                uri: own.uri, clientID: "\(DataTap.username)-\(random)",
+                username: account?.username ?? own.username,
+                password: account?.password ?? own.password, caFile: own.caFile,
+                identity: own.identity, isAlone: false),
+            root: settings.root, admit: admit, live: live, logger: logger)
+    }
+
+    /// Another each time: under one that is known, replicas would cut each other off, and so
+    /// could anyone whom that broker lets choose.
+    static func externalClientID() throws -> String {
+        let random = try RandomBytes.make(8)
+        return "\(EmbeddedBroker.username)-\(Base64URL.encode(random))"
+    }
+
+    static func consumerAccess(
+        _ settings: ServiceSettings, ca: String?
+    ) throws -> ConsumerAccess? {
+        guard settings.managesBrokerAccess else { return nil }
+        switch settings.broker {
+        case .embedded(let host, let port):
+            if let place = brokerPlace(settings, ca: ca) { return place }
+            return ConsumerAccess(uri: settings.advertise ?? address(host, port), ca: nil)
+        case .external(let uri, _, _, let caFile):
+            let ca = try caFile.map { try String(contentsOfFile: $0, encoding: .utf8) }
+            return ConsumerAccess(uri: settings.advertise ?? uri.description, ca: ca)
+        }
+    }
+
+    static func address(_ host: String, _ port: UInt16) -> String {
+        host.contains(":") ? "mqtt://[\(host)]:\(port)" : "mqtt://\(host):\(port)"
+    }
+
+    static func firstLine(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
+        bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+    }
+}

@@ -1,0 +1,80 @@
+import AgentCore
+import BoardStore
+import Sessions
+import Wire
+
+/// What keeps the storage key, as the answers tell it: never the key.
+struct KeyAnswer {
+    private let storage: BoardStorage
+
+    init(_ storage: BoardStorage) { self.storage = storage }
+
+    /// The part of `status`: source, name, and whether the state folder alone opens nowhere else.
+    var place: JSONValue {
+        guard let place = storage.keyFile.place else { return .null }
+        return .object(members(of: place))
+    }
+
+    /// The board's status with the same in it.
+    func completed(status: JSONValue) -> JSONValue {
+        guard case .object(var members) = status else { return status }
+        members["key"] = place
+        return .object(members)
+    }
+
+    /// The same with what it protects from, and what could keep the key as well. Asks each
+    /// source, which takes up to seconds.
+    var shown: JSONValue {
+        guard let place = storage.keyFile.place else { return .null }
+        let survey = storage.keyFile.survey()
+        let rank = KeyTier.allCases.firstIndex(of: place.tier) ?? KeyTier.allCases.count
+        let better = survey.able.filter { tier in
+            KeyTier.allCases.firstIndex(of: tier).map { $0 < rank } ?? false
+                || (tier == place.tier && !place.isBound)
+        }
+        var members = members(of: place)
+        members["protects"] = .string(place.isBound ? place.tier.protection : Self.unbound)
+        members["better"] = .array(better.map { .string($0.rawValue) })
+        members["unavailable"] = .object(Dictionary(
+            survey.unable.map { ($0.tier.rawValue, .string($0.reason)) }) { first, _ in first })
+        return .object(members)
+    }
+
+    private static let unbound =
+        "nothing but the file's mode: a copy of the state folder opens everywhere"
+
+    private func members(of place: KeyPlace) -> [String: JSONValue] {
+        [
+            "source": .string(place.tier.rawValue), "name": .string(place.name),
+            "bound": .bool(place.isBound),
+        ]
+    }
+
+    /// Makes a new key, and says what keeps it now; or why there is none, and nothing changed.
+    ///
+    /// Throws what the store cannot go on with.
+    func rekeyed(to name: String?) throws(StoreError) -> JSONValue {
+        var tier: KeyTier?
+        if let name, name != "auto" {
+            guard let known = KeyTier(rawValue: name) else {
+                return Self.failed("there is no key source `\(name.prefix(32))`")
+            }
+            tier = known
+        }
+        do throws(StoreError) {
+            try storage.queueReader.rekey(storage.keyFile, to: tier, isBest: name == "auto")
+        } catch {
+            switch error {
+            case .keyUnreachable, .keyRefused: return Self.failed("\(error)")
+            default: throw error
+            }
+        }
+        guard case .object(var members) = place else { return Self.failed("it cannot be read") }
+        members["result"] = .string("done")
+        return .object(members)
+    }
+
+    static func failed(_ reason: String) -> JSONValue {
+        .object(["result": .string("failed"), "reason": .string(reason)])
+    }
+}

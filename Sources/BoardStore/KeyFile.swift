@@ -1,0 +1,204 @@
+import Cryptography
+import LinuxIO
+package import Sessions
+
+/// The file `storage.key` in the state folder, mode 0600: it says what keeps the storage key,
+/// which never stands in the database.
+///
+/// A file of 32 bytes is such a key itself, as older programs wrote it: it is bound to nothing.
+package struct KeyFile {
+    static let keyCount = 32
+    private static let check = "check"
+
+    package let name: String
+    /// What can keep a key, best first.
+    let keepers: [any KeyKeeper]
+    /// What a new key is kept by; nil: the best that can.
+    let choice: KeyTier?
+    /// Hears what was passed over, a sentence each.
+    private let report: (String) -> Void
+
+    package init(
+        folder: String, keepers: [any KeyKeeper] = [MachineKey()], choice: KeyTier? = nil,
+        report: @escaping (String) -> Void = { _ in }
+    ) {
+        name = folder + "/storage.key"
+        self.keepers = keepers
+        self.choice = choice
+        self.report = report
+    }
+
+    /// Where the key is written that is to take this one's place.
+    var next: String { name + ".next" }
+
+    var isThere: Bool { PrivateFile.isThere(name) }
+
+    /// The key, or nil if none was ever made.
+    ///
+    /// Throws `unsafePermissions` for a file that others may read, `keyRefused` for one that is
+    /// no storage key, is of a newer program or is bound to another machine, `keyUnreachable`
+    /// where what keeps the key does not give it now.
+    package func load() throws(StoreError) -> SecretBytes? {
+        guard let content = try read(name) else { return nil }
+        return try open(content, in: name)
+    }
+
+    func loadNext() throws(StoreError) -> SecretBytes? {
+        guard let content = try read(next) else { return nil }
+        return try open(content, in: next)
+    }
+
+    /// Makes a key. It is durable when this returns.
+    package func create() throws(StoreError) -> SecretBytes {
+        try make(choice, at: name)
+    }
+
+    /// Makes a key beside this one, kept by `tier`, by the best, or else as `create` would.
+    func createNext(_ tier: KeyTier?, isBest: Bool) throws(StoreError) -> SecretBytes {
+        try make(tier ?? (isBest ? nil : choice), at: next)
+    }
+
+    /// What keeps the key; nil where there is none, or no more can be said of it.
+    package var place: KeyPlace? {
+        guard let content = try? read(name) else { return nil }
+        switch content {
+        case .bare: return KeyPlace(tier: .file, name: name, isBound: false)
+        case .slot(let slot):
+            guard let keeper = keepers.first(where: { $0.tier == slot.tier }) else { return nil }
+            let place = slot.tier == .file ? name : keeper.name
+            return KeyPlace(tier: slot.tier, name: place, isBound: keeper.isBound(slot.fields))
+        }
+    }
+
+    /// What could keep a key on this board now, best first, and why the others could not.
+    package func survey() -> (able: [KeyTier], unable: [(tier: KeyTier, reason: String)]) {
+        var able: [KeyTier] = []
+        var unable: [(tier: KeyTier, reason: String)] = []
+        for keeper in keepers {
+            do throws(StoreError) {
+                try keeper.probe()
+                able.append(keeper.tier)
+            } catch {
+                unable.append((keeper.tier, error.reason))
+            }
+        }
+        return (able, unable)
+    }
+}
+
+extension KeyFile {
+    private enum Content {
+        case bare(SecretBytes)
+        case slot(KeySlot)
+    }
+
+    private func read(_ path: String) throws(StoreError) -> Content? {
+        var bytes: [UInt8]
+        do throws(FileFailure) {
+            bytes = try PrivateFile.read(path, limit: KeySlot.limit)
+        } catch {
+            switch error {
+            case .missing: return nil
+            case .tooLarge: throw .keyRefused(source: path, reason: "it is too large for one")
+            default: throw StoreError(error)
+            }
+        }
+        defer { bytes.wipe() }
+        if bytes.count == Self.keyCount {
+            // Erased, or filled up by a file system after a power cut.
+            guard bytes.contains(where: { $0 != bytes[0] }) else {
+                throw .keyWrong(source: path)
+            }
+            return .bare(SecretBytes(bytes))
+        }
+        do throws(KeySlot.Fault) {
+            return .slot(try KeySlot(parsing: bytes))
+        } catch {
+            throw .keyRefused(source: path, reason: "\(error)")
+        }
+    }
+
+    private func open(_ content: Content, in path: String) throws(StoreError) -> SecretBytes {
+        guard case .slot(let slot) = content else {
+            if case .bare(let key) = content { return key }
+            throw .keyWrong(source: path)
+        }
+        guard let keeper = keepers.first(where: { $0.tier == slot.tier }) else {
+            throw .keyRefused(source: path, reason: "nothing here opens \(slot.tier.rawValue)")
+        }
+        let key = try keeper.open(slot.fields)
+        guard let known = slot.fields[Self.check],
+            constantTimeEquals(known, try Self.mark(of: key))
+        else { throw .keyRefused(source: path, reason: keeper.strangerReason) }
+        return key
+    }
+
+    /// Tells a key from every other, and does not give it away.
+    private static func mark(of key: SecretBytes) throws(StoreError) -> [UInt8] {
+        do throws(CryptographyError) {
+            return try HKDFSHA256.derive(
+                from: key, salt: [], info: Array("postern/storage-key/1 check".utf8), count: 16
+            ).reveal()
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private func make(_ tier: KeyTier?, at path: String) throws(StoreError) -> SecretBytes {
+        guard let tier else { return try makeBest(at: path) }
+        guard let keeper = keepers.first(where: { $0.tier == tier }) else {
+            throw .keyRefused(source: tier.rawValue, reason: "nothing here keeps a key so")
+        }
+        do throws(StoreError) {
+            return try make(keeper, at: path)
+        } catch .keyUnreachable(let source, let reason) {
+            // It was asked for by name.
+            throw .keyRefused(source: source, reason: reason)
+        }
+    }
+
+    private func makeBest(at path: String) throws(StoreError) -> SecretBytes {
+        for keeper in keepers {
+            do throws(StoreError) {
+                return try make(keeper, at: path)
+            } catch .keyUnreachable(_, let reason) {
+                report("no key source \(keeper.tier.rawValue): \(reason)")
+            }
+        }
+        throw .keyRefused(source: path, reason: "nothing on this board can keep a key")
+    }
+
+    private func make(_ keeper: some KeyKeeper, at path: String) throws(StoreError) -> SecretBytes {
+        var (fields, key) = try keeper.make()
+        fields[Self.check] = try Self.mark(of: key)
+        if !keeper.isBound(fields) {
+            report("the storage key is bound to nothing: \(keeper.name) has no id of a machine")
+        }
+        var bytes = KeySlot(keeper.tier, fields).bytes
+        defer { bytes.wipe() }
+        do throws(FileFailure) {
+            try PrivateFile.write(path, bytes)
+        } catch {
+            throw StoreError(error)
+        }
+        return key
+    }
+}
+
+extension KeyKeeper {
+    /// Why another key comes out than the one that was made.
+    fileprivate var strangerReason: String {
+        "\(name) gives another key: the file was changed, or made on another machine"
+    }
+}
+
+extension KeySlot.Fault: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .malformed: "it is damaged, or no storage key of this program"
+        case .newer(let version):
+            "it has format \(version), this program knows \(KeySlot.version)"
+        case .unknownSource(let name): "it names the source `\(name)`, unknown to this program"
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import AuthorityCore
+import Hummingbird
+import Sessions
+import Wire
+
+/// What brokers ask that have no list of clients of their own: RabbitMQ, EMQX and mosquitto
+/// with the go-auth plugin, each in its own form and answered from one `BrokerDoor`.
+///
+/// Without `broker` all of it is refused, as a wrong secret is.
+struct BrokerRoutes: Sendable {
+    let broker: AskingBroker?
+
+    private typealias Judge = @Sendable (
+        BrokerQuestion, AskingBroker
+    ) async throws(AuthorityError) -> Bool
+
+    var routes: [Route] {
+        rabbitMQ + [
+            route("/broker/emqx/authn", Self.emqxLogin, answeredBy: Answer.init(emqx:)),
+            route("/broker/emqx/authz", Self.emqxAct, answeredBy: Answer.init(emqx:)),
+            route("/broker/mosquitto/:secret/user", Self.goLogin, answeredBy: Answer.init(go:)),
+            route(
+                "/broker/mosquitto/:secret/superuser", Self.goSuperuser,
+                answeredBy: Answer.init(go:)),
+            route("/broker/mosquitto/:secret/acl", Self.goAct, answeredBy: Answer.init(go:)),
+        ]
+    }
+
+    /// By GET, which is the plugin's default, and by POST, which keeps passwords out of URLs.
+    private var rabbitMQ: [Route] {
+        let questions: [(String, Judge)] = [
+            ("user", Self.rabbitLogin), ("vhost", Self.rabbitHost),
+            ("resource", Self.rabbitResource), ("topic", Self.rabbitTopic),
+        ]
+        return questions.flatMap { name, judge in
+            [HTTPRequest.Method.get, .post].map { method in
+                route(
+                    "/broker/rabbitmq/:secret/\(name)", by: method, judge,
+                    answeredBy: Answer.init(rabbitMQ:))
+            }
+        }
+    }
+
+    private func route(
+        _ path: String, by method: HTTPRequest.Method = .post, _ judge: @escaping Judge,
+        answeredBy answer: @escaping @Sendable (Bool) -> Answer
+    ) -> Route {
+        let access = Route.Access.shown { [broker] call throws(AuthorityError) in
+            guard let broker,
+                try await broker.knows(call.brokerSecret, from: call.origin)
+            else { return nil }
+            return { call throws(AuthorityError) in
+                guard let question = call.brokerQuestion else { return answer(false) }
+                return answer(try await judge(question, broker))
+            }
+        }
+        return Route(method, path, bodyLimit: BrokerQuestion.body, access)
+    }
+}
+
+// EMQX. Source: EMQX documentation, Access Control, Use HTTP Service.
+extension BrokerRoutes {
+    private static let emqxLogin: Judge = { question, broker throws(AuthorityError) in
+        guard let clientID = question.name("clientid"), let password = question.password
+        else { return false }
+        return try await broker.permits(
+            .login(clientID: clientID, password: password), to: question.username)
+    }
+
+    private static let emqxAct: Judge = { question, broker throws(AuthorityError) in
+        guard let topic = question.text("topic"), let clientID = question.name("clientid")
+        else { return false }
+        let act: BrokerAct
+        switch question.text("action") {
+        case "publish": act = .publish(topic: topic)
+        case "subscribe": act = .subscribe(filter: topic)
+        default: return false
+        }
+        return try await broker.permits(
+            .acts([act], clientID: clientID), to: question.username)
+    }
+}
+
+// mosquitto-go-auth's http backend. Source: its README, HTTP, and backends/http.go.
+extension BrokerRoutes {
+    private static let goLogin = emqxLogin
+
+    /// Nobody may do all.
+    private static let goSuperuser: Judge = { _, _ in false }
+
+    /// 1 is to receive, 2 to publish, 3 both, 4 to subscribe.
+    private static let goAct: Judge = { question, broker throws(AuthorityError) in
+        guard let topic = question.text("topic"), let clientID = question.name("clientid")
+        else { return false }
+        let acts: [BrokerAct]
+        switch question.text("acc") {
+        case "1": acts = [.receive(topic: topic)]
+        case "2": acts = [.publish(topic: topic)]
+        case "3": acts = [.receive(topic: topic), .publish(topic: topic)]
+        case "4": acts = [.subscribe(filter: topic)]
+        default: return false
+        }
+        return try await broker.permits(.acts(acts, clientID: clientID), to: question.username)
+    }
+}
+
+extension Answer {
+    /// Never `ignore`, after which EMQX would ask somebody else.
+    fileprivate init(emqx isAllowed: Bool) {
+        self.init([
+            "result": .string(isAllowed ? "allow" : "deny"), "is_superuser": .bool(false),
+        ])
+    }
+
+    /// The status decides in its mode `status`, and `ok` in its mode `json`.
+    fileprivate init(go isAllowed: Bool) {
+        self.init(
+            isAllowed ? .ok : .forbidden,
+            ["ok": .bool(isAllowed), "error": .string(isAllowed ? "" : "denied")])
+    }
+
+    /// With no tags: nobody gets in at RabbitMQ's management.
+    fileprivate init(rabbitMQ isAllowed: Bool) {
+        self.init(text: isAllowed ? "allow" : "deny")
+    }
+}

@@ -1,0 +1,127 @@
+import COpenSSL
+package import Sessions
+
+/// One X.509 certificate, read or made. It never changes, so threads may share it.
+///
+/// Source: RFC 5280. The corresponding C type is `X509`.
+@safe
+package final class Certificate: @unchecked Sendable {
+    private let raw: OpaquePointer
+    /// SHA-256 of its DER form, by which people compare it.
+    package let sha256: [UInt8]
+    /// Before and after these it is not valid; whole seconds.
+    package let notBefore: Timestamp
+    package let notAfter: Timestamp
+
+    /// Takes over `raw`, which the caller owned.
+    @unsafe
+    init(owning raw: OpaquePointer) throws(CryptographyError) {
+        unsafe self.raw = raw
+        do throws(CryptographyError) {
+            sha256 = try unsafe Self.digest(of: raw)
+            notBefore = try unsafe Self.time(X509_get0_notBefore(raw))
+            notAfter = try unsafe Self.time(X509_get0_notAfter(raw))
+        } catch {
+            unsafe X509_free(raw)
+            throw error
+        }
+    }
+
+    deinit { unsafe X509_free(raw) }
+
+    /// The certificates of a PEM text in their order, 16 at most; what else stands there, a key
+    /// for one, is passed over.
+    ///
+    /// Throws `malformed` for none, too many, or one that cannot be read. The corresponding C
+    /// function is `PEM_read_bio_X509`.
+    package static func chain(pem: [UInt8]) throws(CryptographyError) -> [Certificate] {
+        ERR_clear_error()
+        let span = pem.span
+        let pointers = try unsafe span.withUnsafeBytes { bytes throws(CryptographyError) in
+            try unsafe PEMText.reading(bytes) { text in
+                var found: [OpaquePointer] = unsafe []
+                while unsafe found.count < 17,
+                    let next = unsafe PEM_read_bio_X509(text, nil, nil, nil)
+                {
+                    unsafe found.append(next)
+                }
+                return unsafe found
+            }
+        }
+        // Where nothing more begins, and nowhere else, the text ended as it should.
+        let isWhole = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
+        ERR_clear_error()
+        var certificates: [Certificate] = []
+        for unsafe pointer in unsafe pointers {
+            // One that is bad is freed at once; the others must be owned all the same.
+            if let one = try? unsafe Certificate(owning: pointer) { certificates.append(one) }
+        }
+        guard isWhole, unsafe certificates.count == pointers.count,
+            (1...16).contains(certificates.count) else { throw .malformed }
+        return certificates
+    }
+
+    /// As PEM. Source: RFC 7468 §5.
+    package func pem() throws(CryptographyError) -> [UInt8] {
+        let text = try PEMText()
+        try unsafe text.withText { text throws(CryptographyError) in
+            try unsafe OpenSSL.one("PEM_write_bio_X509", PEM_write_bio_X509(text, raw))
+        }
+        return unsafe try text.withBytes { unsafe Array($0) }
+    }
+
+    /// Whether it may sign others' and signed itself.
+    package var isRoot: Bool {
+        defer { ERR_clear_error() }
+        return unsafe X509_check_ca(raw) == 1 && X509_self_signed(raw, 1) == 1
+    }
+
+    /// Whether this one's key made the signature of `other`.
+    package func signed(_ other: Certificate) -> Bool {
+        defer { ERR_clear_error() }
+        return unsafe X509_check_issued(raw, other.raw) == X509_V_OK
+            && X509_verify(other.raw, X509_get0_pubkey(raw)) == 1
+    }
+
+    /// Whether `key` is its private key.
+    package func fits(_ key: CertificateKey) -> Bool {
+        defer { ERR_clear_error() }
+        let result = try? unsafe key.withKey { unsafe X509_check_private_key(raw, $0) }
+        return result == 1
+    }
+
+    /// Whether it stands for a host, as a TLS client would find.
+    package func covers(_ host: CertificateHost) -> Bool {
+        defer { ERR_clear_error() }
+        return host.isAddress
+            ? unsafe X509_check_ip_asc(raw, host.text, 0) == 1
+            : unsafe X509_check_host(raw, host.text, host.text.utf8.count, 0, nil) == 1
+    }
+
+    func withRaw<R>(
+        _ body: (OpaquePointer) throws(CryptographyError) -> R
+    ) throws(CryptographyError) -> R {
+        try unsafe body(raw)
+    }
+
+    @unsafe
+    private static func digest(of raw: OpaquePointer) throws(CryptographyError) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count: UInt32 = 0
+        try unsafe OpenSSL.one(
+            "X509_digest", X509_digest(raw, Algorithm.sha256, &digest, &count))
+        return Array(digest.prefix(Int(count)))
+    }
+
+    /// Saturates outside what a `Timestamp` holds.
+    @unsafe
+    private static func time(
+        _ time: UnsafePointer<ASN1_TIME>?
+    ) throws(CryptographyError) -> Timestamp {
+        let epoch = unsafe ASN1_TIME_set(nil, 0)
+        defer { unsafe ASN1_STRING_free(epoch) }
+        var (days, seconds): (Int32, Int32) = (0, 0)
+        try unsafe OpenSSL.one("ASN1_TIME_diff", ASN1_TIME_diff(&days, &seconds, epoch, time))
+        return Timestamp(milliseconds: (Int64(days) * 86_400 + Int64(seconds)) * 1000)
+    }
+}

@@ -1,0 +1,67 @@
+import COpenSSL
+package import Sessions
+
+/// The private key of a certificate. Ours are for ECDSA on P-256; one that was brought may be
+/// of any kind that OpenSSL knows.
+///
+/// It does not change after it is made and OpenSSL only reads it, so threads may share it. The
+/// corresponding C type is `EVP_PKEY`; OpenSSL wipes it when it is freed.
+@safe
+package final class CertificateKey: @unchecked Sendable {
+    private let raw: OpaquePointer
+
+    /// A new key on P-256.
+    ///
+    /// Source: FIPS 186-5 §A.2. The corresponding C function is `EVP_PKEY_generate`.
+    package init() throws(CryptographyError) {
+        let context = try unsafe OpenSSL.pointer(
+            "EVP_PKEY_CTX_new_from_name", EVP_PKEY_CTX_new_from_name(nil, "EC", nil))
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        try unsafe OpenSSL.positive("EVP_PKEY_keygen_init", EVP_PKEY_keygen_init(context))
+        try unsafe OpenSSL.positive(
+            "EVP_PKEY_CTX_set_group_name", EVP_PKEY_CTX_set_group_name(context, "P-256"))
+        var key: OpaquePointer?
+        try unsafe OpenSSL.positive("EVP_PKEY_generate", EVP_PKEY_generate(context, &key))
+        unsafe raw = try OpenSSL.pointer("EVP_PKEY_generate", key)
+    }
+
+    /// The first private key in a PEM text; what else stands there is passed over.
+    ///
+    /// Throws `malformed` without one, and for one under a passphrase: nobody is asked.
+    /// The corresponding C function is `PEM_read_bio_PrivateKey`.
+    package init(pem: SecretBytes) throws(CryptographyError) {
+        let key = try unsafe pem.withBytes { bytes throws(CryptographyError) in
+            try unsafe PEMText.reading(bytes) { text in
+                unsafe PEM_read_bio_PrivateKey(text, nil, { _, _, _, _ in -1 }, nil)
+            }
+        }
+        guard let key = unsafe key else {
+            ERR_clear_error()
+            throw .malformed
+        }
+        unsafe raw = key
+    }
+
+    deinit { unsafe EVP_PKEY_free(raw) }
+
+    /// As PKCS #8 in PEM, not encrypted.
+    ///
+    /// Source: RFC 5958 §2, RFC 7468 §10. The corresponding C function is
+    /// `PEM_write_bio_PrivateKey`.
+    package func pem() throws(CryptographyError) -> SecretBytes {
+        let text = try PEMText()
+        try unsafe text.withText { text throws(CryptographyError) in
+            try unsafe OpenSSL.one(
+                "PEM_write_bio_PrivateKey",
+                PEM_write_bio_PrivateKey(text, raw, nil, nil, 0, nil, nil))
+        }
+        return unsafe try text.withBytes { unsafe SecretBytes($0) }
+    }
+
+    /// Lends the key to `body` for the length of the call.
+    func withKey<R: ~Copyable>(
+        _ body: (OpaquePointer) throws(CryptographyError) -> R
+    ) throws(CryptographyError) -> R {
+        try unsafe body(raw)
+    }
+}
