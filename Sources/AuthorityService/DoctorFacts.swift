@@ -71,10 +71,16 @@ extension AuthorityFacts {
             configFault = "\(error)"
             return
         }
+        // As the service's user: what he may not read, the authority may not either.
+        do throws(SystemError) {
+            try ProcessOwner.stepDown(toOwnerOf: settings.stateDirectory)
+        } catch {
+            modeFaults.append("\(error)")
+        }
         let state = StateFolder(path: settings.stateDirectory)
         isExternal = if case .external = settings.broker { true } else { false }
         managesAccess = settings.managesBrokerAccess
-        modeFaults = Self.modeFaults(folder, state, settings)
+        modeFaults += Self.modeFaults(folder, state, settings)
         consoleFault = Self.consoleFault(settings)
         certificates = Self.certificates(written)
         if !probes.isDisjoint(with: [.state, .broker]) { open(state) }

@@ -135,7 +135,7 @@ struct DoctorTests {
             $0.set("key", .object(["source": .string("file"), "bound": .bool(false)]))
         },
         Breakage("key-source", .warning, .warnings) {
-            $0.change("key") { $0["better"] = .string("tpm2") }
+            $0.change("key") { $0["better"] = .array([.string("tpm2")]) }
         },
         Breakage("disk-space", .warning, .warnings) { $0.disk?.available = 100 << 20 },
         Breakage("disk-space", .failed, .failed) { $0.disk?.available = 4 << 20 },

@@ -16,7 +16,6 @@ struct DiagCollection {
     private var tar: TarArchive
     private var cut: SecretCut
     private let place: BoardPlace
-    private let facts: BoardFacts
 
     private static let logLimit = 4 << 20
     private static let fileLimit = 1 << 20
@@ -25,12 +24,13 @@ struct DiagCollection {
     init(_ place: BoardPlace, at time: Timestamp) {
         self.place = place
         tar = TarArchive(at: time)
-        facts = BoardFacts(place)
-        cut = SecretCut(knowing: Self.secrets(facts.settings))
+        let content = try? RuleContent(
+            folder: place.configDir, withoutPolicy: true, strictestMode: 0o777)
+        cut = SecretCut(knowing: Self.secrets(try? content?.settings()))
     }
 
+    /// Logs and the broker's files first: doctor gives root's rights up for the agent's user's.
     mutating func collect(logs: [String]) {
-        collectWords()
         collectConfiguration()
         for log in logs {
             // Two logs may have one name.
@@ -42,6 +42,7 @@ struct DiagCollection {
         ], limit: Self.logLimit)
         addOutput("system/df.txt", of: "df", ["-k"], limit: 65_536)
         addOutput("system/mounts.txt", of: "cat", ["/proc/self/mounts"], limit: 262_144)
+        collectWords(BoardFacts(place))
     }
 
     /// The archive, with a list of what is in it and what was cut.
@@ -59,7 +60,7 @@ struct DiagCollection {
     }
 
     // What the agent, or its state folder, says.
-    private mutating func collectWords() {
+    private mutating func collectWords(_ facts: BoardFacts) {
         let report = DoctorReport(BoardCheck.all, facts)
         add("doctor.json", report.json)
         add("doctor.txt", Array(report.lines.joined(separator: "\n").utf8))
@@ -100,7 +101,7 @@ struct DiagCollection {
         }
     }
 
-    /// What doctor's own configuration names as secret, by value.
+    /// What the configuration names as secret, by value.
     private static func secrets(_ settings: BoardSettings?) -> [SecretBytes] {
         guard let bus = settings?.bus,
             let password = try? BoardFiles.busPassword(bus, strictestMode: 0o777)

@@ -36,15 +36,17 @@ struct DiagCollectCommand: AgentVerb {
         guard log.count <= 32 else { throw AgentFailure(.usage, "--log at most 32 times") }
         let now = Instant.current.wall
         let path = output ?? "postern-diag-\(Self.stamp(now)).tar"
-        // Before the work is done, not after it.
         guard !PrivateFile.isThere(path) else {
             throw AgentFailure(.usage, "\(path) is there already; nothing was written")
         }
-        var collection = DiagCollection(place, at: now)
-        collection.collect(logs: log)
-        let missing = collection.missing
+        let missing: [(name: String, why: String)]
         do throws(FileFailure) {
-            try PrivateFile.make(path, collection.archive())
+            // Before root's rights are given up.
+            let file = try NewPrivateFile(path)
+            var collection = DiagCollection(place, at: now)
+            collection.collect(logs: log)
+            missing = collection.missing
+            try file.write(collection.archive())
         } catch {
             throw AgentFailure(error)
         }

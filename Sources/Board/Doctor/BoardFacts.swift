@@ -11,7 +11,7 @@ import Wire
 
 /// All that doctor's checks decide from.
 struct BoardFacts: Examined {
-    enum Probe: Hashable, CaseIterable { case agent, bus, reach, login, disk }
+    enum Probe: Hashable, CaseIterable { case agent, key, bus, reach, login, disk }
 
     /// Why `agent.toml` cannot be used.
     var agentFault: String?
@@ -74,7 +74,8 @@ extension BoardFacts {
         }
         modeFaults += Self.modeFaults(settings, folder)
         // Where the upstream broker is, and whether a login may be tried, the agent tells.
-        if !probes.isDisjoint(with: [.agent, .reach, .login]) { ask(settings, place) }
+        if !probes.isDisjoint(with: [.agent, .key, .reach, .login]) { ask(settings, place) }
+        if probes.contains(.key), status != nil { askKey(settings, place) }
         if probes.contains(.bus) { knock(settings.bus, settings.routes) }
         if probes.contains(.disk) { disk = Self.disk(settings, status) }
         guard !probes.isDisjoint(with: [.reach, .login]) else { return }
@@ -144,6 +145,15 @@ extension BoardFacts {
             // What is too open, or malformed, is named by its own check.
             if policyFault == nil, modeFaults.isEmpty { vaultFault = error.sentence }
         }
+    }
+
+    /// What keeps the key, and what could keep it as well: each source is asked.
+    private mutating func askKey(_ settings: BoardSettings, _ place: BoardPlace) {
+        let path = "\(settings.runDir)/agent.sock"
+        let answer = isRunning
+            ? (try? BoardFiles.askRunning(path, .vault))??.members
+            : (try? StandingBoard(try BoardFiles(place)).answer(.vault))?.asObject
+        if let answer, answer["source"] != nil { status?.members["key"] = .object(answer) }
     }
 
     /// An agent that was started on better files.

@@ -25,7 +25,7 @@ extension BoardCheck {
         BoardCheck(
             id: "key-source", group: .storage, about: "the vault's key is bound to this machine",
             why: "whoever copies a card with the key on it has the board's session",
-            needs: [.agent]
+            needs: [.agent, .key]
         ) { facts in
             guard let key = try? facts.status?.object("key"), let source = key.text("source")
             else { return .skipped("it is not known where the key is from") }
@@ -34,8 +34,11 @@ extension BoardCheck {
             guard key.members["bound"] != .bool(false) else {
                 return .warning("\(source)\(name), good on any machine", next: rekey)
             }
-            if let better = key.text("better") {
-                return .warning("\(source)\(name), where \(better) is to be had", next: rekey)
+            let better = (key.members["better"]?.asArray ?? []).compactMap(\.asString)
+            guard better.isEmpty else {
+                return .warning(
+                    "\(source)\(name), where \(better.joined(separator: ", ")) is to be had",
+                    next: rekey)
             }
             return .ok(source + name)
         },
