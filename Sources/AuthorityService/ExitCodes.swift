@@ -25,6 +25,8 @@ enum Exit {
             default: failed
             }
         case AuthorityError.refused: usage
+        // Another start will not help, and must not be tried.
+        case AuthorityError.failed(layer: "schema", _): configuration
         default: failed
         }
     }

@@ -15,8 +15,11 @@ package final class SQLiteAuthorityStore: AuthorityStore {
 
     /// Opens or makes the file at `path` and brings its schema up to date.
     ///
-    /// - Throws: `failed(layer: "store")` if it is not a database of this program, or of a
-    ///   later version of it; then nothing was changed.
+    /// Each step of an upgrade is one transaction: after a power cut the next opening goes on
+    /// with the step that was not done.
+    ///
+    /// - Throws: `failed(layer: "store")` if it is not a database of this program,
+    ///   `failed(layer: "schema")` if a later version of it wrote it; then nothing was changed.
     package init(path: String, wrapping: any SecretWrapping) throws(AuthorityError) {
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)
@@ -27,9 +30,14 @@ package final class SQLiteAuthorityStore: AuthorityStore {
         do {
             pool = try DatabasePool(path: path, configuration: configuration)
             let migrator = Schema.migrator
-            guard try !pool.read(migrator.hasBeenSuperseded) else {
-                throw AuthorityError.failed(
-                    layer: "store", text: "a later version of this program wrote the database")
+            let later = try pool.read(migrator.appliedIdentifiers)
+                .subtracting(migrator.migrations).sorted()
+            guard later.isEmpty else {
+                throw AuthorityError.failed(layer: "schema", text: """
+                    a later version of this program wrote \(path): it has \
+                    \(later.map { "`\($0)`" }.joined(separator: ", ")), unknown to this one; \
+                    install that version again
+                    """)
             }
             try migrator.migrate(pool)
         } catch {

@@ -9,10 +9,21 @@ struct KeyTurnoverTests {
     private let folder: StateFolder
     private let firmware = StandInFirmware()
 
-    init() throws { folder = try StateFolder() }
+    /// One machine for all copies of the folder.
+    private let machine: StateFolder
+
+    init() throws {
+        folder = try StateFolder()
+        machine = try StateFolder()
+        let id = "000102030405060708090a0b0c0d0e0f\n"
+        try PrivateFile.write(machine.path + "/machine-id", Array(id.utf8))
+    }
 
     private func file(_ folder: StateFolder) -> KeyFile {
-        KeyFile(folder: folder.path, keepers: [FirmwareKey(firmware), MachineKey()], choice: .file)
+        let keepers: [any KeyKeeper] = [
+            FirmwareKey(firmware), MachineKey(machineID: machine.path + "/machine-id"),
+        ]
+        return KeyFile(folder: folder.path, keepers: keepers, choice: .file)
     }
 
     private func open(_ folder: StateFolder) throws -> BoardDatabase {

@@ -1,6 +1,7 @@
 import Cryptography
 import Foundation
 import Gate
+import LinuxIO
 import Sessions
 import Testing
 @testable import BoardStore
@@ -88,6 +89,34 @@ struct SchemaOneTests {
         }
         try folder.open().transact([.append([try Sample.write(41)]), .remove(Array(5...30))])
         #expect(try folder.open().allSequences() == [41])
+    }
+
+    /// A log cut off at any byte, as after a power cut during its writing: the old tables are
+    /// there, or the new ones, never a part of each.
+    @Test("is brought up whole, or not yet, wherever power is cut in it")
+    func cut() throws {
+        let folder = try StateFolder()
+        try old(folder, try Sample.writes(1...300))
+        try folder.raw().emptyLog()
+        let before = try folder.copy()
+        // A reader keeps the log from being carried into the file and cut.
+        let reader = try folder.raw()
+        try reader.run("BEGIN; SELECT count(*) FROM keys")
+        _ = try folder.open()
+        let log = Array(try Data(contentsOf: URL(fileURLWithPath: folder.database + "-wal")))
+        #expect(log.count > 10 * 4096)
+        var versions: Set<Int64> = []
+        for length in stride(from: 0, through: log.count, by: 2039) + [log.count] {
+            let copy = try before.copy()
+            try PrivateFile.write(copy.database + "-wal", Array(log.prefix(length)))
+            versions.insert(try copy.raw().number("PRAGMA user_version"))
+            let store = try copy.open()
+            #expect(try store.allSequences() == Array(1...300), "\(length)")
+            #expect(store.lastSequence == 40 || store.lastSequence == 300, "\(length)")
+            #expect(try store.text(.session) == "session", "\(length)")
+            #expect(try store.integrityCheck() == [], "\(length)")
+        }
+        #expect(versions == [1, 2])
     }
 
     @Test("whose state is damaged goes on far above all its numbers")

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,11 @@ from bench.chip import Chip
 from bench.program import run
 from bench.waiting import until
 from conftest import assert_nothing_leaked
+
+# An image that was never started has none: then a key file is bound to nothing, and says so.
+HAS_ID = re.fullmatch(
+    "[0-9a-f]{32}\n", Path("/etc/machine-id").read_text()
+    if os.path.exists("/etc/machine-id") else "") is not None
 
 
 @pytest.fixture
@@ -68,14 +75,14 @@ def test_rekey_keeps_the_session_while_the_agent_runs_and_while_it_does_not(make
     bench.live()
     app = bench.app()
     session = bench.session_now["session"]["objectId"]
-    for source, bound in (("file", True), ("tpm2", True), ("file", True)):
+    for source, bound in (("file", HAS_ID), ("tpm2", True), ("file", HAS_ID)):
         before = slot(bench)
         assert rekey(bench, source)["source"] == source
         assert f"source = {source}\n" in slot(bench) and slot(bench) != before
         assert_alone(bench)
         assert bench.status()["key"]["bound"] is bound
         assert "seq" in app.write("Reading")
-    assert shown(bench)["better"] == ["tpm2"]
+    assert shown(bench)["better"][0] == "tpm2"
     bench.agent.stop()
     # Without --to: what agent.toml names, which is the best that there is.
     assert json.loads(bench.command("vault", "rekey", "--json"))["source"] == "tpm2"
@@ -133,7 +140,7 @@ def test_credential_of_the_service_keeps_the_key(make_bench, tmp_path):
 
 def test_card_with_a_key_file_opens_on_another_machine_only_with_this_ones_id(
         make_bench, tmp_path):
-    if not may_unshare():
+    if not HAS_ID or not may_unshare():
         pytest.skip("a file of the system cannot be hidden here")
     bench = make_bench(settings='[key]\nsource = "file"\n')
     bench.pair()
@@ -149,7 +156,7 @@ def test_card_with_a_key_file_opens_on_another_machine_only_with_this_ones_id(
 
 
 def may_unshare() -> bool:
-    if shutil.which("unshare") is None or not os.path.exists("/etc/machine-id"):
+    if shutil.which("unshare") is None:
         return False
     return subprocess.run(
         ["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode == 0
@@ -167,7 +174,7 @@ def test_key_of_an_older_program_opens_and_is_bound_on_request(make_bench):
     assert bench.status()["key"]["bound"] is False
     assert "NOT BOUND" in bench.command("vault", "show")
     assert shown(bench)["better"] == ["file"]
-    assert json.loads(bench.command("vault", "rekey", "--json"))["bound"] is True
+    assert json.loads(bench.command("vault", "rekey", "--json"))["bound"] is HAS_ID
     assert bench.session_now["session"]["objectId"] == session
 
 

@@ -44,6 +44,7 @@ struct Story {
         case 35: try change([.put(.claim, secret())])
         case 36: try change([.put(.session, secret()), .destroy(.claim), .destroyQueue])
         case 37: try change([.clearWindow])
+        case 38: try rekey()
         default: try reopen()
         }
     }
@@ -80,6 +81,12 @@ struct Story {
 
     private mutating func change(_ changes: [StoreChange]) throws {
         try store().transact(changes)
+        try tell()
+    }
+
+    /// Another storage key: the facts are as before, wherever power is cut in it.
+    private func rekey() throws {
+        try store().rekey(KeyFile(folder: folder), to: .file)
         try tell()
     }
 
