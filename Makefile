@@ -76,7 +76,7 @@ $(VENV)/made: Tests/Browser/requirements.txt Tests/Interop/requirements.txt | de
 	touch $@
 
 # A browser for the console, and what makes and reads codes beside ours.
-test: PACKAGES += chromium chromium-driver fonts-dejavu-core qrencode zbar-tools
+test: PACKAGES += chromium chromium-driver fonts-dejavu-core qrencode zbar-tools rabbitmq-server
 test: deps
 	exec python3 Tests/run
 

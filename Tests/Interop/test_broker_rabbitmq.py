@@ -223,6 +223,24 @@ def test_a_board_takes_another_session(house, board):
     assert "seq" in board.write(b'{"celsius":-1}')
 
 
+def test_what_was_held_leaves_under_the_next_session(house, board, consumer):
+    """It is sent as soon as the board has accepted, when the broker may not yet let it pass."""
+    board.cable.pull()
+    held = {b'{"celsius":%d}' % n for n in range(100, 120)}
+    for payload in sorted(held):
+        assert "seq" in board.write(payload)
+    house.revoke(board.session_id)
+    mark = board.watcher.mark()
+    board.cable.plug()
+    board.wait_session("unavailable", since=mark, timeout=60)
+    mark = board.watcher.mark()
+    house.admin.claim(board.pair("--new")).must_end()
+    board.wait_session("available", since=mark, timeout=30)
+    until(lambda: held <= {m.payload for m in consumer.heard}, "what was held to come", 60)
+    until(lambda: board.status()["queue"]["messages"] == 0, "the queue to be empty", 30)
+    assert board.status()["dead"] == 0
+
+
 def test_the_authority_comes_back(house, board, consumer):
     house.server.stop()
     board.write(b'{"celsius":77}')
