@@ -201,7 +201,7 @@ def test_a_revocation_cuts_a_connection_that_does_not_listen(house, player, meas
 
 
 def test_a_revoked_board_is_out_and_down(house, consumer):
-    board = house.live("cellar")
+    board = house.live("cellar", **house.by_tls)
     mark = consumer.mark()
     house.revoke(board.session_id)
     board.wait_session("unavailable", timeout=30)
