@@ -4,10 +4,12 @@ Debian's RabbitMQ speaks MQTT 3.1.1: all works, and the programs say that they r
 """
 
 import dataclasses
+import http.client
 import json
 import socket
 import struct
 import time
+import urllib.parse
 
 import pytest
 
@@ -180,6 +182,24 @@ def test_nobody_comes_in_by_amqp(house, player):
         ("authority", house.broker_password.read_text()),
     ):
         assert amqp_answer(port, user, password) != (10, 30), user
+
+
+def test_a_question_is_answered_at_once(house, player, measure):
+    """Each packet to a topic that the broker has not asked about yet waits for an answer."""
+    path = f"{house.questions}/topic".partition(str(house.http_port))[2]
+    form = urllib.parse.urlencode({
+        "username": player.iid, "vhost": "/", "resource": "topic", "name": "amq.topic",
+        "permission": "write", "routing_key": f"postern.v1.{player.iid}.outbox"})
+    link = http.client.HTTPConnection("127.0.0.1", house.http_port, timeout=10)
+    spans = []
+    for _ in range(200):
+        began = time.monotonic()
+        link.request("POST", path, form)
+        answer = link.getresponse().read()
+        spans.append(time.monotonic() - began)
+        assert answer == b"allow"
+    link.close()
+    measure.milliseconds("a question about a topic, the median", sorted(spans)[100], 0.25)
 
 
 def test_a_revocation_cuts_a_connection_that_does_not_listen(house, player, measure):
