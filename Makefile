@@ -83,10 +83,10 @@ $(VENV)/made: Tests/Browser/requirements.txt Tests/Interop/requirements.txt | de
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-# A TPM in software; a browser for the console, what makes and reads codes beside ours, and clean
-# systems for the packages.
-test: PACKAGES += swtpm libtss2-tcti-swtpm0 chromium chromium-driver fonts-dejavu-core qrencode \
-	zbar-tools debhelper debootstrap lintian man-db systemd-container
+# A TPM in software; a broker of another kind; a browser for the console, what makes and reads
+# codes beside ours, and clean systems for the packages.
+test: PACKAGES += swtpm libtss2-tcti-swtpm0 rabbitmq-server chromium chromium-driver \
+	fonts-dejavu-core qrencode zbar-tools debhelper debootstrap lintian man-db systemd-container
 test: deps
 	exec python3 Tests/run
 

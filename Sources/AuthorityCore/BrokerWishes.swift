@@ -69,7 +69,7 @@ extension Authority {
     /// The board's client at the broker, and nothing of what is retained for it.
     func brokerLogin(of board: InstallationID) async throws(AuthorityError) -> BoardWish.Login? {
         let now = clock()
-        return try await store.read { transaction throws(AuthorityError) in
+        return try await store.glance { transaction throws(AuthorityError) in
             try login(of: board, transaction, at: now)
         }
     }

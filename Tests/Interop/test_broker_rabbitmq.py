@@ -4,10 +4,12 @@ Debian's RabbitMQ speaks MQTT 3.1.1: all works, and the programs say that they r
 """
 
 import dataclasses
+import http.client
 import json
 import socket
 import struct
 import time
+import urllib.parse
 
 import pytest
 
@@ -182,6 +184,24 @@ def test_nobody_comes_in_by_amqp(house, player):
         assert amqp_answer(port, user, password) != (10, 30), user
 
 
+def test_a_question_is_answered_at_once(house, player, measure):
+    """Each packet to a topic that the broker has not asked about yet waits for an answer."""
+    path = f"{house.questions}/topic".partition(str(house.http_port))[2]
+    form = urllib.parse.urlencode({
+        "username": player.iid, "vhost": "/", "resource": "topic", "name": "amq.topic",
+        "permission": "write", "routing_key": f"postern.v1.{player.iid}.outbox"})
+    link = http.client.HTTPConnection("127.0.0.1", house.http_port, timeout=10)
+    spans = []
+    for _ in range(200):
+        began = time.monotonic()
+        link.request("POST", path, form)
+        answer = link.getresponse().read()
+        spans.append(time.monotonic() - began)
+        assert answer == b"allow"
+    link.close()
+    measure.milliseconds("a question about a topic, the median", sorted(spans)[100], 0.25)
+
+
 def test_a_revocation_cuts_a_connection_that_does_not_listen(house, player, measure):
     player.connect()
     assert is_taken(lambda: player.publish_data("Reading", "create", b"before"))
@@ -201,7 +221,7 @@ def test_a_revocation_cuts_a_connection_that_does_not_listen(house, player, meas
 
 
 def test_a_revoked_board_is_out_and_down(house, consumer):
-    board = house.live("cellar")
+    board = house.live("cellar", **house.by_tls)
     mark = consumer.mark()
     house.revoke(board.session_id)
     board.wait_session("unavailable", timeout=30)
@@ -221,6 +241,24 @@ def test_a_board_takes_another_session(house, board):
     said = board.wait_session("available", since=mark, timeout=30)
     assert said["session"]["objectId"] != old
     assert "seq" in board.write(b'{"celsius":-1}')
+
+
+def test_what_was_held_leaves_under_the_next_session(house, board, consumer):
+    """It is sent as soon as the board has accepted, when the broker may not yet let it pass."""
+    board.cable.pull()
+    held = {b'{"celsius":%d}' % n for n in range(100, 120)}
+    for payload in sorted(held):
+        assert "seq" in board.write(payload)
+    house.revoke(board.session_id)
+    mark = board.watcher.mark()
+    board.cable.plug()
+    board.wait_session("unavailable", since=mark, timeout=60)
+    mark = board.watcher.mark()
+    house.admin.claim(board.pair("--new")).must_end()
+    board.wait_session("available", since=mark, timeout=30)
+    until(lambda: held <= {m.payload for m in consumer.heard}, "what was held to come", 60)
+    until(lambda: board.status()["queue"]["messages"] == 0, "the queue to be empty", 30)
+    assert board.status()["dead"] == 0
 
 
 def test_the_authority_comes_back(house, board, consumer):

@@ -27,7 +27,7 @@ class Evidence:
     def search(self) -> list[str]:
         """Where a secret stands, as `<label> in <place>`: empty when all is well."""
         places = [*self.texts, *((f"MQTT {topic}", data) for topic, data in self.journal)]
-        places += [(str(path), path.read_bytes()) for path in self._files()]
+        places += [(str(path), _content(path)) for path in self._files()]
         return sorted(
             {
                 f"{label} in {place}"
@@ -42,6 +42,14 @@ class Evidence:
             path for folder in self.folders for path in folder.rglob("*")
             if path.is_file() and path not in self.ours
         ]
+
+
+def _content(path: Path) -> bytes:
+    """What is in a file; nothing of one that a running program has just removed."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def _decoded(text: str) -> set[bytes]:
