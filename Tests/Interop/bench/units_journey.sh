@@ -36,7 +36,7 @@ pid=$(show postern-agent MainPID)
 say user "$(stat -c %U "/proc/$pid")"
 say state_mode "$(stat -c %a /var/lib/postern)"
 say seccomp "$(grep Seccomp: "/proc/$pid/status" | tr -dc 0-9)"
-say capabilities "$(grep CapEff: "/proc/$pid/status" | tr -dc 0-9a-f)"
+say capabilities "$(sed -n "s/^CapEff:[^0-9a-f]*//p" "/proc/$pid/status")"
 postern --authority http://127.0.0.1:8080 login --username ada --password-file /run/password
 url=$(postern-agent pair --json | sed 's/.*"url":"\([^"]*\)".*/\1/')
 postern --authority http://127.0.0.1:8080 claim "$url" --json >/dev/null
