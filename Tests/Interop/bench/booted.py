@@ -15,9 +15,14 @@ import pytest
 # systemd 252 wants a pure cgroup2 tree, whatever this machine has: one in a mount namespace.
 _BOOT = """\
 umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup || exit 99
-group=/sys/fs/cgroup/postern-units.$$
-mkdir -p $group && echo $$ > $group/cgroup.procs || exit 99
+mkdir -p "/sys/fs/cgroup/$0" && echo $$ > "/sys/fs/cgroup/$0/cgroup.procs" || exit 99
 exec systemd-nspawn "$@"
+"""
+
+# Control groups outlive what was in them.
+_TIDY = """\
+umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup
+find "/sys/fs/cgroup/$0" -depth -type d -exec rmdir {} +
 """
 
 _PROOF = """\
@@ -56,7 +61,8 @@ class BootedMachine:
     def run(self, script: str, timeout: float) -> str:
         """What the script said; fails when the machine does not power itself off in time."""
         (self.proof / "script").write_text(script)
-        argv = ["unshare", "-m", "--propagation", "private", "bash", "-c", _BOOT, "boot",
+        argv = ["unshare", "-m", "--propagation", "private", "bash", "-c", _BOOT,
+                self.place.name,
                 "--register=no", "--keep-unit", f"--machine={self.place.name.replace('_', '-')}",
                 "--directory=/", "--volatile=yes", "--private-network", "--console=pipe",
                 *self._binds, "--boot", "--", "--unit=proof.service"]
@@ -81,4 +87,6 @@ class BootedMachine:
         return process.communicate()[1]
 
     def close(self) -> None:
+        subprocess.run(["unshare", "-m", "--propagation", "private", "bash", "-c", _TIDY,
+                        self.place.name], capture_output=True)
         shutil.rmtree(self.place, ignore_errors=True)
