@@ -24,6 +24,8 @@ package struct AgentSettings: Sendable {
     package var processID: Int64
     /// A full outbox drops its oldest and is read into for ever; else reading stops.
     package var dropsOldest = false
+    /// What Home Assistant is told of this board; nil: it is told nothing.
+    package var discovery: HomeAssistantDiscovery?
 
     package init(
         name: String, topicRoot: TopicRoot, claimBase: String, claimLifetime: Duration,
@@ -86,6 +88,8 @@ package struct Agent: Sendable {
     var lossNews = LossNews()
     var statusNews = StatusNews()
     var rulesNews = RulesNews()
+    /// Writes that were accepted in this life.
+    var accepted: Int64 = 0
     /// Messages on the inbox that could not be opened or were not for now.
     var dropped: Int64 = 0
     var refusals = RefusalTally()

@@ -56,6 +56,7 @@ extension Agent {
         bus.healthAt = nil
         // A retained message of an earlier life may stand there: say what is so, once more.
         published = nil
+        tellHomeAssistant()
         let gone = bus.endRedeliveries()
         if !gone.isEmpty { emit(.commit([.lose(gone)])) }
         guard !resumed, !bus.window.isEmpty else { return }
@@ -160,6 +161,7 @@ extension Agent {
         as known: Int64?, into batch: inout Batch, at instant: Instant
     ) {
         guard let held = records.session, let upstream else { return }
+        accepted += 1
         if known == nil { records.lastSequence += 1 }
         unsettledBytes += Self.size(of: message)
         let sequence = known ?? records.lastSequence

@@ -17,8 +17,9 @@ struct Uplink: Sendable {
     var isAtLearnedPlace = false
     var backoff = Backoff(first: .seconds(1), limit: .seconds(60))
     var readyAt: Duration?
-    /// Whether this process has been connected before.
-    var hasBeenReady = false
+    /// Whether this process has been connected before, and how often.
+    var hasBeenReady: Bool { connects > 0 }
+    var connects: Int64 = 0
     /// SHA-256 of the refused provisionings that were answered over this connection.
     var answered: [[UInt8]] = []
     /// A revocation whose answer waits for the next connection.
@@ -103,7 +104,7 @@ extension Agent {
         announceAcceptance(at: instant)
         resumeSignOut(at: instant)
         startRequests(after: uplink.hasBeenReady ? .again : .first, at: instant)
-        uplink.hasBeenReady = true
+        uplink.connects += 1
         steerForwarding(at: instant)
     }
 

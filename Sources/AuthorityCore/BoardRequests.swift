@@ -1,5 +1,5 @@
 package import Sessions
-import Wire
+package import Wire
 
 /// What came of one message of a board.
 package enum BoardAnswer: Equatable, Sendable {
@@ -15,6 +15,8 @@ package enum BoardAnswer: Equatable, Sendable {
 package struct HeardRequest: Sendable {
     package let answer: BoardAnswer
     package var leavesChores = false
+    /// What was asked, where it could be opened and read.
+    package var type: BoardMessage.Kind?
 }
 
 package enum DropReason: String, Sendable, CaseIterable {
@@ -93,7 +95,8 @@ extension Authority {
         let own = sender.board.description
         // The board's own line comes after the reply.
         for line in lines where line != own { courier.nudge(line) }
-        return HeardRequest(answer: answer, leavesChores: lines.contains(own))
+        return HeardRequest(
+            answer: answer, leavesChores: lines.contains(own), type: message.body.kind)
     }
 
     private func refuse(

@@ -2,6 +2,7 @@ package import ArgumentParser
 import AuthorityCore
 import BrokerClient
 import Foundation
+import Journal
 import LinuxIO
 import Logging
 import Sessions
@@ -95,22 +96,33 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try place.settings(program.place)
-        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        let journal = Journal(
+            settings.logFormat == .json ? .json(program: "postern-authority") : .text)
+        LoggingSystem.bootstrap { _ in JournalHandler(journal) }
+        defer { journal.flush(atEnd: true) }
         let logger = Self.logger(settings.logLevel)
         try await AuthorityService.run {
             let lock = try StateFolder(path: settings.stateDirectory).lock()
+            let notifier = Notifier()
+            notifier.pause(.seconds(600))
             let server = try await AuthorityServer(
                 settings: settings, acceptsClock: acceptClock, logger: logger)
-            let notifier = Notifier()
             let stop = StopSignal()
+            // Opening the store has migrated it, however long that took; what follows is short.
+            notifier.resume()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     try await server.run { port in
-                        say("ready")
+                        if settings.logFormat == .json {
+                            logger.info("ready")
+                        } else {
+                            say("ready")
+                        }
                         logger.info("HTTP on port \(port)")
                         notifier.ready()
                     }
                 }
+                group.addTask { await server.watch(notifier, journal) }
                 group.addTask { await stop.wait() }
                 defer { group.cancelAll() }
                 try await group.next()

@@ -3,6 +3,7 @@ import AuthorityStore
 import Console
 import Cryptography
 import Foundation
+import Journal
 import LinuxIO
 import Logging
 import Mosquitto
@@ -24,6 +25,10 @@ struct AuthorityServer: Sendable {
     let hub: EventHub
     /// Nil where no live data is wanted.
     private let tap: DataTap?
+    private let store: SQLiteAuthorityStore
+    private let clock: ClockGuard
+    /// Nil where nobody asks for figures.
+    private let figures: FigureService?
 
     /// Opens the store and makes the parts; nothing runs and nothing listens yet.
     /// `acceptsClock`: what the store knows of the time is wrong, and the clock right.
@@ -56,6 +61,8 @@ struct AuthorityServer: Sendable {
         self.embedded = embedded
         let clock = try await ClockGuard(
             store: store, authority: authority, acceptsClock: acceptsClock, logger: logger)
+        self.store = store
+        self.clock = clock
         let live = LiveBoards(root: settings.root, clock: systemClock)
         self.live = live
         hub = EventHub(authority: authority, live: live, clock: systemClock, logger: logger)
@@ -64,6 +71,13 @@ struct AuthorityServer: Sendable {
         traffic = BoardTraffic(
             authority: authority, link: link, courier: courier, clock: clock, live: live,
             logger: logger)
+        figures = settings.metrics.map { [traffic] place in
+            FigureService(place, logger) { () async throws(AuthorityError) in
+                AuthorityFigures(
+                    tally: try await store.tally(), traffic: traffic.tally,
+                    isBrokerUp: await link.isUp, isClockBelieved: clock.mayAnswer)
+            }
+        }
         reconciliation = Reconciliation(
             authority: authority, link: link, courier: courier,
             access: settings.managesBrokerAccess ? (embedded == nil ? .kept : .computed) : .none,
@@ -88,6 +102,7 @@ struct AuthorityServer: Sendable {
             group.addTask { await housekeeping.watch() }
             group.addTask { await hub.run() }
             if let tap { group.addTask { await tap.run() } }
+            if let figures { group.addTask { await figures.run() } }
             let files = try ConsoleFolder.files(settings.console, logger)
             let rules = try settings.parseRules()
             group.addTask {
@@ -104,6 +119,13 @@ struct AuthorityServer: Sendable {
             // None of them ends by itself; the first that does ends all.
             try await group.next()
         }
+    }
+
+    /// Tells the service manager how this is, until its task is cancelled.
+    func watch(_ notifier: Notifier, _ journal: Journal) async {
+        await ServiceWatch(
+            notifier: notifier, store: store, link: link, journal: journal
+        ).run()
     }
 
     private func connect(_ up: @escaping @Sendable () async -> Void) async {

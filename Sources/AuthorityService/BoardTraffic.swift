@@ -18,6 +18,7 @@ final class BoardTraffic: Sendable {
     /// What could not be opened, by reason, since the start.
     private let dropped = Mutex<[DropReason: Int]>([:])
     private let unheard = Mutex(0)
+    private let heard = Mutex<[BoardMessage.Kind: Int]>([:])
     private let meter = Mutex(TrafficMeter())
     /// So many requests may wait together for one commit.
     private static let laneCount = 256
@@ -115,6 +116,7 @@ final class BoardTraffic: Sendable {
         // It asks again; an answer could set its clock by years and end its session.
         guard clock.mayAnswer else { return leave(board) }
         let heard = try await authority.hear(payload, from: board)
+        if let type = heard.type { self.heard.withLock { $0[type, default: 0] += 1 } }
         switch heard.answer {
         case .dropped(let reason):
             count(reason, board)
@@ -138,6 +140,17 @@ final class BoardTraffic: Sendable {
         logger.warning(
             "a board is not answered: the clock is far off",
             metadata: ["count": "\(count)", "last": "\(board)"])
+    }
+
+    /// What boards sent since the start: those of a type, and those dropped by why.
+    var tally: TrafficTally {
+        var tally = TrafficTally()
+        for (type, count) in heard.withLock({ $0 }) { tally.requests[type.rawValue] = count }
+        for (reason, count) in dropped.withLock({ $0 }) {
+            tally.dropped[reason.rawValue] = count
+        }
+        tally.dropped["clock"] = unheardCount
+        return tally
     }
 
     /// How many messages were not looked at because the clock was far off, since the start.

@@ -20,6 +20,9 @@ struct ServiceSettings: Sendable {
     var advertise: String?
     var rules: AuthorityRules
     var logLevel = LogLevel.info
+    var logFormat = LogFormat.text
+    /// Where figures are given out; nil nowhere.
+    var metrics: MetricsPlace?
     /// The folder with the console's page; nil looks for it.
     var console: String?
     /// Whether the console hears what boards send.
@@ -64,6 +67,8 @@ extension ServiceSettings {
         listen = (settings.http.listenHost, settings.http.listenPort)
         advertise = settings.broker.advertise
         logLevel = settings.logLevel
+        logFormat = settings.logFormat
+        metrics = settings.metrics
         console = settings.http.console
         showsLiveData = settings.showsLiveData
         proxies = settings.http.proxies

@@ -87,6 +87,11 @@ struct BoardFiles {
             version: Release.version,
             buildDate: Release.date, processID: Int64(ProcessIdentity.processID))
         agent.dropsOldest = settings.outbox.whenFull == .dropOldest
+        agent.discovery = switch settings.discovery {
+        case .announced(let root): .announced(below: root)
+        case .withdrawn(let root): .withdrawn(below: root)
+        case nil: nil
+        }
         return agent
     }
 

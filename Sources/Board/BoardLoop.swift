@@ -14,59 +14,59 @@ import Wire
 struct BoardLoop: ~Copyable {
     enum Ending { case stopped, storeFailed(StoreError), failed(SystemError) }
 
-    private var agent: Agent
-    private var outbox: Outbox
-    private var bus: BusLink
-    private var uplink: UplinkLink
-    private var poller = Poller()
-    private var events: [AgentEvent] = [.started]
+    var agent: Agent
+    var outbox: Outbox
+    var bus: BusLink
+    var uplink: UplinkLink
+    var poller = Poller()
+    var events: [AgentEvent] = [.started]
     /// Those of this turn; its memory is used again.
     private var batch: [AgentEvent] = []
     private var ending: Ending?
     /// When memory that only starting needed is given back: soon after the first way up stands.
-    private var trimAt: Duration?
+    var trimAt: Duration?
     private var hasTrimmed = false
     /// Whether something was read on the bus and not looked at: it is not acknowledged.
-    private var hasUnjudged = false
+    private(set) var hasUnjudged = false
     /// What came and waits for the store to have room: on the bus, and on the inbox.
-    private var stalledBus = StalledEvents(limit: .max)
-    private var stalledInbox = StalledEvents(limit: 64)
+    var stalledBus = StalledEvents(limit: .max)
+    var stalledInbox = StalledEvents(limit: 64)
     /// Why the last of it had to wait; nil once something was kept again.
-    private var stallText: String?
+    private(set) var stallText: String?
     /// What a held batch's apps are told once it is safe.
     private var heldAnswers: [BusPublication] = []
-    private var hasSaidReady = false
+    /// Whether the bus has been subscribed and that was not said.
+    private var isReadyNews = false
     /// What `status` says of the rules.
-    private var rulesReport = JSONValue.null
-    private let notifier: Notifier
-    private let log: Logger
+    var rulesReport = JSONValue.null
+    let log: Logger
 
     init(
         agent: Agent, outbox: consuming Outbox, bus: consuming BusLink,
-        uplink: consuming UplinkLink, notifier: Notifier, log: Logger
+        uplink: consuming UplinkLink, log: Logger
     ) {
         self.agent = agent
         self.outbox = outbox
         self.bus = bus
         self.uplink = uplink
-        self.notifier = notifier
         self.log = log
     }
 
     /// Runs until it is told to stop or the store fails; then nothing more is acknowledged.
-    mutating func run(
-        _ signals: borrowing SignalDescriptor, _ control: inout ControlServer,
-        _ rules: inout RuleFiles
-    ) -> Ending {
-        rulesReport = rules.report
+    mutating func run(_ service: inout StandingService) -> Ending {
+        rulesReport = service.rules.report
         while true {
-            turn(&control)
+            turn(&service.control)
             if let ending {
                 if case .storeFailed = ending { return ending }
-                return leave(ending)
+                return leave(ending, service)
             }
+            if isReadyNews { service.sayReady() }
+            isReadyNews = false
+            // A turn is progress; what stands still in one says nothing.
+            service.beat { agent.figures(at: .current).sentence }
             do throws(SystemError) {
-                try wait(signals, &control, &rules)
+                try wait(&service)
             } catch {
                 return .failed(error)
             }
@@ -139,7 +139,7 @@ struct BoardLoop: ~Copyable {
         } catch {
             return ending = .storeFailed(error)
         }
-        sayReady()
+        isReadyNews = true
     }
 
     private mutating func obey(_ event: AgentEvent, _ control: inout ControlServer) {
@@ -171,7 +171,7 @@ struct BoardLoop: ~Copyable {
         stallText = text
     }
 
-    private mutating func tellHeld() {
+    mutating func tellHeld() {
         guard !outbox.isHolding, !heldAnswers.isEmpty else { return }
         for answer in heldAnswers { say(answer) }
         heldAnswers.removeAll(keepingCapacity: true)
@@ -259,12 +259,16 @@ struct BoardLoop: ~Copyable {
         }
     }
 
+    /// Whether something less than everything works.
+    var isDegraded: Bool {
+        uplink.isDegraded || stallText != nil || outbox.spillFault != nil
+    }
+
     private func completed(status: JSONValue) -> JSONValue {
         guard case .object(var members) = status else { return status }
         members["refusedUpstream"] = .integer(outbox.refusals)
         members["policy"] = rulesReport
-        members["degraded"] = .bool(
-            uplink.isDegraded || stallText != nil || outbox.spillFault != nil)
+        members["degraded"] = .bool(isDegraded)
         if uplink.isDegraded, members["uplink"] == .string("connected") {
             members["uplinkNote"] = .string("degraded: MQTT 3.1.1, without user properties")
         }
@@ -281,86 +285,6 @@ struct BoardLoop: ~Copyable {
         } catch {
             events.append(.uplink(.lost("\(error)")))
         }
-    }
-}
-
-extension BoardLoop {
-    private mutating func wait(
-        _ signals: borrowing SignalDescriptor, _ control: inout ControlServer,
-        _ rules: inout RuleFiles
-    ) throws(SystemError) {
-        poller.clear()
-        let signalSlot = poller.add(signals.descriptor, read: true, write: false)
-        bus.register(in: &poller)
-        uplink.register(in: &poller)
-        control.register(in: &poller)
-        rules.register(in: &poller)
-        let now = Instant.current
-        let deadline = [
-            agent.nextDeadline(at: now), bus.nextDeadline(at: now.monotonic),
-            uplink.nextDeadline(at: now.monotonic), outbox.nextDeadline, trimAt,
-            stalledBus.endsAt, stalledInbox.endsAt,
-            control.nextDeadline, rules.nextDeadline,
-        ].compactMap(\.self).min()
-        _ = try poller.wait(deadline.map { max($0 - now.monotonic, .zero) })
-        var (isReloadWanted, isStopping) = (false, false)
-        while poller.isReadable(signalSlot), let signal = signals.next() {
-            if signal == .hangUp {
-                isReloadWanted = true
-            } else {
-                isStopping = true
-            }
-        }
-        let woken = SystemClock.monotonic
-        if let due = trimAt, due <= woken {
-            trimAt = nil
-            ProcessMemory.trim()
-        }
-        // Before what may tell that their connection is gone.
-        events += stalledBus.take(at: woken) + stalledInbox.take(at: woken)
-        uplink.collect(poller, at: woken, into: &events)
-        if let text = bus.collect(poller, at: woken, into: &events) { log.warning("\(text)") }
-        control.collect(poller, at: woken, into: &events)
-        adopt(isReloadWanted ? rules.reload(.signal) : rules.collect(poller, at: woken), rules)
-        // What was read is judged first: its PUBACKs stand in the queue already.
-        if isStopping { events.append(.stop) }
-        events.append(.deadline)
-        notifier.watchdog()
-    }
-
-    /// What was on its way before a change is judged by the old rules.
-    private mutating func adopt(_ change: AgentEvent?, _ rules: borrowing RuleFiles) {
-        if let change { events.append(change) }
-        rulesReport = rules.report
-    }
-
-    private mutating func sayReady() {
-        notifier.ready()
-        guard !hasSaidReady else { return }
-        hasSaidReady = true
-        // A line of its own, without a time or a level: scripts wait for it.
-        ProcessEnd.say("ready", to: .error)
-    }
-
-    /// Makes durable what was accepted, acknowledges it, and says goodbye to both brokers.
-    private mutating func leave(_ ending: Ending) -> Ending {
-        notifier.stopping()
-        defer {
-            bus.close()
-            uplink.disconnect()
-        }
-        do throws(StoreError) {
-            try outbox.close()
-        } catch {
-            // Nothing of it was acknowledged: it comes again.
-            bus.acknowledge(false)
-            log.error("at the end: \(error)")
-            return ending
-        }
-        tellHeld()
-        bus.acknowledge(stalledBus.isEmpty && !hasUnjudged)
-        _ = bus.flush(at: SystemClock.monotonic, into: &events)
-        return ending
     }
 }
 

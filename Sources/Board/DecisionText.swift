@@ -31,19 +31,3 @@ extension Decision {
         }
     }
 }
-
-/// Text of others, for a terminal.
-enum PlainText {
-    /// The text with what is no visible character replaced: none of it moves a cursor.
-    static func line(_ text: String) -> String {
-        var shown = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse,
-                .unassigned: shown.append("\u{FFFD}")
-            default: shown.append(scalar)
-            }
-        }
-        return String(shown)
-    }
-}

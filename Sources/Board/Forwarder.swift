@@ -61,6 +61,8 @@ struct Forwarder {
     private var hasUnblocked = false
     /// How often a write was refused.
     private(set) var refusals: Int64 = 0
+    /// How many writes the broker has taken.
+    private(set) var forwarded: Int64 = 0
     /// Why the last of them was, and what became of it.
     private(set) var lastRefusal = ""
 
@@ -102,6 +104,7 @@ struct Forwarder {
             let answer = BrokerAnswer(reasonCode)
             if case .taken = answer {
                 acknowledged.append(flight.sequence)
+                forwarded += 1
                 unremoved.append(flight.sequence)
                 if hold != nil, holdEnds == nil { endHold() }
             } else {

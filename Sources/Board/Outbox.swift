@@ -52,6 +52,8 @@ struct Outbox: ~Copyable {
 
     /// How often a broker did not take a write.
     var refusals: Int64 { forwarder.refusals }
+    /// How many the broker has taken in this life.
+    var forwarded: Int64 { forwarder.forwarded }
     /// Whether nothing may be acknowledged or answered on the bus now, nor more be read.
     var isHolding: Bool { held != nil }
 

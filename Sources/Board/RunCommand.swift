@@ -1,5 +1,6 @@
 import AgentCore
 import ArgumentParser
+import Journal
 import LinuxIO
 import Logging
 import Sessions
@@ -15,15 +16,29 @@ struct RunCommand: AgentVerb {
 
     func perform() throws(AgentFailure) -> ExitStatus {
         let files = try BoardFiles(place)
-        var log = Logger(label: "postern-agent") { _ in LineLog() }
+        let journal = Journal(
+            files.settings.logFormat == .json ? .json(program: "postern-agent") : .text)
+        defer { journal.flush(atEnd: true) }
+        var log = Logger(label: "postern-agent") { _ in JournalHandler(journal) }
         log.logLevel = Logger.Level(rawValue: files.settings.logLevel.rawValue) ?? .info
-        let signals: SignalDescriptor
+        do throws(AgentFailure) {
+            let signals = try Self.signals()
+            var service = try StandingService(files, signals, journal, log)
+            return try serve(&service, log)
+        } catch {
+            guard files.settings.logFormat == .json else { throw error }
+            // Who reads JSON is not to meet a last line that is none.
+            log.critical("\(error.sentence)")
+            return error.status
+        }
+    }
+
+    private static func signals() throws(AgentFailure) -> SignalDescriptor {
         do throws(SystemError) {
-            signals = try SignalDescriptor([.terminate, .interrupt, .hangUp])
+            return try SignalDescriptor([.terminate, .interrupt, .hangUp])
         } catch {
             throw AgentFailure(.failed, "\(error)")
         }
-        return try serve(files, signals, log)
     }
 
     private static let goodLife = Duration.seconds(60)
@@ -31,23 +46,16 @@ struct RunCommand: AgentVerb {
     private static let damageLimit = 3
 
     private func serve(
-        _ files: BoardFiles, _ signals: borrowing SignalDescriptor, _ log: Logger
+        _ service: inout StandingService, _ log: Logger
     ) throws(AgentFailure) -> ExitStatus {
-        var control: ControlServer
-        do throws(FileFailure) {
-            try PrivateFolder.prepare(files.settings.runDir, mode: 0o755)
-            control = try ControlServer(path: files.controlPath)
-        } catch {
-            throw AgentFailure(error)
-        }
-        var rules = RuleFiles(files, log: log)
         var backoff = Backoff(first: .seconds(1), limit: .seconds(30))
         var damages = 0
         var isDamaged = false
         while true {
             let began = SystemClock.monotonic
+            let sentence: String
             do throws(AgentFailure) {
-                try live(&rules, signals, &control, log, isDamaged: isDamaged)
+                try live(&service, log, isDamaged: isDamaged)
                 return .ok
             } catch {
                 // Nothing of the failed change was said or acknowledged: begin anew from disk.
@@ -57,19 +65,21 @@ struct RunCommand: AgentVerb {
                 if isDamaged { damages += 1 }
                 guard error.mayPass, damages <= Self.damageLimit else { throw error }
                 log.error("\(error.sentence)")
+                sentence = error.sentence
             }
-            guard rest(backoff.next(random: 0), signals, &rules) else { return .ok }
+            guard service.rest(backoff.next(random: 0), sentence) else { return .ok }
         }
     }
 
     /// One life on the database. Returns when a signal ends it, throws when the store fails.
     private func live(
-        _ rules: inout RuleFiles, _ signals: borrowing SignalDescriptor,
-        _ control: inout ControlServer, _ log: Logger, isDamaged: Bool
+        _ service: inout StandingService, _ log: Logger, isDamaged: Bool
     ) throws(AgentFailure) {
-        let files = rules.inForce
+        let files = service.rules.inForce
+        service.supervisor.opening()
         let board = try StandingBoard(files, isDamaged: isDamaged) { log.critical("\($0)") }
         let (agent, identity, given) = try board.makeLivingAgent { log.error("\($0)") }
+        service.supervisor.opened()
         let will = HealthNotice(
             up: false, pid: Int64(ProcessIdentity.processID), time: Instant.current.wall,
             uplink: "unknown")
@@ -77,28 +87,13 @@ struct RunCommand: AgentVerb {
         var loop = BoardLoop(
             agent: agent,
             outbox: Outbox(board.storage, files.outboxSettings, given: given, log: log),
-            bus: BusLink(bus),
-            uplink: UplinkLink(files.uplinkDefaults), notifier: Notifier(), log: log)
-        switch loop.run(signals, &control, &rules) {
+            bus: BusLink(bus), uplink: UplinkLink(files.uplinkDefaults), log: log)
+        switch loop.run(&service) {
         case .stopped: return
         case .storeFailed(let error):
             throw AgentFailure(
                 .failed, "\(error)", mayPass: true, isDamage: AgentFailure(error).isDamage)
         case .failed(let error): throw AgentFailure(.failed, "waiting failed: \(error)")
         }
-    }
-
-    /// Waits before the next life; false when a signal says there is none.
-    private func rest(
-        _ span: Duration, _ signals: borrowing SignalDescriptor, _ rules: inout RuleFiles
-    ) -> Bool {
-        var poller = Poller()
-        poller.add(signals.descriptor, read: true, write: false)
-        _ = try? poller.wait(span)
-        while let signal = signals.next() {
-            guard signal == .hangUp else { return false }
-            _ = rules.reload(.signal)
-        }
-        return true
     }
 }

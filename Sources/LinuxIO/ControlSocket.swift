@@ -46,6 +46,11 @@ package struct ControlSocket: ~Copyable {
         }
     }
 
+    /// The same, for who speaks no lines.
+    package func acceptStream() throws(SystemError) -> StreamConnection? {
+        try StreamConnection.accept(from: handle.raw)
+    }
+
     private static func clear(_ path: String, _ address: UnixAddress) throws(FileFailure) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else {

@@ -24,13 +24,51 @@ package struct Notifier: Sendable {
         watchdogInterval = isOurs && interval > 0 ? .microseconds(interval) : nil
     }
 
+    /// Whether somebody listens.
+    package var isHeard: Bool { path != nil }
+
     package func ready() { send("READY=1") }
     package func stopping() { send("STOPPING=1") }
     package func watchdog() { send("WATCHDOG=1") }
 
     /// One line for `systemctl status`. A line break in it becomes a space.
-    package func status(_ text: String) {
-        send("STATUS=" + String(text.map { $0.isNewline ? " " : $0 }))
+    package func status(_ text: String) { send(Word.status(text).line) }
+
+    /// What follows may take this long without a word: starting, stopping, and the watchdog,
+    /// which waits so long once more from now on. `resume` ends it.
+    ///
+    /// Source: sd_notify(3), EXTEND_TIMEOUT_USEC and WATCHDOG_USEC.
+    package func pause(_ span: Duration) {
+        let microseconds = span.components.seconds * 1_000_000
+        var lines = ["EXTEND_TIMEOUT_USEC=\(microseconds)"]
+        if watchdogInterval != nil { lines.append("WATCHDOG_USEC=\(microseconds)") }
+        send(lines.joined(separator: "\n"))
+    }
+
+    /// The watchdog waits as long as it did before `pause`.
+    package func resume() {
+        guard let parts = watchdogInterval?.components else { return }
+        let microseconds = parts.seconds * 1_000_000 + parts.attoseconds / 1_000_000_000_000
+        send("WATCHDOG_USEC=\(microseconds)\nWATCHDOG=1")
+    }
+
+    /// All of it in one datagram; none for nothing.
+    package func say(_ words: [Word]) {
+        if !words.isEmpty { send(words.map(\.line).joined(separator: "\n")) }
+    }
+
+    /// What a running service says again and again.
+    package enum Word: Equatable, Sendable {
+        case watchdog
+        case status(String)
+
+        /// A line break in a text would be another word.
+        var line: String {
+            switch self {
+            case .watchdog: "WATCHDOG=1"
+            case .status(let text): "STATUS=" + String(text.map { $0.isNewline ? " " : $0 })
+            }
+        }
     }
 
     private func send(_ message: String) {

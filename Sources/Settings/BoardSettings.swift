@@ -21,8 +21,8 @@ package struct BoardSettings: Equatable, Sendable {
     package var key: Key
     /// Where figures are given out in Prometheus' text form; nil nowhere.
     package var metrics: MetricsPlace?
-    /// The first level of Home Assistant's discovery topics; nil tells it nothing.
-    package var discoveryPrefix: String?
+    /// Whether Home Assistant is told of this board; nil tells it nothing.
+    package var discovery: Discovery?
 
     /// The board's own broker.
     package struct Bus: Equatable, Sendable {
@@ -68,6 +68,12 @@ package struct BoardSettings: Equatable, Sendable {
         case dropOldest = "drop-oldest"
     }
 
+    /// What becomes of the sensors below this first level of Home Assistant's topics.
+    package enum Discovery: Equatable, Sendable {
+        case announced(below: TopicRoot)
+        case withdrawn(below: TopicRoot)
+    }
+
     /// When a write counts as safe, and is acknowledged.
     package enum Durability: String, Sendable, CaseIterable {
         /// Once it is on this board's disk.
@@ -105,7 +111,7 @@ package struct BoardSettings: Equatable, Sendable {
             logFormat: try root.value("log_format", SettingValue.choice) ?? .text,
             key: try Key(root.section("key")),
             metrics: try MetricsPlace(root.section("metrics")),
-            discoveryPrefix: try discoveryPrefix(root.section("home_assistant")))
+            discovery: try discovery(root.section("home_assistant")))
     }
 }
 
@@ -138,14 +144,16 @@ extension BoardSettings {
             identity: try TLSIdentity(section), insecure: insecure)
     }
 
-    /// Off unless asked for: what is announced stays at the broker, retained.
-    private static func discoveryPrefix(
+    /// Off unless asked for: what is announced stays at the broker, retained. So `false` takes
+    /// it back, and only no word at all leaves the topics alone.
+    private static func discovery(
         _ section: TOMLSection
-    ) throws(SettingsError) -> String? {
+    ) throws(SettingsError) -> Discovery? {
         try section.allow(only: ["discovery", "prefix"])
-        let prefix = try section.value("prefix", SettingValue.topicRoot)?.description
-            ?? "homeassistant"
-        return try section.flag("discovery") ?? false ? prefix : nil
+        let prefix = try section.value("prefix", SettingValue.topicRoot)
+            ?? TopicRoot("homeassistant")
+        guard let prefix, let isWanted = try section.flag("discovery") else { return nil }
+        return isWanted ? .announced(below: prefix) : .withdrawn(below: prefix)
     }
 
     private static func claim(_ section: TOMLSection) throws(SettingsError) -> Claim {

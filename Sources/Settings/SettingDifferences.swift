@@ -7,6 +7,7 @@ extension BoardSettings {
             ("run_dir", runDir == other.runDir),
             ("topic_root", topicRoot == other.topicRoot),
             ("log_level", logLevel == other.logLevel),
+            ("log_format", logFormat == other.logFormat),
             ("bus.uri", bus.uri == other.bus.uri),
             ("bus.username", bus.username == other.bus.username),
             ("bus.password_file", bus.passwordFile == other.bus.passwordFile),
@@ -21,6 +22,8 @@ extension BoardSettings {
             ("outbox.when_full", outbox.whenFull == other.outbox.whenFull),
             ("outbox.keep", outbox.keep == other.outbox.keep),
             ("outbox.durability", outbox.durability == other.outbox.durability),
+            ("metrics.listen", metrics == other.metrics),
+            ("home_assistant", discovery == other.discovery),
         ]
         let keys = pairs.filter { !$0.1 }.map(\.0)
         var rest = self

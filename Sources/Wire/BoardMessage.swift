@@ -150,3 +150,34 @@ extension JSONObject {
         }
     }
 }
+
+extension BoardMessage {
+    /// What kind of request it is, without what is in it.
+    package enum Kind: String, Sendable, CaseIterable {
+        case provisionAccepted = "provision.accepted"
+        case provisionRejected = "provision.rejected"
+        case sessionEnded = "session.ended"
+        case authenticate = "session.authenticate"
+        case refresh = "session.refresh"
+        case revoke = "session.revoke"
+        case list = "session.list"
+        case user = "user.get"
+        case unknown
+    }
+}
+
+extension BoardMessage.Body {
+    package var kind: BoardMessage.Kind {
+        switch self {
+        case .provisionAccepted: .provisionAccepted
+        case .provisionRejected: .provisionRejected
+        case .sessionEnded: .sessionEnded
+        case .authenticate: .authenticate
+        case .refresh: .refresh
+        case .revoke: .revoke
+        case .list: .list
+        case .user: .user
+        case .unknown: .unknown
+        }
+    }
+}

@@ -99,7 +99,7 @@ package struct HealthNotice: Equatable, Sendable {
     }
 
     /// The largest first, in the order of their names where they are alike.
-    private var namedDrops: [String: Int64] {
+    package var namedDrops: [String: Int64] {
         guard drops.count > Self.dropLimit else { return drops }
         let sorted = drops.sorted { (-$0.value, $0.key) < (-$1.value, $1.key) }
         let rest = sorted.dropFirst(Self.dropLimit - 1).reduce(0) { $0 &+ $1.value }

@@ -1,4 +1,5 @@
 import Foundation
+import LinuxIO
 import Testing
 
 @testable import Board

@@ -16,6 +16,8 @@ private let arrows: [String: Set<String>] = [
         "Wire",
     ],
     "QRCode": ["CQREncode"],
+    "Figures": ["LinuxIO"],
+    "Journal": ["LinuxIO", "Logging", "Sessions", "Synchronization", "Wire"],
     "BoardStore": ["CSQLite", "Cryptography", "Gate", "LinuxIO", "Sessions"],
     // Adapters of packages.
     "Settings": ["Gate", "Sessions", "TOMLKit", "Wire"],
@@ -33,14 +35,15 @@ private let arrows: [String: Set<String>] = [
     ],
     // What each program is.
     "Board": [
-        "AgentCore", "ArgumentParser", "BoardStore", "Cryptography", "Diagnosis", "Gate", "LinuxIO",
-        "Logging", "Mosquitto", "QRCode", "Sessions", "Settings", "Synchronization", "Wire",
+        "AgentCore", "ArgumentParser", "BoardStore", "Cryptography", "Diagnosis", "Figures", "Gate",
+        "Journal", "LinuxIO", "Logging", "Mosquitto", "QRCode", "Sessions", "Settings",
+        "Synchronization", "Wire",
     ],
     "AuthorityService": [
         "ArgumentParser", "AsyncHTTPClient", "AuthorityCore", "AuthorityStore", "BrokerClient",
-        "Console", "Cryptography", "Diagnosis", "Dispatch", "Foundation", "Gate", "LinuxIO",
-        "Logging", "Mosquitto", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "Sessions", "Settings",
-        "Subprocess", "Synchronization", "System", "SystemPackage", "Wire",
+        "Console", "Cryptography", "Diagnosis", "Dispatch", "Figures", "Foundation", "Gate",
+        "Journal", "LinuxIO", "Logging", "Mosquitto", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL",
+        "Sessions", "Settings", "Subprocess", "Synchronization", "System", "SystemPackage", "Wire",
     ],
     "Commands": [
         "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Cryptography", "Diagnosis",

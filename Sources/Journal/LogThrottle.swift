@@ -1,0 +1,108 @@
+import Logging
+
+/// Keeps a log within bounds: the same words again and again are a few lines and a count, and
+/// of all others so many a minute are written.
+///
+/// What is grave (warning and above) has a measure of its own, so that no flood of lesser news
+/// takes its place. It keeps no clock; times are the monotonic clock's.
+package struct LogThrottle: Sendable {
+    /// Lines a minute, and at once; of each of the two kinds.
+    package static let rate = 100
+    /// So long the same words are counted, after as many lines of them.
+    package static let window = Duration.seconds(60)
+    package static let sameLimit = 5
+    /// So many different words are known again.
+    private static let knownLimit = 32
+
+    private struct Known {
+        let entry: LogEntry
+        let since: Duration
+        var written = 1
+        var repeats = 0
+    }
+
+    private struct Measure {
+        var level = Double(LogThrottle.rate)
+        var last = Duration.zero
+        var leftOut = 0
+
+        /// Whether one more may be written, and how many before it were not, if that is to be
+        /// said.
+        mutating func pass(at now: Duration) -> (passes: Bool, leftOut: Int) {
+            guard take(at: now) else {
+                leftOut += 1
+                return (false, 0)
+            }
+            defer { leftOut = 0 }
+            return (true, leftOut)
+        }
+
+        private mutating func take(at now: Duration) -> Bool {
+            let gained = max(0, (now - last) / LogThrottle.window) * Double(LogThrottle.rate)
+            level = min(Double(LogThrottle.rate), level + gained)
+            last = now
+            guard level >= 1 else { return false }
+            level -= 1
+            return true
+        }
+    }
+
+    private var known: [Known] = []
+    private var usual = Measure()
+    private var grave = Measure()
+
+    package init() {}
+
+    /// What is to be written now that this was said: the entry itself or nothing, after counts
+    /// that were due.
+    package mutating func admit(_ entry: LogEntry, at now: Duration) -> [LogEntry] {
+        var lines = due(at: now)
+        let index = known.firstIndex { $0.entry == entry }
+        if let index, known[index].written >= Self.sameLimit {
+            known[index].repeats += 1
+            return lines
+        }
+        let (passes, leftOut) = entry.isGrave ? grave.pass(at: now) : usual.pass(at: now)
+        if leftOut > 0 { lines.append(Self.gap(leftOut, isGrave: entry.isGrave)) }
+        guard passes else { return lines }
+        lines.append(entry)
+        if let index {
+            known[index].written += 1
+            return lines
+        }
+        if known.count >= Self.knownLimit {
+            let oldest = known.removeFirst()
+            if oldest.repeats > 0 { lines.insert(Self.count(oldest), at: 0) }
+        }
+        known.append(Known(entry: entry, since: now))
+        return lines
+    }
+
+    /// Counts whose time has come. Call it once in a while: nothing wakes for them.
+    package mutating func due(at now: Duration) -> [LogEntry] {
+        let over = known.prefix { $0.since + Self.window <= now }
+        known.removeFirst(over.count)
+        return over.filter { $0.repeats > 0 }.map(Self.count)
+    }
+
+    /// What is known and was not told, at the end.
+    package mutating func close() -> [LogEntry] {
+        defer { known = [] }
+        let counts = known.filter { $0.repeats > 0 }.map(Self.count)
+        let gaps = [(usual.leftOut, false), (grave.leftOut, true)].filter { $0.0 > 0 }
+        usual.leftOut = 0
+        grave.leftOut = 0
+        return counts + gaps.map { Self.gap($0.0, isGrave: $0.1) }
+    }
+
+    private static func count(_ known: Known) -> LogEntry {
+        LogEntry(
+            known.entry.level,
+            "\(known.entry.message) (said \(known.repeats) times more)", known.entry.fields)
+    }
+
+    private static func gap(_ count: Int, isGrave: Bool) -> LogEntry {
+        let kind = isGrave ? "warnings and errors" : "lines below a warning"
+        return LogEntry(isGrave ? .warning : .notice, "\(count) \(kind) were left out here")
+    }
+}
