@@ -20,6 +20,8 @@ final class Inbox {
     var isWriting = false
     /// Messages whose topic is no UTF-8; their PUBACK goes out all the same.
     var droppedMessages = 0
+    /// Whether a certificate may begin later than our clock has it.
+    var isClockSlow = false
     /// What is wrong with the broker's certificate.
     var certificateError: String?
     /// The last error line of a TLS handshake.

@@ -3,11 +3,15 @@ what each of them refuses and on which layer, and certificates that are renewed 
 
 import json
 import os
+import ssl
+import urllib.request
 
 import pytest
+from cryptography import x509
 
 from bench.certificates import Authority
-from bench.program import accepts, free_port, run
+from bench.fake_clock import FakeClock
+from bench.program import free_port, run
 from bench.tls_house import TLSBoard, TLSHouse, stub
 from bench.waiting import until
 from conftest import assert_nothing_leaked
@@ -52,6 +56,13 @@ def test_board_learns_the_ca_by_pairing(house, other):
     assert "seq" in board.app().write("Reading")
 
 
+def test_board_without_a_clock_pairs_all_the_same(house, tmp_path):
+    """To it every certificate begins in the future, until it is told the time."""
+    clock = FakeClock(tmp_path / "clock", "@1970-01-01 00:00:10")
+    board = house.board("clockless", agent_env=clock.environment).live()
+    assert "seq" in board.app().write("Reading")
+
+
 def test_board_falls_back_to_what_it_was_set_up_with(house):
     board = house.board("returner").live()
     board.agent.stop()
@@ -66,13 +77,12 @@ def test_board_falls_back_to_what_it_was_set_up_with(house):
     ("another host", "TLS: the certificate: hostname mismatch"),
     ("another CA", "TLS: the certificate: unable to get local issuer certificate"),
     ("expired", "TLS: the certificate: certificate has expired"),
-    ("not yet", "TLS: the certificate: certificate is not yet valid"),
     ("TLS 1.1", "TLS: "),
     ("no TLS", "TLS: "),
 ])
 def test_board_refuses_and_names_the_layer(house, other, tmp_path, fault, words):
     hosts = ["elsewhere.example"] if fault == "another host" else ["localhost"]
-    days = {"expired": (-9, -1), "not yet": (3, 9)}.get(fault, (-1, 9))
+    days = (-9, -1) if fault == "expired" else (-1, 9)
     certificate, key = other.issue("server", *hosts, begins=days[0], ends=days[1])
     old = ("-tls1_1", "-cipher", "ALL@SECLEVEL=0") if fault == "TLS 1.1" else ()
     trusted = house.ca_file if fault == "another CA" else other.file
@@ -223,6 +233,46 @@ def test_board_shows_its_certificate(guarded):
     os.chmod(key, 0o644)
     done = run(board._argv("run"))
     assert done.returncode == 78 and str(key) in done.stderr
+
+
+@pytest.fixture(scope="module")
+def brought(tmp_path_factory, evidence, programs):
+    """An authority whose page shows a certificate that was made elsewhere."""
+    folder = tmp_path_factory.mktemp("brought")
+    maker = Authority(folder / "maker", "maker")
+    certificate, key = maker.issue("page", "localhost")
+    house = TLSHouse(folder, evidence, programs, {
+        "POSTERN_HTTP_CERTIFICATE_FILE": str(certificate), "POSTERN_HTTP_KEY_FILE": str(key)})
+    house.maker, house.page = maker, (certificate, key)
+    yield house
+    house.close()
+
+
+def test_certificate_made_elsewhere_wins_and_is_read_again(brought):
+    own, brought.ca_file = brought.ca_file, brought.maker.file
+    serial = brought.shown(brought.http_port)["serialNumber"]
+    assert serial == number(brought.page[0])
+    context = ssl.create_default_context(cafile=str(brought.maker.file))
+    with urllib.request.urlopen(f"{brought.url}/postern/v1/ca", context=context) as answer:
+        assert answer.read() == own.read_bytes()
+        assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+    assert not (brought.state / "tls" / "http.pem").exists()
+    # Another's key is named, and changes nothing; then both are there.
+    old = brought.page[1].read_bytes()
+    certificate, key = brought.maker.issue("next", "localhost")
+    os.replace(key, brought.page[1])
+    until(lambda: "goes on with its old certificate" in brought.server.log, "a word of it", 15)
+    assert brought.shown(brought.http_port)["serialNumber"] == serial
+    expected = number(certificate)
+    os.replace(certificate, brought.page[0])
+    until(lambda: brought.shown(brought.http_port)["serialNumber"] == expected, "the new one", 15)
+    assert old not in brought.page[1].read_bytes()
+
+
+def number(file) -> str:
+    """A certificate's serial number, as `ssl` prints it."""
+    digits = f"{x509.load_pem_x509_certificate(file.read_bytes()).serial_number:X}"
+    return digits if len(digits) % 2 == 0 else f"0{digits}"
 
 
 def test_no_secret_leaked(evidence):
