@@ -87,9 +87,10 @@ def test_board_refuses_and_names_the_layer(house, other, tmp_path, fault, words)
     old = ("-tls1_1", "-cipher", "ALL@SECLEVEL=0") if fault == "TLS 1.1" else ()
     trusted = house.ca_file if fault == "another CA" else other.file
     server = stub("-cert", str(certificate), "-key", str(key), *old, folder=tmp_path)
-    port = house.boards[0].bus.port if fault == "no TLS" else server.port
-    board = TLSBoard(house, f"refuses-{fault.replace(' ', '-')}", uri=f"mqtts://localhost:{port}",
-                     uplink=(f'ca_file = "{trusted}"',))
+    board = TLSBoard(house, f"refuses-{fault.replace(' ', '-')}")
+    # Its own bus is a broker without TLS.
+    port = board.bus.port if fault == "no TLS" else server.port
+    board.set_uplink(f"mqtts://localhost:{port}", f'ca_file = "{trusted}"')
     try:
         board.pair()
         board.start()
@@ -138,8 +139,7 @@ def test_postern_takes_the_ca_by_its_fingerprint_alone(house):
 
 
 def test_new_certificates_are_shown_without_a_restart(house):
-    board = house.boards[0]
-    board.wait_online()
+    board = house.board("steady").live()
     before = {port: house.shown(port)["serialNumber"] for port in (house.port, house.http_port)}
     log = board.agent.log
     renewed = json.loads(house.must("tls", "renew", "--json").stdout)
@@ -215,6 +215,8 @@ def test_certificates_of_clients_are_asked_for(guarded, other):
                          "--key", key)
     assert done.returncode == 0, done.stderr
     assert guarded.cli("whoami").returncode == 0, "the login keeps where they are"
+    watch = guarded.running("guarded-watch", "watch")
+    until(lambda: "watching mqtts://localhost" in watch.log, "the broker to take it too", 15)
 
 
 def test_board_shows_its_certificate(guarded):
