@@ -233,6 +233,8 @@ extension UplinkLink {
             keepAlive: Self.keepAlive, receiveMaximum: Self.receiveMaximum,
             maximumPacketSize: 256 * 1024, username: login.username, password: login.password)
         options.tls = TLSOptions(caFile: try caFile(place.ca), identity: defaults.identity)
+        // A board without a clock is told the time over this very connection.
+        options.tls.isClockSlow = true
         options.will = OutgoingMessage(
             topic: login.will.topic, payload: login.will.payload, qos: .atLeastOnce,
             retain: true)

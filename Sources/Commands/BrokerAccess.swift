@@ -38,7 +38,7 @@ struct BrokerAccess: Sendable {
 
     /// The CA certificates are written into the profile's folder, since TLS reads a file.
     func options(
-        folder: ProfileFolder, insecure: Bool
+        folder: ProfileFolder, insecure: Bool, showing identity: AuthorityTrust.Identity? = nil
     ) throws(CommandFailure) -> ConnectOptions {
         guard uri.scheme != .mqtt || uri.isLoopback || insecure else {
             throw .usage("plain MQTT would show the broker's password to the network; "
@@ -46,6 +46,8 @@ struct BrokerAccess: Sendable {
         }
         var options = ConnectOptions(
             uri: uri, clientID: clientID, username: username, password: password)
+        options.tls.certificateFile = identity?.certificateFile
+        options.tls.keyFile = identity?.keyFile
         if let ca {
             let file = "\(folder.path)/broker-ca.pem"
             do throws(FileFailure) {

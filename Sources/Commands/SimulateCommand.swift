@@ -120,7 +120,8 @@ struct SimulateCommand: Verb {
             throw .usage("plain MQTT would show the boards' passwords to the network; "
                 + "use --insecure if you must")
         }
-        return (uri, TLSOptions(caFile: place.caFile))
+        return (uri, TLSOptions(
+            caFile: place.caFile, certificateFile: place.certificate, keyFile: place.key))
     }
 
     private func load(

@@ -45,7 +45,8 @@ struct WatchCommand: Verb {
         let access = try BrokerAccess(answer: try await client.own(.post, "/broker"))
         let filters = try filters(access, root)
         let folder = try place.folder(in: surroundings)
-        let options = try access.options(folder: folder, insecure: place.insecure)
+        let options = try access.options(
+            folder: folder, insecure: place.insecure, showing: client.trust.identity)
         let broker: BrokerClient
         do throws(MQTTError) {
             broker = try await BrokerClient.connect(options)

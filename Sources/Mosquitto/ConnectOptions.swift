@@ -8,6 +8,10 @@ package struct TLSOptions: Sendable {
     /// Our own certificate and its key, PEM, where the broker asks for one.
     package var certificateFile: String?
     package var keyFile: String?
+    /// Whether a certificate may begin later than our clock says it is. A clock that lost its
+    /// time is behind, never ahead, and would otherwise keep us out until somebody sets it; what
+    /// has expired is refused all the same.
+    package var isClockSlow = false
     /// The most that may be open of a key: its owner's, and a group's to read.
     package static let keyMode: UInt32 = 0o640
 

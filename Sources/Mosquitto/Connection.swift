@@ -56,7 +56,7 @@ package struct Connection: ~Copyable {
     /// be used.
     package init(_ options: ConnectOptions) throws(MQTTError) {
         try options.check()
-        let inbox = Inbox(options.version)
+        let inbox = Inbox(options.version, isTLS: options.uri.scheme == .mqtts)
         client = try Client.make(options, inbox)
         self.inbox = inbox
         self.options = options
@@ -90,9 +90,11 @@ package struct Connection: ~Copyable {
 
     package var hasEnded: Bool { phase == .ended }
 
-    /// Whether `read` was stopped by its bound while input waits that no poll sees: call
-    /// `read` again before the next poll, or poll with a timeout of zero.
+    /// Whether something waits that no poll sees, because `read` was stopped by its bound, or
+    /// a write met the end: call `read` again before the next poll, or poll with a timeout of
+    /// zero.
     package var hasBufferedInput: Bool {
+        if phase == .ended { return !inbox.events.isEmpty }
         guard phase == .open else { return false }
         return buffer.hasUnread || client.tls?.hasBufferedInput == true
     }

@@ -20,13 +20,19 @@ final class Inbox {
     var isWriting = false
     /// Messages whose topic is no UTF-8; their PUBACK goes out all the same.
     var droppedMessages = 0
+    /// Whether a certificate may begin later than our clock has it.
+    var isClockSlow = false
     /// What is wrong with the broker's certificate.
     var certificateError: String?
     /// The last error line of a TLS handshake.
     var handshakeError: String?
     private let version: ProtocolVersion
+    private let isTLS: Bool
 
-    init(_ version: ProtocolVersion) { self.version = version }
+    init(_ version: ProtocolVersion, isTLS: Bool) {
+        self.version = version
+        self.isTLS = isTLS
+    }
 
     func connected(code: Int32, flags: Int32, _ properties: PropertyReader) {
         let raw = UInt8(truncatingIfNeeded: code)
@@ -58,7 +64,7 @@ final class Inbox {
                 reasonCode: reason, text: Library.reason(reason), layer: layer))
         }
         let (text, layer) = Failure.describe(
-            code, systemCode: SystemError.lastCode, isConnected: ack != nil)
+            code, systemCode: SystemError.lastCode, isConnected: ack != nil, isTLS: isTLS)
         end(.disconnected(reasonCode: 0, text: text, layer: layer))
     }
 
@@ -81,10 +87,14 @@ final class Inbox {
 enum Failure {
     /// - Parameter systemCode: `errno`, which some codes refer to.
     static func describe(
-        _ code: Int32, systemCode: Int32, isConnected: Bool
+        _ code: Int32, systemCode: Int32, isConnected: Bool, isTLS: Bool = false
     ) -> (text: String, layer: Layer) {
         switch mosq_err_t(code) {
         case MOSQ_ERR_SUCCESS: ("disconnected", .mqtt)
+        // Within TLS 1.3 a client is done before the server has judged its certificate.
+        case MOSQ_ERR_CONN_LOST where !isConnected && isTLS:
+            ("the broker closed the connection before it answered; it may ask for a certificate "
+                + "of ours, or for another", .tls)
         case MOSQ_ERR_CONN_LOST where !isConnected:
             (MQTTError.hangUp, .mqtt)
         case MOSQ_ERR_CONN_LOST: ("the broker closed the connection", .tcp)

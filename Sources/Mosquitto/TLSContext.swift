@@ -16,6 +16,7 @@ struct TLSContext: ~Copyable {
         _ options: TLSOptions, host: String, _ inbox: Inbox
     ) throws(MQTTError) -> TLSContext {
         let context = try TLSContext()
+        inbox.isClockSlow = options.isClockSlow
         unsafe SSL_CTX_set_ex_data(
             context.raw, 0, Unmanaged.passUnretained(inbox).toOpaque())
         try context.setHost(host)
@@ -32,8 +33,8 @@ struct TLSContext: ~Copyable {
         }
         unsafe raw = context
         unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER) { isFine, store in
-            if isFine == 0, let store = unsafe store { unsafe TLSContext.fileError(store) }
-            return isFine
+            guard isFine == 0, let store = unsafe store else { return isFine }
+            return unsafe TLSContext.letsPass(store) ? 1 : 0
         }
         // A key under a passphrase is refused: otherwise OpenSSL asks on the terminal and waits.
         unsafe SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
@@ -91,18 +92,24 @@ struct TLSContext: ~Copyable {
         }
     }
 
-    /// Keeps the first fault of the certificate. OpenSSL's error queue does not name it, and
-    /// libmosquitto may have freed the connection before we could ask.
-    private static func fileError(_ store: OpaquePointer) {
+    /// Keeps the first fault of the certificate, unless it is none to us. OpenSSL's error queue
+    /// does not name it, and libmosquitto may have freed the connection before we could ask.
+    @unsafe
+    private static func letsPass(_ store: OpaquePointer) -> Bool {
         let index = SSL_get_ex_data_X509_STORE_CTX_idx()
         guard let connection = unsafe X509_STORE_CTX_get_ex_data(store, index),
               let context = unsafe SSL_get_SSL_CTX(OpaquePointer(connection)),
-              let data = unsafe SSL_CTX_get_ex_data(context, 0) else { return }
+              let data = unsafe SSL_CTX_get_ex_data(context, 0) else { return false }
         let inbox = unsafe Unmanaged<Inbox>.fromOpaque(data).takeUnretainedValue()
         let code = Int(unsafe X509_STORE_CTX_get_error(store))
+        if inbox.isClockSlow, code == Int(X509_V_ERR_CERT_NOT_YET_VALID) {
+            unsafe X509_STORE_CTX_set_error(store, X509_V_OK)
+            return true
+        }
         guard inbox.certificateError == nil,
-              let text = unsafe X509_verify_cert_error_string(code) else { return }
+              let text = unsafe X509_verify_cert_error_string(code) else { return false }
         unsafe inbox.certificateError = String(cString: text)
+        return false
     }
 
     /// Asks the server for the name that is checked. libmosquitto asks for what it connects

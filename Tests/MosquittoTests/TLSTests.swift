@@ -28,6 +28,33 @@ struct TestAuthority {
                     + " -days 2 -extfile \(name).ext -out \(name).pem")
     }
 
+    /// The same with other dates, such as `+3 days` from now.
+    func issue(_ name: String, _ names: String, from begins: String, to ends: String) throws {
+        try issue(name, names)
+        let day = { (text: String) in
+            let days = Double(text.prefix { $0 != " " }) ?? 0
+            return Date().addingTimeInterval(86_400 * days).formatted(.verbatim(
+                "\(year: .defaultDigits)\(month: .twoDigits)\(day: .twoDigits)000000Z",
+                timeZone: .gmt, calendar: Calendar(identifier: .gregorian)))
+        }
+        try "".write(toFile: folder + "/index.txt", atomically: true, encoding: .utf8)
+        try """
+            [ca]
+            default_ca = test
+            [test]
+            database = index.txt
+            new_certs_dir = .
+            rand_serial = yes
+            default_md = sha256
+            policy = any
+            [any]
+            commonName = supplied
+            """.write(toFile: folder + "/ca.conf", atomically: true, encoding: .utf8)
+        try openssl("ca -batch -notext -config ca.conf -cert ca.pem -keyfile ca.key"
+            + " -in \(name).csr -out \(name).pem -extfile \(name).ext"
+            + " -startdate \(day(begins)) -enddate \(day(ends))")
+    }
+
     /// What `openssl x509` says of a certificate's SHA-256.
     func fingerprint(_ name: String) throws -> CertificateFingerprint {
         let text = try openssl("x509 -in \(name).pem -noout -fingerprint -sha256")
@@ -112,6 +139,24 @@ struct TLSTests {
             return
         }
         #expect(text.contains("mismatch"))
+    }
+
+    @Test("takes what begins later only where the clock may be slow, and never what has ended",
+          arguments: [("+3 days", "+9 days", true), ("-9 days", "-3 days", false)])
+    func dates(begins: String, ends: String, isTakenWhenSlow: Bool) throws {
+        let broker = try TestBroker(listenerLines: [
+            "allow_anonymous true", "certfile FOLDER/broker.pem", "keyfile FOLDER/broker.key",
+        ]) { folder in
+            try TestAuthority(folder).issue("broker", "DNS:broker.test", from: begins, to: ends)
+        }
+        var options = try options(broker, "broker.test")
+        #expect(try TestClient.failure(options)?.layer == .tls)
+        options.tls.isClockSlow = true
+        if isTakenWhenSlow {
+            try TestClient.connected(options).disconnect()
+        } else {
+            #expect(try TestClient.failure(options)?.layer == .tls)
+        }
     }
 
     @Test("refuses an authority that is not known, also with the system's store", arguments: [

@@ -142,7 +142,14 @@ class TLSBoard(AgentBoard):
         until(lambda: not claim.is_running, "the claim to end", 60)
         assert claim.process.returncode == 0, claim.log
         self.wait_session("available", timeout=30)
+        until(self.learned.exists, "the board to come by what it learned", 30)
+        self.wait_online()
         return self
+
+    @property
+    def learned(self) -> Path:
+        """The CA that came with the provisioning."""
+        return self.folder / "state" / "uplink-ca.pem"
 
     def wait_online(self, timeout: float = 30) -> None:
         until(lambda: self.status()["uplink"] == "connected", "the uplink", timeout)
