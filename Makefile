@@ -86,7 +86,8 @@ $(VENV)/made: Tests/Browser/requirements.txt Tests/Interop/requirements.txt | de
 # A TPM in software; a broker of another kind; a browser for the console, what makes and reads
 # codes beside ours, and clean systems for the packages.
 test: PACKAGES += swtpm libtss2-tcti-swtpm0 rabbitmq-server chromium chromium-driver \
-	fonts-dejavu-core qrencode zbar-tools debhelper debootstrap lintian man-db systemd-container
+	fonts-dejavu-core qrencode zbar-tools debhelper debootstrap lintian man-db systemd \
+	systemd-container strace gcc libc6-dev
 test: deps
 	exec python3 Tests/run
 

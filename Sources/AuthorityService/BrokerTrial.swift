@@ -24,7 +24,7 @@ struct BrokerTrial: Sendable {
         let name = "\(EmbeddedBroker.username)-doctor-\(ProcessIdentity.processID)"
         let options = ConnectOptions(
             uri: login.uri, clientID: name, keepAlive: 0, username: login.username,
-            password: login.password, tls: TLSOptions(caFile: login.caFile))
+            password: login.password, tls: login.tls)
         do throws(MQTTError) {
             let client = try await BrokerClient.connect(options, timeout: Self.patience)
             if managesAccess { accessFault = await Self.ask(client, name) }

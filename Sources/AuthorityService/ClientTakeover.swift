@@ -37,7 +37,7 @@ struct ClientTakeover: Sendable {
         let options = ConnectOptions(
             uri: login.uri, clientID: clientID, cleanStart: true, sessionExpiry: 0,
             keepAlive: 30, username: login.username, password: login.password,
-            tls: TLSOptions(caFile: login.caFile))
+            tls: login.tls)
         do throws(MQTTError) {
             return try await BrokerClient.connect(options, timeout: .seconds(5), buffer: 1)
         } catch {

@@ -90,7 +90,9 @@ extension AuthorityFacts {
         }
         if probes.contains(.programs), !isExternal { program = await Self.program() }
         if probes.contains(.reach), case .external(let uri, _, _, let ca) = settings.broker {
-            reach = Reach(to: uri, TLSOptions(caFile: ca))
+            let ours = settings.brokerIdentity
+            reach = Reach(to: uri, TLSOptions(
+                caFile: ca, certificateFile: ours?.certificateFile, keyFile: ours?.keyFile))
         }
         // An embedded broker that nobody serves is not there.
         guard probes.contains(.broker), reach?.broken == nil, isExternal || isServed,

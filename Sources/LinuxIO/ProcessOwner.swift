@@ -19,7 +19,7 @@ package enum ProcessOwner {
             }
             guard unsafe setgid(entry.pointee.pw_gid) == 0 else { throw .last("setgid") }
         } else {
-            guard unsafe setgroups(0, nil) == 0 else { throw .last("setgroups") }
+            guard setgroups(0, nil) == 0 else { throw .last("setgroups") }
             guard setgid(status.st_gid) == 0 else { throw .last("setgid") }
         }
         guard setuid(status.st_uid) == 0 else { throw .last("setuid") }

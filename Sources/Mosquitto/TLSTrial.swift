@@ -16,7 +16,7 @@ package struct TLSTrial: Sendable {
     package init(
         over socket: borrowing DialedSocket, host: String, options: TLSOptions, patience: Duration
     ) throws(MQTTError) {
-        let inbox = Inbox(.v5)
+        let inbox = Inbox(.v5, isTLS: true)
         let context = try TLSContext.make(options, host: host, inbox)
         guard let connection = unsafe SSL_new(context.raw) else {
             throw .tls("no TLS connection: \(OpenSSLError.take())")
