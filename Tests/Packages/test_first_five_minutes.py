@@ -1,6 +1,7 @@
-"""The first five minutes with the packages, on a machine that its own systemd has booted: an
-authority with TLS of its own, a board that is set up and paired, a message from a program on it.
-Then what comes later: a reboot, an upgrade, the end. The tests are steps, in this order."""
+"""The README's five minutes as they are written, typed by a person with a terminal on a machine
+that its own systemd has booted: an authority with TLS of its own, a board that is set up and
+paired, a message from a program on it. Then what comes later: a reboot, an upgrade, the end. The
+tests are steps, in this order."""
 
 import json
 import re
@@ -9,33 +10,48 @@ import subprocess
 import pytest
 
 from booted_system import BootedSystem
+from clean_system import ENVIRONMENT
+from readme import commands
+from terminal import typed
 
-# What a person adds on the way: the program on the board has its clients from here.
-BESIDE = ["mosquitto-clients"]
-AUTHORITY = "https://localhost:8443"
+# What the machine has before: who may administer it, and what the program on it sends with.
+THERE = ["sudo", "mosquitto-clients"]
+UNITS = ["postern-agent.service", "postern-authority.service"]
+HOST = "home.local"
+PASSWORD = "words of sixteen signs"
 BUS = "/run/postern-bus/bus.sock"
 READING = {"celsius": 21.5}
+CLAIM = re.compile(r"https://\S+/claim#v=1&i=\S+")
 
 
 class Machine:
-    """The machine, and what a person at it has seen so far."""
+    """The machine, ada who sits at it, and what she has seen so far."""
 
     def __init__(self, system, packages):
         self.system = system
         self.names = list(packages)
-        # The booted machine has no network but its own: what it will need is fetched before.
-        place = system.path("/packages")
-        place.mkdir(exist_ok=True)
-        for path in packages.values():
-            (place / path.name).write_bytes(path.read_bytes())
-        self.files = [f"/packages/{path.name}" for path in packages.values()]
-        system.run("apt-get", "install", "-y", "-q", "--download-only",
-                   "--no-install-recommends", *self.files, *BESIDE)
-        self.booted = BootedSystem(system)
+        self.steps = commands("Five minutes")
         self.fingerprint = self.url = self.thermo = ""
+        system.install(*THERE)
+        system.run("useradd", "--create-home", "--shell", "/bin/bash", "ada")
+        system.path("/etc/sudoers.d/ada").write_text("ada ALL=(ALL) NOPASSWD: ALL\n")
+        with system.path("/etc/hosts").open("a") as hosts:
+            hosts.write(f"127.0.0.1 localhost {HOST}\n")
+        for path in packages.values():
+            (system.path("/home/ada") / path.name).write_bytes(path.read_bytes())
+        # The booted machine has no network but its own: what it will need is fetched before.
+        self.files = [f"/home/ada/{path.name}" for path in packages.values()]
+        system.run("apt-get", "install", "-y", "-q", "--download-only", *self.files)
+        self.booted = BootedSystem(system)
 
     def run(self, *argv, text: str | None = None) -> str:
         return self.booted.run(*argv, text=text)
+
+    def types(self, line: str, **answers: str) -> str:
+        """Ada types a line at her terminal, in her home; what stood on the screen then."""
+        command = self.booted.command("runuser", "-u", "ada", "--", "bash", "-c", f"cd; {line}")
+        return typed(command, answers | {"[Y/n]": "y"}, ENVIRONMENT | {
+            "HOME": "/home/ada", "USER": "ada", "TERM": "xterm"})
 
     def reboot(self) -> None:
         self.booted.close()
@@ -62,18 +78,21 @@ class Machine:
 
     def message_arrives(self) -> None:
         """`postern watch` shows the message that a program sends by the Unix socket."""
-        watch = self.booted.start("postern", "watch", "--json", "--count", "1")
+        watch = self.booted.start("runuser", "-u", "ada", "--", "env", "HOME=/home/ada",
+                                  "postern", "watch", "--json", "--count", "1")
         try:
             # Until it has subscribed nothing is kept for it, so the program says it again.
             for _ in range(60):
                 assert self.publish("--unix", BUS).returncode == 0
                 if _ended(watch):
                     break
+            watch.kill()
             said, words = watch.communicate(timeout=5)
         finally:
             watch.kill()
             watch.wait()
-        assert json.loads(json.loads(said.splitlines()[0])["payload"]) == READING, said + words
+        assert said, words
+        assert json.loads(json.loads(said.splitlines()[0])["payload"]) == READING
 
 
 @pytest.fixture(scope="module")
@@ -83,19 +102,45 @@ def machine(system, packages) -> Machine:
     made.booted.close()
 
 
-def test_the_packages_install(machine):
-    machine.run("apt-get", "install", "-y", "-q", "--no-install-recommends",
-                *machine.files, *BESIDE)
+def test_an_authority_begins_with_tls_of_its_own(machine):
+    for line in machine.steps[0]:
+        shown = machine.types(line, **{"Password:": PASSWORD, "Again:": PASSWORD})
+        found = re.search(r"^(?:[0-9A-Fa-f]{2}:?){32}$", shown, re.MULTILINE)
+        machine.fingerprint = found[0] if found else machine.fingerprint
+    assert machine.fingerprint
+    machine.booted.wait_active("postern-authority.service")
     assert machine.booted.is_active("mosquitto.service")
-    for unit in ("postern-agent.service", "postern-authority.service"):
-        # Neither has a configuration, so neither starts, and neither has failed.
-        assert not machine.booted.is_active(unit)
-        assert machine.run("systemctl", "is-enabled", unit) == "enabled\n"
+
+
+def test_a_board_is_set_up(machine):
+    for line in machine.steps[1]:
+        shown = machine.types(line, **{
+            "What is this board called?": "shed",
+            "Where is the broker": f"{HOST}:8883",
+            "Where is the authority's page?": "",
+            "The CA's fingerprint": machine.fingerprint})
+        found = CLAIM.search(shown)
+        machine.url = found[0] if found else machine.url
+        if "apt install" in line:
+            # It has no configuration yet, so it does not start, and has not failed.
+            assert not machine.booted.is_active("postern-agent.service")
+    assert machine.url.startswith(f"https://{HOST}:8443/claim#")
+    machine.booted.wait_active("postern-agent.service")
+    assert machine.session() == "unavailable"
+
+
+def test_it_pairs(machine):
+    for line in machine.steps[2]:
+        whole = line.replace("FINGERPRINT", machine.fingerprint)
+        machine.types(re.sub(r"'https://\S+/claim\S+'", f"'{machine.url}'", whole),
+                      **{"Password of ada:": PASSWORD})
+    machine.wait_session()
     assert machine.run("systemctl", "--failed", "--quiet", "--no-legend") == ""
 
 
-def test_the_boards_broker_asks_who_is_there(machine):
-    machine.thermo = machine.run("postern-agent-app", "add", "thermo").strip()
+def test_a_program_gets_a_login(machine):
+    shown = machine.types(machine.steps[3][0])
+    machine.thermo = shown.splitlines()[0].strip()
     machine.run("useradd", "--system", "--groups", "postern-apps", "thermo")
     for where in (["--unix", BUS], ["-h", "127.0.0.1"]):
         assert machine.publish(*where).returncode == 0
@@ -103,32 +148,6 @@ def test_the_boards_broker_asks_who_is_there(machine):
             assert machine.publish(*where, login=wrong).returncode != 0
     # The socket is for the group alone, whatever the login.
     assert machine.publish("--unix", BUS, user="nobody").returncode != 0
-
-
-def test_an_authority_begins_with_tls_of_its_own(machine):
-    machine.run("sh", "-c", "umask 077; cat > /root/password", text="words of sixteen signs\n")
-    machine.fingerprint = machine.run(
-        "postern-authority", "init", "--tls", "--host", "localhost", "--name", "Home",
-        "--admin", "ada", "--password-file", "/root/password").strip()
-    machine.run("systemctl", "start", "postern-authority.service")
-    machine.booted.wait_active("postern-authority.service")
-
-
-def test_a_board_is_set_up(machine):
-    machine.run("postern-agent", "setup", "--name", "shed", "--uplink", "mqtts://localhost:8883",
-                "--claim-base", f"{AUTHORITY}/claim", "--ca-fingerprint", machine.fingerprint)
-    machine.run("systemctl", "start", "postern-agent.service")
-    machine.booted.wait_active("postern-agent.service")
-    assert machine.session() == "unavailable"
-
-
-def test_it_pairs(machine):
-    machine.url = json.loads(machine.run("postern-agent", "pair", "--json"))["url"]
-    assert machine.url.startswith(f"{AUTHORITY}/claim#v=1&i=")
-    machine.run("postern", "--authority", AUTHORITY, "login", "--username", "ada",
-                "--password-file", "/root/password", "--ca-fingerprint", machine.fingerprint)
-    machine.run("postern", "claim", "-", text=machine.url)
-    machine.wait_session()
 
 
 def test_a_programs_message_goes_through(machine):
@@ -146,9 +165,9 @@ def test_a_reboot_needs_nobody(machine):
 
 
 def test_an_upgrade_restarts_what_runs(machine):
-    before = machine.run("systemctl", "show", "-P", "MainPID", *_units())
+    before = machine.run("systemctl", "show", "-P", "MainPID", *UNITS)
     machine.run("apt-get", "install", "-y", "-q", "--reinstall", *machine.files)
-    after = machine.run("systemctl", "show", "-P", "MainPID", *_units())
+    after = machine.run("systemctl", "show", "-P", "MainPID", *UNITS)
     assert not set(before.split()) & set(after.split()) and "0" not in after.split()
     machine.wait_session()
     machine.message_arrives()
@@ -156,14 +175,14 @@ def test_an_upgrade_restarts_what_runs(machine):
 
 def test_no_secret_stands_in_the_journal(machine):
     journal = machine.run("journalctl", "--no-pager", "-q")
-    secrets = [machine.thermo, re.search(r"&c=([^&]+)", machine.url)[1],
+    secrets = [PASSWORD, machine.thermo, re.search(r"&c=([^&]+)", machine.url)[1],
                machine.run("cat", "/etc/postern/bus-password").strip()]
     assert [secret for secret in secrets if secret in journal] == []
 
 
 def test_what_is_removed_stops(machine):
     machine.run("apt-get", "remove", "-y", "-q", *machine.names)
-    assert not any(machine.booted.is_active(unit) for unit in _units())
+    assert not any(machine.booted.is_active(unit) for unit in UNITS)
     # The board's broker goes on as it was configured.
     machine.run("systemctl", "restart", "mosquitto.service")
     assert machine.publish("--unix", BUS).returncode == 0
@@ -174,10 +193,6 @@ def test_a_purge_gives_the_broker_back(machine):
     assert machine.booted.is_active("mosquitto.service")
     assert machine.publish("-h", "127.0.0.1", login="").returncode == 0
     assert machine.run("systemctl", "--failed", "--quiet", "--no-legend") == ""
-
-
-def _units() -> list[str]:
-    return ["postern-agent.service", "postern-authority.service"]
 
 
 def _ended(process) -> bool:

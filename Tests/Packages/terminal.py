@@ -1,0 +1,63 @@
+"""A person at a terminal: runs one command line, answers what it asks, and sees what it says."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import time
+
+PATIENCE = 300
+# What is read at once, and what of a terminal's own signs is not text.
+PIECE = 65_536
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def typed(command: list[str], answers: dict[str, str], environment: dict[str, str]) -> str:
+    """All that stood on the screen. Each answer is given to each question with its words in it.
+
+    It fails when the command does, and when that asks what has no answer here: then nothing more
+    comes until the patience ends.
+    """
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "r+b", buffering=0) as screen:
+        process = subprocess.Popen(
+            command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment,
+            start_new_session=True, preexec_fn=lambda: _take_as_terminal())
+        os.close(theirs)
+        try:
+            shown = _converse(screen, process, answers)
+        finally:
+            process.kill()
+            process.wait()
+    assert process.returncode == 0, f"{' '.join(command)}: {process.returncode}\n{shown}"
+    return shown
+
+
+def _take_as_terminal() -> None:
+    """Opens the terminal that is standard input once more, which makes it the session's own."""
+    os.close(os.open(os.ttyname(0), os.O_RDWR))
+
+
+def _converse(screen, process, answers: dict[str, str]) -> str:
+    shown, answered = "", 0
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if not select.select([screen], [], [], 0.2)[0]:
+            if process.poll() is not None:
+                return shown
+            continue
+        try:
+            piece = os.read(screen.fileno(), PIECE)
+        except OSError:
+            # The last of the terminal's users is gone.
+            process.wait(PATIENCE)
+            return shown
+        shown += CONTROL.sub("", piece.decode(errors="replace")).replace("\r\n", "\n")
+        question = shown[answered:].rpartition("\n")[2]
+        for words, answer in answers.items():
+            if words in question:
+                screen.write(f"{answer}\n".encode())
+                answered = len(shown)
+                break
+    raise AssertionError(f"it asks or hangs:\n{shown}")
