@@ -78,6 +78,8 @@ extension AuthorityFacts {
             modeFaults.append("\(error)")
         }
         let state = StateFolder(path: settings.stateDirectory)
+        // What it sees is then what the service sees; where this fails, the modes tell why.
+        try? state.enter()
         isExternal = if case .external = settings.broker { true } else { false }
         managesAccess = settings.managesBrokerAccess
         modeFaults += Self.modeFaults(folder, state, settings)

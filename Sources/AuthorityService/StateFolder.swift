@@ -13,6 +13,12 @@ struct StateFolder: Sendable {
     var broker: String { "\(path)/broker" }
     var certificates: CertificateFolder { CertificateFolder(path: "\(path)/tls") }
 
+    /// Where root asks, as in an installed system, this process becomes the folder's owner: what
+    /// it makes there is the service's. What only root may read is read before.
+    func enter() throws(SystemError) {
+        try ProcessOwner.stepDown(toOwnerOf: path)
+    }
+
     /// Makes keys, schema and the first administrator.
     ///
     /// - Throws: `StateFolderError.initialised` if there is an administrator already; then
@@ -20,6 +26,7 @@ struct StateFolder: Sendable {
     func found(
         administrator: String, password: SecretBytes, rules: AuthorityRules
     ) async throws {
+        try enter()
         try PrivateFolder.prepare(path)
         do throws(FileFailure) {
             _ = try PrivateFile.read(masterKey, limit: 32)
@@ -51,6 +58,7 @@ struct StateFolder: Sendable {
 
     /// Opens what `found` made.
     func open() throws -> SQLiteAuthorityStore {
+        try enter()
         guard try exists(database) else { throw StateFolderError.notInitialised(path) }
         try PrivateFolder.prepare(path)
         return try SQLiteAuthorityStore(
@@ -60,6 +68,7 @@ struct StateFolder: Sendable {
     /// Makes this process the one that serves from the folder, for as long as the lock lives.
     /// Other commands do without: all they touch is the database.
     func lock() throws -> FolderLock {
+        try enter()
         guard try exists(database) else { throw StateFolderError.notInitialised(path) }
         try PrivateFolder.prepare(path)
         do throws(FileFailure) {

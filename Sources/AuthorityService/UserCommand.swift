@@ -23,8 +23,8 @@ struct UserCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try place.settings(user.program.place)
             try await AuthorityService.run {
-                let desk = try await Desk(settings)
                 let password = try PasswordSource(file: passwordFile).read(confirming: true)
+                let desk = try await Desk(settings)
                 let added = try await desk.authority.addUser(
                     NewUser(
                         username: name, password: password, isAdministrator: administrator,
@@ -63,8 +63,8 @@ struct UserCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try place.settings(user.program.place)
             try await AuthorityService.run {
-                let desk = try await Desk(settings)
                 let password = try PasswordSource(file: passwordFile).read(confirming: true)
+                let desk = try await Desk(settings)
                 try await desk.authority.setPassword(
                     password, of: name, actor: "console", keepsBoards: keepBoards)
                 let ended = keepBoards ? "logins have" : "logins and boards' sessions have"

@@ -27,6 +27,7 @@ struct TLSCommand: AsyncParsableCommand {
             let settings = try place.settings(tls.program.place)
             try await AuthorityService.run {
                 let state = StateFolder(path: settings.stateDirectory)
+                try state.enter()
                 try CertificateSummary(settings, state.certificates).show(json: json)
             }
         }
