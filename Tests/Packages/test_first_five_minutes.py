@@ -38,9 +38,9 @@ class Machine:
         with system.path("/etc/hosts").open("a") as hosts:
             hosts.write(f"127.0.0.1 localhost {HOST}\n")
         for path in packages.values():
-            (system.path("/home/ada") / path.name).write_bytes(path.read_bytes())
+            (system.path("/srv/ada") / path.name).write_bytes(path.read_bytes())
         # The booted machine has no network but its own: what it will need is fetched before.
-        self.files = [f"/home/ada/{path.name}" for path in packages.values()]
+        self.files = [f"/srv/ada/{path.name}" for path in packages.values()]
         system.run("apt-get", "install", "-y", "-q", "--download-only", *self.files)
         self.booted = BootedSystem(system)
 
@@ -51,7 +51,7 @@ class Machine:
         """Ada types a line at her terminal, in her home; what stood on the screen then."""
         command = self.booted.command("runuser", "-u", "ada", "--", "bash", "-c", f"cd; {line}")
         return typed(command, answers | {"[Y/n]": "y"}, ENVIRONMENT | {
-            "HOME": "/home/ada", "USER": "ada", "TERM": "xterm"})
+            "HOME": "/srv/ada", "USER": "ada", "TERM": "xterm"})
 
     def reboot(self) -> None:
         self.booted.close()
@@ -78,7 +78,7 @@ class Machine:
 
     def message_arrives(self) -> None:
         """`postern watch` shows the message that a program sends by the Unix socket."""
-        watch = self.booted.start("runuser", "-u", "ada", "--", "env", "HOME=/home/ada",
+        watch = self.booted.start("runuser", "-u", "ada", "--", "env", "HOME=/srv/ada",
                                   "postern", "watch", "--json", "--count", "1")
         try:
             # Until it has subscribed nothing is kept for it, so the program says it again.

@@ -25,7 +25,7 @@ struct SetupFile {
         ]
         sections.append("\n[bus]                                # the board's own broker")
         sections += busLines
-        sections.append("\n[uplink]                             # the one that the authority shares")
+        sections.append("\n[uplink]                             # shared with the authority")
         sections.append("uri = \(Self.quoted(uplink.description))")
         if let caFile { sections.append("ca_file = \(Self.quoted(caFile))") }
         if uplink.scheme == .mqtt, insecure, !uplink.isLoopback {
