@@ -56,7 +56,7 @@ deps:
 			echo "Debian starts the mosquitto service when systemd runs; Postern does not need it";;
 		esac
 	fi
-	command -v swift >/dev/null || { echo "Swift 6.2 or later is needed: https://swift.org/install"; exit 1; }
+	command -v swift >/dev/null || { echo "Swift 6.3 or later is needed: https://swift.org/install"; exit 1; }
 
 build: deps
 	for program in $(PROGRAMS); do

@@ -25,7 +25,24 @@ package struct AuthorityProgram: AsyncParsableCommand {
     package init() {}
 
     /// Parses the arguments, runs what they ask for and ends the process.
-    package static func start() async { await main() }
+    package static func start() async {
+        do {
+            var command = try parseAsRoot()
+            guard !(command is AuthorityProgram) else {
+                say(helpMessage())
+                throw Exit.usage
+            }
+            if var verb = command as? any AsyncParsableCommand {
+                try await verb.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+            say(fullMessage(for: error))
+            exit(withError: Exit.usage)
+        }
+    }
 }
 
 /// Where the configuration is; may stand before or after the command's name.

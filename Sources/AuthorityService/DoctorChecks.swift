@@ -12,7 +12,10 @@ extension AuthorityCheck {
             id: "config-authority", group: .configuration, about: "authority.toml is well-formed",
             why: "an authority refuses to start with a malformed file"
         ) { facts in
-            guard let fault = facts.configFault else { return .ok("authority.toml is well-formed") }
+            guard let fault = facts.configFault else {
+                return .ok(facts.hasConfig ? "authority.toml is well-formed"
+                    : "there is no authority.toml: every setting has its default")
+            }
             return .failed(fault, next: "mend authority.toml")
         },
         AuthorityCheck(

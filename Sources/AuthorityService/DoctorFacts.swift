@@ -23,6 +23,8 @@ struct AuthorityFacts: Examined {
 
     /// Why `authority.toml` cannot be used.
     var configFault: String?
+    /// Whether there is an `authority.toml`.
+    var hasConfig = true
     var isExternal = false
     var managesAccess = true
     var modeFaults: [String] = []
@@ -62,6 +64,7 @@ extension AuthorityFacts {
 
     /// Reads the files and asks whom `probes` names. Changes nothing.
     init(_ folder: String, _ probes: Set<Probe>) async {
+        hasConfig = PrivateFile.isThere("\(folder)/authority.toml")
         let written: AuthoritySettings
         let settings: ServiceSettings
         do {

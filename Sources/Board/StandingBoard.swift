@@ -183,6 +183,13 @@ extension BoardFiles {
     func ask(_ request: ControlRequest) throws(AgentFailure) -> (isRunning: Bool, JSONObject) {
         if let answer = try Self.askRunning(controlPath, request) { return (true, answer) }
         try checkPolicy()
+        // What keeps the key is chosen when the state is made, and a person's shell may have
+        // less to choose from than the service: a question makes none.
+        guard request.mayBegin || BoardDatabase.exists(in: settings.stateDir) else {
+            throw AgentFailure(
+                .notProvisioned,
+                "this board has not begun: start the agent, or run `postern-agent pair`")
+        }
         guard case .object(let members) = try StandingBoard(self).answer(request) else {
             throw AgentFailure(.failed, "the agent's answer cannot be read")
         }
@@ -204,6 +211,16 @@ extension BoardFiles {
             case .notPermitted: throw AgentFailure(.notPermitted, "\(error)")
             case .timedOut, .brokenAnswer, .failed: throw AgentFailure(.failed, "\(error)")
             }
+        }
+    }
+}
+
+extension ControlRequest {
+    /// Whether it may make the state of a board that has none.
+    var mayBegin: Bool {
+        switch self {
+        case .pair, .pairNew: true
+        case .status, .session, .queue, .refresh, .logout, .vault, .rekey: false
         }
     }
 }

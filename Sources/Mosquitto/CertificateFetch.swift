@@ -24,13 +24,17 @@ package enum CertificateFetch {
         let end = SystemClock.monotonic + timeout
         var failure = MQTTError.nameLookup("no address")
         for address in try addresses(of: uri.host, until: end).prefix(8) {
-            do throws(MQTTError) {
-                let probe = try ChainProbe(address: address, port: uri.port, host: uri.host)
-                return try probe.authority(fingerprint, until: end)
+            let socket: DialedSocket
+            do throws(SystemError) {
+                socket = try DialedSocket(
+                    address: address, port: uri.port,
+                    patience: max(end - SystemClock.monotonic, .zero))
             } catch {
-                guard case .tcp = error else { throw error }
-                failure = error
+                failure = .tcp("\(address) port \(uri.port): \(error.text)")
+                continue
             }
+            let probe = try ChainProbe(over: socket, host: uri.host)
+            return try probe.authority(fingerprint, until: end)
         }
         throw failure
     }

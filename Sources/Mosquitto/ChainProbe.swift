@@ -10,27 +10,24 @@ import Wire
 struct ChainProbe: ~Copyable {
     private let context: OpaquePointer
     private let connection: OpaquePointer
-    /// The connection's own, freed with it.
-    private let transport: OpaquePointer
+    private let socket: DialedSocket
 
-    /// Connects to nothing yet. `address` is numeric; `host` is what the server is asked for.
-    init(address: String, port: UInt16, host: String) throws(MQTTError) {
+    /// Says nothing yet. `host` is what the server is asked for.
+    init(over socket: consuming DialedSocket, host: String) throws(MQTTError) {
         guard let context = unsafe SSL_CTX_new(TLS_client_method()) else {
             throw .tls("no TLS context: \(OpenSSLError.take())")
         }
         _ = unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
         unsafe SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nil)
-        let place = address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
         guard let connection = unsafe SSL_new(context),
-            let transport = unsafe BIO_new_connect(place)
+            unsafe SSL_set_fd(connection, socket.descriptor) == 1
         else {
             unsafe SSL_CTX_free(context)
             throw .tls("no TLS connection: \(OpenSSLError.take())")
         }
-        _ = unsafe BIO_ctrl(transport, BIO_C_SET_NBIO, 1, nil)
-        unsafe SSL_set_bio(connection, transport, transport)
         unsafe SSL_set_connect_state(connection)
-        unsafe (self.context, self.connection, self.transport) = (context, connection, transport)
+        unsafe (self.context, self.connection) = (context, connection)
+        self.socket = socket
         setServerName(host)
     }
 
@@ -56,7 +53,6 @@ struct ChainProbe: ~Copyable {
     func authority(
         _ fingerprint: CertificateFingerprint, until end: Duration
     ) throws(MQTTError) -> String {
-        try connect(until: end)
         do throws(MQTTError) {
             try handshake(until: end)
         } catch {
@@ -64,17 +60,6 @@ struct ChainProbe: ~Copyable {
             guard unsafe SSL_get_peer_cert_chain(connection) != nil else { throw error }
         }
         return try find(fingerprint)
-    }
-
-    private func connect(until end: Duration) throws(MQTTError) {
-        while unsafe BIO_ctrl(transport, BIO_C_DO_STATE_MACHINE, 0, nil) <= 0 {
-            guard unsafe BIO_test_flags(transport, BIO_FLAGS_SHOULD_RETRY) != 0 else {
-                let code = SystemError.lastCode
-                let words = OpenSSLError.take()
-                throw .tcp(code == 0 ? words : SystemError.text(code))
-            }
-            guard try wait(write: true, until: end) else { throw .tcp("no answer in time") }
-        }
     }
 
     private func handshake(until end: Duration) throws(MQTTError) {
@@ -100,12 +85,8 @@ struct ChainProbe: ~Copyable {
     private func wait(write: Bool, until end: Duration) throws(MQTTError) -> Bool {
         let left = end - SystemClock.monotonic
         guard left > .zero else { return false }
-        var descriptor: Int32 = -1
-        guard unsafe BIO_ctrl(transport, BIO_C_GET_FD, 0, &descriptor) > 0 else {
-            throw .tcp("there is no socket")
-        }
         var poller = Poller()
-        poller.add(descriptor, read: !write, write: write)
+        poller.add(socket.descriptor, read: !write, write: write)
         do throws(SystemError) {
             return try poller.wait(left) > 0
         } catch {

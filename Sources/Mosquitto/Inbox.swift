@@ -91,10 +91,7 @@ enum Failure {
     ) -> (text: String, layer: Layer) {
         switch mosq_err_t(code) {
         case MOSQ_ERR_SUCCESS: ("disconnected", .mqtt)
-        // Within TLS 1.3 a client is done before the server has judged its certificate.
-        case MOSQ_ERR_CONN_LOST where !isConnected && isTLS:
-            ("the broker closed the connection before it answered; it may ask for a certificate "
-                + "of ours, or for another", .tls)
+        case MOSQ_ERR_CONN_LOST where !isConnected && isTLS: (MQTTError.hangUpWithinTLS, .tls)
         case MOSQ_ERR_CONN_LOST where !isConnected:
             (MQTTError.hangUp, .mqtt)
         case MOSQ_ERR_CONN_LOST: ("the broker closed the connection", .tcp)

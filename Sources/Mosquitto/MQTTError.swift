@@ -41,13 +41,16 @@ package enum MQTTError: Error, Equatable, Sendable {
     }
 
     static let hangUp = "the broker closed the connection before it answered"
+    /// Within TLS 1.3 a client is done before the server has judged its certificate.
+    static let hangUpWithinTLS = hangUp + "; it may ask for a certificate of ours, or for another"
 
     /// Whether the broker may speak only an older MQTT: it says so, or it hangs up on what it
     /// cannot read, as RabbitMQ before 3.13 does. To be asked of an attempt with version 5 that
     /// brought no connection.
     package var suggestsOlderVersion: Bool {
         switch self {
-        case .mqtt(_, ReasonCode.unsupportedProtocolVersion), .mqtt(Self.hangUp, _): true
+        case .mqtt(_, ReasonCode.unsupportedProtocolVersion), .mqtt(Self.hangUp, _),
+            .tls(Self.hangUpWithinTLS): true
         default: false
         }
     }

@@ -33,7 +33,7 @@ class Machine:
         self.steps = commands("Five minutes")
         self.fingerprint = self.url = self.thermo = ""
         system.install(*THERE)
-        system.run("useradd", "--create-home", "--shell", "/bin/bash", "ada")
+        system.run("useradd", "--create-home", "--home-dir", "/srv/ada", "--shell", "/bin/bash", "ada")
         system.path("/etc/sudoers.d/ada").write_text("ada ALL=(ALL) NOPASSWD: ALL\n")
         with system.path("/etc/hosts").open("a") as hosts:
             hosts.write(f"127.0.0.1 localhost {HOST}\n")

@@ -66,11 +66,18 @@ struct SecretCut {
         return cut(Array(lines.joined(separator: "\n").utf8))
     }
 
-    /// Where the comment of a line begins: a number sign outside of quotes.
+    /// Where the comment of a line begins: a number sign outside of quotes. In a basic string a
+    /// backslash takes its meaning from what follows. Source: TOML 1.0, String.
     private static func comment(in line: Substring) -> Substring.Index? {
         var quote: Character?
+        var isEscaped = false
         for index in line.indices {
             let character = line[index]
+            if isEscaped {
+                isEscaped = false
+                continue
+            }
+            isEscaped = quote == "\"" && character == "\\"
             if quote == nil, character == "#" { return index }
             if character == quote {
                 quote = nil

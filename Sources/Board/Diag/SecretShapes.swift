@@ -95,8 +95,7 @@ extension SecretCut {
 
     /// Names and paths keep to one case for long, and a UUID is parted by dashes.
     private static func isMixed(_ run: [UInt8]) -> Bool {
-        let isHex = run.allSatisfy { isDigit($0) || (0x61...0x66).contains($0 | 0x20) }
-        if isHex { return true }
+        if longestHex(run) >= 32 { return true }
         var changes = 0
         var before: Bool?
         for byte in run where isUpper(byte) || isLower(byte) {
@@ -108,6 +107,16 @@ extension SecretCut {
 }
 
 extension SecretCut {
+    /// How many hexadecimal digits stand in a row: a name or a path may be before them.
+    private static func longestHex(_ run: [UInt8]) -> Int {
+        var (longest, count) = (0, 0)
+        for byte in run {
+            count = isDigit(byte) || (0x61...0x66).contains(byte | 0x20) ? count + 1 : 0
+            longest = max(longest, count)
+        }
+        return longest
+    }
+
     /// What follows any of these is cut to the line's end, in whatever words.
     private static let always = ["password", "passwd", "passphrase", "secret", "credential"]
     /// What follows these only behind `=` or `:`.

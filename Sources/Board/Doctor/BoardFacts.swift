@@ -28,6 +28,8 @@ struct BoardFacts: Examined {
     var askingFault: String?
     /// Why the state folder of an agent that does not run cannot be opened.
     var vaultFault: String?
+    /// Whether what keeps the key is not what it was.
+    var vaultIsOfKey = false
     /// What the running agent says, or, without one, what its state folder holds.
     var status: JSONObject?
     /// With the agent's own login; nil: not asked.
@@ -143,12 +145,16 @@ extension BoardFacts {
             status = answer.asObject.map(JSONObject.init)
         } catch {
             // What is too open, or malformed, is named by its own check.
-            if policyFault == nil, modeFaults.isEmpty { vaultFault = error.sentence }
+            if policyFault == nil, modeFaults.isEmpty {
+                vaultFault = error.sentence
+                vaultIsOfKey = error.status == .badConfiguration
+            }
         }
     }
 
     /// What keeps the key, and what could keep it as well: each source is asked.
     private mutating func askKey(_ settings: BoardSettings, _ place: BoardPlace) {
+        guard status != nil else { return }
         let path = "\(settings.runDir)/agent.sock"
         let answer = isRunning
             ? (try? BoardFiles.askRunning(path, .vault))??.members

@@ -55,7 +55,7 @@ extension BoardCheck {
         },
         BoardCheck(
             id: "bus-acl", group: .bus,
-            about: "its access list lets the agent do its work, and nobody pose as a program",
+            about: "it lets the agent do its work, and nobody without a login pose as a program",
             why: "a program's name in a topic is proven by this list and by nothing else",
             needs: [.bus]
         ) { facts in
@@ -67,7 +67,10 @@ extension BoardCheck {
             guard refused.isEmpty else {
                 return .failed(
                     "the agent's login may not " + refused.joined(separator: ", "),
-                    next: "compare the broker's access list with the one in Devices")
+                    next: """
+                        compare the broker's access list with the one shipped: \
+                        /usr/share/doc/postern-agent/examples, or Devices/linux-generic/acl
+                        """)
             }
             if let stranger = facts.anonymousBus?.rights, stranger.unwritable.isEmpty,
                 !stranger.isSilent

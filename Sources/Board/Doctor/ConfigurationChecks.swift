@@ -36,7 +36,10 @@ extension BoardCheck {
             guard !facts.modeFaults.isEmpty else { return .ok("as strict as they must be") }
             return .failed(
                 facts.modeFaults.joined(separator: "; "),
-                next: "set modes and owners as said; run doctor as root or as the agent's user")
+                next: """
+                    set modes and owners as said (in /etc/postern: owner root, group postern, \
+                    mode 0640); run doctor as root or as the agent's user
+                    """)
         },
     ]
 }

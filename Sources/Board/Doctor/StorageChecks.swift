@@ -12,7 +12,12 @@ extension BoardCheck {
         ) { facts in
             let next = "look at the disk; bring the state folder back from a copy, or see the "
                 + "agent's journal for what it has recovered"
-            if let fault = facts.vaultFault { return .failed(fault, next: next) }
+            if facts.disk?.isReadOnly == true { return .skipped("see disk-health") }
+            if let fault = facts.vaultFault {
+                return .failed(fault, next: facts.vaultIsOfKey ? """
+                    what keeps the key is not what it was: Devices/KEYS.md, "When it does not open"
+                    """ : next)
+            }
             guard let status = facts.status else { return unknown }
             if status.text("reason") == "unreadable" {
                 return .failed("the session's record cannot be read", next: """

@@ -36,7 +36,10 @@ extension BoardCheck {
                 \(facts.mosquittoVersion): before 2.0.16 a broker can end the agent with a \
                 malformed packet; it is started again and loses nothing
                 """,
-                next: "install libmosquitto 2.0.16 or later")
+                next: """
+                    install libmosquitto 2.0.16 or later; Debian 12 has none, and \
+                    `--dont-run libmosquitto` leaves this out
+                    """)
         },
         BoardCheck(
             id: "versions", group: .versions, about: "the running agent is this program",
@@ -53,6 +56,19 @@ extension BoardCheck {
     ]
 }
 
+extension BoardFacts {
+    /// Why a broker that knows this board not is as it should be; nil where it is not.
+    fileprivate var isWithoutLogin: String? {
+        guard let status, status.text("state") == "unavailable" else { return nil }
+        if uplinkText?.hasPrefix("connected") == true { return nil }
+        switch status.text("reason") {
+        case "unclaimed": return "nobody has claimed this board yet: no broker knows it"
+        case "offline", nil: return nil
+        default: return "the session is over, and its login with it; see session"
+        }
+    }
+}
+
 /// What the agent's word, or a login of our own, says of the way upstream.
 enum UplinkJudgement {
     private static let loginLayer = "broker login: "
@@ -64,6 +80,7 @@ enum UplinkJudgement {
             let the authority settle its broker access (it does at its start), or claim this \
             board again: `postern-agent pair --new`
             """
+        if let why = facts.isWithoutLogin { return .skipped(why) }
         if let text = facts.uplinkText {
             if text.hasPrefix("connected") { return .ok("the broker has let the agent in") }
             if text == inboxRefused { return .ok("the broker lets it in") }

@@ -28,7 +28,7 @@ struct SetupCommand: AgentVerb {
     var uplink: String?
 
     @Option(help: ArgumentHelp(
-        "The authority's claim page, such as https://home.lan:8443/claim.", valueName: "url"))
+        "The authority's page, such as https://home.lan:8443.", valueName: "url"))
     var claimBase: String?
 
     @Option(help: ArgumentHelp("A file with the CA of the broker, PEM.", valueName: "file"))
@@ -60,9 +60,10 @@ struct SetupCommand: AgentVerb {
         let questions = SetupQuestions()
         let name = if let name { name } else { try questions.name() }
         let uplink = if let uplink { try Self.broker(uplink) } else { try questions.broker() }
-        let page = if let claimBase { claimBase } else { try questions.claimBase(for: uplink) }
+        let page = if let claimBase { SetupQuestions.claimBase(claimBase) } else { try questions.claimBase(for: uplink) }
         let trust = try UplinkTrust.settle(
-            uplink, caFile: caFile, fingerprint: caFingerprint, questions)
+            uplink, caFile: caFile, fingerprint: caFingerprint, questions,
+            folder: place.configDir)
         let bus = if let bus { try Self.broker(bus) } else { BrokerURI?.none }
         let file = SetupFile(
             name: name, uplink: uplink, insecure: insecure, claimBase: page,
@@ -70,7 +71,7 @@ struct SetupCommand: AgentVerb {
             bus: bus,
             folder: place.configDir)
         try file.check(at: path)
-        try file.write(to: path, trust: trust)
+        try file.write(to: path)
         try report(path, trust)
         return trust.isWorking ? .ok : .degraded
     }

@@ -54,18 +54,17 @@ struct SetupFile {
         do throws(SettingsError) {
             _ = try BoardSettings.parse(text, file: path) { _ in nil }
         } catch {
-            throw AgentFailure(.usage, error.message)
+            let isInClear = uplink.scheme == .mqtt && !uplink.isLoopback && !insecure
+            throw AgentFailure(
+                .usage, isInClear
+                    ? "mqtt:// is in clear: use mqtts://, or --insecure if you must"
+                    : error.message)
         }
     }
 
-    /// Writes the CA's certificate first, then the file that names it.
-    func write(to path: String, trust: UplinkTrust) throws(AgentFailure) {
+    func write(to path: String) throws(AgentFailure) {
         do throws(FileFailure) {
             try PrivateFolder.prepare(folder, mode: 0o755)
-            if case .fetched(let pem) = trust.authority {
-                try PrivateFile.write(
-                    UplinkTrust.path(in: folder), Array(pem.utf8), mode: 0o644)
-            }
             let isRoot = ProcessIdentity.effectiveUser == 0
             try PrivateFile.write(
                 path, Array(text.utf8), mode: 0o640,

@@ -33,10 +33,14 @@ struct SetupQuestions {
             : "-"
         let answer = try ask(
             "Where is the authority's page? - for none [\(guess)] ", flag: "--claim-base") ?? guess
-        guard answer != "-" else { return nil }
-        let page = answer.contains("://") ? answer : "https://" + answer
-        return page.hasSuffix("/claim") ? page
-            : page + (page.hasSuffix("/") ? "claim" : "/claim")
+        return answer == "-" ? nil : Self.claimBase(answer)
+    }
+
+    /// The claim page of an authority whose address, or page, this is.
+    static func claimBase(_ text: String) -> String {
+        let page = text.contains("://") ? text : "https://" + text
+        guard page.hasPrefix("http"), !page.hasSuffix("/claim") else { return page }
+        return page + (page.hasSuffix("/") ? "claim" : "/claim")
     }
 
     func fingerprint(of uplink: BrokerURI, because fault: String) throws(AgentFailure) -> String? {

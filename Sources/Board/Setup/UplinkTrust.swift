@@ -9,8 +9,8 @@ struct UplinkTrust {
         case system
         /// PEM, in a person's own file.
         case file(String)
-        /// PEM, as the broker showed it, and its fingerprint is the one that was given.
-        case fetched(String)
+        /// As the broker showed it, its fingerprint the one that was given; `ca.pem` has it.
+        case fetched
         /// Plain text: nobody.
         case nobody
     }
@@ -44,7 +44,8 @@ struct UplinkTrust {
     /// Connects once, without a login: a broker that refuses has shown its certificate. One that
     /// is away is no error, for a board may be set up before its network is.
     static func settle(
-        _ uplink: BrokerURI, caFile: String?, fingerprint: String?, _ questions: SetupQuestions
+        _ uplink: BrokerURI, caFile: String?, fingerprint: String?, _ questions: SetupQuestions,
+        folder: String
     ) throws(AgentFailure) -> UplinkTrust {
         guard uplink.scheme == .mqtts else {
             return UplinkTrust(authority: .nobody, fault: fault(uplink, caFile: nil)?.words)
@@ -56,29 +57,54 @@ struct UplinkTrust {
             return UplinkTrust(
                 authority: .file(caFile), fault: fault(uplink, caFile: caFile)?.words)
         }
-        if let fingerprint { return try fetch(uplink, fingerprint) }
+        if let fingerprint { return try fetch(uplink, fingerprint, into: folder) }
         let found = fault(uplink, caFile: nil)
         if let found, found.isOfTrust,
             let typed = try questions.fingerprint(of: uplink, because: found.words)
         {
-            return try fetch(uplink, typed)
+            return try fetch(uplink, typed, into: folder)
         }
         return UplinkTrust(authority: .system, fault: found?.words)
     }
 
+    /// Fetches the CA, keeps it, and only then looks whether it vouches for who gave it: a
+    /// stranger may show anybody's CA beside a certificate of his own.
     private static func fetch(
-        _ uplink: BrokerURI, _ text: String
+        _ uplink: BrokerURI, _ text: String, into folder: String
     ) throws(AgentFailure) -> UplinkTrust {
         guard let fingerprint = CertificateFingerprint(text) else {
             throw AgentFailure(
                 .usage, "that is no SHA-256 fingerprint, as `postern-authority tls show` has it")
         }
+        let file = path(in: folder)
+        guard !PrivateFile.isThere(file) else {
+            throw AgentFailure(
+                .usage, "\(file) is there already and was not touched: say --ca-file \(file), or "
+                    + "move it away")
+        }
+        let pem: String
         do throws(MQTTError) {
-            let pem = try CertificateFetch.authority(
+            pem = try CertificateFetch.authority(
                 of: uplink, fingerprint: fingerprint, timeout: .seconds(10))
-            return UplinkTrust(authority: .fetched(pem), fault: nil)
         } catch {
-            throw AgentFailure(.failed, "\(error)")
+            throw AgentFailure(.failed, "\(uplink): \(error)")
+        }
+        try keep(pem, in: folder)
+        let found = fault(uplink, caFile: file)
+        if let found, found.isOfTrust {
+            try? PrivateFile.remove(file)
+            throw AgentFailure(
+                .failed, "the CA does not vouch for this broker: do not trust it (\(found.words))")
+        }
+        return UplinkTrust(authority: .fetched, fault: found?.words)
+    }
+
+    private static func keep(_ pem: String, in folder: String) throws(AgentFailure) {
+        do throws(FileFailure) {
+            try PrivateFolder.prepare(folder, mode: 0o755)
+            try PrivateFile.write(path(in: folder), Array(pem.utf8), mode: 0o644)
+        } catch {
+            throw AgentFailure(error)
         }
     }
 
