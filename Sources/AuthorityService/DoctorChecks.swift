@@ -146,7 +146,15 @@ extension AuthorityCheck {
         AuthorityCheck(
             id: "certificates", group: .page, about: "our own certificates last",
             why: "an expired one ends every board's and every person's connection"
-        ) { CertificateJudgement.finding($0.certificates) },
+        ) { facts in
+            if let fault = facts.authorityFault {
+                return .failed(fault, next: """
+                    bring state_dir/tls back from a backup: boards and people know this CA, and \
+                    another would be another authority
+                    """)
+            }
+            return CertificateJudgement.finding(facts.certificates)
+        },
         AuthorityCheck(
             id: "console-files", group: .page, about: "the console's page is there",
             why: "without it a phone cannot claim a board; everything else goes on"
@@ -175,7 +183,8 @@ enum CertificateJudgement {
             guard let left = certificate.timeLeft else {
                 return .failed(
                     "\(certificate.file) holds no certificate, or cannot be read",
-                    next: "put the certificate there, PEM, readable for the authority")
+                    next: certificate.isOwn ? "run `postern-authority tls renew`"
+                        : "put the certificate there, PEM, readable for the authority")
             }
             return CertificateAge.finding(certificate.file, left)
         }

@@ -19,7 +19,12 @@ struct AuthorityFacts: Examined {
     struct Certificate: Equatable, Sendable {
         let file: String
         let timeLeft: Duration?
+        /// Whether the authority makes it by itself.
+        var isOwn = false
     }
+
+    /// Why our own CA cannot be used: `serve` does not start without it.
+    var authorityFault: String?
 
     /// Why `authority.toml` cannot be used.
     var configFault: String?
@@ -88,6 +93,7 @@ extension AuthorityFacts {
         modeFaults += Self.modeFaults(folder, state, settings)
         consoleFault = Self.consoleFault(settings)
         certificates = Self.certificates(written)
+        if written.tls != nil { authorityFault = Self.authorityFault(state) }
         if !probes.isDisjoint(with: [.state, .broker]) { open(state) }
         if probes.contains(.served) { knock(settings, state) }
         if probes.contains(.disk) {
@@ -126,6 +132,9 @@ extension AuthorityFacts {
     ) -> [String] {
         var faults = [fault("\(folder)/authority.toml", 0o644)]
         faults += [state.database, state.masterKey].map { fault($0, 0o600) }
+        faults += CertificateFolder.Server.allCases.map {
+            fault(state.certificates.files(of: $0).keyFile, 0o600)
+        }
         if case .external(_, _, let file?, _) = settings.broker {
             faults.append(fault(file, 0o600))
         }
@@ -212,7 +221,20 @@ extension AuthorityFacts {
         return files.map { file in
             var input = try? InputFile(file)
             let bytes = (try? input?.read(first: 1 << 20)) ?? []
-            return Certificate(file: file, timeLeft: CertificateFacts(pem: bytes)?.timeLeft)
+            return Certificate(
+                file: file, timeLeft: CertificateFacts(pem: bytes)?.timeLeft,
+                isOwn: file.hasPrefix("\(written.stateDir)/tls/"))
+        }
+    }
+
+    /// Nil too where the key that opens it is missing, or nothing was made yet: other checks' own.
+    private static func authorityFault(_ state: StateFolder) -> String? {
+        guard let master = try? MasterKey(at: state.masterKey) else { return nil }
+        do throws(AuthorityError) {
+            _ = try state.certificates.authority(wrapping: master)
+            return nil
+        } catch {
+            return error.words
         }
     }
 

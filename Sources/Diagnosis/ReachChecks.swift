@@ -44,7 +44,7 @@ extension Check {
     }
 
     private static func tls(_ reach: Reach?, _ file: String) -> Finding {
-        let next = "look at the CA file in \(file), at the names in the certificate, and at "
+        let next = "look at who is to vouch for it (\(file)), at the names in the certificate, and at "
             + "both clocks"
         guard let reach, !reach.isInClear else {
             return reach == nil ? finding(nil, next: next) : .warning(

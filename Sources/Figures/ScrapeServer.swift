@@ -18,6 +18,8 @@ package struct ScrapeServer: ~Copyable {
         let deadline: Duration
         /// Whether it has asked; what it still says is thrown away.
         var hasAsked = false
+        /// How often something of that was read, 4 KiB at the most each time.
+        var discarded = 0
     }
 
     private let listener: Listener
@@ -119,7 +121,9 @@ package struct ScrapeServer: ~Copyable {
     private mutating func read(_ id: Int) {
         guard let client = clients[id] else { return }
         guard !client.hasAsked else {
-            if !client.connection.discard() { clients[id] = nil }
+            // A client of good will says nothing more; one of bad will would keep us reading.
+            clients[id]?.discarded += 1
+            if !client.connection.discard() || client.discarded > 1 { clients[id] = nil }
             return
         }
         guard case .bytes(let bytes) = client.connection.read(limit: ScrapeRequest.limit) else {

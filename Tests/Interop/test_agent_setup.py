@@ -80,8 +80,8 @@ def test_flags_write_a_file_that_the_agent_takes(setup, tls_broker):
     assert r'name = "the \"green\" house"' in text
     assert f'uri = "mqtts://localhost:{broker.port}"' in text
     assert 'base = "https://a.example/claim"' in text
-    assert f'ca_file = "{setup.folder}/ca.pem"' in text
-    assert openssl("x509", "-in", setup.folder / "ca.pem", "-noout", "-fingerprint") == \
+    assert f'ca_file = "{setup.folder}/uplink-ca.pem"' in text
+    assert openssl("x509", "-in", setup.folder / "uplink-ca.pem", "-noout", "-fingerprint") == \
         openssl("x509", "-in", ca, "-noout", "-fingerprint")
     assert (setup.folder / "agent.toml").stat().st_mode & 0o777 == 0o640
     assert '"config-agent"' in checked(setup).stdout
@@ -146,7 +146,7 @@ def test_three_questions_on_a_terminal(setup, tls_broker):
     assert 'name = "porch"' in text, shown
     assert f'uri = "mqtts://localhost:{broker.port}"' in text
     assert 'base = "https://a.example/claim"' in text
-    assert (setup.folder / "ca.pem").exists()
+    assert (setup.folder / "uplink-ca.pem").exists()
 
 
 def converse(argv, answers) -> str:

@@ -71,12 +71,14 @@ struct SecretCut {
     private static func comment(in line: Substring) -> Substring.Index? {
         var quote: Character?
         var isEscaped = false
+        var first: Substring.Index?
         for index in line.indices {
             let character = line[index]
             if isEscaped {
                 isEscaped = false
                 continue
             }
+            if character == "#", first == nil { first = index }
             isEscaped = quote == "\"" && character == "\\"
             if quote == nil, character == "#" { return index }
             if character == quote {
@@ -85,7 +87,8 @@ struct SecretCut {
                 quote = character
             }
         }
-        return nil
+        // What stands open at the line's end is no string of one line: all behind it may be words.
+        return quote == nil ? nil : first
     }
 
     mutating func note(_ what: String) { counts[what, default: 0] += 1 }

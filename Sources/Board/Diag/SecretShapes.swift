@@ -36,6 +36,15 @@ extension SecretCut {
         if text.contains("c=") {
             text = cut(text, /[#&?]c=([A-Za-z0-9_-]+)/, "claim secret")
         }
+        if text.contains("%23") || text.contains("%26") {
+            text = cut(text, /%2[36]c(?:=|%3[Dd])([A-Za-z0-9_%-]+)/, "claim secret")
+        }
+        if text.contains("/broker/") {
+            text = cut(text, /\/broker\/(?:rabbitmq|mosquitto)\/([^\/\s"']+)/, "broker secret")
+        }
+        if text.contains(" -P ") {
+            text = cut(text, /\s-P\s+(\S+)/, "argument password")
+        }
         if text.contains("r:") || text.contains("rt:") {
             text = cut(text, /\b(rt?:[A-Za-z0-9_-]{16,})/, "token")
         }
@@ -76,7 +85,8 @@ extension SecretCut {
         return String(decoding: result, as: UTF8.self)
     }
 
-    private static let shortestRun = 38
+    /// 24 bytes in base64, as the password of a program on the board has.
+    private static let shortestRun = 32
 
     private static func isBase64(_ byte: UInt8) -> Bool {
         isUpper(byte) || isLower(byte) || isDigit(byte) || "+/-_=".utf8.contains(byte)
@@ -118,11 +128,13 @@ extension SecretCut {
     }
 
     /// What follows any of these is cut to the line's end, in whatever words.
-    private static let always = ["password", "passwd", "passphrase", "secret", "credential"]
+    private static let always = [
+        "password", "passwd", "passphrase", "passcode", "secret", "credential", "psk", "_pass",
+    ]
     /// What follows these only behind `=` or `:`.
     private static let assigned = [
         "token", "authorization", "authorisation", "apikey", "api_key", "private_key",
-        "privatekey", "storage_key", "bearer",
+        "privatekey", "storage_key", "bearer", "pwd",
     ]
 
     /// Whether a member, or a setting, of this name holds a secret: not one that names a file.

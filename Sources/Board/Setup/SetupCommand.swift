@@ -13,8 +13,8 @@ struct SetupCommand: AgentVerb {
             Asks for what no flag says: the board's name, the upstream broker, the authority's \
             page. Where the system's certificates do not vouch for the broker, it asks for the \
             fingerprint of the CA that does, which `postern-authority tls show` prints, fetches \
-            that CA's certificate from the broker and keeps it as ca.pem beside agent.toml. A \
-            file that is there is not touched.
+            that CA's certificate from the broker and keeps it as uplink-ca.pem beside agent.toml. \
+            A file that is there is not touched, unless --replace says so.
             """)
 
     @OptionGroup var place: BoardPlace
@@ -45,6 +45,9 @@ struct SetupCommand: AgentVerb {
     @Flag(help: "Let plain mqtt:// leave this machine.")
     var insecure = false
 
+    @Flag(help: "Replace the agent.toml that is there, and the CA that was kept beside it.")
+    var replace = false
+
     func validate() throws {
         guard caFile == nil || caFingerprint == nil else {
             throw ValidationError("--ca-file and --ca-fingerprint say the same twice")
@@ -53,9 +56,9 @@ struct SetupCommand: AgentVerb {
 
     func perform() throws(AgentFailure) -> ExitStatus {
         let path = RuleContent.agentPath(in: place.configDir)
-        guard !PrivateFile.isThere(path) else {
+        guard replace || !PrivateFile.isThere(path) else {
             throw AgentFailure(
-                .usage, "\(path) is there already and was not touched; edit it, or move it away")
+                .usage, "\(path) is there already and was not touched; edit it, or say --replace")
         }
         let questions = SetupQuestions()
         let name = if let name { name } else { try questions.name() }
@@ -63,7 +66,7 @@ struct SetupCommand: AgentVerb {
         let page = if let claimBase { SetupQuestions.claimBase(claimBase) } else { try questions.claimBase(for: uplink) }
         let trust = try UplinkTrust.settle(
             uplink, caFile: caFile, fingerprint: caFingerprint, questions,
-            folder: place.configDir)
+            folder: place.configDir, replaces: replace)
         let bus = if let bus { try Self.broker(bus) } else { BrokerURI?.none }
         let file = SetupFile(
             name: name, uplink: uplink, insecure: insecure, claimBase: page,

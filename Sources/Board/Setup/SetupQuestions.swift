@@ -47,9 +47,13 @@ struct SetupQuestions {
         guard Terminal.isTerminal(.input) else { return nil }
         ProcessEnd.say(
             "The system's certificates do not vouch for this broker (\(fault)).", to: .error)
-        return try ask(
-            "The CA's fingerprint, as `postern-authority tls show` prints it: ",
-            flag: "--ca-fingerprint")
+        while true {
+            let typed = try ask(
+                "The CA's fingerprint, as `postern-authority tls show` prints it: ",
+                flag: "--ca-fingerprint")
+            guard let typed, CertificateFingerprint(typed) == nil else { return typed }
+            ProcessEnd.say("that is none: it has 32 bytes, such as SHA256:0A:1B:…", to: .error)
+        }
     }
 
     /// Nil for an answer of nothing. Throws where there is nobody to ask.

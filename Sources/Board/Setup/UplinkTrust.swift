@@ -9,7 +9,7 @@ struct UplinkTrust {
         case system
         /// PEM, in a person's own file.
         case file(String)
-        /// As the broker showed it, its fingerprint the one that was given; `ca.pem` has it.
+        /// As the broker showed it, its fingerprint the one that was given; `uplink-ca.pem` has it.
         case fetched
         /// Plain text: nobody.
         case nobody
@@ -39,13 +39,13 @@ struct UplinkTrust {
         }
     }
 
-    static func path(in folder: String) -> String { "\(folder)/ca.pem" }
+    static func path(in folder: String) -> String { "\(folder)/uplink-ca.pem" }
 
     /// Connects once, without a login: a broker that refuses has shown its certificate. One that
     /// is away is no error, for a board may be set up before its network is.
     static func settle(
         _ uplink: BrokerURI, caFile: String?, fingerprint: String?, _ questions: SetupQuestions,
-        folder: String
+        folder: String, replaces: Bool
     ) throws(AgentFailure) -> UplinkTrust {
         guard uplink.scheme == .mqtts else {
             return UplinkTrust(authority: .nobody, fault: fault(uplink, caFile: nil)?.words)
@@ -57,11 +57,15 @@ struct UplinkTrust {
             return UplinkTrust(
                 authority: .file(caFile), fault: fault(uplink, caFile: caFile)?.words)
         }
+        if replaces { try forget(in: folder) }
         if let fingerprint { return try fetch(uplink, fingerprint, into: folder) }
         let found = fault(uplink, caFile: nil)
-        if let found, found.isOfTrust,
-            let typed = try questions.fingerprint(of: uplink, because: found.words)
-        {
+        if let found, found.isOfTrust {
+            guard let typed = try questions.fingerprint(of: uplink, because: found.words) else {
+                throw AgentFailure(
+                    .failed, "nobody vouches for \(uplink) (\(found.words)): say "
+                        + "--ca-fingerprint, as `postern-authority tls show` prints it, or --ca-file")
+            }
             return try fetch(uplink, typed, into: folder)
         }
         return UplinkTrust(authority: .system, fault: found?.words)
@@ -80,7 +84,7 @@ struct UplinkTrust {
         guard !PrivateFile.isThere(file) else {
             throw AgentFailure(
                 .usage, "\(file) is there already and was not touched: say --ca-file \(file), or "
-                    + "move it away")
+                    + "--replace")
         }
         let pem: String
         do throws(MQTTError) {
@@ -97,6 +101,14 @@ struct UplinkTrust {
                 .failed, "the CA does not vouch for this broker: do not trust it (\(found.words))")
         }
         return UplinkTrust(authority: .fetched, fault: found?.words)
+    }
+
+    private static func forget(in folder: String) throws(AgentFailure) {
+        do throws(FileFailure) {
+            try PrivateFile.remove(path(in: folder))
+        } catch {
+            throw AgentFailure(error)
+        }
     }
 
     private static func keep(_ pem: String, in folder: String) throws(AgentFailure) {
