@@ -23,15 +23,7 @@ struct BoardStorage {
     }
 
     private func makeIdentity(_ cryptography: Cryptographer) throws(StoreError) {
-        let identity: BoardIdentity
-        do throws(CryptographyFailure) {
-            let (secret, key) = try cryptography.makeDeviceKey()
-            identity = BoardIdentity(
-                installation: InstallationID(random: try cryptography.random(16)),
-                deviceSecret: secret, deviceKey: key)
-        } catch {
-            throw .cryptography("the making of the device key")
-        }
+        let identity = try BoardIdentity.made(by: cryptography)
         try database.transact([.put(.identity, SecretBytes(identity.json.bytes))])
     }
 
@@ -172,5 +164,19 @@ extension DeliveredPacket {
         self.init(
             packetID: entry.packetID, digest: entry.digest, sequence: entry.sequence,
             isDurable: isDurable)
+    }
+}
+
+extension BoardIdentity {
+    /// A new one; it is nowhere yet.
+    static func made(by cryptography: Cryptographer) throws(StoreError) -> BoardIdentity {
+        do throws(CryptographyFailure) {
+            let (secret, key) = try cryptography.makeDeviceKey()
+            return BoardIdentity(
+                installation: InstallationID(random: try cryptography.random(16)),
+                deviceSecret: secret, deviceKey: key)
+        } catch {
+            throw .cryptography("the making of the device key")
+        }
     }
 }

@@ -183,12 +183,8 @@ extension BoardFiles {
     func ask(_ request: ControlRequest) throws(AgentFailure) -> (isRunning: Bool, JSONObject) {
         if let answer = try Self.askRunning(controlPath, request) { return (true, answer) }
         try checkPolicy()
-        // What keeps the key is chosen when the state is made, and a person's shell may have
-        // less to choose from than the service: a question makes none.
         guard request.mayBegin || BoardDatabase.exists(in: settings.stateDir) else {
-            throw AgentFailure(
-                .notProvisioned,
-                "this board has not begun: start the agent, or run `postern-agent pair`")
+            return (false, JSONObject(try UnbegunBoard(self).answer(request)))
         }
         guard case .object(let members) = try StandingBoard(self).answer(request) else {
             throw AgentFailure(.failed, "the agent's answer cannot be read")
@@ -200,11 +196,12 @@ extension BoardFiles {
     static func askRunning(
         _ path: String, _ request: ControlRequest
     ) throws(AgentFailure) -> JSONObject? {
+        let answer: JSONObject
         do throws(ControlClient.Failure) {
             let bytes = try ControlClient.request(
                 path, request.json.bytes, timeout: ControlServer.answerPatience)
-            guard let answer = try? JSONObject(parsing: bytes) else { throw .brokenAnswer }
-            return answer
+            guard let read = try? JSONObject(parsing: bytes) else { throw .brokenAnswer }
+            answer = read
         } catch {
             switch error {
             case .notRunning: return nil
@@ -212,15 +209,10 @@ extension BoardFiles {
             case .timedOut, .brokenAnswer, .failed: throw AgentFailure(.failed, "\(error)")
             }
         }
-    }
-}
-
-extension ControlRequest {
-    /// Whether it may make the state of a board that has none.
-    var mayBegin: Bool {
-        switch self {
-        case .pair, .pairNew: true
-        case .status, .session, .queue, .refresh, .logout, .vault, .rekey: false
+        // An agent whose store fails answers everything so, until it opens again.
+        if request.isQuestion, let refusal = try? Refusal(json: answer) {
+            throw AgentFailure(.failed, refusal.text)
         }
+        return answer
     }
 }

@@ -13,13 +13,25 @@ enum TransportFailure {
             .offline(layer: "TCP", text: "\(url): \(SystemError.text(error.errnoCode))")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             .offline(layer: "TLS", text: "no trust in \(url), or no agreement with it: "
-                + Printable.line("\(error)"))
+                + reason(ofTLS: "\(error)"))
         case is NIOTooManyBytesError:
             .failed(layer: "HTTP", text: "the answer is too long")
         case is CancellationError: .failed(layer: "HTTP", text: "interrupted")
         case let error as HTTPClientError: http(error, at: url)
         default: .failed(layer: "HTTP", text: "the exchange broke off: \(type(of: error))")
         }
+    }
+
+    /// BoringSSL's words have a place in its own source; what people meet most has words of ours.
+    private static func reason(ofTLS text: String) -> String {
+        if text.contains("CERTIFICATE_VERIFY_FAILED") {
+            return "nobody whom this machine knows vouches for its certificate; for an authority "
+                + "with a CA of its own: --ca-fingerprint, as `postern-authority tls show` prints it"
+        }
+        if text.contains("CERTIFICATE_REQUIRED") || text.contains("HANDSHAKE_FAILURE") {
+            return "it may ask for a certificate of yours: --certificate and --key"
+        }
+        return Printable.line(String(text.prefix { $0 != "[" }))
     }
 
     private static func connection(_ error: NIOConnectionError) -> CommandFailure {

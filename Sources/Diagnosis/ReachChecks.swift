@@ -44,8 +44,8 @@ extension Check {
     }
 
     private static func tls(_ reach: Reach?, _ file: String) -> Finding {
-        let next = "look at who is to vouch for it (\(file)), at the names in the certificate, and at "
-            + "both clocks"
+        let next = "look at who is to vouch for it (\(file)), at the certificate's names, and "
+            + "at both clocks"
         guard let reach, !reach.isInClear else {
             return reach == nil ? finding(nil, next: next) : .warning(
                 "passwords and data go to another machine in clear",

@@ -68,7 +68,9 @@ def checked(setup) -> subprocess.CompletedProcess:
     """The agent's own reading of what setup wrote."""
     return subprocess.run(
         [setup.program, "--config-dir", setup.folder, "doctor", "--json"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+        env=os.environ | {"POSTERN_STATE_DIR": str(setup.folder.parent / "state"),
+                          "POSTERN_RUN_DIR": str(setup.folder.parent / "run")})
 
 
 def test_flags_write_a_file_that_the_agent_takes(setup, tls_broker):
@@ -98,7 +100,7 @@ def test_a_file_that_is_there_is_not_touched(setup):
 
 @pytest.mark.parametrize("arguments, words", [
     (["--uplink", "http://b"], "a broker address begins with"),
-    (["--uplink", "mqtt://b.example"], "mqtt:// is in clear"),
+    (["--uplink", "mqtt://b.example"], "--insecure"),
     (["--uplink", "mqtts://127.0.0.1:1", "--ca-fingerprint", "SHA256:00"], "no SHA-256"),
     (["--uplink", "mqtts://127.0.0.1:1", "--ca-file", "ca.pem"], "absolute path"),
     (["--uplink", "mqtt://127.0.0.1:1", "--claim-base", "ftp://x"], "https://"),
@@ -118,6 +120,52 @@ def test_another_cas_fingerprint_writes_nothing(setup, tls_broker, tmp_path):
                  "--ca-fingerprint", fingerprint(other))
     assert done.returncode == 1 and "TLS" in done.stderr, done.stderr
     assert not setup.folder.exists()
+
+
+def test_a_broker_that_shows_anothers_ca_is_not_believed(setup, tmp_path):
+    """Whoever stands between can show the right CA beside a certificate of his own."""
+    ca, _, _ = make_ca(tmp_path)
+    _, leaf, key = make_ca(tmp_path, "evil")
+    chain = tmp_path / "chain.pem"
+    chain.write_text(leaf.read_text() + ca.read_text())
+    broker = Broker("upstream", tmp_path / "broker", f"certfile {chain}", f"keyfile {key}",
+                    "allow_anonymous false").start()
+    try:
+        done = setup("--name", "x", "--uplink", f"mqtts://localhost:{broker.port}",
+                     "--ca-fingerprint", fingerprint(ca))
+    finally:
+        broker.close()
+    assert done.returncode == 1 and "do not trust it" in done.stderr, done.stderr
+    assert not (setup.folder / "agent.toml").exists()
+    assert not (setup.folder / "uplink-ca.pem").exists()
+
+
+def test_without_anybody_who_vouches_nothing_is_written(setup, tls_broker):
+    broker, _ = tls_broker
+    done = setup("--name", "x", "--uplink", f"mqtts://localhost:{broker.port}")
+    assert done.returncode == 1 and "--ca-fingerprint" in done.stderr, done.stderr
+    assert not (setup.folder / "agent.toml").exists()
+
+
+def test_a_page_is_an_authoritys_address_or_its_claim_page(setup):
+    for page in ("https://a.example", "https://a.example/", "https://a.example/claim"):
+        setup("--replace", "--name", "x", "--uplink", "mqtt://127.0.0.1:1", "--claim-base", page)
+        assert 'base = "https://a.example/claim"' in (setup.folder / "agent.toml").read_text()
+
+
+def test_asking_a_board_that_never_began_makes_no_state(setup, tmp_path):
+    """What keeps the key is chosen by the first start, not by a look from a shell."""
+    setup("--name", "x", "--uplink", "mqtt://127.0.0.1:1")
+    state = tmp_path / "state"
+    for words in (["status", "--json"], ["session", "show", "--json"], ["queue", "show"],
+                  ["vault", "show"], ["doctor"], ["diag", "collect", "-o", tmp_path / "diag.tar"],
+                  ["policy", "explain", "thermo", "create", "Reading"]):
+        subprocess.run(
+            [setup.program, "--config-dir", setup.folder, *map(str, words)],
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+            env=os.environ | {"POSTERN_STATE_DIR": str(state),
+                              "POSTERN_RUN_DIR": str(tmp_path / "run")})
+        assert not state.exists(), words
 
 
 def test_a_broker_that_is_away_is_said_and_the_file_written(setup):

@@ -40,7 +40,7 @@ extension SecretCut {
             text = cut(text, /%2[36]c(?:=|%3[Dd])([A-Za-z0-9_%-]+)/, "claim secret")
         }
         if text.contains("/broker/") {
-            text = cut(text, /\/broker\/(?:rabbitmq|mosquitto)\/([^\/\s"']+)/, "broker secret")
+            text = cut(text, /\/broker\/(?:rabbitmq|mosquitto)\/([^\/\s]+)/, "broker secret")
         }
         if text.contains(" -P ") {
             text = cut(text, /\s-P\s+(\S+)/, "argument password")

@@ -19,6 +19,8 @@ enum UplinkProbe {
             caFile: settings.uplink.caFile,
             certificateFile: settings.uplink.identity?.certificateFile,
             keyFile: settings.uplink.identity?.keyFile)
+        // As the agent does: see `UplinkLink`.
+        tls.isClockSlow = true
         let file = "\(settings.stateDir)/uplink-ca.pem"
         if learned?.members["ca"] == .bool(true), PrivateFile.isThere(file) { tls.caFile = file }
         return Reach(to: uri, tls)

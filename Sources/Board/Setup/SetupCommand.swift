@@ -63,7 +63,11 @@ struct SetupCommand: AgentVerb {
         let questions = SetupQuestions()
         let name = if let name { name } else { try questions.name() }
         let uplink = if let uplink { try Self.broker(uplink) } else { try questions.broker() }
-        let page = if let claimBase { SetupQuestions.claimBase(claimBase) } else { try questions.claimBase(for: uplink) }
+        let page = if let claimBase {
+            SetupQuestions.claimBase(claimBase)
+        } else {
+            try questions.claimBase(for: uplink)
+        }
         let trust = try UplinkTrust.settle(
             uplink, caFile: caFile, fingerprint: caFingerprint, questions,
             folder: place.configDir, replaces: replace)

@@ -64,7 +64,7 @@ struct UplinkTrust {
             guard let typed = try questions.fingerprint(of: uplink, because: found.words) else {
                 throw AgentFailure(
                     .failed, "nobody vouches for \(uplink) (\(found.words)): say "
-                        + "--ca-fingerprint, as `postern-authority tls show` prints it, or --ca-file")
+                        + "--ca-fingerprint, as `postern-authority tls show` has it, or --ca-file")
             }
             return try fetch(uplink, typed, into: folder)
         }
