@@ -26,7 +26,7 @@ enum TransportFailure {
     private static func reason(ofTLS text: String) -> String {
         if text.contains("CERTIFICATE_VERIFY_FAILED") {
             return "nobody whom this machine knows vouches for its certificate; for an authority "
-                + "with a CA of its own: --ca-fingerprint, as `postern-authority tls show` prints it"
+                + "with a CA of its own: --ca-fingerprint, which `postern-authority tls show` has"
         }
         if text.contains("CERTIFICATE_REQUIRED") || text.contains("HANDSHAKE_FAILURE") {
             return "it may ask for a certificate of yours: --certificate and --key"

@@ -79,7 +79,7 @@ def test_bash_completes_a_command(shells, name):
         _completion_loader {name}
         COMP_LINE='{name} {typed}' COMP_WORDS=({name} {typed}) COMP_CWORD=1
         COMP_POINT=${{#COMP_LINE}}
-        function=$(complete -p {name} | sed 's/.*-F \([^ ]*\).*/\1/')
+        function=$(complete -p {name} | sed 's/.*-F \\([^ ]*\\).*/\\1/')
         "$function" {name} {typed} {name}
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
