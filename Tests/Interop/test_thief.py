@@ -12,22 +12,25 @@ import time
 
 import pytest
 
+from bench.chip import Chip
 from bench.house import House, HouseBoard
 from bench.open_house import OpenHouse
+from bench.program import run
 from bench.shipped_board import ShippedBoard
 from bench.waiting import until
 from house_fixtures import house, house_settings, measure  # noqa: F401, fixtures
 from postern_contract import messages, sealed, topics
 from postern_contract.claim_url import ClaimURL
 from postern_contract.x25519 import KeyPair
+from test_agent_keys import HAS_ID, may_unshare
 
 # What makes a board this board.
 STATE = ("board.db*", "storage.key*")
 
 
-def copied(house: House, victim: HouseBoard, name: str) -> HouseBoard:
-    """Another machine with a copy of this one's card; the victim runs on."""
-    thief = house.add_board(name)
+def copied(house: House, victim: HouseBoard, name: str, **options) -> HouseBoard:
+    """Another machine with a copy of this one's card."""
+    thief = house.add_board(name, **options)
     for pattern in STATE:
         for path in (victim.folder / "state").glob(pattern):
             shutil.copy2(path, thief.folder / "state" / path.name)
@@ -62,6 +65,37 @@ def test_a_copied_card_is_this_board_until_its_owner_says_otherwise(house, measu
     until(lambda: victim.status()["queue"]["messages"] == 0, "what waited to leave", 30)
     assert thief.session_now["state"] == "unavailable"
     measure.tell("after the revocation", "209, and nothing of the next session")
+
+
+def test_a_card_whose_key_is_in_a_chip_opens_nowhere_else(house, measure, tmp_path):
+    chips = [Chip(tmp_path / name).start() for name in ("own", "another")]
+    try:
+        own, another = (f'[key]\ntpm = "{chip.transport}"\n' for chip in chips)
+        victim = house.live("sealed card", settings=own)
+        victim.agent.stop()
+        thief = copied(house, victim, "its copy", settings=another)
+        done = run(thief._argv("run"))
+        assert done.returncode == 78 and "another TPM" in done.stderr, done.stderr
+        mark = victim.watcher.mark()
+        victim.start()
+        victim.wait_session("available", since=mark)
+    finally:
+        for chip in chips:
+            chip.close()
+    measure.tell("a copied card whose key is in a chip", "nothing: it opens nowhere else")
+
+
+@pytest.mark.skipif(not (HAS_ID and may_unshare()), reason="this machine has no id to change")
+def test_a_copied_state_folder_opens_on_no_other_machine(house, measure, tmp_path):
+    victim = house.live("folder")
+    victim.agent.stop()
+    thief = copied(house, victim, "folder's copy")
+    other = tmp_path / "machine-id"
+    other.write_text("0123456789abcdef" * 2 + "\n")
+    done = run(["unshare", "-m", "sh", "-c",
+                'mount --bind "$0" /etc/machine-id && exec "$@"', other, *thief._argv("run")])
+    assert done.returncode == 78 and "another machine's id" in done.stderr, done.stderr
+    measure.tell("a copied state folder", "nothing: it opens on no other machine")
 
 
 def test_two_cards_of_one_board_are_found_out(house, measure):
