@@ -222,9 +222,15 @@ extension AuthorityFacts {
             var input = try? InputFile(file)
             let bytes = (try? input?.read(first: 1 << 20)) ?? []
             return Certificate(
-                file: file, timeLeft: CertificateFacts(pem: bytes)?.timeLeft,
+                file: file, timeLeft: Self.timeLeft(of: bytes),
                 isOwn: file.hasPrefix("\(written.stateDir)/tls/"))
         }
+    }
+
+    /// How long the first certificate of a file is valid; nil where there is none.
+    private static func timeLeft(of pem: [UInt8]) -> Duration? {
+        let chain = try? Cryptography.Certificate.chain(pem: pem)
+        return chain?.first.map { $0.notAfter - systemClock() }
     }
 
     /// Nil too where the key that opens it is missing, or nothing was made yet: other checks' own.
