@@ -4,6 +4,7 @@ import LinuxIO
 import Logging
 import Sessions
 import Settings
+import Wire
 
 // Brokers that ask over HTTP whom they may let in.
 extension AuthorityServer {
@@ -28,7 +29,7 @@ extension AuthorityServer {
             let username = login.username, let password = login.password
         else { return nil }
         let secret = firstLine(try PrivateFile.read(file, limit: 4096))
-        guard secret.count >= shortestSecret, secret.allSatisfy(isUnreserved) else {
+        guard secret.count >= shortestSecret, secret.allSatisfy(\.isUnreserved) else {
             throw SettingsError(
                 file: "authority.toml",
                 message: "broker.access_secret_file: its first line has \(shortestSecret) or more "
@@ -41,16 +42,5 @@ extension AuthorityServer {
         return AskingBroker(
             door: StoreDoor(authority: authority, own: [own, data]),
             secret: SecretBytes(secret), virtualHost: settings.virtualHost)
-    }
-
-    /// Source: RFC 3986 §2.3.
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
     }
 }

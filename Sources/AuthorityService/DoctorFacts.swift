@@ -130,31 +130,16 @@ extension AuthorityFacts {
     private static func modeFaults(
         _ folder: String, _ state: StateFolder, _ settings: ServiceSettings
     ) -> [String] {
-        var faults = [fault("\(folder)/authority.toml", 0o644)]
-        faults += [state.database, state.masterKey].map { fault($0, 0o600) }
+        var faults = [FileModes.fault("\(folder)/authority.toml", 0o644)]
+        faults += [state.database, state.masterKey].map { FileModes.fault($0, 0o600) }
         faults += CertificateFolder.Server.allCases.map {
-            fault(state.certificates.files(of: $0).keyFile, 0o600)
+            FileModes.fault(state.certificates.files(of: $0).keyFile, 0o600)
         }
         if case .external(_, _, let file?, _) = settings.broker {
-            faults.append(fault(file, 0o600))
+            faults.append(FileModes.fault(file, 0o600))
         }
-        do throws(FileFailure) {
-            try PrivateFolder.check(state.path)
-        } catch {
-            if case .missing = error {} else { faults.append("\(error)") }
-        }
+        faults.append(FileModes.fault(ofFolder: state.path))
         return faults.compactMap(\.self)
-    }
-
-    /// A file that is not there is no fault of its mode.
-    private static func fault(_ path: String, _ mode: UInt32) -> String? {
-        do throws(FileFailure) {
-            try PrivateFile.check(path, strictestMode: mode)
-            return nil
-        } catch {
-            if case .missing = error { return nil }
-            return "\(error)"
-        }
     }
 
     private mutating func open(_ state: StateFolder) {

@@ -28,7 +28,7 @@ package final class ControlConnection {
     package let peer: Peer
     private let handle: Descriptor
     private var received: [UInt8] = []
-    private var unsent: ArraySlice<UInt8> = []
+    private var unsent = UnsentBytes()
 
     init(_ handle: consuming Descriptor) throws(SystemError) {
         var credentials = peer_credentials()
@@ -67,18 +67,10 @@ package final class ControlConnection {
     /// Queues bytes and sends what the socket takes now. `false`: drop the connection.
     package func send(_ bytes: [UInt8]) -> Bool {
         guard unsent.count + bytes.count <= Self.unsentLimit else { return false }
-        unsent.append(contentsOf: bytes)
+        unsent.add(bytes)
         return flush()
     }
 
     /// Sends what the socket takes now. `false`: the other end is gone, drop the connection.
-    package func flush() -> Bool {
-        while !unsent.isEmpty {
-            guard let count = try? handle.send(unsent) else { return false }
-            if count == 0 { return true }
-            unsent = unsent.dropFirst(count)
-        }
-        unsent = []
-        return true
-    }
+    package func flush() -> Bool { unsent.flush(to: handle) }
 }

@@ -11,7 +11,7 @@ package final class StreamConnection {
 
     private let handle: Descriptor
     private var received: [UInt8] = []
-    private var unsent: ArraySlice<UInt8> = []
+    private var unsent = UnsentBytes()
 
     init(_ handle: consuming Descriptor) { self.handle = handle }
 
@@ -45,20 +45,12 @@ package final class StreamConnection {
 
     /// Queues bytes and sends what the socket takes now. `false`: drop the connection.
     package func send(_ bytes: [UInt8]) -> Bool {
-        unsent.append(contentsOf: bytes)
+        unsent.add(bytes)
         return flush()
     }
 
     /// Sends what the socket takes now. `false`: the other end is gone.
-    package func flush() -> Bool {
-        while !unsent.isEmpty {
-            guard let count = try? handle.send(unsent) else { return false }
-            if count == 0 { return true }
-            unsent = unsent.dropFirst(count)
-        }
-        unsent = []
-        return true
-    }
+    package func flush() -> Bool { unsent.flush(to: handle) }
 
     /// Nothing more is sent; what was is still delivered. The corresponding C function is
     /// `shutdown`.

@@ -63,7 +63,7 @@ extension BoardFacts {
         let folder = place.configDir
         readFiles(in: folder)
         guard let settings else {
-            modeFaults = [Self.modeFault(RuleContent.agentPath(in: folder), RuleContent.mode)]
+            modeFaults = [FileModes.fault(RuleContent.agentPath(in: folder), RuleContent.mode)]
                 .compactMap(\.self)
             if probes.contains(.agent) { askRunning(RuleContent.controlPath(in: folder)) }
             return
@@ -110,25 +110,10 @@ extension BoardFacts {
         let rules = [RuleContent.agentPath(in: folder), RuleContent.policyPath(in: folder)]
         let state = ["storage.key", "board.db"].map { "\(settings.stateDir)/\($0)" }
         let password = [settings.bus.passwordFile].compactMap(\.self)
-        var faults = (rules + password).map { modeFault($0, RuleContent.mode) }
-        faults += state.map { modeFault($0, 0o600) }
-        do throws(FileFailure) {
-            try PrivateFolder.check(settings.stateDir)
-        } catch {
-            if case .missing = error {} else { faults.append("\(error)") }
-        }
+        var faults = (rules + password).map { FileModes.fault($0, RuleContent.mode) }
+        faults += state.map { FileModes.fault($0, 0o600) }
+        faults.append(FileModes.fault(ofFolder: settings.stateDir))
         return faults.compactMap(\.self)
-    }
-
-    /// A file that is not there is no fault of its mode.
-    private static func modeFault(_ path: String, _ mode: UInt32) -> String? {
-        do throws(FileFailure) {
-            try PrivateFile.check(path, strictestMode: mode)
-            return nil
-        } catch {
-            if case .missing = error { return nil }
-            return "\(error)"
-        }
     }
 
     private mutating func ask(_ settings: BoardSettings, _ place: BoardPlace) {
