@@ -1,5 +1,6 @@
 """The units as they are shipped, under a real systemd: a board is paired inside the sandbox."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -35,9 +36,11 @@ def facts(programs, tmp_path_factory) -> dict[str, str]:
         (etc / name).write_text(text)
     machine.show(etc, "/postern/etc")
     machine.show(programs, "/postern/bin")
-    for folder in map(Path, ("/opt/swift",)):
-        if folder.is_dir():
-            machine.show(folder)
+    # Programs that are not linked statically have Swift's libraries where its compiler is.
+    swift = shutil.which("swift")
+    folder = Path(swift).resolve().parents[2] if swift else Path("/")
+    if folder != Path("/"):
+        machine.show(folder)
     for unit, verb in ((AGENT, "run"), (AUTHORITY, "serve")):
         machine.show(unit, f"/etc/systemd/system/{unit.name}")
         machine.file(f"/etc/systemd/system/{unit.name}.d/test.conf",

@@ -27,8 +27,19 @@ BOOT = f"""{CGROUPS}
 AFTERWARDS = f"""{CGROUPS}
     find "/sys/fs/cgroup/$2" -depth -type d -exec rmdir {{}} \\;
 """
+PROBE = f"""{CGROUPS}
+    mkdir "/sys/fs/cgroup/$1" && rmdir "/sys/fs/cgroup/$1"
+"""
 # A boot takes about three seconds; a busy machine needs more.
 BOOT_PATIENCE = 120
+
+
+def may_boot() -> bool:
+    """Whether this machine lets anybody make what a booted system needs of it."""
+    probe = subprocess.run(
+        ["unshare", "--mount", "--propagation", "private", shutil.which("sh") or "/bin/sh",
+         "-c", PROBE, "sh", f"postern-probe-{os.getpid()}"], stderr=subprocess.DEVNULL)
+    return probe.returncode == 0 and shutil.which("systemd-nspawn") is not None
 
 
 class BootedSystem:
