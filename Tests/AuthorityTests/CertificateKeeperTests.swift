@@ -14,14 +14,16 @@ struct CertificateKeeperTests {
     private static let day = Duration.seconds(86_400)
 
     /// A folder with a CA, and a keeper of both servers' certificates.
-    private struct Bench {
+    private final class Bench {
+        /// Gone with its owner.
+        let place: String
         let folder: CertificateFolder
         let master: MasterKey
         let own: CertificateKeeper.Own
         let keeper: CertificateKeeper
 
         init(mayIssue: Bool = true) throws {
-            let place = FileManager.default.temporaryDirectory.path + "/keeper-\(UUID())"
+            place = FileManager.default.temporaryDirectory.path + "/keeper-\(UUID())"
             try PrivateFolder.prepare(place)
             try MasterKey.make(at: "\(place)/authority.key")
             master = try MasterKey(at: "\(place)/authority.key")
@@ -36,6 +38,8 @@ struct CertificateKeeperTests {
                 clientCAFile: nil, bell: nil, mayIssue: mayIssue,
                 logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
         }
+
+        deinit { try? FileManager.default.removeItem(atPath: place) }
 
         func shown(_ server: CertificateFolder.Server) throws -> Certificate {
             try #require(ServerCertificate.read(folder.files(of: server)).chain.first)
@@ -71,7 +75,7 @@ struct CertificateKeeperTests {
     @Test("has a CA whose key the folder alone does not give away")
     func wrappedKey() throws {
         let bench = try Bench()
-        let other = FileManager.default.temporaryDirectory.path + "/other-\(UUID()).key"
+        let other = bench.place + "/other.key"
         try MasterKey.make(at: other)
         #expect(throws: (any Error).self) {
             try bench.folder.authority(wrapping: MasterKey(at: other))
