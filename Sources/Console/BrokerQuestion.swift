@@ -14,7 +14,8 @@ struct BrokerQuestion: Sendable {
     /// Of the whole question. Who asks for longer topics is refused.
     static let body = 8 * 1024
 
-    /// Nil for what is neither form nor JSON object, and for a name that stands twice.
+    /// Nil for what is neither form nor JSON object, and for a name that stands twice in a form.
+    /// JSON is the broker's own to write, escapes and all: of two members the last counts.
     init?(_ bytes: [UInt8]) {
         if bytes.first == UInt8(ascii: "{") {
             guard let json = try? JSONObject(parsing: bytes, limit: Self.body),

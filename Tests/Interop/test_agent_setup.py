@@ -140,6 +140,20 @@ def test_a_broker_that_shows_anothers_ca_is_not_believed(setup, tmp_path):
     assert not (setup.folder / "uplink-ca.pem").exists()
 
 
+def test_replacing_harms_nothing_until_all_is_well(setup, tls_broker, tmp_path):
+    broker, ca = tls_broker
+    there = ("--name", "x", "--uplink", f"mqtts://localhost:{broker.port}")
+    assert setup(*there, "--ca-fingerprint", fingerprint(ca)).returncode == 0
+    before = {path.name: path.read_bytes() for path in setup.folder.iterdir()}
+    other, _, _ = make_ca(tmp_path, "other")
+    for words in (["--ca-fingerprint", fingerprint(other)], ["--ca-file", other],
+                  ["--ca-file", "/nowhere/ca.pem"],
+                  ["--ca-fingerprint", fingerprint(ca), "--claim-base", "ftp://x"]):
+        assert setup("--replace", *there, *words).returncode in (1, 2), words
+        assert {p.name: p.read_bytes() for p in setup.folder.iterdir()} == before, words
+    assert setup("--replace", *there, "--ca-fingerprint", fingerprint(ca)).returncode == 0
+
+
 def test_without_anybody_who_vouches_nothing_is_written(setup, tls_broker):
     broker, _ = tls_broker
     done = setup("--name", "x", "--uplink", f"mqtts://localhost:{broker.port}")

@@ -78,7 +78,7 @@ struct SetupCommand: AgentVerb {
             bus: bus,
             folder: place.configDir)
         try file.check(at: path)
-        try file.write(to: path)
+        try file.write(to: path, trust: trust)
         try report(path, trust)
         return trust.isWorking ? .ok : .degraded
     }
@@ -95,7 +95,7 @@ struct SetupCommand: AgentVerb {
         if place.json {
             let answer: [String: JSONValue] = [
                 "file": .string(path), "reached": .bool(trust.isWorking),
-                "trust": .string(trust.words), "note": trust.fault.map { .string($0) } ?? .null,
+                "trust": trust.isWorking ? .string(trust.words) : .null, "note": trust.fault.map { .string($0) } ?? .null,
             ]
             return ProcessEnd.say(JSONValue.object(answer).text, to: .output)
         }

@@ -62,9 +62,14 @@ struct SetupFile {
         }
     }
 
-    func write(to path: String) throws(AgentFailure) {
+    /// Writes the CA's certificate first, then the file that names it.
+    func write(to path: String, trust: UplinkTrust) throws(AgentFailure) {
         do throws(FileFailure) {
             try PrivateFolder.prepare(folder, mode: 0o755)
+            if case .fetched(let pem) = trust.authority {
+                try PrivateFile.write(
+                    UplinkTrust.path(in: folder), Array(pem.utf8), mode: 0o644)
+            }
             let isRoot = ProcessIdentity.effectiveUser == 0
             try PrivateFile.write(
                 path, Array(text.utf8), mode: 0o640,

@@ -9,8 +9,9 @@ struct UplinkTrust {
         case system
         /// PEM, in a person's own file.
         case file(String)
-        /// As the broker showed it, its fingerprint the one that was given; `uplink-ca.pem` has it.
-        case fetched
+        /// PEM, as the broker showed it; its fingerprint is the one that was given, and it vouches
+        /// for that broker.
+        case fetched(String)
         /// Plain text: nobody.
         case nobody
     }
@@ -54,11 +55,13 @@ struct UplinkTrust {
             guard caFile.hasPrefix("/") else {
                 throw AgentFailure(.usage, "--ca-file is an absolute path")
             }
-            return UplinkTrust(
-                authority: .file(caFile), fault: fault(uplink, caFile: caFile)?.words)
+            let found = fault(uplink, caFile: caFile)
+            if let found, found.isOfTrust {
+                throw AgentFailure(.failed, "\(caFile) does not vouch for it: \(found.words)")
+            }
+            return UplinkTrust(authority: .file(caFile), fault: found?.words)
         }
-        if replaces { try forget(in: folder) }
-        if let fingerprint { return try fetch(uplink, fingerprint, into: folder) }
+        if let fingerprint { return try fetch(uplink, fingerprint, folder, replaces) }
         let found = fault(uplink, caFile: nil)
         if let found, found.isOfTrust {
             guard let typed = try questions.fingerprint(of: uplink, because: found.words) else {
@@ -66,22 +69,22 @@ struct UplinkTrust {
                     .failed, "nobody vouches for \(uplink) (\(found.words)): say "
                         + "--ca-fingerprint, as `postern-authority tls show` has it, or --ca-file")
             }
-            return try fetch(uplink, typed, into: folder)
+            return try fetch(uplink, typed, folder, replaces)
         }
         return UplinkTrust(authority: .system, fault: found?.words)
     }
 
-    /// Fetches the CA, keeps it, and only then looks whether it vouches for who gave it: a
-    /// stranger may show anybody's CA beside a certificate of his own.
+    /// Fetches the CA, and looks whether it vouches for who gave it: a stranger may show anybody's
+    /// CA beside a certificate of his own. What was kept before is untouched until all is well.
     private static func fetch(
-        _ uplink: BrokerURI, _ text: String, into folder: String
+        _ uplink: BrokerURI, _ text: String, _ folder: String, _ replaces: Bool
     ) throws(AgentFailure) -> UplinkTrust {
         guard let fingerprint = CertificateFingerprint(text) else {
             throw AgentFailure(
                 .usage, "that is no SHA-256 fingerprint, as `postern-authority tls show` has it")
         }
         let file = path(in: folder)
-        guard !PrivateFile.isThere(file) else {
+        guard replaces || !PrivateFile.isThere(file) else {
             throw AgentFailure(
                 .usage, "\(file) is there already and was not touched: say --ca-file \(file), or "
                     + "--replace")
@@ -93,28 +96,25 @@ struct UplinkTrust {
         } catch {
             throw AgentFailure(.failed, "\(uplink): \(error)")
         }
-        try keep(pem, in: folder)
-        let found = fault(uplink, caFile: file)
+        let found = try fault(uplink, ca: pem, in: folder)
         if let found, found.isOfTrust {
-            try? PrivateFile.remove(file)
             throw AgentFailure(
                 .failed, "the CA does not vouch for this broker: do not trust it (\(found.words))")
         }
-        return UplinkTrust(authority: .fetched, fault: found?.words)
+        return UplinkTrust(authority: .fetched(pem), fault: found?.words)
     }
 
-    private static func forget(in folder: String) throws(AgentFailure) {
-        do throws(FileFailure) {
-            try PrivateFile.remove(path(in: folder))
-        } catch {
-            throw AgentFailure(error)
-        }
-    }
-
-    private static func keep(_ pem: String, in folder: String) throws(AgentFailure) {
+    /// TLS reads a CA from a file: one that is there for this look alone.
+    private static func fault(
+        _ uplink: BrokerURI, ca pem: String, in folder: String
+    ) throws(AgentFailure) -> (words: String, isOfTrust: Bool)? {
+        let trial = path(in: folder) + ".trial"
         do throws(FileFailure) {
             try PrivateFolder.prepare(folder, mode: 0o755)
-            try PrivateFile.write(path(in: folder), Array(pem.utf8), mode: 0o644)
+            try PrivateFile.write(trial, Array(pem.utf8))
+            let found = fault(uplink, caFile: trial)
+            try PrivateFile.remove(trial)
+            return found
         } catch {
             throw AgentFailure(error)
         }
