@@ -95,7 +95,8 @@ struct SetupCommand: AgentVerb {
         if place.json {
             let answer: [String: JSONValue] = [
                 "file": .string(path), "reached": .bool(trust.isWorking),
-                "trust": trust.isWorking ? .string(trust.words) : .null, "note": trust.fault.map { .string($0) } ?? .null,
+                "trust": trust.isWorking ? .string(trust.words) : .null,
+                "note": trust.fault.map { .string($0) } ?? .null,
             ]
             return ProcessEnd.say(JSONValue.object(answer).text, to: .output)
         }
