@@ -3,15 +3,21 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build deb demo venv test bench-gate bench bench-authority torture powercut fuzz clean
+.PHONY: help deps build deb demo venv test bench-gate bench bench-authority fleet torture powercut fuzz clean
 .ONESHELL:
 .SILENT:
 
 PROGRAMS := postern-agent postern-authority postern
 # One set of flags for all three, so that what they share is compiled once.
 RELEASE := -c release --static-swift-stdlib -Xlinker --icf=safe -Xlinker --no-export-dynamic
+# TRAITS=PostgreSQL: an authority that can keep its records there. It needs libpq.
+TRAITS :=
+FLAGS = $(RELEASE) $(if $(TRAITS),--traits $(TRAITS))
 PACKAGES := mosquitto mosquitto-clients libmosquitto-dev libssl-dev libsqlite3-dev \
 	libqrencode-dev libtss2-dev pkg-config python3 python3-venv faketime
+ifneq ($(TRAITS),)
+PACKAGES += libpq-dev
+endif
 VENV := .venv
 
 # A heading with the time since make began.
@@ -28,12 +34,13 @@ help:
 	make demo HOLD=1  the same, and everything is left running until ^C
 	make test         everything: unit tests, the interoperability tests, the demo
 	make bench        the whole pipeline beside a mosquitto bridge; SHORT=1: one small round
-	make bench-authority  10,000 boards on one core beside an echo in C; SHORT=1: 200 boards
+	make bench-authority  both stores under load beside an echo in C; SHORT=1: 300 boards
+	make fleet        10,000 boards, two authorities and PostgreSQL, each part killed; SHORT=1
 	make bench-gate   what a decision and a look into a payload cost
 	make fuzz         10 minutes of each fuzzer: SECONDS=n for more, TARGET=payload for one
 	make torture      12 minutes of kills, faults, bad networks: SHORT=1, SEED=n, DURABILITY=spill
 	make powercut     the power cut at every point of recorded runs: SHORT=1 for a part of them
-	make build        the three programs, in release mode, into .build/release
+	make build        the three programs, in release mode; TRAITS=PostgreSQL: with a fleet's store
 	make deb          Debian packages of the three, for this machine's architecture, into .build/deb
 	make deps         install the Debian packages that are missing
 	make venv         a Python environment for the interoperability tests
@@ -61,7 +68,7 @@ deps:
 build: deps
 	for program in $(PROGRAMS); do
 		$(call heading,"building $$program")
-		swift build $(RELEASE) --product $$program
+		swift build $(FLAGS) --product $$program
 	done
 
 # VERSION=n: another version than the programs', for trying an upgrade.
@@ -83,9 +90,9 @@ $(VENV)/made: Tests/Browser/requirements.txt Tests/Interop/requirements.txt | de
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-# A TPM in software; a broker of another kind; a browser for the console, what makes and reads
-# codes beside ours, and clean systems for the packages.
-test: PACKAGES += swtpm libtss2-tcti-swtpm0 rabbitmq-server chromium chromium-driver \
+# A TPM in software; a broker and a store of another kind; a browser for the console, what makes
+# and reads codes beside ours, and clean systems for the packages.
+test: PACKAGES += libpq-dev postgresql swtpm libtss2-tcti-swtpm0 rabbitmq-server chromium chromium-driver \
 	fonts-dejavu-core qrencode zbar-tools debhelper debootstrap lintian man-db systemd \
 	systemd-container strace gcc libc6-dev
 test: deps
@@ -100,16 +107,29 @@ bench: venv
 		"$$(swift build $(RELEASE) --show-bin-path)/postern-agent"
 
 # An echo in C through the same broker, on the same core.
-bench-authority: PACKAGES += gcc libc6-dev util-linux
+bench-authority: PACKAGES += gcc libc6-dev util-linux libpq-dev postgresql
+bench-authority: TRAITS := PostgreSQL
 bench-authority: deps
 	for product in postern-authority postern; do
 		$(call heading,"building $$product")
-		swift build $(RELEASE) --product $$product
+		swift build $(FLAGS) --product $$product
 	done
 	$(call heading,"the authority under load")
 	exec python3 -B Tests/Benchmarks/Authority $(if $(SHORT),--short) \
 		--json $(or $(JSON),.build/bench-authority.json) \
-		"$$(swift build $(RELEASE) --show-bin-path)"
+		"$$(swift build $(FLAGS) --show-bin-path)"
+
+# A database, a broker, two authorities and a fleet; each is killed in turn.
+fleet: PACKAGES += libpq-dev postgresql
+fleet: TRAITS := PostgreSQL
+fleet: venv
+	for product in postern-authority postern; do
+		$(call heading,"building $$product")
+		swift build $(FLAGS) --product $$product
+	done
+	$(call heading,"the fleet")
+	exec $(VENV)/bin/python3 -B Tests/Fleet $(if $(SHORT),--short) $(if $(SEED),--seed $(SEED)) \
+		--json $(or $(JSON),.build/fleet.json) "$$(swift build $(FLAGS) --show-bin-path)"
 
 bench-gate:
 	swift build $(RELEASE) --product bench-gate

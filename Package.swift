@@ -44,6 +44,9 @@ let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: 
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 
+/// Off unless asked for, `--traits PostgreSQL`: a board and a house have no use for libpq.
+let postgreSQL = TargetDependencyCondition.when(traits: ["PostgreSQL"])
+
 let package = Package(
     name: "postern",
     platforms: [.macOS(.v15)],
@@ -51,6 +54,9 @@ let package = Package(
         .executable(name: "postern-agent", targets: ["postern-agent"]),
         .executable(name: "postern-authority", targets: ["postern-authority"]),
         .executable(name: "postern", targets: ["postern"]),
+    ],
+    traits: [
+        .trait(name: "PostgreSQL", description: "An authority that keeps its records there."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -69,6 +75,7 @@ let package = Package(
                        providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3",
                        providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode",
                        providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CLinux"),
@@ -103,12 +110,17 @@ let package = Package(
                          "Sessions", "TrustedPlatform", "Wire", logging,
                          arguments]),
         .swift("AuthorityStore", ["AuthorityCore", "Sessions", "Gate", "Wire", grdb]),
+        .swift("PostgreSQLStore", [
+            "AuthorityCore", "AuthorityStore", "LinuxIO", "Sessions", "Gate", "Wire",
+            .target(name: "CPostgreSQL", condition: postgreSQL),
+        ]),
         .swift("Console", ["AuthorityCore", "Sessions", "Gate", "Wire", hummingbird,
                             hummingbirdTLS, logging]),
         .swift("AuthorityService", ["AuthorityCore", "AuthorityStore", "Settings", "Console",
                                     "Cryptography", "Diagnosis", "Figures", "Gate", "Journal",
                                     "LinuxIO",
                                     "Mosquitto", "BrokerClient", "Sessions", "Wire", logging,
+                                    .target(name: "PostgreSQLStore", condition: postgreSQL),
                                     arguments, subprocess, httpClient]),
         .swift("Commands", ["Settings", "Cryptography", "Diagnosis", "Gate", "LinuxIO", "Mosquitto",
                             "BrokerClient", "Sessions", "Wire", arguments, httpClient]),
@@ -120,6 +132,8 @@ let package = Package(
 
         // Tests, and what several of them lean on.
         .target(name: "FreePorts", path: "Tests/FreePorts", swiftSettings: settings),
+        .target(name: "PostgresServers", dependencies: ["FreePorts"],
+                path: "Tests/PostgresServers", swiftSettings: settings),
         .tests("SessionsTests", ["Sessions"]),
         .tests("GateTests", ["Gate", "Sessions"]),
         .tests("WireTests", ["Wire", "Gate", "Sessions"]),
@@ -140,12 +154,17 @@ let package = Package(
         .tests("AuthorityTests", ["AuthorityCore", "AuthorityStore", "AuthorityService", "Console",
                                   "BrokerClient", "LinuxIO", "Mosquitto", "Cryptography",
                                   "Diagnosis", "Gate", "Sessions", "Wire", "Settings",
-                                  "FreePorts", grdb,
-                                  httpClient]),
+                                  "FreePorts", "PostgresServers", grdb, httpClient,
+                                  .target(name: "PostgreSQLStore", condition: postgreSQL)]),
+        .tests("PostgreSQLStoreTests", [
+            "AuthorityCore", "AuthorityStore", "FreePorts", "PostgresServers", "Sessions",
+            .target(name: "PostgreSQLStore", condition: postgreSQL),
+        ]),
         .tests("ConsoleTests", ["Console", "Commands", "AuthorityCore", "BrokerClient", "LinuxIO",
                                 "Mosquitto", "Gate", "Sessions", "Wire", "FreePorts", httpClient,
                                 logging]),
-        .tests("CommandsTests", ["Commands", "Diagnosis", "Gate", "LinuxIO", "Wire", "Sessions"]),
+        .tests("CommandsTests", ["Commands", "Cryptography", "Diagnosis", "Gate", "LinuxIO",
+                                 "Mosquitto", "Wire", "Sessions"]),
         .tests("LifeTests", ["AgentCore", "AuthorityCore", "AuthorityService", "Board",
                              "Cryptography", "Gate", "Sessions", "Wire"]),
         .tests("RepositoryTests", []),

@@ -6,6 +6,12 @@ import { choice, field, h, say } from "./dom.js";
 import { durations, span } from "./time.js";
 import { count, sessionName } from "./words.js";
 
+/** Ends what is at `path` and says so, and where the broker could not be told yet. */
+async function end(path, text) {
+  const { brokerTold } = await remove(path);
+  say(brokerTold === false ? `${text} Until the broker knows, it may stay connected.` : text);
+}
+
 export function extendSession(id, name, done) {
   const spans = durations(info.longestSessionSeconds);
   ask({
@@ -27,8 +33,7 @@ export function signOutBoard(board, done) {
     body: h("p", null, "The board stops sending at once, or as soon as it is online. "
       + "What it has not sent yet it keeps for your next session. To use it again, pair it again."),
     async submit() {
-      await remove(`/sessions/${board.sessionId}`);
-      say(`${board.name} is signed out.`);
+      await end(`/sessions/${board.sessionId}`, `${board.name} is signed out.`);
       done();
     },
   });
@@ -44,8 +49,7 @@ export function signOutSession(session, done) {
       : session.isThisOne ? "You log in again with your password."
         : "Whoever uses it must log in again."),
     async submit() {
-      await remove(`/sessions/${session.objectId}`);
-      say(`${name} is signed out.`);
+      await end(`/sessions/${session.objectId}`, `${name} is signed out.`);
       done();
     },
   });
@@ -68,37 +72,27 @@ export function signOutOthers(username, done) {
   });
 }
 
-function nameInput(value) {
-  return h("input", { name: "newname", value, maxlength: 64, autocomplete: "off", required: true });
-}
-
-function named(form) {
-  const name = form.elements.newname.value.trim();
-  if (!name) throw new Error("Type a name.");
-  return name;
+function rename(what, path, value, done) {
+  const input = h("input",
+    { name: "newname", value, maxlength: 64, autocomplete: "off", required: true });
+  ask({
+    title: `Rename the ${what}`, confirm: "Rename", body: field("Name", input),
+    async submit() {
+      const name = input.value.trim();
+      if (!name) throw new Error("Type a name.");
+      await put(path, { name });
+      say("Renamed.");
+      done();
+    },
+  });
 }
 
 export function renameBoard(board, done) {
-  ask({
-    title: "Rename the board", confirm: "Rename", body: field("Name", nameInput(board.name)),
-    async submit(form) {
-      await put(`/boards/${board.installationId}`, { name: named(form) });
-      say("Renamed.");
-      done();
-    },
-  });
+  rename("board", `/boards/${board.installationId}`, board.name, done);
 }
 
 export function renameSession(session, done) {
-  ask({
-    title: "Rename the session", confirm: "Rename",
-    body: field("Name", nameInput(session.name ?? "")),
-    async submit(form) {
-      await put(`/sessions/${session.objectId}`, { name: named(form) });
-      say("Renamed.");
-      done();
-    },
-  });
+  rename("session", `/sessions/${session.objectId}`, session.name ?? "", done);
 }
 
 export function releaseBoard(board, done) {
@@ -107,8 +101,7 @@ export function releaseBoard(board, done) {
     body: h("p", null, "Its session ends and it leaves your list. "
       + "Whoever has the board in hand may then claim it as their own."),
     async submit() {
-      await remove(`/boards/${board.installationId}`);
-      say(`${board.name} is released.`);
+      await end(`/boards/${board.installationId}`, `${board.name} is released.`);
       done();
     },
   });

@@ -26,6 +26,9 @@ package struct AgentSettings: Sendable {
     package var dropsOldest = false
     /// What Home Assistant is told of this board; nil: it is told nothing.
     package var discovery: HomeAssistantDiscovery?
+    /// Over how long this board spreads what a fleet would do at one moment; nil: as long as
+    /// its authority says.
+    package var spread: Duration?
 
     package init(
         name: String, topicRoot: TopicRoot, claimBase: String, claimLifetime: Duration,
@@ -179,7 +182,7 @@ package struct Agent: Sendable {
         } else if records.session == nil {
             emit(.log(.info, "not provisioned: run `postern-agent pair` and claim this board"))
         }
-        uplink.retryAt = instant.monotonic
+        uplink.retryAt = instant.monotonic + spreadWait(at: instant)
         bus.healthIsStale = true
     }
 
@@ -219,11 +222,6 @@ package struct Agent: Sendable {
             emit(.log(.error, "no randomness is to be had"))
             return nil
         }
-    }
-
-    /// One random byte for a back-off; a failing library makes it 0, and every wait full.
-    func randomByte() -> UInt8 {
-        (try? cryptography.random(1))?.first ?? 0
     }
 
     /// Nil where there is none. One that cannot be read, by an older program or after damage,

@@ -68,6 +68,7 @@ extension Agent {
         members["version"] = .string(settings.version)
         members["inboxDropped"] = .integer(dropped)
         members["clock"] = .string(clock.isUnset(at: instant) ? "unset" : "set")
+        members["notIssuedThere"] = .bool(!requests.notIssued.isEmpty)
         members["lastSequence"] = .integer(records.lastSequence)
         members["place"] = learnedPlace
         return .object(members)

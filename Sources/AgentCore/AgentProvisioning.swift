@@ -115,7 +115,8 @@ extension Agent {
             firstPassword: before?.password, firstUsername: before?.username,
             highestSequence: provision.sequence, provision: opened.message.id,
             session: provision.session.objectID, payloadDigest: opened.digest,
-            isAcknowledged: false, user: provision.user.objectID, issuer: issuer)
+            isAcknowledged: false, user: provision.user.objectID, issuer: issuer,
+            spread: provision.spread)
         let held = HeldSession(
             session: provision.session, user: provision.user, tokens: provision.tokens,
             scope: provision.scope, heartbeat: provision.heartbeat, offline: provision.offline,
@@ -132,6 +133,7 @@ extension Agent {
         records.session = held
         requests.forgetAll()
         uplink.login = 0
+        uplink.provisionedAt = instant.monotonic
         // The authority may end this connection to set the new password: no reason to wait.
         uplink.backoff.reset()
         gate = Gate(policy: policy, scope: Self.scope(of: held))

@@ -13,9 +13,14 @@ extension Agent {
         guard let request = requests.find(reply.re), var trust = records.trust,
             var held = records.session
         else { throw InboxFault("a reply to nothing that was asked") }
+        if case .error(let refusal) = reply.outcome, refusal.is(.rateLimit) {
+            return putOff(request, after: refusal, at: instant)
+        }
+        uplink.isAuthorityBusy = false
         if let keys = reply.signKeys { trust.authority.signKeys = keys }
         if case .result(let result) = reply.outcome {
             try apply(result, of: request, in: reply, to: &held, under: trust, at: instant)
+            if let spread = result.spread { trust.spread = spread }
         }
         let isKept = isKept(request, after: reply, at: instant)
         if !isKept { requests.finish(request.id) }
@@ -36,6 +41,7 @@ extension Agent {
         switch reply.outcome {
         case .result:
             requests.clockCorrections = 0
+            requests.granted(request.kind)
             if request.kind == .authenticate {
                 requests.minutes = nil
                 rulesNews.answered(request.id)
@@ -122,11 +128,16 @@ extension Agent {
             readersGetWhatThereIs(at: instant)
         }
         emit(.log(.warning, "the authority refused a \(kind): \(refusal.code) \(refusal.text)"))
+        // It came back from a backup: session and queue stay, and a person must act.
+        let isNotIssued = refusal.is(.notFound)
+        if isNotIssued { requests.notIssued.insert(kind) }
         switch kind {
         case .authenticate:
             requests.minutes = nil
             planHeartbeat(at: instant)
-        case .refresh: requests.refreshAt = instant.monotonic + .seconds(300)
+        case .refresh:
+            requests.refreshAt = instant.monotonic
+                + (isNotIssued ? requests.pauseOfRefresh() : .seconds(300))
         case .list: break
         }
         if let awaited = kind.awaited { failed([awaited], .refused(refusal), at: instant) }

@@ -57,6 +57,12 @@ struct Requests: Sendable {
     var listedAt: Duration?
     /// How many minutes from now the next heartbeat asks the session to last.
     var minutes: Int64?
+    /// What the authority, after a backup of it was restored, says it never issued.
+    var notIssued: Set<Kind> = []
+    /// The pause after a refresh that was not issued there; back to the first with the next
+    /// that is answered.
+    private var refreshPause = Self.firstRefreshPause
+    private static let firstRefreshPause = Backoff(first: .seconds(300), limit: .seconds(3600))
     /// Nothing is refreshed before; nil: no refresh was answered yet.
     var refreshNotBefore: Duration?
 
@@ -68,14 +74,16 @@ struct Requests: Sendable {
 
     func isPending(_ kind: Kind) -> Bool { pending.contains { $0.kind == kind } }
 
-    /// Remembers a request that is being sent; it is repeated after 10 s, backing off.
+    /// Remembers a request that is being sent; it is repeated after `wait`, then by `backoff`.
     /// `isNew`: no earlier process and no earlier connection can have sent it.
-    mutating func add(_ id: MessageID, _ kind: Kind, isNew: Bool, at now: Duration) {
+    mutating func add(
+        _ id: MessageID, _ kind: Kind, isNew: Bool, wait: Duration, backoff: Backoff,
+        at now: Duration
+    ) {
         let known = find(id)
         pending.removeAll { $0.kind == kind }
         pending.append(Pending(
-            id: id, kind: kind, nextTry: now + .seconds(10),
-            backoff: Backoff(first: .seconds(20), limit: .seconds(300)),
+            id: id, kind: kind, nextTry: now + wait, backoff: backoff,
             firstSent: isNew ? now : known?.firstSent, sentUnder: known?.sentUnder))
     }
 
@@ -93,17 +101,45 @@ struct Requests: Sendable {
         pending.removeAll { $0.kind == .authenticate }
     }
 
+    /// A request was answered with its result.
+    mutating func granted(_ kind: Kind) {
+        notIssued.remove(kind)
+        if kind == .refresh { refreshPause = Self.firstRefreshPause }
+    }
+
+    /// How long a refused refresh waits: a person must pair the board anew, so ever longer.
+    mutating func pauseOfRefresh() -> Duration { refreshPause.next(share: 0) }
+
     func find(_ id: MessageID) -> Pending? { pending.first { $0.id == id } }
     mutating func finish(_ id: MessageID) { pending.removeAll { $0.id == id } }
 
-    /// The requests to repeat now; their next try is put off.
-    mutating func due(at now: Duration, random: UInt8) -> [Pending] {
+    func areDue(at now: Duration) -> Bool { pending.contains { $0.nextTry <= now } }
+
+    /// The requests to repeat now; their next try is put off. `share` is drawn from 0 to 1.
+    mutating func due(at now: Duration, share: Double, spread: Duration) -> [Pending] {
         var due: [Pending] = []
         for index in pending.indices where pending[index].nextTry <= now {
-            pending[index].nextTry = now + pending[index].backoff.next(random: random)
+            let wait = pending[index].backoff.next(share: share) + spread
+            pending[index].nextTry = now + wait
             due.append(pending[index])
         }
         return due
+    }
+
+    /// Somebody waits: what is not answered yet is asked again now, under its id, and patiently
+    /// from then on.
+    mutating func hasten(at now: Duration) {
+        for index in pending.indices where pending[index].kind != .list {
+            pending[index].nextTry = now
+            pending[index].backoff.reset()
+        }
+    }
+
+    /// The same request is made again no sooner than then.
+    mutating func putOff(_ id: MessageID, until time: Duration) {
+        for index in pending.indices where pending[index].id == id {
+            pending[index].nextTry = time
+        }
     }
 
     mutating func resume() {
@@ -124,6 +160,8 @@ struct Requests: Sendable {
         badRefreshes = 0
         listedAt = nil
         refreshNotBefore = nil
+        notIssued = []
+        refreshPause = Self.firstRefreshPause
     }
 }
 
@@ -142,7 +180,7 @@ extension Agent {
             authenticate(at: instant)
         }
         if let id = held.pendingRefresh {
-            requests.add(id, .refresh, isNew: false, at: instant.monotonic)
+            remember(id, .refresh, isNew: false, at: instant)
             transmit(id, .refresh, at: instant)
         }
         planRefresh(after: arrival, at: instant)
@@ -155,7 +193,9 @@ extension Agent {
         if let due = requests.refreshAt, due <= instant.monotonic, !requests.isPending(.refresh) {
             refresh(at: instant)
         }
-        for request in requests.due(at: instant.monotonic, random: randomByte()) {
+        guard requests.areDue(at: instant.monotonic) else { return }
+        let (share, spread) = (randomShare(), spread * randomShare())
+        for request in requests.due(at: instant.monotonic, share: share, spread: spread) {
             transmit(request.id, request.kind, at: instant)
         }
     }
@@ -172,14 +212,14 @@ extension Agent {
 
     mutating func listSessions(at instant: Instant) {
         guard !requests.isPending(.list), let id = freshID() else { return }
-        requests.add(id, .list, isNew: true, at: instant.monotonic)
+        remember(id, .list, isNew: true, at: instant)
         transmit(id, .list, at: instant)
     }
 
     mutating func authenticate(at instant: Instant) {
         requests.heartbeatAt = nil
         guard !requests.isPending(.authenticate), let id = freshID() else { return }
-        requests.add(id, .authenticate, isNew: true, at: instant.monotonic)
+        remember(id, .authenticate, isNew: true, at: instant)
         transmit(id, .authenticate, at: instant)
     }
 
@@ -190,14 +230,14 @@ extension Agent {
         requests.refreshAt = nil
         guard var held = records.session else { return }
         if let id = held.pendingRefresh {
-            requests.add(id, .refresh, isNew: false, at: instant.monotonic)
+            remember(id, .refresh, isNew: false, at: instant)
             transmit(id, .refresh, at: instant)
             return
         }
         guard let id = freshID() else { return }
         held.pendingRefresh = id
         records.session = held
-        requests.add(id, .refresh, isNew: true, at: instant.monotonic)
+        remember(id, .refresh, isNew: true, at: instant)
         emit(.commit([.session(held)]))
         transmit(id, .refresh, at: instant)
     }

@@ -17,6 +17,10 @@ struct Uplink: Sendable {
     var isAtLearnedPlace = false
     var backoff = Backoff(first: .seconds(1), limit: .seconds(60))
     var readyAt: Duration?
+    /// When this process took a provisioning last.
+    var provisionedAt: Duration?
+    /// The authority has answered that it is overloaded, and nothing else since.
+    var isAuthorityBusy = false
     /// Whether this process has been connected before, and how often.
     var hasBeenReady: Bool { connects > 0 }
     var connects: Int64 = 0
@@ -31,7 +35,10 @@ struct Uplink: Sendable {
     /// Whether the scope has changed since the forwarder was told of it.
     var grantsAreUntold = false
     /// For people.
-    var text: String { hold.map { "\(reach); writes are held: \($0)" } ?? reach }
+    var text: String {
+        let busy = isAuthorityBusy ? "; the authority is overloaded and asks to wait" : ""
+        return reach + (hold.map { "; writes are held: \($0)" } ?? "") + busy
+    }
 
     var isReady: Bool { phase == .ready }
 }
@@ -121,6 +128,7 @@ extension Agent {
     private mutating func uplinkIdle() {
         uplink.phase = .idle
         uplink.readyAt = nil
+        uplink.isAuthorityBusy = false
         statusNews.disconnected()
         uplink.answered.removeAll()
         life = life.after(.uplinkLost)
@@ -129,10 +137,11 @@ extension Agent {
 
     private mutating func uplinkLost(_ text: String, at instant: Instant) {
         // One that ends again and again is not called up: a minute shows that it stands.
-        if let since = uplink.readyAt, instant.monotonic - since >= .seconds(60) {
-            uplink.backoff.reset()
-        }
-        var wait = uplink.backoff.next(random: randomByte())
+        let hasStood = uplink.readyAt.map { instant.monotonic - $0 >= .seconds(60) } ?? false
+        if hasStood { uplink.backoff.reset() }
+        var wait = uplink.backoff.next(share: randomShare())
+        if !hasStood { wait = max(wait, pauseAfterFailure(at: instant)) }
+        wait += spreadWait(at: instant)
         // While somebody may be claiming the board, a minute is long to wait at its side.
         if records.session == nil, records.claim != nil { wait = min(wait, .seconds(10)) }
         if uplink.reach != text { emit(.log(.warning, "upstream: \(text)")) }

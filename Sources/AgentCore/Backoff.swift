@@ -10,11 +10,11 @@ package struct Backoff: Sendable {
         self.limit = limit
     }
 
-    /// The span before the next try; `random` is any byte.
-    package mutating func next(random: UInt8) -> Duration {
+    /// The span before the next try; `share` is drawn from 0 to 1.
+    package mutating func next(share: Double) -> Duration {
         let span = min(first * (1 << min(tries, 16)), limit)
         tries += 1
-        return span - span * Double(random) / 512
+        return span - span * share / 2
     }
 
     package mutating func reset() { tries = 0 }

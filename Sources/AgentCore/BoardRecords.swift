@@ -52,6 +52,9 @@ package struct Trust: Sendable {
     package var user: UserID
     /// `iss` of the first access token.
     package var issuer: String
+    /// Over how long the authority has its boards spread what all want at one moment; nil: it
+    /// never said.
+    package var spread: Duration?
 }
 
 /// The session on this board, with its tokens. Lost for ever when the session ends.

@@ -73,7 +73,9 @@ extension Agent {
             return tell(connection, .refused(Self.tooMany), at: instant)
         }
         if let minutes { requests.extendNext(by: minutes) }
-        if uplink.isReady { renewNow(at: instant) } else { hurry(at: instant) }
+        guard uplink.isReady else { return hurry(at: instant) }
+        requests.hasten(at: instant.monotonic)
+        renewNow(at: instant)
     }
 
     /// Commands that waited for the connection are begun with it.

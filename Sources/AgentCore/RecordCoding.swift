@@ -54,7 +54,8 @@ extension Trust {
             payloadDigest: try json.bytes("payloadDigest", count: 32),
             isAcknowledged: try json.required("isAcknowledged") { $0.asBool },
             user: try json.parsed("user", UserID.init),
-            issuer: try json.string("issuer"))
+            issuer: try json.string("issuer"),
+            spread: try json.spread())
     }
 
     package var json: JSONValue {
@@ -71,6 +72,7 @@ extension Trust {
             .string(String(decoding: $0.reveal(), as: UTF8.self))
         }
         members["firstUsername"] = firstUsername.map(JSONValue.string)
+        members["spread"] = spread.map { .integer($0.components.seconds) }
         return .object(members)
     }
 }

@@ -46,7 +46,4 @@ extension Agent {
         guard let held = records.session else { return }
         requests.heartbeatAt = instant.monotonic + held.heartbeat * (0.9 + 0.2 * randomShare())
     }
-
-    /// At random from 0 to 1.
-    func randomShare() -> Double { Double(randomByte()) / 255 }
 }

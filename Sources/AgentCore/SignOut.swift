@@ -156,7 +156,7 @@ extension Agent {
         guard let signOut = records.memory.signOut, uplink.isReady,
             let due = signOutTries.nextAt, due <= instant.monotonic
         else { return }
-        let wait = signOutTries.backoff.next(random: randomByte())
+        let wait = signOutTries.backoff.next(share: randomShare())
         signOutTries.nextAt = instant.monotonic + wait
         guard clock.isSet, signOutTries.question == nil else { return askTheTime(at: instant) }
         guard let request = signOut.request(at: clock.now(at: instant)) else {
@@ -198,7 +198,10 @@ extension Agent {
         guard signOutTries.sent.contains(reply.re) else { return false }
         clock.raiseFloor(to: reply.now)
         records.memory.floor = clock.floor
-        if case .error(let refusal) = reply.outcome, !refusal.is(.invalidSession) {
+        // An authority that came back from a backup has no such session: nothing lives there.
+        if case .error(let refusal) = reply.outcome, !refusal.is(.invalidSession),
+            !refusal.is(.notFound)
+        {
             keepSignOut(despite: refusal, at: instant)
         } else {
             forgetSignOut()

@@ -68,6 +68,7 @@ extension Authority {
             on: sender.board, of: claim.claimant, but: pending.id, actor: "board", transaction,
             at: now)
         try forgetFarewells(on: sender.board, transaction, at: now)
+        try transaction.forgetAhead(sender.board)
         let password = claim.brokerPassword
         claim.state = .accepted
         claim.payload = nil

@@ -72,6 +72,9 @@ package struct AuthorityRules: Sendable {
     package let providers: [LoginProvider: IdentityProvider]
     /// Where boards reach the broker from now on; nil: where they were set up to.
     package var brokerPlace: ConsumerAccess?
+    /// Over how long boards spread what a fleet would do at one moment, as they are told; nil:
+    /// they are not told.
+    package var spread: @Sendable () -> Duration? = { nil }
 
     package init(
         info: AuthorityInfo, lifetimes: LifetimePolicy, heartbeat: Duration = .seconds(180),
@@ -128,9 +131,13 @@ extension Authority {
         MessageID(random: try cryptography.random(16))
     }
 
-    func newSessionToken() throws(AuthorityError) -> SessionToken {
-        let text = SessionToken.prefix + Base64URL.encode(try cryptography.random(32))
-        return SessionToken(unchecked: SecretBytes(Array(text.utf8)))
+    var sessionTokens: SessionTokenFormat {
+        SessionTokenFormat(cryptography: cryptography, key: keys.tokenHash)
+    }
+
+    func newSessionToken(at now: Timestamp) throws(AuthorityError) -> SessionToken {
+        try sessionTokens.token(
+            madeAt: now, random: try cryptography.random(SessionTokenFormat.randomCount))
     }
 
     func keyID(of publicKey: [UInt8]) throws(AuthorityError) -> KeyID {

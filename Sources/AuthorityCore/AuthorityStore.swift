@@ -25,7 +25,7 @@ package protocol AuthorityStore: Sendable {
 /// The facts and records of one transaction. It is of no use outside the closure it came to.
 package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, ClaimTable,
     ReplyTable, ChoreTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable, TimelineTable,
-    InstallationTable, RoleTable, IdentityTable, ReportTable {}
+    InstallationTable, RoleTable, IdentityTable, ReportTable, GapTable {}
 
 package protocol UserTable {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord?
@@ -58,6 +58,8 @@ package protocol SessionTable {
     /// Every pending and active session of a user, the oldest first: whoever ends them must
     /// find them all.
     func ownSessions(of user: UserID) throws(AuthorityError) -> [SessionRecord]
+    /// Those of them that live on no board, whatever number does.
+    func sessionsOffBoards(of user: UserID) throws(AuthorityError) -> [SessionRecord]
     /// Active sessions of which a limit has passed; at most `limit`.
     func expiredSessions(
         at now: Timestamp, madeBefore: Timestamp?, idleSince: Timestamp?, limit: Int
@@ -84,7 +86,13 @@ package protocol BoardTable {
     /// What a board's messages may be sealed with: the key of the board as it is known, and
     /// that of its open claim.
     func deviceKeys(of board: InstallationID) throws(AuthorityError) -> [[UInt8]]
-    func boards(of owner: UserID?) throws(AuthorityError) -> [BoardRecord]
+    /// Those that were not released, by their names, and those after `last`; nil: of anybody.
+    /// At most `limit`.
+    func boards(
+        of owner: UserID?, after last: BoardRecord?, limit: Int
+    ) throws(AuthorityError) -> [BoardRecord]
+    /// How many boards hold a session that lives, counted up to `limit`.
+    func boardsInSession(atMost limit: Int) throws(AuthorityError) -> Int
     func save(_ board: BoardRecord) throws(AuthorityError)
     /// The last status that the broker had of a board, known or about to be.
     func status(of board: InstallationID) throws(AuthorityError) -> BoardStatus?
@@ -118,8 +126,12 @@ package protocol ClaimTable {
     func update(_ claim: ClaimRecord) throws(AuthorityError)
     /// Whether a claim with this secret was ever accepted.
     func isUsed(secretHash: [UInt8]) throws(AuthorityError) -> Bool
-    /// Every board whose inbox may hold a retained message of ours, wanted or not.
-    func boardsWithInbox() throws(AuthorityError) -> [InstallationID]
+    /// Boards whose inbox may hold a retained message of ours, wanted or not: a claim of theirs
+    /// has not expired, or a session ended after `ended`. In their order, those after `last`; at
+    /// most `limit`.
+    func boardsWithInbox(
+        at now: Timestamp, endedAfter ended: Timestamp, after last: InstallationID?, limit: Int
+    ) throws(AuthorityError) -> [InstallationID]
     /// Open claims that expired before `time`; at most `limit`.
     func openClaims(
         expiredBefore time: Timestamp, limit: Int
@@ -137,7 +149,7 @@ package protocol ReplyTable {
     ) throws(AuthorityError)
     /// At most `limit`; says how many.
     func deleteReplies(expiredBefore time: Timestamp, limit: Int) throws(AuthorityError) -> Int
-    /// Leaves a board its newest replies.
+    /// Leaves a board its newest replies; to be called after each one that is saved.
     func trimReplies(
         of board: InstallationID, toNewest count: Int
     ) throws(AuthorityError)
@@ -146,7 +158,8 @@ package protocol ReplyTable {
 package protocol ChoreTable {
     func add(_ chore: Chore) throws(AuthorityError)
     func chores(in line: String) throws(AuthorityError) -> [NumberedChore]
-    func removeChore(_ number: Int64) throws(AuthorityError)
+    /// False if it was not there any more.
+    func removeChore(_ number: Int64) throws(AuthorityError) -> Bool
     func linesWithChores() throws(AuthorityError) -> [String]
     /// The lines of the chores that this transaction has added.
     var choreLines: [String] { get }
@@ -154,7 +167,9 @@ package protocol ChoreTable {
 
 package protocol PersonLoginTable {
     func personLogin(_ session: ObjectID) throws(AuthorityError) -> PersonLogin?
-    func personLogins(of user: UserID?) throws(AuthorityError) -> [PersonLogin]
+    func personLogins(of user: UserID) throws(AuthorityError) -> [PersonLogin]
+    /// The session of every login there is.
+    func sessionsWithPersonLogin() throws(AuthorityError) -> [ObjectID]
     func save(_ login: PersonLogin) throws(AuthorityError)
     func deletePersonLogin(_ session: ObjectID) throws(AuthorityError)
 }

@@ -8,6 +8,13 @@ struct BoardRequest {
     let sender: Sender
     let message: BoardMessage
     let now: Timestamp
+    let findings = Findings()
+
+    /// What was found out while a request was answered, besides its answer.
+    final class Findings {
+        /// Its board was not known to be ahead of the store before.
+        var isNewAhead = false
+    }
 
     func answer() throws(AuthorityError) -> BoardAnswer {
         if message.body.bearsToken, clockIsOff {
@@ -67,15 +74,19 @@ struct BoardRequest {
     }
 
     /// Finds the live session that `token` names, of this very board and key, and notes that
-    /// it is in use. Anything else is 209, and nothing changes.
+    /// it is in use. What was issued after the backup that this store came from is not issued
+    /// here; anything else is 209. Nothing changes.
     private func underSession(
         _ token: SessionToken,
         _ act: (SessionRecord) throws(AuthorityError) -> BoardAnswer
     ) throws(AuthorityError) -> BoardAnswer {
         let hash = try authority.hash(of: token.secret)
-        guard let found = try transaction.session(tokenHash: hash), owns(found),
-            let record = try use(found)
-        else { return try replyOver() }
+        guard let found = try transaction.session(tokenHash: hash) else {
+            guard try isAhead(token) else { return try replyOver() }
+            return try notIssuedHere(.session, "a session token is ahead of the store")
+        }
+        guard owns(found) else { return try replyOver() }
+        guard let record = try use(found) else { return try replyLapsed(found) }
         return try act(record)
     }
 
@@ -121,6 +132,7 @@ struct BoardRequest {
         result.session = record.session
         result.user = user.profile
         result.scope = try record.scope?.document()
+        result.spread = authority.rules.spread()
         return try reply(.result(result), signKeys: authority.keys.published)
     }
 

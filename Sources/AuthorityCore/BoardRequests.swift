@@ -17,6 +17,8 @@ package struct HeardRequest: Sendable {
     package var leavesChores = false
     /// What was asked, where it could be opened and read.
     package var type: BoardMessage.Kind?
+    /// The board is ahead of the store, which was not known before.
+    package var isNewAhead = false
 }
 
 package enum DropReason: String, Sendable, CaseIterable {
@@ -47,27 +49,46 @@ extension Authority {
     package func hear(
         _ payload: [UInt8], from board: InstallationID
     ) async throws(AuthorityError) -> HeardRequest {
+        switch try await open(payload, from: board) {
+        case .opened(let plaintext, let sender): try await answer(plaintext, from: sender)
+        case .dropped(let reason):
+            HeardRequest(
+                answer: .dropped(reason),
+                isNewAhead: reason == .unknownBoard ? try await noteUnknown(board) : false)
+        }
+    }
+
+    /// What came of opening one payload.
+    enum Opening {
+        case opened([UInt8], by: Sender)
+        case dropped(DropReason)
+    }
+
+    /// Reads the board's keys and opens by them; nothing is written.
+    func open(
+        _ payload: [UInt8], from board: InstallationID
+    ) async throws(AuthorityError) -> Opening {
         let envelope: SealedEnvelope
         do throws(WireError) {
             envelope = try SealedEnvelope(parsing: payload)
         } catch {
-            return HeardRequest(answer: .dropped(.notSealed))
+            return .dropped(.notSealed)
         }
         guard envelope.mode == .auth, envelope.to == keys.seal.id else {
-            return HeardRequest(answer: .dropped(.notSealed))
+            return .dropped(.notSealed)
         }
         let candidates = try await store.glance { transaction throws(AuthorityError) in
             try transaction.deviceKeys(of: board)
         }
-        guard !candidates.isEmpty else { return HeardRequest(answer: .dropped(.unknownBoard)) }
+        guard !candidates.isEmpty else { return .dropped(.unknownBoard) }
         let topic = ContractTopic.outbox(board).text(under: info.topicRoot)
         for key in candidates {
             guard let plaintext = cryptography.open(
                 envelope, from: key, with: keys.seal, topic: topic)
             else { continue }
-            return try await answer(plaintext, from: Sender(board: board, key: key))
+            return .opened(plaintext, by: Sender(board: board, key: key))
         }
-        return HeardRequest(answer: .dropped(.unopened))
+        return .dropped(.unopened)
     }
 
     private func answer(
@@ -82,21 +103,24 @@ extension Authority {
             return HeardRequest(answer: try await refuse(id, request, from: sender))
         }
         let now = clock()
-        let (answer, lines) = try await store.transact { transaction throws(AuthorityError) in
+        let (answer, lines, isNewAhead) = try await store.transact {
+            transaction throws(AuthorityError) in
             if let known = try transaction.reply(to: message.id, of: sender.board) {
                 // Whoever answered it first may have gone before it sent the courier.
-                return (BoardAnswer.reply(known), [sender.board.description])
+                return (BoardAnswer.reply(known), [sender.board.description], false)
             }
             let request = BoardRequest(
                 authority: self, transaction: transaction, sender: sender, message: message,
                 now: now)
-            return (try request.answer(), transaction.choreLines)
+            let answer = try request.answer()
+            return (answer, transaction.choreLines, request.findings.isNewAhead)
         }
         let own = sender.board.description
         // The board's own line comes after the reply.
         for line in lines where line != own { courier.nudge(line) }
         return HeardRequest(
-            answer: answer, leavesChores: lines.contains(own), type: message.body.kind)
+            answer: answer, leavesChores: lines.contains(own), type: message.body.kind,
+            isNewAhead: isNewAhead)
     }
 
     private func refuse(
@@ -129,17 +153,21 @@ extension Authority {
         _ reply: Reply, to sender: Sender, keptFor lifetime: ReplyLifetime,
         _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) -> [UInt8] {
-        let message = AuthorityMessage(
-            id: try newMessageID(), issuedAt: reply.now, body: .reply(reply))
-        let payload = try cryptography.seal(
-            message.plaintext, to: RecipientKey(board: sender.board, key: sender.key),
-            from: keys.seal, topic: inbox(of: sender.board))
+        let payload = try sealed(reply, to: sender)
         try transaction.save(ReplyRecord(
             installation: sender.board, request: reply.re, payload: payload,
             createdAt: reply.now,
             expiresAt: lifetime == .fixed ? reply.now + AuthorityRules.replyLifetime : nil))
         try transaction.trimReplies(of: sender.board, toNewest: AuthorityRules.repliesOfBoard)
         return payload
+    }
+
+    func sealed(_ reply: Reply, to sender: Sender) throws(AuthorityError) -> [UInt8] {
+        let message = AuthorityMessage(
+            id: try newMessageID(), issuedAt: reply.now, body: .reply(reply))
+        return try cryptography.seal(
+            message.plaintext, to: RecipientKey(board: sender.board, key: sender.key),
+            from: keys.seal, topic: inbox(of: sender.board))
     }
 }
 

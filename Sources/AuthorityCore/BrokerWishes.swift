@@ -66,6 +66,16 @@ extension Authority {
         }
     }
 
+    /// What the board's inbox retains; nil for nothing.
+    package func retained(
+        on board: InstallationID
+    ) async throws(AuthorityError) -> BoardWish.Retained? {
+        let now = clock()
+        return try await store.glance { transaction throws(AuthorityError) in
+            try retained(on: board, transaction, at: now)
+        }
+    }
+
     /// The board's client at the broker, and nothing of what is retained for it.
     func brokerLogin(of board: InstallationID) async throws(AuthorityError) -> BoardWish.Login? {
         let now = clock()
@@ -119,10 +129,22 @@ extension Authority {
     ) throws(AuthorityError) -> [String] {
         let root = info.topicRoot
         if user.isAdministrator { return ["\(root)/+/data/#", "\(root)/+/status"] }
-        return try transaction.boards(of: user.objectID).filter { !$0.released }.flatMap {
-            ["\(root)/\($0.installation)/data/#", "\(root)/\($0.installation)/status"]
-        }
+        var filters: [String] = []
+        var last: BoardRecord?
+        repeat {
+            let boards = try transaction.boards(
+                of: user.objectID, after: last, limit: Self.boardsOfLook)
+            for board in boards {
+                filters.append("\(root)/\(board.installation)/data/#")
+                filters.append("\(root)/\(board.installation)/status")
+            }
+            last = boards.count < Self.boardsOfLook ? nil : boards.last
+        } while last != nil
+        return filters
     }
+
+    /// One answer of a database has a bound, a person's boards have none.
+    private static let boardsOfLook = 10_000
 
     package func chores(in line: String) async throws(AuthorityError) -> [NumberedChore] {
         try await store.read { transaction throws(AuthorityError) in
@@ -136,9 +158,16 @@ extension Authority {
         }
     }
 
+    /// Strikes a chore off.
+    ///
+    /// Where another authority has done it meanwhile, the line was not ours any more, and what
+    /// we did may have come after what followed it: it is put down once more, to be done by
+    /// what is wanted then.
     package func done(_ chore: NumberedChore) async throws(AuthorityError) {
         try await store.transact { transaction throws(AuthorityError) in
-            try transaction.removeChore(chore.number)
+            guard try !transaction.removeChore(chore.number) else { return }
+            if case .say = chore.chore { return }
+            try transaction.add(chore.chore)
         }
     }
 
@@ -148,31 +177,59 @@ extension Authority {
     package func restore(
         logins boards: [InstallationID], people: [ObjectID]
     ) async throws(AuthorityError) {
-        try await store.transact { transaction throws(AuthorityError) in
-            for board in boards {
-                let isUp = try transaction.status(of: board)?.up == true
-                try transaction.add(.login(board, password: !isUp))
-            }
-            for person in people { try transaction.add(.person(person, mayDoLess: true)) }
+        try await inSlices(boards) { board, transaction throws(AuthorityError) in
+            let isUp = try transaction.status(of: board)?.up == true
+            try transaction.add(.login(board, password: !isUp))
+        }
+        try await inSlices(people) { person, transaction throws(AuthorityError) in
+            try transaction.add(.person(person, mayDoLess: true))
         }
     }
 
-    /// Asks again for every retained message: a broker that lost its disk has none, and one
-    /// with an older disk has what was cleared since.
+    /// Asks again for the retained messages: a broker that lost its disk has none, and one with
+    /// an older disk has what was cleared since, until it expires by itself. So a fleet's many
+    /// boards that have nothing to be told cost nothing.
     package func restoreRetained() async throws(AuthorityError) {
-        try await store.transact { transaction throws(AuthorityError) in
-            for board in try transaction.boardsWithInbox() {
+        let now = clock()
+        var last: InstallationID?
+        repeat {
+            let boards = try await store.read { [last] transaction throws(AuthorityError) in
+                try transaction.boardsWithInbox(
+                    at: now, endedAfter: now - AuthorityRules.longestFarewell, after: last,
+                    limit: Self.inboxesOfLook)
+            }
+            last = boards.count < Self.inboxesOfLook ? nil : boards.last
+            try await inSlices(boards) { board, transaction throws(AuthorityError) in
                 try transaction.add(.inbox(board))
+            }
+        } while last != nil
+    }
+
+    /// Does something to each in its turn, in transactions of a bounded size.
+    private func inSlices<T: Sendable>(
+        _ all: [T],
+        _ act: @escaping @Sendable (T, any AuthorityTransaction) throws(AuthorityError) -> Void
+    ) async throws(AuthorityError) {
+        var rest = all[...]
+        while !rest.isEmpty {
+            let slice = Array(rest.prefix(Self.transactionSize))
+            rest = rest.dropFirst(slice.count)
+            try await store.transact { transaction throws(AuthorityError) in
+                for one in slice { try act(one, transaction) }
             }
         }
     }
+
+    /// A look costs a pass over the claims; a transaction keeps others waiting.
+    private static let inboxesOfLook = 10_000
+    private static let transactionSize = 500
 
     /// Every board and person that should have a client at the broker.
     package func everyLogin() async throws(AuthorityError) -> BrokerPopulation {
         try await store.read { transaction throws(AuthorityError) in
             BrokerPopulation(
                 boards: try transaction.boardsWithLogin(),
-                people: try transaction.personLogins(of: nil).map(\.session))
+                people: try transaction.sessionsWithPersonLogin())
         }
     }
 

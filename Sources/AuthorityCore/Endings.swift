@@ -96,9 +96,9 @@ extension Authority {
         of user: UserID, but kept: ObjectID?, keepsBoards: Bool = false, reason: String,
         actor: String, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> Int {
-        let records = try transaction.ownSessions(of: user).filter {
-            $0.id != kept && !(keepsBoards && $0.board != nil)
-        }
+        let found = keepsBoards
+            ? try transaction.sessionsOffBoards(of: user) : try transaction.ownSessions(of: user)
+        let records = found.filter { $0.id != kept }
         for record in records {
             switch record.state {
             case .active:

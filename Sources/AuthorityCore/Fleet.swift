@@ -3,6 +3,7 @@ import Wire
 
 /// Boards and sessions, as their owners see and end them.
 extension Authority {
+    /// The first of them by their names, as many as one list has.
     package func boards(
         by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [Board] {
@@ -10,13 +11,24 @@ extension Authority {
         return try await look(deed, by: caller, nothing: []) { act throws(AuthorityError) in
             var views: [Board] = []
             let owner = everyone ? nil : act.user.objectID
-            for board in try act.transaction.boards(of: owner) where !board.released {
+            let boards = try act.transaction.boards(
+                of: owner, after: nil, limit: Self.listedBoards)
+            for board in boards {
                 guard let found = try view(of: board, act.transaction, at: act.now) else {
                     continue
                 }
                 views.append(found)
             }
             return views
+        }
+    }
+
+    private static let listedBoards = 10_000
+
+    /// How many boards hold a session, counted up to `limit`.
+    package func boardsInSession(atMost limit: Int) async throws(AuthorityError) -> Int {
+        try await store.read { transaction throws(AuthorityError) in
+            try transaction.boardsInSession(atMost: limit)
         }
     }
 
@@ -39,9 +51,10 @@ extension Authority {
             ownedSince: board.ownedSince)
     }
 
+    @discardableResult
     package func release(
         _ board: InstallationID, by caller: Caller
-    ) async throws(AuthorityError) {
+    ) async throws(AuthorityError) -> Bool {
         try await act(.release, by: caller) { act throws(AuthorityError) in
             guard var record = try act.transaction.board(board), !record.released,
                 record.owner == act.user.objectID || act.user.isAdministrator
@@ -62,7 +75,7 @@ extension Authority {
                 "board.released", act.user.username, board, nil, record.name, act.transaction,
                 at: act.now)
         }
-        await settleAll(of: board)
+        return await settleAll(of: board)
     }
 
     package func sessions(
@@ -88,7 +101,8 @@ extension Authority {
         }
     }
 
-    package func revoke(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) {
+    @discardableResult
+    package func revoke(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) -> Bool {
         let board = try await act(.revoke, by: caller) { act throws(AuthorityError) in
             let record = try act.visible(id)
             switch record.state {
@@ -104,16 +118,19 @@ extension Authority {
             }
             return record.board
         }
-        if let board { await settleAll(of: board) }
+        guard let board else { return true }
+        return await settleAll(of: board)
     }
 
-    /// Tells the broker at once if it can be told. What was decided stands either way: the
-    /// chores are in the store.
-    private func settleAll(of board: InstallationID) async {
+    /// Tells the broker at once if it can be told, and says whether it was. What was decided
+    /// stands either way: the chores are in the store.
+    private func settleAll(of board: InstallationID) async -> Bool {
         do throws(AuthorityError) {
             try await courier.settle(board.description)
+            return true
         } catch {
             courier.nudge(board.description)
+            return false
         }
     }
 

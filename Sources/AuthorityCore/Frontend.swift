@@ -43,8 +43,10 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     func timeline(
         of board: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> [TimelineEntry]
-    /// Lets go of a board: its session ends and another person may claim it.
-    func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError)
+    /// Lets go of a board: its session ends and another person may claim it. Says what `revoke`
+    /// says.
+    @discardableResult
+    func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError) -> Bool
     /// Says whether a write would leave a board, and what decides: one's own board, or any for
     /// an administrator. A restricted session finds no board (101). Changes nothing.
     func explain(
@@ -55,7 +57,10 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     func sessions(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [SessionView]
     /// A restricted session finds (101) no unrestricted one, its owner's included.
     func session(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) -> SessionView
-    func revoke(_ id: ObjectID, by caller: Caller) async throws(AuthorityError)
+    /// What was decided stands when it returns. False: the broker could not be told yet, being
+    /// away or another authority at work on that board; it is told as soon as it can be.
+    @discardableResult
+    func revoke(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) -> Bool
     /// Makes a restricted session for a device, whatever is asked; its token is in this answer
     /// and in no other.
     func makeSession(

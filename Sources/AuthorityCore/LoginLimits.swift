@@ -13,7 +13,7 @@ enum LoginLimit {
     static let devices = 256
 }
 
-/// Under what a try is counted.
+/// Under what a try is counted. An address is counted as `CountedOrigin` has it.
 struct LoginKeys: Sendable {
     let name: Username?
     let each: String
@@ -21,14 +21,14 @@ struct LoginKeys: Sendable {
 
     init(name: Username?, origin: String) {
         self.name = name
-        let origin = String(origin.prefix(64))
+        let origin = CountedOrigin(origin)
         each = "login \(name?.description.lowercased() ?? "?") \(origin)"
         address = "login * \(origin)"
     }
 
     init(anonymousFrom origin: String) {
         name = nil
-        let origin = String(origin.prefix(64))
+        let origin = CountedOrigin(origin)
         each = "anonymous \(origin)"
         address = "login * \(origin)"
     }
@@ -36,7 +36,7 @@ struct LoginKeys: Sendable {
     /// The tokens of one provider from one address.
     init(provider: LoginProvider, origin: String) {
         name = nil
-        let origin = String(origin.prefix(64))
+        let origin = CountedOrigin(origin)
         each = "identity \(provider) \(origin)"
         address = "login * \(origin)"
     }

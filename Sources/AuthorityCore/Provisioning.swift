@@ -19,7 +19,11 @@ struct Provisioning {
     /// Records the pending session, its family and the open claim with the sealed message,
     /// and what the broker is to be told.
     func open() throws(AuthorityError) -> ClaimRecord {
-        let token = if let brought { brought.session } else { try authority.newSessionToken() }
+        let token = if let brought {
+            brought.session
+        } else {
+            try authority.newSessionToken(at: now)
+        }
         let family = try newFamily()
         let record = try session(token, family)
         let claimKeys = try authority.cryptography.claimKeys(
@@ -156,7 +160,7 @@ struct Provisioning {
         _ record: SessionRecord, _ tokens: SessionTokens, _ password: SecretBytes?
     ) throws(AuthorityError) -> Provision {
         let keys = authority.keys
-        return Provision(
+        var provision = Provision(
             sequence: try transaction.nextSequence(
                 sealKey: keys.seal.id, board: url.installation, at: now),
             expiresAt: expiry(of: record),
@@ -167,6 +171,8 @@ struct Provisioning {
             scope: try scope?.document(), heartbeat: authority.rules.heartbeat,
             offline: offline(of: record),
             broker: broker(password))
+        provision.spread = authority.rules.spread()
+        return provision
     }
 
     /// A board that keeps its login still learns where the broker is, and by which CA.

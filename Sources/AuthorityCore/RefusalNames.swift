@@ -10,6 +10,8 @@ extension Refusal.Name {
     package static let claimMalformed = Self("claim-malformed")
     package static let durationOutOfRange = Self("duration-out-of-range")
     package static let brokerAway = Self("broker-away")
+    package static let storeAway = Self("store-away")
+    package static let overloaded = Self("overloaded")
 }
 
 extension Refusal {

@@ -10,16 +10,16 @@ extension BoardRequest {
             return try forged()
         }
         guard let family = try transaction.family(presented.family) else {
-            return try notIssuedHere("names a family that the store does not know")
+            return try aheadRefresh("a refresh token names a family that the store does not know")
         }
         guard let record = try transaction.session(family.session), owns(record) else {
             return try replyOver()
         }
         guard presented.generation <= family.generation else {
-            return try notIssuedHere("is ahead of the store")
+            return try aheadRefresh("a refresh token is ahead of the store")
         }
         guard !family.invalidated, record.isLive(at: now, under: authority.rules.lifetimes) else {
-            return try replyOver()
+            return try replyLapsed(record)
         }
         if presented.generation == family.generation {
             return try rotate(family, of: record)
@@ -36,14 +36,6 @@ extension BoardRequest {
             at: now, event: "refresh.forged", actor: "board", board: sender.board, session: nil,
             detail: "a refresh token that this authority did not make"))
         return try replyOver()
-    }
-
-    /// A restored backup looks like this, so it is an alarm and never theft.
-    private func notIssuedHere(_ how: String) throws(AuthorityError) -> BoardAnswer {
-        try transaction.append(AuditEntry(
-            at: now, event: "alarm.refresh", actor: "board", board: sender.board, session: nil,
-            detail: "a refresh token \(how); was a backup restored?"))
-        return try reply(.error(Refusal(.notFound, "this refresh token was not issued here")))
     }
 
     private func rotate(
@@ -66,7 +58,7 @@ extension BoardRequest {
     private func successor(
         of family: RefreshFamily, _ found: SessionRecord
     ) throws(AuthorityError) -> BoardAnswer {
-        guard let record = try use(found) else { return try replyOver() }
+        guard let record = try use(found) else { return try replyLapsed(found) }
         let format = RefreshTokenFormat(
             cryptography: authority.cryptography, key: authority.keys.refresh)
         var result = Reply.Result()

@@ -24,8 +24,8 @@ struct SessionOpening {
     func device(
         on installation: InstallationID?, _ custom: CustomFields, by asking: Session
     ) throws(AuthorityError) -> LoggedIn {
-        let others = try transaction.ownSessions(of: user.objectID).filter {
-            $0.isOffBoard && $0.session.restricted
+        let others = try transaction.sessionsOffBoards(of: user.objectID).filter {
+            $0.session.restricted
         }
         guard others.count < LoginLimit.devices else {
             throw .refuse(.quota, "you have \(others.count) sessions for devices; end some")
@@ -68,7 +68,7 @@ struct SessionOpening {
         _ origin: CreatedWith, restricted: Bool, on installation: InstallationID?,
         _ custom: CustomFields, until end: Timestamp?, limit: Timestamp?
     ) throws(AuthorityError) -> LoggedIn {
-        let token = try authority.newSessionToken()
+        let token = try authority.newSessionToken(at: now)
         let session = Session(
             objectID: try authority.newObjectID(), user: user.objectID, restricted: restricted,
             createdWith: origin, installationID: installation, createdAt: now, expiresAt: end,
@@ -88,7 +88,7 @@ struct SessionOpening {
 
     /// A person has at most so many logins; the oldest end, so none is buried under others.
     private func endSurplusLogins(but opened: ObjectID) throws(AuthorityError) {
-        let others = try transaction.ownSessions(of: user.objectID).filter {
+        let others = try transaction.sessionsOffBoards(of: user.objectID).filter {
             !$0.session.restricted && $0.id != opened
         }
         for record in others.dropLast(LoginLimit.logins - 1) {

@@ -8,7 +8,7 @@ extension Authority {
     package func sweep() async throws(AuthorityError) -> Bool {
         let now = clock()
         let limit = 200
-        let (lines, more) = try await store.transact { transaction throws(AuthorityError) in
+        let more = try await store.transact { transaction throws(AuthorityError) in
             let counts = [
                 try closeClaims(transaction, at: now, limit: limit),
                 try endExpired(transaction, at: now, limit: limit),
@@ -21,9 +21,9 @@ extension Authority {
                 try transaction.deleteReplies(expiredBefore: now, limit: limit),
             ]
             try transaction.deleteFailures(before: now - LoginLimit.window)
-            return (try transaction.linesWithChores(), counts.contains(limit))
+            return counts.contains(limit)
         }
-        for line in lines { courier.nudge(line) }
+        for line in try await linesWithChores() { courier.nudge(line) }
         return more
     }
 

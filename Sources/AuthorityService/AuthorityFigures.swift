@@ -4,7 +4,7 @@ import Figures
 /// The authority's figures, under the names that dashboards and alarms are written against: they
 /// never change their meaning. No name of a person or a board and no secret is among them.
 struct AuthorityFigures {
-    let tally: StoreTally
+    let counted: TallyShelf.Counted
     let traffic: TrafficTally
     let isBrokerUp: Bool
     let isClockBelieved: Bool
@@ -19,12 +19,22 @@ struct AuthorityFigures {
         text.gauge(
             "postern_authority_clock_believed", "0 while the clock is too far off to act by.",
             isClockBelieved)
+        text.gauge(
+            "postern_authority_boards_ahead",
+            "Boards ahead of the store: a backup was restored.",
+            counted.tally.boardsAhead)
         addStore(to: &text)
         addTraffic(to: &text)
         return text
     }
 
     private func addStore(to text: inout FigureText) {
+        let tally = counted.tally
+        text.gauge(
+            "postern_authority_count_age_seconds",
+            "How old the counts of boards, users and sessions and the database's bytes are: "
+                + "kept for 50 times as long as counting took, 5 minutes at most.",
+            (counted.age / .milliseconds(1)).rounded() / 1000)
         text.gauge("postern_authority_users", "Users.", tally.users)
         text.gauge("postern_authority_boards", "Boards that have an owner.", tally.boards)
         text.gauge(
@@ -57,6 +67,12 @@ struct AuthorityFigures {
             traffic.dropped.sorted { $0.key < $1.key }.map { reason, count in
                 FigureText.Sample([("reason", reason)], Double(count))
             })
+        text.family(
+            "postern_authority_shed_total", .counter,
+            "Requests of boards left undone for too much to do: refused with 155, or dropped.", [
+                FigureText.Sample([("answer", "dropped")], Double(traffic.shed.dropped)),
+                FigureText.Sample([("answer", "refused")], Double(traffic.shed.refused)),
+            ])
     }
 }
 
@@ -64,4 +80,6 @@ struct AuthorityFigures {
 struct TrafficTally: Equatable, Sendable {
     var requests: [String: Int] = [:]
     var dropped: [String: Int] = [:]
+    /// What was left undone for too much to do.
+    var shed = SheddingTally()
 }

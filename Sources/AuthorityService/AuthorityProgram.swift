@@ -18,6 +18,7 @@ package struct AuthorityProgram: AsyncParsableCommand {
             InitCommand.self, ServeCommand.self, UserCommand.self, KeysCommand.self,
             DoctorCommand.self,
             TLSCommand.self,
+            BackupCommand.self, RestoreCommand.self, MigrateCommand.self,
         ])
 
     @OptionGroup package var place: PlaceOptions
@@ -95,44 +96,75 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
     @Flag(help: "For one start: the clock is right, whatever time is on record.")
     var acceptClock = false
+    @Flag(help: "For one start: what this file says is right for all authorities of the store.")
+    var acceptSettings = false
 
     func run() async throws {
         let settings = try place.settings(program.place)
         let journal = Journal(
             settings.logFormat == .json ? .json(program: "postern-authority") : .text)
         LoggingSystem.bootstrap { _ in JournalHandler(journal) }
-        defer { journal.flush(atEnd: true) }
         let logger = Self.logger(settings.logLevel)
         try await AuthorityService.run {
-            let lock = try StateFolder(path: settings.stateDirectory).lock()
+            // Before the last word is said, which is why it ended.
+            defer { journal.flush(atEnd: true) }
+            // A thousand HTTP connections and the store's are more than the usual limit, and
+            // libdispatch ends a process that has none left.
+            _ = try ProcessRoom.raiseDescriptorLimit()
+            ProcessMemory.keepFreed(4 << 20)
+            let lock = try StateFolder(settings).lock()
             let notifier = Notifier()
             notifier.pause(.seconds(600))
-            let server = try await AuthorityServer(
-                settings: settings, acceptsClock: acceptClock, logger: logger)
-            let stop = StopSignal()
+            let wait = StoreWait(settings: settings, notifier: notifier, logger: logger)
+            let started = try await wait.open { [acceptClock, acceptSettings] store in
+                try await SettingAgreement.reach(
+                    settings.shared, in: store, changing: acceptSettings)
+                return try await AuthorityServer(
+                    settings: settings, acceptsClock: acceptClock, store: store, logger: logger)
+            }
+            guard let started else { return }
+            let (server, stop) = (started.server, started.stop ?? StopSignal())
             // Opening the store has migrated it, however long that took; what follows is short.
             notifier.resume()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    try await server.run { port in
-                        if settings.logFormat == .json {
-                            logger.info("ready")
-                        } else {
-                            say("ready")
-                        }
-                        logger.info("HTTP on port \(port)")
-                        notifier.ready()
-                    }
-                }
-                group.addTask { await server.watch(notifier, journal) }
-                group.addTask { await stop.wait() }
-                defer { group.cancelAll() }
-                try await group.next()
-                notifier.stopping()
-            }
+            try await serve(server, settings, until: stop, notifier, journal, logger)
+            server.close()
             _ = consume lock
         }
     }
+
+    private func serve(
+        _ server: AuthorityServer, _ settings: ServiceSettings, until stop: StopSignal,
+        _ notifier: Notifier, _ journal: Journal, _ logger: Logger
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await server.run { port in
+                    if settings.logFormat == .json {
+                        logger.info("ready")
+                    } else {
+                        say("ready")
+                    }
+                    logger.info("HTTP on port \(port)")
+                    notifier.ready()
+                }
+            }
+            group.addTask { await server.watch(notifier, journal) }
+            group.addTask {
+                await stop.wait()
+                guard !Task.isCancelled else { return }
+                notifier.stopping()
+                // Whoever asks twice has no patience.
+                stop.letSecondEnd()
+                await server.leave()
+                await pause(Self.lastRequests)
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    /// How long open requests may take once nobody new is let in.
+    private static let lastRequests = Duration.seconds(5)
 
     private static func logger(_ level: LogLevel) -> Logger {
         var logger = Logger(label: "postern-authority")

@@ -19,6 +19,7 @@ struct AuthorityServer: Sendable {
     let link: BrokerLink
     private let courier: BrokerCourier
     let traffic: BoardTraffic
+    private let fleet: FleetSize
     private let reconciliation: Reconciliation
     private let housekeeping: Housekeeping
     private let embedded: EmbeddedBroker?
@@ -26,8 +27,9 @@ struct AuthorityServer: Sendable {
     let hub: EventHub
     /// Nil where no live data is wanted.
     private let tap: DataTap?
-    private let store: SQLiteAuthorityStore
+    private let store: any ServiceStore
     private let clock: ClockGuard
+    private let tally: TallyShelf
     /// Nil where nobody asks for figures.
     private let figures: FigureService?
     /// Nil where neither broker nor page shows a certificate.
@@ -36,21 +38,38 @@ struct AuthorityServer: Sendable {
     private let ownCA: String?
     /// Nil where the broker does not ask.
     private let askingBroker: AskingBroker?
+    let duty: ReaderDuty
+    let readiness: Readiness
+    /// Nil where the broker is not ours.
+    private let brokerHold: (any StoreHold)?
+    private let presence: Presence
 
     /// Opens the store and makes the parts; nothing runs and nothing listens yet.
-    /// `acceptsClock`: what the store knows of the time is wrong, and the clock right.
-    init(settings: ServiceSettings, acceptsClock: Bool = false, logger: Logger) async throws {
-        let folder = StateFolder(path: settings.stateDirectory)
-        let store = try folder.open()
+    /// `acceptsClock`: what the store knows of the time is wrong, and the clock right. `store`
+    /// is one that is open already.
+    init(
+        settings: ServiceSettings, acceptsClock: Bool = false,
+        store opened: (any ServiceStore)? = nil, logger: Logger
+    ) async throws {
+        let folder = StateFolder(settings)
+        let store = if let opened { opened } else { try await folder.open() }
+        presence = try await Presence(in: store)
         let version = try await store.foreignVersion()
-        let records = try await folder.records(of: store)
+        let records = try await Self.keyRecords(of: store, folder, logger)
         let own = try Self.own(settings, folder)
         let ownCA = try own.map { try $0.certificateText() }
         var rules = settings.rules
         rules.brokerPlace = Self.brokerPlace(settings, ca: ownCA)
+        let fleet = FleetSize(configured: settings.spread, logger: logger)
+        rules.spread = { fleet.spread }
+        self.fleet = fleet
         let embedded = try Self.embedded(settings, folder, records, logger)
+        // Two of them would each know half of the boards.
+        brokerHold = embedded == nil
+            ? nil : try await StateFolder.only("embedded broker", of: store)
         let login = try Self.login(settings, folder, records)
-        let link = BrokerLink(login: login, logger: logger)
+        let duty = ReaderDuty(store, root: settings.root)
+        let link = BrokerLink(login: login, logger: logger, duty: duty)
         let keys = try KeyRing.read(records)
         let cryptography = SystemCryptography()
         // The courier reads the chores and strikes them off; it sends nobody on its errands.
@@ -60,13 +79,11 @@ struct AuthorityServer: Sendable {
         let courier = BrokerCourier(
             link: link, root: settings.root, access: Self.access(settings, login, logger),
             consumerAccess: try Self.consumerAccess(settings, ca: ownCA), logger: logger,
-            desk: desk)
+            desk: desk, holds: LineHolds(store: store))
         let authority = Authority(
-            store: store, cryptography: cryptography, courier: courier, keys: keys,
-            rules: rules,
+            store: store, cryptography: cryptography, courier: courier, keys: keys, rules: rules,
             signatures: IDTokenCheck(settings.keySets, logger: logger), clock: systemClock)
-        self.settings = settings
-        self.logger = logger
+        (self.settings, self.logger) = (settings, logger)
         self.authority = authority
         self.link = link
         self.courier = courier
@@ -75,29 +92,27 @@ struct AuthorityServer: Sendable {
             store: store, authority: authority, acceptsClock: acceptsClock, logger: logger)
         self.store = store
         self.clock = clock
+        self.duty = duty
+        readiness = Self.readiness(of: store)
         self.ownCA = ownCA
         keeper = try Self.keeper(settings, own, embedded?.bell, clock, logger)
         let live = LiveBoards(root: settings.root, clock: systemClock)
         self.live = live
-        hub = EventHub(authority: authority, live: live, clock: systemClock, logger: logger)
+        hub = EventHub(
+            authority: authority, live: live, changes: store.changes(), clock: systemClock,
+            logger: logger)
         tap = settings.showsLiveData
             ? try Self.tap(settings, keys, login, link, live, logger) : nil
         askingBroker = try Self.makeAskingBroker(settings, login, keys, authority)
         traffic = BoardTraffic(
             authority: authority, link: link, courier: courier, clock: clock, live: live,
-            logger: logger)
-        figures = settings.metrics.map { [traffic] place in
-            FigureService(place, logger) { () async throws(AuthorityError) in
-                AuthorityFigures(
-                    tally: try await store.tally(), traffic: traffic.tally,
-                    isBrokerUp: await link.isUp, isClockBelieved: clock.mayAnswer)
-            }
-        }
+            duty: duty, logger: logger)
+        tally = TallyShelf(of: store)
+        figures = Self.figures(settings, store, tally, traffic, link, clock, logger)
         reconciliation = Reconciliation(
-            authority: authority, link: link, courier: courier,
+            authority: authority, store: store, link: link, courier: courier,
             access: settings.access != .dynamicSecurity ? .none
-                : (embedded == nil ? .kept : .computed),
-            logger: logger)
+                : (embedded == nil ? .kept : .computed), logger: logger)
         housekeeping = Housekeeping(
             authority: authority, store: store, courier: courier,
             reconciliation: reconciliation, clock: clock, logger: logger, firstVersion: version)
@@ -117,6 +132,13 @@ struct AuthorityServer: Sendable {
             group.addTask { await housekeeping.sweep() }
             group.addTask { await housekeeping.watch() }
             group.addTask { await hub.run() }
+            group.addTask { await presence.keep() }
+            group.addTask { try await departureWatch.run() }
+            group.addTask {
+                await fleet.run { () async throws(AuthorityError) in
+                    try await authority.boardsInSession(atMost: FleetSize.enough)
+                }
+            }
             if let tap { group.addTask { await tap.run() } }
             if let figures { group.addTask { await figures.run() } }
             if let keeper {
@@ -134,7 +156,7 @@ struct AuthorityServer: Sendable {
                     listen: (settings.listen.host, Int(settings.listen.port)), logger: logger,
                     rules: rules, files: files, live: hub, askingBroker: askingBroker,
                     proxies: settings.proxies, certificate: keeper?.page, ownCA: ownCA,
-                    isStrictlyHTTPS: settings.isStrictlyHTTPS,
+                    isStrictlyHTTPS: settings.isStrictlyHTTPS, readiness: readiness,
                     onListening: { await gate.httpIsUp(port: $0) }
                 ).run()
             }
@@ -147,11 +169,32 @@ struct AuthorityServer: Sendable {
     /// Tells the service manager how this is, until its task is cancelled.
     func watch(_ notifier: Notifier, _ journal: Journal) async {
         await ServiceWatch(
-            notifier: notifier, store: store, link: link, journal: journal
+            notifier: notifier, store: store, tally: tally, link: link, journal: journal
         ).run()
     }
 
-    private func connect(_ up: @escaping @Sendable () async -> Void) async {
+    /// Has others do what comes from now on, finishes what has come, and has `run` end.
+    func leave() async {
+        await Farewell(
+            link: link, subscriptions: subscriptions, traffic: traffic, courier: courier,
+            hub: hub, readiness: readiness, isOneOfSeveral: store.isShared, logger: logger
+        ).take()
+    }
+
+    /// Gives the store back: its holds, and its place in the database. Once `run` has ended.
+    func close() {
+        do throws(AuthorityError) { try store.close() } catch {
+            logger.debug("the store is left open: \(error.words)")
+        }
+    }
+
+    private var departureWatch: DepartureWatch {
+        DepartureWatch(
+            store: store, place: StateFolder(settings).recordPlace, readiness: readiness,
+            logger: logger)
+    }
+
+    private var subscriptions: [Subscription] {
         let root = settings.root
         var subscriptions = [
             Subscription("$share/authority/\(root)/+/outbox"),
@@ -160,6 +203,10 @@ struct AuthorityServer: Sendable {
         if settings.access == .dynamicSecurity {
             subscriptions.append(Subscription(DynamicSecurity.responseTopic))
         }
+        return subscriptions
+    }
+
+    private func connect(_ up: @escaping @Sendable () async -> Void) async {
         await link.run(
             subscriptions: subscriptions,
             onUp: { [reconciliation] in

@@ -9,15 +9,20 @@ import Wire
 /// What boards send: handled in order for each board, side by side for different ones.
 final class BoardTraffic: Sendable {
     private let authority: Authority
-    private let link: BrokerLink
     private let courier: BrokerCourier
     private let clock: ClockGuard
     private let live: LiveBoards?
+    private let duty: ReaderDuty?
     private let logger: Logger
     private let lanes: [Lane]
+    /// Messages that are in the lanes, or worked at.
+    private let waiting = Mutex(WaitingMessages())
+    private let shedding: LoadShedding
+    private let publish: LoadShedding.Publishing
     /// What could not be opened, by reason, since the start.
     private let dropped = Mutex<[DropReason: Int]>([:])
     private let unheard = Mutex(0)
+    private let ahead = Mutex(0)
     private let heard = Mutex<[BoardMessage.Kind: Int]>([:])
     private let meter = Mutex(TrafficMeter())
     /// So many requests may wait together for one commit.
@@ -32,15 +37,24 @@ final class BoardTraffic: Sendable {
     private struct Item: Sendable {
         let topic: ContractTopic
         let payload: [UInt8]
+        /// What the broker has kept, not what was said just now.
+        let isRetained: Bool
     }
 
     init(
         authority: Authority, link: BrokerLink, courier: BrokerCourier, clock: ClockGuard,
-        live: LiveBoards? = nil, logger: Logger
+        live: LiveBoards? = nil, duty: ReaderDuty? = nil,
+        publish: LoadShedding.Publishing? = nil, logger: Logger
     ) {
+        self.duty = duty
+        let atBroker: LoadShedding.Publishing = { message async throws(AuthorityError) in
+            try await link.publish(message)
+        }
+        let publish = if let publish { publish } else { atBroker }
+        self.publish = publish
+        shedding = LoadShedding(authority: authority, publish: publish, logger: logger)
         self.live = live
         self.authority = authority
-        self.link = link
         self.courier = courier
         self.clock = clock
         self.logger = logger
@@ -51,20 +65,44 @@ final class BoardTraffic: Sendable {
         }
     }
 
-    /// Files a message under its board. A full lane drops it: the board asks again.
     func take(_ message: IncomingMessage) {
-        let root = authority.info.topicRoot
-        guard let topic = ContractTopic(message.topic, under: root) else { return }
-        guard message.payload.count <= SealedEnvelope.limit else {
+        take(message.topic, message.payload, isRetained: message.retain)
+    }
+
+    /// Files a message under its board. A full lane drops it, and so does a board of which
+    /// enough waits: the board asks again. Where too much waits already its board is told so
+    /// instead.
+    func take(_ text: String, _ payload: [UInt8], isRetained: Bool = false) {
+        guard let topic = ContractTopic(text, under: authority.info.topicRoot) else { return }
+        guard payload.count <= SealedEnvelope.limit else {
             count(.notSealed, topic.board)
             return
         }
         guard admits(topic) else { return }
-        let lane = lanes[Int(topic.board.description.utf8.reduce(UInt(5381)) {
-            ($0 &* 33) ^ UInt($1)
-        } % UInt(Self.laneCount))]
-        lane.input.yield(Item(topic: topic, payload: message.payload))
+        if case .outbox(let board) = topic, !shedding.admits(payload, of: board) { return }
+        file(payload, topic, isRetained: isRetained)
     }
+
+    private func file(_ payload: [UInt8], _ topic: ContractTopic, isRetained: Bool = false) {
+        guard waiting.withLock({ $0.enter(topic.board) }) else {
+            return shedding.hasNoRoom(topic.board)
+        }
+        // Boards choose their ids; Swift seeds this for each process, so none chooses its lane.
+        let lane = lanes[Int(UInt(bitPattern: topic.board.hashValue) % UInt(Self.laneCount))]
+        shedding.began()
+        let item = Item(topic: topic, payload: payload, isRetained: isRetained)
+        guard case .enqueued = lane.input.yield(item) else {
+            shedding.withdrew()
+            waiting.withLock { $0.leave(topic.board) }
+            return shedding.hasNoRoom(topic.board)
+        }
+    }
+
+    /// Whether nothing that was taken is still to be done.
+    var isIdle: Bool { waiting.withLock { $0.isNone } }
+
+    /// How much there is to do now.
+    var load: LoadLevel { shedding.level }
 
     /// Whether its board has not sent too much; says so at the first drop and at each power
     /// of two.
@@ -92,9 +130,14 @@ final class BoardTraffic: Sendable {
         await withTaskGroup { group in
             for lane in lanes {
                 group.addTask {
-                    for await item in lane.stream { await self.work(item) }
+                    for await item in lane.stream {
+                        await self.work(item)
+                        self.waiting.withLock { $0.leave(item.topic.board) }
+                        self.shedding.ended()
+                    }
                 }
             }
+            group.addTask { await self.shedding.run { self.file($1, $0) } }
         }
     }
 
@@ -102,21 +145,28 @@ final class BoardTraffic: Sendable {
         do throws(AuthorityError) {
             switch item.topic {
             case .outbox(let board): try await hear(item.payload, from: board)
-            case .status(let board): try await note(item.payload, of: board)
+            case .status(let board):
+                let isUp = try await note(item.payload, of: board)
+                if isUp, !item.isRetained { await courier.greet(board) }
             case .inbox, .data: break
             }
         } catch {
-            logger.error("a board's message waits for its repetition: \(error.words)")
+            logger.log(
+                level: Task.isCancelled ? .debug : .error,
+                "a board's message waits for its repetition: \(error.words)")
         }
     }
 
     private func hear(
         _ payload: [UInt8], from board: InstallationID
     ) async throws(AuthorityError) {
+        // Another authority reads now, and answers.
+        guard duty?.mayAnswer ?? true else { return }
         // It asks again; an answer could set its clock by years and end its session.
         guard clock.mayAnswer else { return leave(board) }
         let heard = try await authority.hear(payload, from: board)
         if let type = heard.type { self.heard.withLock { $0[type, default: 0] += 1 } }
+        if heard.isNewAhead { noteAhead(board) }
         switch heard.answer {
         case .dropped(let reason):
             count(reason, board)
@@ -124,22 +174,32 @@ final class BoardTraffic: Sendable {
         case .silent:
             break
         case .reply(let payload):
-            try await link.publish(OutgoingMessage(
+            try await publish(OutgoingMessage(
                 topic: ContractTopic.inbox(board).text(under: authority.info.topicRoot),
                 payload: payload, properties: MessageProperties(messageExpiry: 600)))
         }
         if heard.leavesChores { courier.nudge(board.description) }
     }
 
+    /// Each board once.
+    private func noteAhead(_ board: InstallationID) {
+        say("a board is ahead of this store; was a backup restored?", board, counting: ahead)
+    }
+
     private func leave(_ board: InstallationID) {
-        let count = unheard.withLock { count in
+        say("a board is not answered: the clock is far off", board, counting: unheard)
+    }
+
+    /// In the log at the first and at each power of two.
+    private func say(
+        _ text: Logger.Message, _ board: InstallationID, counting counter: borrowing Mutex<Int>
+    ) {
+        let count = counter.withLock { count in
             count += 1
             return count
         }
         guard count & (count - 1) == 0 else { return }
-        logger.warning(
-            "a board is not answered: the clock is far off",
-            metadata: ["count": "\(count)", "last": "\(board)"])
+        logger.warning(text, metadata: ["count": "\(count)", "last": "\(board)"])
     }
 
     /// What boards sent since the start: those of a type, and those dropped by why.
@@ -150,6 +210,7 @@ final class BoardTraffic: Sendable {
             tally.dropped[reason.rawValue] = count
         }
         tally.dropped["clock"] = unheardCount
+        tally.shed = shedding.tally
         return tally
     }
 
@@ -168,16 +229,20 @@ final class BoardTraffic: Sendable {
             metadata: ["reason": "\(reason.rawValue)", "count": "\(count)", "last": "\(board)"])
     }
 
+    /// Whether it says that the board is there.
     private func note(
         _ payload: [UInt8], of board: InstallationID
-    ) async throws(AuthorityError) {
+    ) async throws(AuthorityError) -> Bool {
         let status: BoardStatus
         do throws(WireError) {
             status = try BoardStatus(parsing: payload)
         } catch {
-            return
+            return false
         }
-        try await authority.note(status, of: board)
         live?.note(queue: status.queue, refused: status.refused, of: board)
+        // All authorities hear it; one keeps it.
+        guard duty?.isReader ?? true else { return false }
+        try await authority.note(status, of: board)
+        return status.up
     }
 }

@@ -20,6 +20,8 @@ actor BrokerLink {
     /// When each message was published that the broker has not confirmed.
     private var unconfirmed: [Int: ContinuousClock.Instant] = [:]
     private var lastPublication = 0
+    private let duty: ReaderDuty?
+    private var isRetired = false
 
     /// How this authority logs in; `clientID` is its own, for each replica another.
     struct BrokerLogins: Sendable {
@@ -42,7 +44,12 @@ actor BrokerLink {
     }
 
     /// `answerLimit` is how long the broker may take over anything that it is to confirm.
-    init(login: BrokerLogins, logger: Logger, answerLimit: Duration = .seconds(10)) {
+    /// Without `duty` there is no other authority.
+    init(
+        login: BrokerLogins, logger: Logger, answerLimit: Duration = .seconds(10),
+        duty: ReaderDuty? = nil
+    ) {
+        self.duty = duty
         self.login = login
         self.answerLimit = answerLimit
         self.logger = logger
@@ -59,11 +66,13 @@ actor BrokerLink {
             do throws(MQTTError) {
                 let client = try await connect(subscriptions)
                 pauses = BackOff()
-                await serve(client, onUp, onMessage)
+                await serve(client, subscriptions, onUp, onMessage)
             } catch {
                 logger.log(level: pauses.isYoung ? .debug : .warning, "the broker: \(error)")
             }
             drop()
+            // Who has no connection reads nothing.
+            await duty?.release()
             await pause(pauses.next())
         }
         await client?.close()
@@ -82,8 +91,14 @@ actor BrokerLink {
         let limit = limit(client)
         defer { limit.cancel() }
         let codes: [UInt8]
+        await duty?.begin(isSharing: client.ack.canShare)
+        if !client.ack.canShare { warn(client.ack) }
+        if let duty, duty.isContested, duty.isReader {
+            logger.info("\(duty.words) from now on")
+        }
         do throws(MQTTError) {
-            codes = try await client.subscribe(heard(subscriptions, by: client.ack))
+            codes = isRetired ? []
+                : try await client.subscribe(heard(subscriptions, by: client.ack))
         } catch {
             await client.close()
             throw error
@@ -96,21 +111,30 @@ actor BrokerLink {
         return client
     }
 
-    /// What is shared with other authorities is read plainly where the broker can share nothing.
+    /// What is shared with other authorities is read plainly where the broker can share nothing,
+    /// by the one whose duty it is.
     private func heard(
         _ subscriptions: [Subscription], by ack: ConnectAck
     ) -> [Subscription] {
+        guard !ack.canShare else { return subscriptions }
+        let mine = subscriptions.filter { duty?.isReader ?? true || !Self.isShared($0) }
+        return mine.map { Subscription(Self.unshared($0.filter), $0.qos) }
+    }
+
+    private func warn(_ ack: ConnectAck) {
         if ack.version == .v311 {
             logger.warning(
                 """
                 degraded: the broker speaks only MQTT 3.1.1; data has no sid, seq, ts and app, \
-                no message expires, and only one authority may serve this topic root
+                no message expires, and of several authorities one reads
                 """)
+        } else {
+            logger.warning("the broker shares no subscription; of several authorities one reads")
         }
-        guard ack.version == .v311 || !ack.sharedSubscriptionsAvailable else {
-            return subscriptions
-        }
-        return subscriptions.map { Subscription(Self.unshared($0.filter), $0.qos) }
+    }
+
+    private static func isShared(_ subscription: Subscription) -> Bool {
+        subscription.filter.hasPrefix("$share/")
     }
 
     /// `$share/<group>/<filter>` without its group. Source: MQTT 5 §4.8.2.
@@ -119,14 +143,56 @@ actor BrokerLink {
         return String(filter.split(separator: "/", maxSplits: 2).last ?? "")
     }
 
+    /// Takes up the duty when another leaves it, and puts it down when it is lost.
+    private func keepDuty(_ client: BrokerClient, _ subscriptions: [Subscription]) async {
+        guard let duty, duty.isContested else { return }
+        while !Task.isCancelled, !isRetired {
+            await pause(ReaderDuty.rhythm)
+            let change = await duty.look()
+            guard change != .none, !isRetired else { continue }
+            do throws(MQTTError) {
+                if change == .gained {
+                    logger.info("\(duty.words) from now on")
+                    // Again also what we hear already: what is retained comes once more.
+                    try await client.subscribe(heard(subscriptions, by: client.ack))
+                } else {
+                    logger.warning("another authority may read for all from now on")
+                    guard !client.ack.canShare else { continue }
+                    try await client.unsubscribe(
+                        subscriptions.filter(Self.isShared).map { Self.unshared($0.filter) })
+                }
+            } catch {
+                // The connection has gone, and with it what was subscribed.
+                return
+            }
+        }
+    }
+
+    /// Hears no more of boards, so that the broker gives what they send to another authority;
+    /// what is still to be said can be. Returns when the broker has confirmed it, or nobody is
+    /// connected.
+    func retire(from subscriptions: [Subscription]) async {
+        isRetired = true
+        if let client {
+            let limit = limit(client)
+            let filters = heard(subscriptions, by: client.ack).map(\.filter)
+                .filter { $0 != DynamicSecurity.responseTopic }
+            do throws(MQTTError) { try await client.unsubscribe(filters) } catch {}
+            limit.cancel()
+        }
+        await duty?.release(forGood: true)
+    }
+
     private func serve(
-        _ client: BrokerClient, _ onUp: @escaping @Sendable () async -> Void,
+        _ client: BrokerClient, _ subscriptions: [Subscription],
+        _ onUp: @escaping @Sendable () async -> Void,
         _ onMessage: @escaping @Sendable (IncomingMessage) async -> Void
     ) async {
         logger.info("connected to the broker")
         await withTaskGroup { group in
             group.addTask(operation: onUp)
             group.addTask { await self.watch(client) }
+            group.addTask { await self.keepDuty(client, subscriptions) }
             for await event in client.events {
                 switch event {
                 case .message(let message) where message.topic == DynamicSecurity.responseTopic:
@@ -244,6 +310,11 @@ actor BrokerLink {
     private func wake(_ correlation: String) {
         waiting.removeValue(forKey: correlation)?.resume()
     }
+}
+
+extension ConnectAck {
+    /// Whether several authorities may read as one group.
+    var canShare: Bool { version == .v5 && sharedSubscriptionsAvailable }
 }
 
 /// Growing pauses between attempts: 20 ms at first, 5 s at most.

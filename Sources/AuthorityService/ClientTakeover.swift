@@ -1,8 +1,10 @@
 import AuthorityCore
 import BrokerClient
+import Cryptography
 import Logging
 import Mosquitto
 import Sessions
+import Wire
 
 /// Cuts a client's open connection at a broker that has no command for it: whoever connects
 /// under a client id takes the place of the one before. Source: MQTT 3.1.1 §3.1.4, MQTT 5
@@ -31,6 +33,29 @@ struct ClientTakeover: Sendable {
             guard wasTaken else { return }
         }
         throw .failed(layer: "broker access", text: "a client that may not come in keeps coming")
+    }
+
+    /// Whether one client's coming is seen to end another of its id. False, too, where there is
+    /// no broker to be reached.
+    func isSeen() async -> Bool {
+        do {
+            let random = Base64URL.encode(try RandomBytes.make(8))
+            let name = "\(EmbeddedBroker.username)-proof-\(random)"
+            let first = try await takePlace(of: name)
+            do throws(AuthorityError) {
+                let second = try await takePlace(of: name)
+                let isSeen = await isTaken(from: first)
+                await first.close()
+                await second.close()
+                return isSeen
+            } catch {
+                await first.close()
+                throw error
+            }
+        } catch {
+            logger.debug("no proof of a takeover: \(error)")
+            return false
+        }
     }
 
     private func takePlace(of clientID: String) async throws(AuthorityError) -> BrokerClient {

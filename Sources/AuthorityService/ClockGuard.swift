@@ -8,7 +8,7 @@ import Synchronization
 /// The judgement that the service acts on: made every few seconds, its ground kept in the
 /// store, and each change of it said in the log and in the audit log.
 final class ClockGuard: Sendable {
-    private let store: SQLiteAuthorityStore
+    private let store: any ServiceStore
     private let authority: Authority
     private let logger: Logger
     private let state: Mutex<State>
@@ -20,8 +20,8 @@ final class ClockGuard: Sendable {
         var judgement = ClockWatch.Judgement.believed
         /// The judgement that was said last.
         var told: ClockWatch.Judgement
-        /// What the store has; nil if it has nothing.
-        var stored: Timestamp?
+        /// What the store was told; nil until this process has told it anything.
+        var known: Timestamp?
 
         mutating func judge() {
             judgement = watch.look(wall: systemClock(), monotonic: SystemClock.monotonic)
@@ -31,16 +31,19 @@ final class ClockGuard: Sendable {
     /// Judges the clock for the first time, and says what came of it unless all is well.
     /// `acceptsClock`: the latest time on record is what the clock says now.
     init(
-        store: SQLiteAuthorityStore, authority: Authority, acceptsClock: Bool, logger: Logger
+        store: any ServiceStore, authority: Authority, acceptsClock: Bool, logger: Logger
     ) async throws(AuthorityError) {
         self.store = store
         self.authority = authority
         self.logger = logger
-        if acceptsClock { try await store.resetLatestTime(to: systemClock()) }
+        if acceptsClock {
+            try await authority.noteGap(until: systemClock(), known: nil)
+            try await store.resetLatestTime(to: systemClock())
+        }
         let latest = try await store.latestTime()
         let watch = ClockWatch(
             latest: latest, wall: systemClock(), monotonic: SystemClock.monotonic)
-        state = Mutex(State(watch: watch, told: .believed, stored: latest))
+        state = Mutex(State(watch: watch, told: .believed))
         try await look()
     }
 
@@ -57,18 +60,20 @@ final class ClockGuard: Sendable {
     /// and this one.
     @discardableResult
     func look() async throws(AuthorityError) -> Change {
-        let (change, latest) = state.withLock { state in
+        let (change, latest, stored) = state.withLock { state in
             state.judge()
             let change = Change(before: state.told, now: state.judgement)
             state.told = state.judgement
             let latest = state.watch.latest
-            let isDue = state.stored.map { latest - $0 >= Self.stride } ?? true
-            return (change, state.judgement == .believed && isDue ? latest : nil)
+            let isDue = state.known.map { latest - $0 >= Self.stride } ?? true
+            return (
+                change, state.judgement == .believed && isDue ? latest : nil, state.known)
         }
         if change.isNews { try await tell(change.now) }
         if let latest {
+            try await authority.noteGap(until: latest, known: stored)
             try await store.raiseLatestTime(to: latest)
-            state.withLock { $0.stored = latest }
+            state.withLock { $0.known = latest }
         }
         return change
     }

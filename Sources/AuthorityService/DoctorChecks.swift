@@ -5,7 +5,7 @@ typealias AuthorityCheck = Check<AuthorityFacts>
 
 extension AuthorityCheck {
     /// All of them, in the order in which they are shown.
-    static let all = configuration + authority + storage + broker + page + versions
+    static let all = configuration + authority + storage + database + broker + page + versions
 
     static let configuration = [
         AuthorityCheck(
@@ -36,7 +36,11 @@ extension AuthorityCheck {
             about: "the database is there, whole, and of a schema that is known",
             why: "users, boards and sessions stand in it and nowhere else", needs: [.state]
         ) { facts in
-            let next = "bring the state folder back from a backup, or run `postern-authority init`"
+            // Nobody knows what is in it while it is away; nothing is to be restored for that.
+            guard facts.database?.fault == nil else { return .skipped("see database") }
+            let next = facts.database == nil
+                ? "bring the state folder back from a backup, or run `postern-authority init`"
+                : "see that `store` names the right database; BACKUP.md says how one is restored"
             if let fault = facts.storeFault { return .failed(fault, next: next) }
             guard let store = facts.store else { return .skipped("it was not looked at") }
             if store.isNewer {
@@ -44,13 +48,16 @@ extension AuthorityCheck {
                     "a later version of this program wrote the database",
                     next: "install that version")
             }
+            if let departure = store.departure {
+                return .failed(departure.words, next: "BACKUP.md has it under Moving")
+            }
             guard let damage = store.damage else {
                 return .ok("it opens; it is too large to look through")
             }
             guard damage.isEmpty else {
                 return .failed(damage.joined(separator: "; "), next: next)
             }
-            return .ok("it opens, and SQLite finds no fault")
+            return .ok(facts.database == nil ? "it opens, and SQLite finds no fault" : "it opens")
         },
         AuthorityCheck(
             id: "key-file", group: .authority,
@@ -59,7 +66,10 @@ extension AuthorityCheck {
             needs: [.state]
         ) { facts in
             if let fault = facts.keyFault {
-                return .failed(fault, next: "bring authority.key back from a backup")
+                return .failed(fault, next: """
+                    bring the master key back from a backup, or copy it from another authority of \
+                    the same store
+                    """)
             }
             guard let store = facts.store, !store.keys.isEmpty else {
                 return .skipped("the database or the file cannot be read")
@@ -74,6 +84,19 @@ extension AuthorityCheck {
             guard facts.store != nil else { return .skipped("the database cannot be read") }
             guard let words = facts.clock.words else { return .ok("it is believed") }
             return .failed(words, next: "set the clock, by NTP if you can")
+        },
+        AuthorityCheck(
+            id: "restored", group: .authority, about: "no board is ahead of the store",
+            why: "after a backup was restored, boards set up since keep what they have, unheard",
+            needs: [.state]
+        ) { facts in
+            guard let store = facts.store else { return .skipped("the database cannot be read") }
+            let next = "set up anew what `postern-authority restore --list` shows; then --settle"
+            if store.boardsAhead > 0 {
+                return .warning("\(store.boardsAhead) boards are ahead of the store", next: next)
+            }
+            guard store.isRestored else { return .ok("none was found") }
+            return .warning("an earlier state was restored, and is not settled", next: next)
         },
         AuthorityCheck(
             id: "served", group: .authority, about: "the authority runs and answers",

@@ -37,6 +37,8 @@ struct AuthorityFacts: Examined {
     var store: StoreExamination?
     /// Why not.
     var storeFault: String?
+    /// Where the records stand in a database that is reached over a connection.
+    var database: DatabaseFacts?
     /// Why `authority.key` cannot be used.
     var keyFault: String?
     /// Whether a process serves from the state folder.
@@ -85,7 +87,7 @@ extension AuthorityFacts {
         } catch {
             modeFaults.append("\(error)")
         }
-        let state = StateFolder(path: settings.stateDirectory)
+        let state = StateFolder(settings)
         // What it sees is then what the service sees; where this fails, the modes tell why.
         try? state.enter()
         isExternal = if case .external = settings.broker { true } else { false }
@@ -94,7 +96,13 @@ extension AuthorityFacts {
         consoleFault = Self.consoleFault(settings)
         certificates = Self.certificates(written)
         if written.tls != nil { authorityFault = Self.authorityFault(state) }
-        if !probes.isDisjoint(with: [.state, .broker]) { open(state) }
+        if !probes.isDisjoint(with: [.state, .broker]) {
+            if case .postgres(let place) = state.store {
+                ask(place, state, settings.shared)
+            } else {
+                open(state)
+            }
+        }
         if probes.contains(.served) { knock(settings, state) }
         if probes.contains(.disk) {
             disk = DiskFacts(of: settings.stateDirectory, wanted: Self.room)
@@ -105,9 +113,10 @@ extension AuthorityFacts {
             reach = Reach(to: uri, TLSOptions(
                 caFile: ca, certificateFile: ours?.certificateFile, keyFile: ours?.keyFile))
         }
-        // An embedded broker that nobody serves is not there.
-        guard probes.contains(.broker), reach?.broken == nil, isExternal || isServed,
-            let keys = store?.keys, !keys.isEmpty,
+        // An embedded broker that nobody serves is not there; one elsewhere has a login of its own.
+        let keys = store?.keys ?? []
+        guard probes.contains(.broker), reach?.broken == nil,
+            isExternal || (isServed && !keys.isEmpty),
             let login = try? AuthorityServer.login(settings, state, keys)
         else { return }
         broker = await BrokerTrial(login, managesAccess: settings.access == .dynamicSecurity)
@@ -132,6 +141,9 @@ extension AuthorityFacts {
     ) -> [String] {
         var faults = [FileModes.fault("\(folder)/authority.toml", 0o644)]
         faults += [state.database, state.masterKey].map { FileModes.fault($0, 0o600) }
+        if case .postgres(let place) = settings.store, let file = place.passwordFile {
+            faults.append(FileModes.fault(file, 0o600))
+        }
         faults += CertificateFolder.Server.allCases.map {
             FileModes.fault(state.certificates.files(of: $0).keyFile, 0o600)
         }
@@ -147,26 +159,38 @@ extension AuthorityFacts {
             storeFault = "\(StateFolderError.notInitialised(state.path))"
             return
         }
-        var key: MasterKey?
-        do {
-            key = try MasterKey(at: state.masterKey)
-        } catch {
-            // What is too open is named by its own check.
-            if modeFaults.isEmpty { keyFault = Exit.words(for: error) }
-        }
+        let key = masterKey(of: state)
         do throws(AuthorityError) {
             let found = try StoreExamination(path: state.database, wrapping: key)
-            store = found
-            keyFault = keyFault ?? found.keyFault
             versions.append(("SQLite", found.sqliteVersion))
-            if let latest = found.latest {
-                var watch = ClockWatch(
-                    latest: latest, wall: systemClock(), monotonic: SystemClock.monotonic)
-                clock = watch.look(wall: systemClock(), monotonic: SystemClock.monotonic)
-            }
+            take(found, of: state)
         } catch {
             storeFault = error.words
         }
+    }
+
+    /// Nil where it cannot be had, and then why not.
+    mutating func masterKey(of state: StateFolder) -> MasterKey? {
+        do {
+            return try MasterKey(at: state.masterKey)
+        } catch {
+            // What is too open is named by its own check.
+            if modeFaults.isEmpty { keyFault = Exit.words(for: error) }
+            return nil
+        }
+    }
+
+    mutating func take(_ found: StoreExamination, of state: StateFolder) {
+        store = found
+        // `serve` ends with the same words.
+        if found.isUnfounded, found.departure == nil, found.damage?.isEmpty != false {
+            storeFault = "\(state.unfounded)"
+        }
+        keyFault = keyFault ?? found.keyFault
+        guard let latest = found.latest else { return }
+        var watch = ClockWatch(
+            latest: latest, wall: systemClock(), monotonic: SystemClock.monotonic)
+        clock = watch.look(wall: systemClock(), monotonic: SystemClock.monotonic)
     }
 
     /// Whether somebody has the state folder, and HTTP answers where it should.

@@ -1,4 +1,5 @@
 import AuthorityCore
+import AuthorityStore
 import Cryptography
 import Foundation
 import LinuxIO
@@ -42,7 +43,13 @@ struct EmbeddedBroker: Sendable {
         let plugin = try Self.findPlugin()
         var pauses = BackOff()
         while !Task.isCancelled {
-            try write(plugin: plugin, accounts: try await accounts())
+            do {
+                try write(plugin: plugin, accounts: try await accounts())
+            } catch AuthorityError.failed(layer: StoreOpening.away, let text) {
+                logger.error("the broker waits for the database: \(text)")
+                await pause(pauses.next())
+                continue
+            }
             let started = ContinuousClock.now
             await runOnce(program)
             if Task.isCancelled { return }
@@ -69,7 +76,8 @@ struct EmbeddedBroker: Sendable {
 
     private func runOnce(_ program: String) async {
         var options = PlatformOptions()
-        options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(1))]
+        // Mosquitto writes down what waits before it ends.
+        options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(5))]
         let rings = bell.rings()
         do {
             _ = try await Subprocess.run(

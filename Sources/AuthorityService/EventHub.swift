@@ -3,8 +3,9 @@ import Logging
 import Sessions
 
 /// Tells everybody who watches what changes. What it tells is what the store says, looked at
-/// several times a second while somebody watches, so that it does not matter which process
-/// made a change; readings and minutes come from memory.
+/// while somebody watches, so that it does not matter which process made a change: when the
+/// store says that there is one, and every few seconds, or several times a second where the
+/// store cannot say it. Readings and minutes come from memory.
 actor EventHub: LiveFeed {
     fileprivate struct Stream {
         let queue: EventQueue
@@ -21,6 +22,8 @@ actor EventHub: LiveFeed {
     private var mark: NewsMark?
     private var isOver = false
     private var lastCheck = ContinuousClock.now
+    private nonisolated let changes: AsyncStream<Void>?
+    private var hasChanged = false
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
@@ -34,9 +37,10 @@ actor EventHub: LiveFeed {
     private static let trust = Duration.seconds(5)
 
     init(
-        authority: Authority, live: LiveBoards, clock: @escaping @Sendable () -> Timestamp,
-        logger: Logger
+        authority: Authority, live: LiveBoards, changes: AsyncStream<Void>? = nil,
+        clock: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
+        self.changes = changes
         self.authority = authority
         boards = live
         self.clock = clock
@@ -57,14 +61,27 @@ actor EventHub: LiveFeed {
 
     /// Works while anybody watches, until its task is cancelled; then every stream ends.
     func run() async {
-        for await _ in wakes {
-            var turns = Turns()
-            while !streams.isEmpty, !Task.isCancelled {
-                await work(turns.next())
-                await pause(Self.turn)
+        await withTaskGroup(of: Void.self) { group in
+            if let changes {
+                group.addTask { for await _ in changes { await self.noteChange() } }
             }
-            if Task.isCancelled { break }
+            for await _ in wakes {
+                var turns = Turns(isTold: changes != nil)
+                while !streams.isEmpty, !Task.isCancelled {
+                    await work(turns.next(hasChanged: hasChanged))
+                    await pause(Self.turn)
+                }
+                if Task.isCancelled { break }
+            }
+            group.cancelAll()
         }
+        close()
+    }
+
+    private func noteChange() { hasChanged = true }
+
+    /// Ends every stream, and lets no other begin: a page comes back by itself, elsewhere.
+    func close() {
         isOver = true
         for stream in streams.values { stream.queue.close() }
         streams = [:]
@@ -126,7 +143,11 @@ extension EventHub {
 extension EventHub {
     /// What a turn is for. Each kind has its own pace.
     fileprivate struct Turns {
+        /// Whether the store says when something changes.
+        let isTold: Bool
         private var count = 0
+
+        init(isTold: Bool) { self.isTold = isTold }
 
         struct Work {
             let sessions: Bool
@@ -135,17 +156,21 @@ extension EventHub {
             let quiet: Bool
         }
 
-        mutating func next() -> Work {
+        mutating func next(hasChanged: Bool) -> Work {
             defer { count = (count + 1) % 200 }
+            // A flurry of changes is looked at no more often than by who is told of none. A
+            // session also ends by its time alone, and a word may be lost with its connection.
+            let isNews = count % 4 == 0 && (hasChanged || !isTold || count % 40 == 0)
             return Work(
-                sessions: count % 5 == 0, news: count % 4 == 0, minutes: count % 40 == 39,
-                quiet: count == 199)
+                sessions: isTold ? isNews || count % 20 == 0 : count % 5 == 0, news: isNews,
+                minutes: count % 40 == 39, quiet: count == 199)
         }
     }
 
     private func work(_ turn: Turns.Work) async {
         do throws(AuthorityError) {
             // First who may hear anything at all.
+            if turn.news { hasChanged = false }
             if turn.sessions { try await endStreams() }
             if turn.news { try await tellNews() }
             try await tellData(

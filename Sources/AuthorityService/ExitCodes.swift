@@ -1,5 +1,6 @@
 import ArgumentParser
 import AuthorityCore
+import AuthorityStore
 import LinuxIO
 import Sessions
 
@@ -7,6 +8,7 @@ import Sessions
 enum Exit {
     static let failed = ExitCode(1)
     static let usage = ExitCode(2)
+    static let offline = ExitCode(5)
     static let permission = ExitCode(77)
     static let configuration = ExitCode(78)
 
@@ -16,8 +18,10 @@ enum Exit {
         case let error as ExitCode: error
         case let error as StateFolderError:
             switch error {
-            case .initialised, .notInitialised: usage
-            case .keyMissing, .served: failed
+            case .initialised, .notInitialised, .notMoved, .occupied: usage
+            case .keyUnkept, .served, .servedFrom, .busy: failed
+            case .keyMissing, .otherKey, .notBuiltIn, .badStore, .otherSettings:
+                configuration
             }
         case let error as FileFailure:
             switch error {
@@ -25,8 +29,12 @@ enum Exit {
             default: failed
             }
         case AuthorityError.refused: usage
+        case BackupError.usage, BackupError.exists: usage
         // Another start will not help, and must not be tried.
-        case AuthorityError.failed(layer: "schema", _): configuration
+        case AuthorityError.failed(layer: "schema", _),
+            AuthorityError.failed(layer: Departure.layer, _),
+            AuthorityError.failed(layer: StoreOpening.settings, _): configuration
+        case AuthorityError.failed(layer: StoreOpening.away, _): offline
         default: failed
         }
     }

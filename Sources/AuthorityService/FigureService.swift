@@ -68,11 +68,13 @@ final class FigureService: Sendable {
     /// Waits for the store on this thread, which has nothing else to do.
     private func answer() -> [UInt8] {
         let answer = PendingAnswer()
-        Task { [collect] in
+        Task { [collect, logger] in
             do throws(AuthorityError) {
                 answer.finish(ScrapeAnswer.figures(try await collect().text))
             } catch {
-                answer.finish(ScrapeAnswer.unavailable(error.words))
+                // As over our own HTTP: where the store is and what it said is the log's alone.
+                logger.error("no figures are given out: \(error.words)")
+                answer.finish(ScrapeAnswer.unavailable("store: the store is away"))
             }
         }
         return answer.wait(.seconds(4))

@@ -7,7 +7,7 @@ import Sessions
 /// not be told, and take up what other processes put into the store.
 struct Housekeeping: Sendable {
     let authority: Authority
-    let store: SQLiteAuthorityStore
+    let store: any ServiceStore
     let courier: BrokerCourier
     let reconciliation: Reconciliation
     let clock: ClockGuard
@@ -19,6 +19,9 @@ struct Housekeeping: Sendable {
     /// A command beside the service shows its effect within a second; this leaves the broker
     /// most of it.
     private static let glance = Duration.milliseconds(300)
+    /// Other services do what they commit themselves; what is left is a command's, or of one
+    /// that died.
+    private static let sharedGlance = Duration.seconds(1)
 
     /// Sweeps and retries, until its task is cancelled.
     func sweep() async {
@@ -28,7 +31,7 @@ struct Housekeeping: Sendable {
                 // Retained messages were withheld while their end seemed to have passed.
                 if change.isNews, change.now == .believed { reconciliation.demand() }
                 if change.now.maySweep {
-                    while try await authority.sweep() {}
+                    try await sweepAlone()
                 } else {
                     try await nudge()
                 }
@@ -40,18 +43,38 @@ struct Housekeeping: Sendable {
         }
     }
 
-    /// Acts on what other processes commit, within half a second, until its task is cancelled.
+    /// One authority of several at a time; of what another sweeps there is nothing left to do.
+    private func sweepAlone() async throws(AuthorityError) {
+        guard let hold = try await store.hold("sweep") else { return }
+        do throws(AuthorityError) {
+            while hold.isHeld, try await authority.sweep() {}
+        } catch {
+            await hold.release()
+            throw error
+        }
+        await hold.release()
+    }
+
+    /// Acts on what other processes commit, within half a second, or a few where the store is
+    /// shared, until its task is cancelled.
+    ///
+    /// Where other services work on the store, a line with chores is theirs unless it stands for
+    /// a while: a command has no courier, and a service may have died.
     ///
     /// Also looks after the signing keys once in a while: those whose time is over are to be
     /// published no longer.
     func watch() async {
         var lastReload = ContinuousClock.now
         var seen = firstVersion
+        var standing: Set<String> = []
+        var outage = StoreReturn()
         while !Task.isCancelled {
-            var rest = Self.glance
+            var rest = store.isShared ? Self.sharedGlance : Self.glance
             do throws(AuthorityError) {
                 let version = try await store.foreignVersion()
-                if seen != version { try await nudge() }
+                // Whoever reads of the loss at its level reads of the end, too.
+                if outage.isOver(losses: store.losses) { logger.error("the database is back") }
+                if seen != version || !standing.isEmpty { try await nudge(&standing) }
                 if seen != version || ContinuousClock.now - lastReload > Self.round {
                     if try await authority.reloadSigningKeys() {
                         logger.notice("access tokens are signed by another key from now on")
@@ -74,5 +97,12 @@ struct Housekeeping: Sendable {
 
     private func nudge() async throws(AuthorityError) {
         for line in try await authority.linesWithChores() { courier.nudge(line) }
+    }
+
+    private func nudge(_ standing: inout Set<String>) async throws(AuthorityError) {
+        guard store.isShared else { return try await nudge() }
+        let lines = try await authority.linesWithChores()
+        for line in lines where standing.contains(line) { courier.nudge(line) }
+        standing = Set(lines).subtracting(standing)
     }
 }

@@ -48,7 +48,9 @@ struct InitCommand: AsyncParsableCommand {
             throw error
         }
         if let made { say("✓ \(made)") }
-        say("✓ an authority in \(settings.stateDirectory), its administrator \(admin)")
+        let state = StateFolder(settings)
+        say("✓ an authority in \(state.recordPlace), its administrator \(admin)")
+        say("✓ the master key: \(state.masterKey); keep a copy of it, apart from the records")
         if settings.ownHosts != nil {
             try await AuthorityService.run { try tellOfCertificates(settings) }
         }
@@ -56,14 +58,14 @@ struct InitCommand: AsyncParsableCommand {
 
     private func found(_ settings: ServiceSettings) async throws {
         let password = try PasswordSource(file: passwordFile).read(confirming: true)
-        let state = StateFolder(path: settings.stateDirectory)
+        let state = StateFolder(settings)
         try await state.found(administrator: admin, password: password, rules: settings.rules)
         guard settings.ownHosts != nil else { return }
         try state.makeCertificates(settings, anew: false, at: systemClock())
     }
 
     private func tellOfCertificates(_ settings: ServiceSettings) throws {
-        let folder = StateFolder(path: settings.stateDirectory).certificates
+        let folder = StateFolder(settings).certificates
         let fingerprint = try folder.certificate().fingerprint.map(\.description) ?? ""
         say("✓ a CA, to be compared by its fingerprint: \(folder.authorityFile)")
         print(fingerprint)

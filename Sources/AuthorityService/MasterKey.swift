@@ -4,22 +4,55 @@ import Cryptography
 import LinuxIO
 import Sessions
 
-/// The key that wraps the secrets in the store, kept in a file beside it: `authority.key`.
+/// The key that wraps the secrets in the store, kept apart from it: in `authority.key`, or where
+/// `master_key_file` says. All who share a store share it.
 ///
 /// A copy of the database alone gives none of them away.
 struct MasterKey: SecretWrapping {
     private static let nonceCount = AES256GCM.nonceCount
+    /// The layer of what another master key has wrapped.
+    static let layer = "master key"
     private let key: SecretBytes
 
     /// Makes a new one and keeps it at `path`, durably, for this user alone.
     static func make(at path: String) throws {
-        let bytes = try RandomBytes.secret(AES256GCM.keyCount)
-        try PrivateFile.write(path, bytes.reveal())
+        try MasterKey.fresh().keep(at: path)
     }
+
+    /// A new one, which is nowhere yet.
+    static func fresh() throws -> MasterKey {
+        MasterKey(key: try RandomBytes.secret(AES256GCM.keyCount))
+    }
+
+    /// Whether one could be kept at `path`; leaves nothing there.
+    static func requireRoom(at path: String) throws(FileFailure) {
+        // Others may try at the same time.
+        let trial = "\(path).\(UInt32.random(in: .min ... .max)).trial"
+        _ = try NewPrivateFile(trial)
+        try PrivateFile.remove(trial)
+    }
+
+    func keep(at path: String) throws { try PrivateFile.write(path, key.reveal()) }
+
+    private init(key: SecretBytes) { self.key = key }
 
     /// Reads the one at `path`, which nobody else may be able to read.
     init(at path: String) throws {
-        let bytes = try PrivateFile.read(path, limit: AES256GCM.keyCount)
+        // systemd gives a credential to the service's user by an access list, which shows as
+        // the group's.
+        let folder = LinuxIO.Environment.value("CREDENTIALS_DIRECTORY")
+        let isCredential = folder.map { !$0.isEmpty && path.hasPrefix($0 + "/") } ?? false
+        guard !path.hasPrefix(StateFolderError.credential) else {
+            throw StateFolderError.keyMissing(path)
+        }
+        let bytes: [UInt8]
+        do throws(FileFailure) {
+            bytes = try PrivateFile.read(
+                path, limit: AES256GCM.keyCount, strictestMode: isCredential ? 0o640 : 0o600)
+        } catch {
+            guard case .missing = error else { throw error }
+            throw StateFolderError.keyMissing(path)
+        }
         guard bytes.count == AES256GCM.keyCount else {
             throw AuthorityError.failed(
                 layer: "store", text: "\(path) is not a master key; restore it from a backup")
@@ -37,6 +70,24 @@ struct MasterKey: SecretWrapping {
         }
     }
 
+    func isWhole(_ key: KeyRecord) -> Bool {
+        do throws(CryptographyError) {
+            switch key.kind {
+            case .seal:
+                let own = try X25519PrivateKey(rawRepresentation: key.privateKey).publicKey
+                return own.rawRepresentation == key.publicKey
+                    && own.keyID.description == key.name
+            case .signing:
+                let own = try Ed25519PrivateKey(rawRepresentation: key.privateKey).publicKey
+                return own.rawRepresentation == key.publicKey
+                    && own.keyID.description == key.name
+            case .tokenHash, .refresh, .brokerPassword: return true
+            }
+        } catch {
+            return false
+        }
+    }
+
     func unwrap(_ bytes: [UInt8], place: String) throws(AuthorityError) -> SecretBytes {
         do throws(CryptographyError) {
             return SecretBytes(try AES256GCM.open(
@@ -44,7 +95,7 @@ struct MasterKey: SecretWrapping {
                 nonce: Array(bytes.prefix(Self.nonceCount)), aad: Array(place.utf8)))
         } catch {
             throw .failed(
-                layer: "store", text: "\(place) cannot be unwrapped: damaged, or another "
+                layer: Self.layer, text: "\(place) cannot be unwrapped: damaged, or another "
                     + "master key's")
         }
     }

@@ -1,4 +1,5 @@
 import AuthorityCore
+import AuthorityStore
 import Logging
 import Sessions
 import Synchronization
@@ -10,6 +11,7 @@ final class Reconciliation: Sendable {
     private let authority: Authority
     private let link: BrokerLink
     private let courier: BrokerCourier
+    private let store: any ServiceStore
     private let access: Access
     private let logger: Logger
     private let isDue = Mutex(false)
@@ -24,9 +26,10 @@ final class Reconciliation: Sendable {
     }
 
     init(
-        authority: Authority, link: BrokerLink, courier: BrokerCourier, access: Access,
-        logger: Logger
+        authority: Authority, store: any ServiceStore, link: BrokerLink,
+        courier: BrokerCourier, access: Access, logger: Logger
     ) {
+        self.store = store
         self.authority = authority
         self.link = link
         self.courier = courier
@@ -34,17 +37,33 @@ final class Reconciliation: Sendable {
         self.logger = logger
     }
 
-    /// To be called after each connect. What fails is due until `retry` has done it.
+    /// To be called after each connect. What fails is due until `retry` has done it, and so is
+    /// what another authority is at: it may have begun before we knew what we know.
     func run() async {
         isDue.withLock { $0 = true }
         do throws(AuthorityError) {
-            if access != .none { try await alignClients() }
-            try await authority.restoreRetained()
-            for line in try await authority.linesWithChores() { courier.nudge(line) }
-            isDue.withLock { $0 = false }
+            guard let hold = try await store.hold("reconcile") else { return }
+            do throws(AuthorityError) {
+                try await align()
+            } catch {
+                await hold.release()
+                throw error
+            }
+            await hold.release()
         } catch {
-            logger.error("the broker is not yet in line with the store: \(error.words)")
+            logger.log(
+                level: Task.isCancelled ? .debug : .error,
+                "the broker is not yet in line with the store: \(error.words)")
         }
+    }
+
+    /// Leaves chores; whoever ends in the middle leaves it to the next connect, and it is the
+    /// same done twice.
+    private func align() async throws(AuthorityError) {
+        if access != .none { try await alignClients() }
+        try await authority.restoreRetained()
+        for line in try await authority.linesWithChores() { courier.nudge(line) }
+        isDue.withLock { $0 = false }
     }
 
     /// Has the next `retry` do all of it again.
@@ -71,9 +90,11 @@ final class Reconciliation: Sendable {
         let lost = BrokerPopulation(
             boards: wanted.boards.filter { !there.contains($0.description) },
             people: wanted.people.filter { !there.contains("person-\($0)") })
-        // That a client is there does not say that its role and password are today's.
-        let due = access == .kept ? wanted : lost
-        let strangers = strangers(in: found, wanted)
+        // That a client is there does not say that its role and password are today's; but one
+        // that is ahead of a restored store has a password that this store never gave it.
+        let isRestored = try await authority.isRestored()
+        let due = access == .kept && !isRestored ? wanted : lost
+        let strangers = try await removable(strangers(in: found, wanted), isRestored)
         try await authority.restore(
             logins: due.boards + strangers.boards, people: due.people + strangers.people)
         let (lostCount, strangerCount) = (
@@ -83,6 +104,23 @@ final class Reconciliation: Sendable {
         logger.warning(
             "the broker's logins are brought in line",
             metadata: ["lost": "\(lostCount)", "unknown": "\(strangerCount)"])
+    }
+
+    /// Those of them that go. A board that the store has never heard of was set up after the
+    /// backup that the store came from: its login stays, and so does what it may send.
+    private func removable(
+        _ strangers: BrokerPopulation, _ isRestored: Bool
+    ) async throws(AuthorityError) -> BrokerPopulation {
+        let unknown = try await authority.noteUnknown(amongst: strangers.boards)
+        guard unknown.isEmpty else {
+            logger.warning(
+                "the broker knows boards that this store does not; was a backup restored?",
+                metadata: ["count": "\(unknown.count)", "first": "\(unknown[0])"])
+            return BrokerPopulation(
+                boards: isRestored ? [] : strangers.boards.filter { !unknown.contains($0) },
+                people: isRestored ? [] : strangers.people)
+        }
+        return isRestored ? BrokerPopulation(boards: [], people: []) : strangers
     }
 
     /// Clients with our mark that no session has. Anyone else's are left alone.

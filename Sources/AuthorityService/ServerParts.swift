@@ -1,4 +1,6 @@
 import AuthorityCore
+import AuthorityStore
+import Console
 import Cryptography
 import Foundation
 import LinuxIO
@@ -9,6 +11,21 @@ import Wire
 
 // The parts that depend on the kind of broker.
 extension AuthorityServer {
+    /// Those that the store has and the master key opens.
+    static func keyRecords(
+        of store: any ServiceStore, _ folder: StateFolder, _ logger: Logger
+    ) async throws -> [KeyRecord] {
+        let records = try await folder.records(of: store)
+        let count = try await store.unprovenKeys()
+        if count > 0 {
+            logger.warning("""
+                \(count) retired signing keys in \(folder.recordPlace) are ignored: the master \
+                key does not prove that they were ours. Somebody may have written them there
+                """)
+        }
+        return records
+    }
+
     static func embedded(
         _ settings: ServiceSettings, _ folder: StateFolder, _ records: [KeyRecord],
         _ logger: Logger
@@ -73,6 +90,33 @@ extension AuthorityServer {
     static func externalClientID() throws -> String {
         let random = try RandomBytes.make(8)
         return "\(EmbeddedBroker.username)-\(Base64URL.encode(random))"
+    }
+
+    static func figures(
+        _ settings: ServiceSettings, _ store: any ServiceStore, _ tally: TallyShelf,
+        _ traffic: BoardTraffic, _ link: BrokerLink, _ clock: ClockGuard, _ logger: Logger
+    ) -> FigureService? {
+        settings.metrics.map { place in
+            FigureService(place, logger) { () async throws(AuthorityError) in
+                // The count may be old; that the store is there is seen now.
+                _ = try await store.latestTime()
+                return AuthorityFigures(
+                    counted: try await tally.counted(), traffic: traffic.tally,
+                    isBrokerUp: await link.isUp, isClockBelieved: clock.mayAnswer)
+            }
+        }
+    }
+
+    /// Requests should come here while the store can be asked.
+    static func readiness(of store: any ServiceStore) -> Readiness {
+        Readiness {
+            do throws(AuthorityError) {
+                _ = try await store.latestTime()
+                return true
+            } catch {
+                return false
+            }
+        }
     }
 
     static func consumerAccess(

@@ -14,6 +14,9 @@ struct ServiceSettings: Sendable {
     }
 
     var stateDirectory: String
+    var store = StorePlace.file
+    /// A path or `credential:NAME`; nil: `authority.key` in the state folder.
+    var masterKeyFile: String?
     var listen: (host: String, port: UInt16)
     var broker: Broker
     /// Who lets boards and programs in, and how.
@@ -34,6 +37,8 @@ struct ServiceSettings: Sendable {
     var showsLiveData = true
     /// Whose `X-Forwarded-For` counts.
     var proxies: [String] = []
+    /// Over how long boards spread what all want at one moment; nil: by their number.
+    var spread: Duration?
     /// Where Parse's API stands, and the files of its keys.
     var parse = ParseHTTP()
     var sessionPermissions = ClassPermissions()
@@ -78,6 +83,8 @@ extension ServiceSettings {
 
     init(_ settings: AuthoritySettings) throws(SettingsError) {
         stateDirectory = settings.stateDir
+        store = settings.store
+        masterKeyFile = settings.masterKeyFile
         listen = (settings.http.listenHost, settings.http.listenPort)
         advertise = settings.broker.advertise
         logLevel = settings.logLevel
@@ -86,6 +93,7 @@ extension ServiceSettings {
         console = settings.http.console
         showsLiveData = settings.showsLiveData
         proxies = settings.http.proxies
+        spread = settings.spread
         parse = settings.http.parse
         sessionPermissions = settings.sessionPermissions
         ownHosts = settings.tls?.hosts

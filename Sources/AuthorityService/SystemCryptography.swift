@@ -14,6 +14,9 @@ final class SystemCryptography: AuthorityCryptography {
     /// The last one used; a key that was retired is freed by its successor's first use.
     private let signer = Mutex<Signer?>(nil)
     private let passwords = DispatchQueue(label: "passwords")
+    /// How many wait there or are worked at; so many at most.
+    private let waitingPasswords = Mutex(0)
+    private static let passwordRoom = 16
 
     private struct Pair: Hashable {
         let own: KeyID
@@ -132,7 +135,7 @@ final class SystemCryptography: AuthorityCryptography {
         return made
     }
 
-    // Passwords: one at a time, on a thread of their own.
+    // Passwords: one at a time, on a thread of their own. Beyond the bound nothing waits.
 
     func hashPassword(_ password: SecretBytes) async throws(AuthorityError) -> String {
         try await apart { () throws(CryptographyError) in
@@ -154,6 +157,13 @@ final class SystemCryptography: AuthorityCryptography {
     private func apart<R: Sendable>(
         _ work: @escaping @Sendable () throws(CryptographyError) -> R
     ) async throws(AuthorityError) -> R {
+        let isTaken = waitingPasswords.withLock { count in
+            guard count < Self.passwordRoom else { return false }
+            count += 1
+            return true
+        }
+        guard isTaken else { throw .refused(.overloaded) }
+        defer { waitingPasswords.withLock { $0 -= 1 } }
         let result: Result<R, CryptographyError> = await withCheckedContinuation { waiting in
             passwords.async {
                 waiting.resume(returning: Result { () throws(CryptographyError) in try work() })

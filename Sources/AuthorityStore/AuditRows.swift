@@ -1,11 +1,10 @@
 import AuthorityCore
-import Foundation
-import GRDB
 import Sessions
 
 /// The audit log.
-extension SQLiteTransaction {
+extension StoreTransaction {
     func append(_ entry: AuditEntry) throws(AuthorityError) {
+        noteNews()
         try run(
             """
             INSERT INTO audit (at, event, actor, installation_id, session_id, detail)
@@ -17,25 +16,25 @@ extension SQLiteTransaction {
 
     func entries(_ query: AuditQuery) throws(AuthorityError) -> [AuditEntry] {
         var conditions: [String] = []
-        var values: [(any DatabaseValueConvertible)?] = []
-        func require(_ condition: String, _ value: (any DatabaseValueConvertible)?) {
+        var values: [(any SQLBindable)?] = []
+        func require(_ condition: String, _ value: (any SQLBindable)?) {
             guard let value else { return }
             conditions.append(condition)
             values.append(value)
         }
         require("installation_id = ?", query.board?.description)
         require("session_id = ?", query.session?.description)
-        require("actor = ? COLLATE NOCASE", query.actor)
+        require("\(dialect.folded("actor")) = \(dialect.folded("?"))", query.actor)
         require("at >= ?", query.since?.milliseconds)
         require("at <= ?", query.until?.milliseconds)
         require("number < ?", query.before)
         // Not LIKE, to which % and _ mean something.
-        require("substr(event, 1, ?) = ?", query.event.map(\.unicodeScalars.count))
+        require("substr(event, 1, length(CAST(? AS TEXT))) = ?", query.event)
         if let event = query.event { values.append(event) }
         let chosen = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
         let found = try rows(
             "SELECT * FROM audit \(chosen) ORDER BY number DESC LIMIT ?",
-            StatementArguments(values + [min(max(query.limit, 1), 1000)]))
+            values + [min(max(query.limit, 1), 1000)])
         return try map(found, readEntry)
     }
 
@@ -44,16 +43,18 @@ extension SQLiteTransaction {
     ) throws(AuthorityError) -> [AuditEntry] {
         try map(
             try rows(
-                "SELECT * FROM audit WHERE number > ? ORDER BY number LIMIT ?", [number, limit]),
+                """
+                SELECT * FROM audit WHERE number > ? \(dialect.settled) ORDER BY number LIMIT ?
+                """, [number, limit]),
             readEntry)
     }
 
     func newestEntry() throws(AuthorityError) -> Int64 {
-        try row("SELECT ifnull(max(seq), 0) AS newest FROM sqlite_sequence WHERE name = 'audit'")
+        try row(dialect.newestEntry)
             .map { row throws(AuthorityError) in try row.value("newest") } ?? 0
     }
 
-    private func readEntry(_ row: Row) throws(AuthorityError) -> AuditEntry {
+    private func readEntry(_ row: SQLRow) throws(AuthorityError) -> AuditEntry {
         AuditEntry(
             number: try row.value("number"), at: try row.time("at"),
             event: try row.value("event"), actor: try row.value("actor"),
@@ -63,7 +64,7 @@ extension SQLiteTransaction {
     }
 
     func deleteEntries(before time: Timestamp, limit: Int) throws(AuthorityError) -> Int {
-        try run(
+        try change(
             """
             DELETE FROM audit WHERE number IN (
                 SELECT number FROM audit WHERE at < ? ORDER BY at LIMIT ?)

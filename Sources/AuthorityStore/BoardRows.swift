@@ -1,10 +1,8 @@
 import AuthorityCore
-import Foundation
-import GRDB
 import Sessions
 import Wire
 
-extension SQLiteTransaction {
+extension StoreTransaction {
     func board(_ id: InstallationID) throws(AuthorityError) -> BoardRecord? {
         try row("SELECT * FROM boards WHERE id = ?", [id.description]).map(readBoard)
     }
@@ -20,14 +18,31 @@ extension SQLiteTransaction {
         ) { row throws(AuthorityError) in try row.bytes("device_key") }
     }
 
-    func boards(of owner: UserID?) throws(AuthorityError) -> [BoardRecord] {
+    func boards(
+        of owner: UserID?, after last: BoardRecord?, limit: Int
+    ) throws(AuthorityError) -> [BoardRecord] {
+        let rest = "NOT released AND (name, id) > (?, ?) ORDER BY name, id LIMIT ?"
+        let (name, id) = (last?.name ?? "", last?.installation.description ?? "")
         let found = if let owner {
             try rows(
-                "SELECT * FROM boards WHERE owner = ? ORDER BY name, id", [owner.description])
+                "SELECT * FROM boards WHERE owner = ? AND \(rest)",
+                [owner.description, name, id, limit])
         } else {
-            try rows("SELECT * FROM boards ORDER BY name, id")
+            try rows("SELECT * FROM boards WHERE \(rest)", [name, id, limit])
         }
         return try map(found, readBoard)
+    }
+
+    func boardsInSession(atMost limit: Int) throws(AuthorityError) -> Int {
+        let found: Int64? = try row(
+            """
+            SELECT count(*) AS number FROM (
+                SELECT 1 FROM sessions WHERE state = 'active'
+                AND installation_id IS NOT NULL AND device_key IS NOT NULL LIMIT ?
+            ) AS found
+            """, [limit]
+        ).map { row throws(AuthorityError) in try row.value("number") }
+        return Int(clamping: found ?? 0)
     }
 
     func save(_ board: BoardRecord) throws(AuthorityError) {
@@ -40,7 +55,7 @@ extension SQLiteTransaction {
                 released = excluded.released, last_seen = excluded.last_seen,
                 owned_since = excluded.owned_since
             """,
-            [board.installation.description, board.name, Data(board.deviceKey),
+            [board.installation.description, board.name, board.deviceKey,
              board.owner.description, board.released, board.lastSeen?.milliseconds,
              board.ownedSince.milliseconds])
     }
@@ -56,16 +71,16 @@ extension SQLiteTransaction {
             [board.description, String(decoding: status.payload, as: UTF8.self)])
     }
 
+    /// Nil also for one that an earlier version took and this one does not: the board's next
+    /// takes its place.
     func status(of board: InstallationID) throws(AuthorityError) -> BoardStatus? {
-        try row("SELECT status FROM statuses WHERE installation_id = ?", [board.description])
-            .map { row throws(AuthorityError) in
-                let text: String = try row.value("status")
-                do throws(WireError) {
-                    return try BoardStatus(parsing: Array(text.utf8))
-                } catch {
-                    throw damaged("status")
-                }
-            }
+        let row = try row(
+            "SELECT status FROM statuses WHERE installation_id = ?", [board.description])
+        guard let row else { return nil }
+        let text: String = try row.value("status")
+        do throws(WireError) { return try BoardStatus(parsing: Array(text.utf8)) } catch {
+            return nil
+        }
     }
 
     func brokerPassword(of board: InstallationID) throws(AuthorityError) -> SecretBytes? {
@@ -89,14 +104,11 @@ extension SQLiteTransaction {
             INSERT INTO broker_logins (installation_id, password) VALUES (?, ?)
             ON CONFLICT (installation_id) DO UPDATE SET password = excluded.password
             """,
-            [board.description, Data(try wrapping.wrap(password, place: place(of: board)))])
+            [board.description, try wrapping.wrap(password, place: place(of: board))])
     }
 
     func boardsWithLogin() throws(AuthorityError) -> [InstallationID] {
-        try map(try rows("SELECT installation_id FROM broker_logins")) {
-            row throws(AuthorityError) in
-            try row.parsed("installation_id", InstallationID.init)
-        }
+        try every("installation_id", in: "broker_logins", InstallationID.init)
     }
 
     func nextSequence(
@@ -105,7 +117,8 @@ extension SQLiteTransaction {
         let found = try row(
             """
             INSERT INTO sequences (seal_key, installation_id, last) VALUES (?1, ?2, ?3)
-            ON CONFLICT (seal_key, installation_id) DO UPDATE SET last = max(last + 1, ?3)
+            ON CONFLICT (seal_key, installation_id) DO UPDATE SET last =
+                CASE WHEN sequences.last < ?3 THEN ?3 ELSE sequences.last + 1 END
             RETURNING last
             """, [sealKey.description, board.description, now.milliseconds])
         guard let found else { throw damaged("last") }
@@ -116,7 +129,7 @@ extension SQLiteTransaction {
         "broker_logins.password \(board)"
     }
 
-    private func readBoard(_ row: Row) throws(AuthorityError) -> BoardRecord {
+    private func readBoard(_ row: SQLRow) throws(AuthorityError) -> BoardRecord {
         BoardRecord(
             installation: try row.parsed("id", InstallationID.init),
             name: try row.value("name"), deviceKey: try row.bytes("device_key"),

@@ -1,9 +1,7 @@
 import AuthorityCore
-import Foundation
-import GRDB
 import Sessions
 
-extension SQLiteTransaction {
+extension StoreTransaction {
     func claim(_ id: MessageID) throws(AuthorityError) -> ClaimRecord? {
         try row("SELECT * FROM claims WHERE id = ?", [id.description]).map(readClaim)
     }
@@ -23,7 +21,7 @@ extension SQLiteTransaction {
     }
 
     func insert(_ claim: ClaimRecord) throws(AuthorityError) -> Bool {
-        try run(
+        try change(
             """
             INSERT INTO claims (
                 id, installation_id, session_id, claimant, state, created_at, expires_at,
@@ -34,8 +32,8 @@ extension SQLiteTransaction {
             """,
             [claim.id.description, claim.installation.description, claim.session.description,
              claim.claimant.description, claim.state.rawValue, claim.createdAt.milliseconds,
-             claim.expiresAt.milliseconds, Data(claim.secretHash), claim.boardName,
-             Data(claim.deviceKey), claim.payload.map { Data($0) },
+             claim.expiresAt.milliseconds, claim.secretHash, claim.boardName,
+             claim.deviceKey, claim.payload,
              try wrappedPassword(of: claim), claim.reason?.code, claim.reason?.text,
              claim.tokenOrigin.rawValue]) == 1
     }
@@ -46,7 +44,7 @@ extension SQLiteTransaction {
             UPDATE claims SET state = ?, payload = ?, broker_password = ?, reason_code = ?,
                 reason_text = ? WHERE id = ?
             """,
-            [claim.state.rawValue, claim.payload.map { Data($0) },
+            [claim.state.rawValue, claim.payload,
              try wrappedPassword(of: claim), claim.reason?.code, claim.reason?.text,
              claim.id.description])
     }
@@ -56,7 +54,7 @@ extension SQLiteTransaction {
             """
             SELECT 1 FROM claims WHERE secret_hash = ?1 AND state = 'accepted'
             UNION ALL SELECT 1 FROM spent_secrets WHERE secret_hash = ?1
-            """, [Data(secretHash)]) != nil
+            """, [secretHash]) != nil
     }
 
     func openClaims(
@@ -69,26 +67,33 @@ extension SQLiteTransaction {
             readClaim)
     }
 
-    func boardsWithInbox() throws(AuthorityError) -> [InstallationID] {
+    func boardsWithInbox(
+        at now: Timestamp, endedAfter ended: Timestamp, after last: InstallationID?, limit: Int
+    ) throws(AuthorityError) -> [InstallationID] {
         let found = try rows(
             """
-            SELECT installation_id FROM claims
-            UNION SELECT installation_id FROM sessions
-                WHERE installation_id IS NOT NULL AND device_key IS NOT NULL
-            """)
+            SELECT installation_id FROM (
+                SELECT installation_id FROM claims WHERE expires_at > ?1
+                UNION SELECT installation_id FROM sessions WHERE farewell_until IS NOT NULL
+                UNION SELECT installation_id FROM sessions
+                    WHERE state = 'ended' AND ended_at > ?2 AND device_key IS NOT NULL
+            ) AS inboxes
+            WHERE installation_id > ?3 ORDER BY installation_id LIMIT ?4
+            """,
+            [now.milliseconds, ended.milliseconds, last?.description ?? "", limit])
         return try map(found) { row throws(AuthorityError) in
             try row.parsed("installation_id", InstallationID.init)
         }
     }
 
-    private func wrappedPassword(of claim: ClaimRecord) throws(AuthorityError) -> Data? {
+    private func wrappedPassword(of claim: ClaimRecord) throws(AuthorityError) -> [UInt8]? {
         guard let password = claim.brokerPassword else { return nil }
-        return Data(try wrapping.wrap(password, place: place(of: claim.id)))
+        return try wrapping.wrap(password, place: place(of: claim.id))
     }
 
     private func place(of claim: MessageID) -> String { "claims.broker_password \(claim)" }
 
-    private func readClaim(_ row: Row) throws(AuthorityError) -> ClaimRecord {
+    private func readClaim(_ row: SQLRow) throws(AuthorityError) -> ClaimRecord {
         let id = try row.parsed("id", MessageID.init)
         let password: SecretBytes? = try row.optionalBytes("broker_password").map {
             bytes throws(AuthorityError) in

@@ -14,7 +14,7 @@ final class CommitGroup: Sendable {
     /// One transaction that waits.
     private struct Job: Sendable {
         /// Runs it; what it returns tells whoever waits, once the group is committed.
-        let run: @Sendable (SQLiteTransaction) throws(AuthorityError) -> Conclusion
+        let run: @Sendable (StoreTransaction) throws(AuthorityError) -> Conclusion
         let fail: @Sendable (AuthorityError) -> Void
     }
 
@@ -128,7 +128,7 @@ final class CommitGroup: Sendable {
             } catch {
                 throw storeFailure(error)
             }
-            return try job.run(SQLiteTransaction(database: database, wrapping: wrapping))
+            return try job.run(StoreTransaction(database, wrapping))
         }
     }
 

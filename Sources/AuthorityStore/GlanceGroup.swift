@@ -6,7 +6,7 @@ import Synchronization
 /// begins after it was asked for, so it sees all that was committed before.
 final class GlanceGroup: Sendable {
     /// One that waits; nil where there is no view to read.
-    private typealias Job = @Sendable (Result<SQLiteTransaction, AuthorityError>) -> Void
+    private typealias Job = @Sendable (Result<StoreTransaction, AuthorityError>) -> Void
 
     private struct State {
         var waiting: [Job] = []
@@ -53,7 +53,7 @@ final class GlanceGroup: Sendable {
             for job in jobs {
                 job(Result { () throws(AuthorityError) in
                     do {
-                        return SQLiteTransaction(database: try view.get(), wrapping: wrapping)
+                        return StoreTransaction(try view.get(), wrapping)
                     } catch {
                         throw storeFailure(error)
                     }

@@ -1,10 +1,8 @@
 import AuthorityCore
-import Foundation
-import GRDB
 import Sessions
 
 /// Who people are elsewhere, and the tokens that have shown it.
-extension SQLiteTransaction {
+extension StoreTransaction {
     func identity(
         _ provider: LoginProvider, issuer: String, subject: String
     ) throws(AuthorityError) -> IdentityRecord? {
@@ -23,7 +21,7 @@ extension SQLiteTransaction {
     }
 
     func insert(_ identity: IdentityRecord) throws(AuthorityError) -> Bool {
-        try run(
+        try change(
             """
             INSERT INTO identities (provider, issuer, subject, user_id, created_at)
             VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
@@ -35,29 +33,29 @@ extension SQLiteTransaction {
     func deleteIdentity(
         _ provider: LoginProvider, of user: UserID
     ) throws(AuthorityError) -> Bool {
-        try run(
+        try change(
             "DELETE FROM identities WHERE user_id = ? AND provider = ?",
             [user.description, provider.description]) == 1
     }
 
     func spendIDToken(hash: [UInt8], until end: Timestamp) throws(AuthorityError) -> Bool {
-        try run(
+        try change(
             """
             INSERT INTO spent_id_tokens (hash, ends_at) VALUES (?, ?) ON CONFLICT DO NOTHING
-            """, [Data(hash), end.milliseconds]) == 1
+            """, [hash, end.milliseconds]) == 1
     }
 
     func deleteSpentIDTokens(
         endedBefore time: Timestamp, limit: Int
     ) throws(AuthorityError) -> Int {
-        try run(
+        try change(
             """
             DELETE FROM spent_id_tokens WHERE hash IN (
                 SELECT hash FROM spent_id_tokens WHERE ends_at < ? ORDER BY ends_at LIMIT ?)
             """, [time.milliseconds, limit])
     }
 
-    private func readIdentity(_ row: Row) throws(AuthorityError) -> IdentityRecord {
+    private func readIdentity(_ row: SQLRow) throws(AuthorityError) -> IdentityRecord {
         IdentityRecord(
             provider: try row.parsed("provider", LoginProvider.init),
             issuer: try row.value("issuer"), subject: try row.value("subject"),

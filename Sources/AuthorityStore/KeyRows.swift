@@ -1,60 +1,92 @@
 import AuthorityCore
-import Foundation
-import GRDB
 import Sessions
 
 /// The authority's keys.
-extension SQLiteTransaction {
+extension StoreTransaction {
     func keys() throws(AuthorityError) -> [KeyRecord] {
         // Not by the time they were made: a clock may have been wrong.
-        try map(
-            try rows(
-                """
-                SELECT * FROM keys
-                ORDER BY kind, retired_at IS NOT NULL, retired_at DESC, created_at DESC
-                """),
-            readKey)
+        let all = try rows(
+            """
+            SELECT * FROM keys
+            ORDER BY kind, retired_at IS NOT NULL, retired_at DESC, created_at DESC
+            """)
+        var keys: [KeyRecord] = []
+        for row in all { if let key = try readKey(row) { keys.append(key) } }
+        return keys
+    }
+
+    func unprovenKeys() throws(AuthorityError) -> Int {
+        let all: Int = try row("SELECT count(*) AS n FROM keys")
+            .map { row throws(AuthorityError) in try row.value("n") } ?? 0
+        return all - (try keys().count)
     }
 
     func insert(_ key: KeyRecord) throws(AuthorityError) {
+        noteNews()
         let wrapped = try wrapping.wrap(key.privateKey, place: place(of: key.kind, key.name))
         try run(
             """
             INSERT INTO keys (kind, name, public, private, created_at, retired_at)
             VALUES (?, ?, ?, ?, ?, ?)
             """,
-            [key.kind.rawValue, key.name, Data(key.publicKey), Data(wrapped),
+            [key.kind.rawValue, key.name, key.publicKey, wrapped,
              key.createdAt.milliseconds, key.retiredAt?.milliseconds])
     }
 
     func retireSigningKey(at time: Timestamp, keeping count: Int) throws(AuthorityError) {
-        try run(
-            """
-            UPDATE keys SET retired_at = ?, private = x''
-            WHERE kind = 'signing' AND retired_at IS NULL
-            """, [time.milliseconds])
+        noteNews()
+        let retiring = try rows(
+            "SELECT name, public FROM keys WHERE kind = 'signing' AND retired_at IS NULL")
+        for row in retiring {
+            let name: String = try row.value("name")
+            let proof = try wrapping.wrap(
+                SecretBytes([]),
+                place: Self.place(ofRetired: name, try row.bytes("public"), time))
+            try run(
+                """
+                UPDATE keys SET retired_at = ?, private = ?
+                WHERE kind = 'signing' AND retired_at IS NULL AND name = ?
+                """, [time.milliseconds, proof, name])
+        }
         try run(
             """
             DELETE FROM keys WHERE kind = 'signing' AND name IN (
                 SELECT name FROM keys WHERE kind = 'signing' AND retired_at IS NOT NULL
-                ORDER BY retired_at DESC LIMIT -1 OFFSET ?
+                ORDER BY retired_at DESC LIMIT \(dialect.unlimited) OFFSET ?
             )
             """, [max(count, 0)])
     }
 
-    private func readKey(_ row: Row) throws(AuthorityError) -> KeyRecord {
+    /// Nil for a retired key that is not proven to be one of ours: whoever can write to the
+    /// tables, and has no master key, could else have boards trust a key of theirs.
+    private func readKey(_ row: SQLRow) throws(AuthorityError) -> KeyRecord? {
         let kind = try row.parsed("kind", KeyRecord.Kind.init(rawValue:))
         let name: String = try row.value("name")
+        let publicKey = try row.bytes("public")
         let retired = try row.optionalTime("retired_at")
         let wrapped = try row.bytes("private")
-        let secret = if retired != nil, wrapped.isEmpty {
-            SecretBytes([])
+        let secret: SecretBytes
+        if let retired {
+            let place = Self.place(ofRetired: name, publicKey, retired)
+            guard let proven = try? wrapping.unwrap(wrapped, place: place) else { return nil }
+            secret = proven
         } else {
-            try wrapping.unwrap(wrapped, place: place(of: kind, name))
+            secret = try wrapping.unwrap(wrapped, place: place(of: kind, name))
         }
-        return KeyRecord(
-            kind: kind, name: name, publicKey: try row.bytes("public"), privateKey: secret,
+        let key = KeyRecord(
+            kind: kind, name: name, publicKey: publicKey, privateKey: secret,
             createdAt: try row.time("created_at"), retiredAt: retired)
+        // The public half is not wrapped, and boards are told to trust it.
+        guard retired != nil || wrapping.isWhole(key) else { throw damaged("public") }
+        return key
+    }
+
+    /// Where the empty secret is wrapped that stays of a key that signed.
+    private static func place(
+        ofRetired name: String, _ publicKey: [UInt8], _ time: Timestamp
+    ) -> String {
+        let key = publicKey.map { String($0) }.joined(separator: ".")
+        return "keys.retired signing \(name) \(key) \(time.milliseconds)"
     }
 
     private func place(of kind: KeyRecord.Kind, _ name: String) -> String {

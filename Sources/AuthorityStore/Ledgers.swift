@@ -1,22 +1,21 @@
 import AuthorityCore
-import Foundation
-import GRDB
 import Sessions
 
 /// People's broker logins, the audit log and failed logins.
-extension SQLiteTransaction {
+extension StoreTransaction {
     func personLogin(_ session: ObjectID) throws(AuthorityError) -> PersonLogin? {
         try row("SELECT * FROM person_logins WHERE session_id = ?", [session.description])
             .map(readPersonLogin)
     }
 
-    func personLogins(of user: UserID?) throws(AuthorityError) -> [PersonLogin] {
-        let found = if let user {
-            try rows("SELECT * FROM person_logins WHERE user_id = ?", [user.description])
-        } else {
-            try rows("SELECT * FROM person_logins")
-        }
-        return try map(found, readPersonLogin)
+    func personLogins(of user: UserID) throws(AuthorityError) -> [PersonLogin] {
+        try map(
+            try rows("SELECT * FROM person_logins WHERE user_id = ?", [user.description]),
+            readPersonLogin)
+    }
+
+    func sessionsWithPersonLogin() throws(AuthorityError) -> [ObjectID] {
+        try every("session_id", in: "person_logins", ObjectID.init)
     }
 
     func save(_ login: PersonLogin) throws(AuthorityError) {
@@ -26,7 +25,7 @@ extension SQLiteTransaction {
             ON CONFLICT (session_id) DO UPDATE SET password = excluded.password
             """,
             [login.session.description, login.user.description,
-             Data(try wrapping.wrap(login.password, place: place(of: login.session)))])
+             try wrapping.wrap(login.password, place: place(of: login.session))])
     }
 
     func deletePersonLogin(_ session: ObjectID) throws(AuthorityError) {
@@ -35,7 +34,7 @@ extension SQLiteTransaction {
 
     private func place(of session: ObjectID) -> String { "person_logins.password \(session)" }
 
-    private func readPersonLogin(_ row: Row) throws(AuthorityError) -> PersonLogin {
+    private func readPersonLogin(_ row: SQLRow) throws(AuthorityError) -> PersonLogin {
         let session = try row.parsed("session_id", ObjectID.init)
         return PersonLogin(
             session: session, user: try row.parsed("user_id", UserID.init),
@@ -65,8 +64,8 @@ extension SQLiteTransaction {
     func forgiveFailure(_ key: String) throws(AuthorityError) {
         try run(
             """
-            DELETE FROM failures WHERE rowid = (
-                SELECT rowid FROM failures WHERE key = ? ORDER BY at DESC LIMIT 1)
+            DELETE FROM failures WHERE \(dialect.rowID) = (
+                SELECT \(dialect.rowID) FROM failures WHERE key = ? ORDER BY at DESC LIMIT 1)
             """, [key])
     }
 

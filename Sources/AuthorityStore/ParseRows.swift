@@ -1,10 +1,9 @@
 import AuthorityCore
-import GRDB
 import Sessions
 import Wire
 
 /// Parse's `_Installation` and `_Role`.
-extension SQLiteTransaction {
+extension StoreTransaction {
     func installation(_ id: ObjectID) throws(AuthorityError) -> InstallationRecord? {
         try row("SELECT * FROM installations WHERE id = ?", [id.description])
             .map(readInstallation)
@@ -26,10 +25,13 @@ extension SQLiteTransaction {
     }
 
     func countInstallations(of owner: UserID?) throws(AuthorityError) -> Int {
-        try row(
-            "SELECT count(*) AS number FROM installations WHERE owner IS ?",
-            [owner?.description]
-        )?.value("number") ?? 0
+        let counted = "SELECT count(*) AS number FROM installations WHERE owner"
+        let found = if let owner {
+            try row("\(counted) = ?", [owner.description])
+        } else {
+            try row("\(counted) IS NULL")
+        }
+        return try found?.value("number") ?? 0
     }
 
     func save(_ record: InstallationRecord) throws(AuthorityError) {
@@ -56,26 +58,30 @@ extension SQLiteTransaction {
     }
 
     func save(_ role: RoleRecord) throws(AuthorityError) -> Bool {
-        try run(
+        // A role keeps its name, so of the two only a new one can find it taken.
+        let members = [
+            role.users.map(\.description).sorted().joined(separator: " "),
+            role.roles.map(\.description).sorted().joined(separator: " "),
+        ]
+        let isKnown = try change(
+            "UPDATE roles SET acl = ?, users = ?, roles = ?, updated_at = ? WHERE id = ?",
+            [role.acl.json.text, members[0], members[1], role.updatedAt.milliseconds,
+             role.objectID.description]) == 1
+        if isKnown { return true }
+        return try change(
             """
             INSERT INTO roles (id, name, acl, users, roles, created_at, updated_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (id) DO UPDATE SET
-                acl = excluded.acl, users = excluded.users, roles = excluded.roles,
-                updated_at = excluded.updated_at
-            ON CONFLICT (name) DO NOTHING
+            VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
             """,
-            [role.objectID.description, role.name.description, role.acl.json.text,
-             role.users.map(\.description).sorted().joined(separator: " "),
-             role.roles.map(\.description).sorted().joined(separator: " "),
-             role.createdAt.milliseconds, role.updatedAt.milliseconds]) == 1
+            [role.objectID.description, role.name.description, role.acl.json.text, members[0],
+             members[1], role.createdAt.milliseconds, role.updatedAt.milliseconds]) == 1
     }
 
     func deleteRole(_ id: ObjectID) throws(AuthorityError) {
         try run("DELETE FROM roles WHERE id = ?", [id.description])
     }
 
-    private func readInstallation(_ row: Row) throws(AuthorityError) -> InstallationRecord {
+    private func readInstallation(_ row: SQLRow) throws(AuthorityError) -> InstallationRecord {
         InstallationRecord(
             objectID: try row.parsed("id", ObjectID.init),
             installation: try row.parsed("installation_id", InstallationID.init),
@@ -84,7 +90,7 @@ extension SQLiteTransaction {
             createdAt: try row.time("created_at"), updatedAt: try row.time("updated_at"))
     }
 
-    private func readRole(_ row: Row) throws(AuthorityError) -> RoleRecord {
+    private func readRole(_ row: SQLRow) throws(AuthorityError) -> RoleRecord {
         RoleRecord(
             objectID: try row.parsed("id", ObjectID.init),
             name: try row.parsed("name", RoleName.init),

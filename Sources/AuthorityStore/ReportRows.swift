@@ -1,5 +1,4 @@
 import AuthorityCore
-import GRDB
 import Sessions
 import Wire
 
@@ -15,7 +14,7 @@ extension Schema {
         """
 }
 
-extension SQLiteTransaction {
+extension StoreTransaction {
     func report(of board: InstallationID) throws(AuthorityError) -> ToldReport? {
         try row("SELECT * FROM reports WHERE installation_id = ?", [board.description])
             .map { row throws(AuthorityError) in
@@ -44,14 +43,15 @@ extension SQLiteTransaction {
     ) throws(AuthorityError) -> Bool {
         var numbers = report
         numbers.rules = nil
-        return try run(
+        return try change(
             """
             INSERT INTO reports (installation_id, numbers, rules, since) VALUES (?, ?, ?, ?)
             ON CONFLICT (installation_id) DO UPDATE SET
-                numbers = excluded.numbers, rules = ifnull(excluded.rules, rules),
+                numbers = excluded.numbers, rules = coalesce(excluded.rules, reports.rules),
                 since = excluded.since
-                WHERE numbers <> excluded.numbers
-                    OR (excluded.rules IS NOT NULL AND rules IS NOT excluded.rules)
+                WHERE reports.numbers <> excluded.numbers
+                    OR (excluded.rules IS NOT NULL
+                        AND reports.rules IS DISTINCT FROM excluded.rules)
             """,
             [board.description, numbers.json.text,
              report.rules.map { JSONValue.object($0.members).text }, now.milliseconds]) > 0

@@ -7,11 +7,11 @@ package import Sessions
 /// Readers do not wait for the writer. Writes that wait together are committed together, in
 /// one IMMEDIATE transaction, so of two at once one runs after the other, whichever process
 /// they are in.
-package final class SQLiteAuthorityStore: AuthorityStore {
+package final class SQLiteAuthorityStore: ServiceStore {
     let pool: DatabasePool
     let group: CommitGroup
     private let glances: GlanceGroup
-    private let wrapping: any SecretWrapping
+    let wrapping: any SecretWrapping
 
     /// Opens or makes the file at `path` and brings its schema up to date.
     ///
@@ -19,7 +19,8 @@ package final class SQLiteAuthorityStore: AuthorityStore {
     /// with the step that was not done.
     ///
     /// - Throws: `failed(layer: "store")` if it is not a database of this program,
-    ///   `failed(layer: "schema")` if a later version of it wrote it; then nothing was changed.
+    ///   `failed(layer: "schema")` if a later version of it wrote it, `failed(layer:
+    ///   Departure.layer)` if its records are elsewhere; then nothing was changed.
     package init(path: String, wrapping: any SecretWrapping) throws(AuthorityError) {
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)
@@ -39,6 +40,7 @@ package final class SQLiteAuthorityStore: AuthorityStore {
                     install that version again
                     """)
             }
+            try Self.requireInPlace(pool, path)
             try migrator.migrate(pool)
         } catch {
             throw storeFailure(error)
@@ -46,6 +48,16 @@ package final class SQLiteAuthorityStore: AuthorityStore {
         self.wrapping = wrapping
         group = CommitGroup(pool, wrapping)
         glances = GlanceGroup(pool, wrapping)
+    }
+
+    /// Nobody serves from records that have gone elsewhere: boards would be told of a past.
+    private static func requireInPlace(_ pool: DatabasePool, _ path: String) throws {
+        let departure = try pool.read { database in
+            // A new file has no tables yet.
+            try database.tableExists("times")
+                ? Departure.read(SQLiteRunner(database: database)) : nil
+        }
+        if let departure { throw departure.failure(of: path) }
     }
 
     package func transact<R: Sendable>(
@@ -63,18 +75,36 @@ package final class SQLiteAuthorityStore: AuthorityStore {
     package func read<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {
+        try await look { transaction throws(AuthorityError) in try body(transaction) }
+    }
+
+    func look<R: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
         do {
             return try await pool.read { [wrapping] database in
-                try body(SQLiteTransaction(database: database, wrapping: wrapping))
+                try body(StoreTransaction(database, wrapping))
             }
         } catch {
             throw storeFailure(error)
         }
     }
 
+    /// One process serves from a file, and holds its folder.
+    package func hold(_ name: String) async throws(AuthorityError) -> (any StoreHold)? {
+        UncontestedHold()
+    }
+
     /// Closes the file; later calls throw.
     package func close() throws(AuthorityError) {
-        do { try pool.close() } catch { throw storeFailure(error) }
+        do {
+            // The last connection to go may be a reader, which cannot put the log away. Where
+            // somebody reads still, it stays, and the next opening takes it over.
+            _ = Result { try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) } }
+            try pool.close()
+        } catch {
+            throw storeFailure(error)
+        }
     }
 }
 
@@ -83,6 +113,9 @@ package final class SQLiteAuthorityStore: AuthorityStore {
 package protocol SecretWrapping: Sendable {
     func wrap(_ secret: SecretBytes, place: String) throws(AuthorityError) -> [UInt8]
     func unwrap(_ bytes: [UInt8], place: String) throws(AuthorityError) -> SecretBytes
+    /// Whether public half and name of a key in use are those of its private half; true for a
+    /// secret without a public half.
+    func isWhole(_ key: KeyRecord) -> Bool
 }
 
 /// An error of the core as it is, one of SQLite without the values of the statement.
@@ -90,6 +123,10 @@ func storeFailure(_ error: any Error) -> AuthorityError {
     if let error = error as? AuthorityError { return error }
     guard let error = error as? DatabaseError else {
         return .failed(layer: "store", text: "the database did not do as it was asked")
+    }
+    // Our own words, said by a trigger.
+    if error.extendedResultCode == .SQLITE_CONSTRAINT_TRIGGER, let text = error.message {
+        return .failed(layer: "store", text: text)
     }
     return .failed(
         layer: "store",

@@ -30,8 +30,20 @@ enum Schema {
         migrator.registerMigration("replies") { database in
             try database.execute(sql: replies)
         }
+        migrator.registerMigration("gaps") { database in
+            try database.execute(sql: gaps)
+        }
+        migrator.registerMigration("people") { database in
+            try database.execute(sql: offBoards)
+        }
         return migrator
     }
+
+    /// The sessions of a person, however many boards he has.
+    private static let offBoards = """
+        CREATE INDEX sessions_off_boards ON sessions (user_id, created_at)
+            WHERE device_key IS NULL AND state <> 'ended'
+        """
 
     /// Sessions of people have installations too, what is over goes, and users come and go.
     private static let wholeLife = """

@@ -1,16 +1,14 @@
 import AuthorityCore
-import Foundation
-import GRDB
 import Sessions
 import Wire
 
-extension SQLiteTransaction {
+extension StoreTransaction {
     func session(_ id: ObjectID) throws(AuthorityError) -> SessionRecord? {
         try row("SELECT * FROM sessions WHERE id = ?", [id.description]).map(readSession)
     }
 
     func session(tokenHash: [UInt8]) throws(AuthorityError) -> SessionRecord? {
-        try row("SELECT * FROM sessions WHERE token_hash = ?", [Data(tokenHash)])
+        try row("SELECT * FROM sessions WHERE token_hash = ?", [tokenHash])
             .map(readSession)
     }
 
@@ -60,10 +58,30 @@ extension SQLiteTransaction {
     }
 
     func ownSessions(of user: UserID) throws(AuthorityError) -> [SessionRecord] {
+        var found: [SessionRecord] = []
+        while true {
+            let last = found.last
+            let piece = try map(
+                try rows(
+                    """
+                    SELECT * FROM sessions WHERE user_id = ? AND state <> 'ended'
+                        AND (created_at, id) > (?, ?)
+                    ORDER BY created_at, id LIMIT \(Self.piece)
+                    """,
+                    [user.description, last?.session.createdAt.milliseconds ?? Int64.min,
+                     last?.id.description ?? ""]),
+                readSession)
+            found += piece
+            if piece.count < Self.piece { return found }
+        }
+    }
+
+    func sessionsOffBoards(of user: UserID) throws(AuthorityError) -> [SessionRecord] {
         try map(
             try rows(
                 """
-                SELECT * FROM sessions WHERE user_id = ? AND state <> 'ended'
+                SELECT * FROM sessions
+                WHERE user_id = ? AND device_key IS NULL AND state <> 'ended'
                 ORDER BY created_at, id
                 """, [user.description]),
             readSession)
@@ -80,7 +98,8 @@ extension SQLiteTransaction {
                 SELECT * FROM sessions WHERE id IN (
                     SELECT id FROM sessions WHERE state = 'active' AND expires_at <= ?1
                     UNION SELECT id FROM sessions WHERE state = 'active' AND absolute_limit <= ?1
-                    UNION SELECT id FROM sessions WHERE state = 'active' AND last_seen <= ?2
+                    UNION SELECT id FROM sessions WHERE state = 'active' AND
+                        \(dialect.idleSince("?2"))
                     UNION SELECT id FROM sessions WHERE state = 'active' AND created_at <= ?3
                 ) LIMIT ?4
                 """, [now.milliseconds, idle, made, limit]),
@@ -112,8 +131,9 @@ extension SQLiteTransaction {
             let id: String = try row.value("id")
             try run(
                 """
-                INSERT OR IGNORE INTO spent_secrets
+                INSERT INTO spent_secrets
                 SELECT secret_hash FROM claims WHERE session_id = ? AND state = 'accepted'
+                ON CONFLICT DO NOTHING
                 """, [id])
             for statement in [
                 "DELETE FROM claims WHERE session_id = ?",
@@ -148,7 +168,7 @@ extension SQLiteTransaction {
                 device_key = excluded.device_key, expires_at = excluded.expires_at,
                 custom = excluded.custom, scope = excluded.scope,
                 last_seen = excluded.last_seen,
-                ended_at = ifnull(ended_at, excluded.ended_at),
+                ended_at = coalesce(sessions.ended_at, excluded.ended_at),
                 farewell_payload = excluded.farewell_payload,
                 farewell_until = excluded.farewell_until
             """,
@@ -157,17 +177,17 @@ extension SQLiteTransaction {
              session.createdWith.authProvider, session.installationID?.description,
              session.createdAt.milliseconds, session.expiresAt?.milliseconds,
              session.custom.isEmpty ? nil : JSONValue.object(session.custom).text,
-             Data(record.tokenHash), record.family.map { Data($0.bytes) },
-             record.deviceKey.map { Data($0) }, record.scope?.text,
+             record.tokenHash, record.family?.bytes,
+             record.deviceKey, record.scope?.text,
              record.absoluteLimit?.milliseconds ?? Self.noLimit, record.lastSeen.milliseconds,
              record.state == .ended ? now.milliseconds : nil,
-             record.farewell?.payload.map { Data($0) }, record.farewell?.until.milliseconds])
+             record.farewell?.payload, record.farewell?.until.milliseconds])
     }
 
     /// Stands in `absolute_limit`, which is not NULL, for no limit.
     private static let noLimit = Int64.max
 
-    private func readSession(_ row: Row) throws(AuthorityError) -> SessionRecord {
+    private func readSession(_ row: SQLRow) throws(AuthorityError) -> SessionRecord {
         let session = Session(
             objectID: try row.parsed("id", ObjectID.init),
             user: try row.parsed("user_id", UserID.init),
@@ -193,12 +213,12 @@ extension SQLiteTransaction {
         return record
     }
 
-    private func absoluteLimit(_ row: Row) throws(AuthorityError) -> Timestamp? {
+    private func absoluteLimit(_ row: SQLRow) throws(AuthorityError) -> Timestamp? {
         let stored: Int64 = try row.value("absolute_limit")
         return stored == Self.noLimit ? nil : Timestamp(milliseconds: stored)
     }
 
-    private func custom(_ row: Row) throws(AuthorityError) -> [String: JSONValue] {
+    private func custom(_ row: SQLRow) throws(AuthorityError) -> [String: JSONValue] {
         guard let text = try row.optional("custom", as: String.self) else { return [:] }
         do throws(WireError) {
             return try JSONObject(parsing: Array(text.utf8)).members
@@ -208,7 +228,7 @@ extension SQLiteTransaction {
     }
 
     func family(_ id: RefreshFamilyID) throws(AuthorityError) -> RefreshFamily? {
-        try row("SELECT * FROM families WHERE id = ?", [Data(id.bytes)]).map {
+        try row("SELECT * FROM families WHERE id = ?", [id.bytes]).map {
             row throws(AuthorityError) in
             RefreshFamily(
                 id: id, session: try row.parsed("session_id", ObjectID.init),
@@ -228,7 +248,7 @@ extension SQLiteTransaction {
                 generation = excluded.generation, last_request = excluded.last_request,
                 last_use = excluded.last_use, invalidated = excluded.invalidated
             """,
-            [Data(family.id.bytes), family.session.description,
+            [family.id.bytes, family.session.description,
              Int64(bitPattern: family.generation), family.lastRequest?.description,
              family.lastUse?.milliseconds, family.invalidated])
     }

@@ -16,7 +16,16 @@ package struct StoreExamination: Sendable {
     package var keys: [KeyRecord] = []
     /// Why they cannot.
     package var keyFault: String?
+    /// Whether there is a schema and no key: no authority was made, or not to the end.
+    package var isUnfounded = false
     package var sqliteVersion = ""
+    /// How many boards were found ahead of the store.
+    package var boardsAhead = 0
+    /// Whether an operator restored it, and has not settled that.
+    package var isRestored = false
+
+    /// Where the records have gone; nil while they are here.
+    package var departure: Departure?
 
     private static let thoroughLimit: Int64 = 256 << 20
 
@@ -56,9 +65,17 @@ package struct StoreExamination: Sendable {
         found.latest = try Int64.fetchOne(
             database, sql: "SELECT at FROM times WHERE name = 'latest'"
         ).map(Timestamp.init(milliseconds:))
+        found.departure = try Departure.read(SQLiteRunner(database: database))
+        found.isUnfounded = try Int.fetchOne(database, sql: "SELECT 1 FROM keys LIMIT 1") == nil
+        if try database.tableExists("ahead") {
+            found.boardsAhead = try Int.fetchOne(
+                database, sql: "SELECT count(*) FROM ahead") ?? 0
+            found.isRestored = try Bool.fetchOne(
+                database, sql: "SELECT EXISTS (SELECT 1 FROM gaps WHERE restored = 1)") ?? false
+        }
         guard let wrapping else { return found }
         do throws(AuthorityError) {
-            found.keys = try SQLiteTransaction(database: database, wrapping: wrapping).keys()
+            found.keys = try StoreTransaction(database, wrapping).keys()
         } catch {
             if case .failed(_, let text) = error { found.keyFault = text }
         }

@@ -1,9 +1,8 @@
 import AuthorityCore
-import GRDB
 import Sessions
 
 /// What befell the sessions of boards, and which boards changed last.
-extension SQLiteTransaction {
+extension StoreTransaction {
     func append(
         _ entry: TimelineEntry, to board: InstallationID
     ) throws(AuthorityError) {
@@ -13,12 +12,16 @@ extension SQLiteTransaction {
             INSERT INTO timeline (
                 number, installation_id, session_id, event, at, until, count, detail)
             VALUES (
-                (SELECT CASE WHEN event = ?3 AND session_id IS ?2 THEN number END
-                 FROM timeline WHERE installation_id = ?1 ORDER BY number DESC LIMIT 1),
+                coalesce(
+                    (SELECT CASE WHEN event = ?3 AND session_id IS NOT DISTINCT FROM ?2
+                        THEN number END
+                     FROM timeline WHERE installation_id = ?1 ORDER BY number DESC LIMIT 1),
+                    \(dialect.newTimelineNumber)),
                 ?1, ?2, ?3, ?4, ?5, ?6, ?7)
             ON CONFLICT (number) DO UPDATE SET
-                until = max(until, excluded.until), count = count + excluded.count,
-                detail = excluded.detail
+                until = CASE WHEN timeline.until > excluded.until
+                    THEN timeline.until ELSE excluded.until END,
+                count = timeline.count + excluded.count, detail = excluded.detail
             """,
             [board.description, entry.session?.description, entry.event.rawValue,
              entry.at.milliseconds, entry.until.milliseconds, entry.count, entry.detail])
@@ -28,7 +31,10 @@ extension SQLiteTransaction {
         of board: InstallationID, but session: ObjectID
     ) throws(AuthorityError) {
         try run(
-            "DELETE FROM timeline WHERE installation_id = ? AND session_id IS NOT ?",
+            """
+            DELETE FROM timeline
+            WHERE installation_id = ? AND session_id IS DISTINCT FROM ?
+            """,
             [board.description, session.description])
     }
 
@@ -47,7 +53,8 @@ extension SQLiteTransaction {
     }
 
     func touch(_ board: InstallationID) throws(AuthorityError) {
-        try run("INSERT OR REPLACE INTO touches (installation_id) VALUES (?)", [board.description])
+        noteNews()
+        try run(dialect.touch, [board.description])
     }
 
     func touched(
@@ -55,7 +62,10 @@ extension SQLiteTransaction {
     ) throws(AuthorityError) -> [TouchedBoard] {
         try map(
             try rows(
-                "SELECT * FROM touches WHERE number > ? ORDER BY number LIMIT ?", [number, limit])
+                """
+                SELECT * FROM touches WHERE number > ? \(dialect.settled)
+                ORDER BY number LIMIT ?
+                """, [number, limit])
         ) { row throws(AuthorityError) in
             TouchedBoard(
                 number: try row.value("number"),
@@ -64,7 +74,10 @@ extension SQLiteTransaction {
     }
 
     func newestTouch() throws(AuthorityError) -> Int64 {
-        try row("SELECT ifnull(max(number), 0) AS newest FROM touches")
+        try row(
+            """
+            SELECT coalesce(max(number), 0) AS newest FROM touches WHERE true \(dialect.settled)
+            """)
             .map { row throws(AuthorityError) in try row.value("newest") } ?? 0
     }
 }

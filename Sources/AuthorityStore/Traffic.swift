@@ -1,14 +1,13 @@
 import AuthorityCore
-import Foundation
-import GRDB
 import Sessions
 
 /// Replies kept for redeliveries, and what the broker is still to be told.
-extension SQLiteTransaction {
+extension StoreTransaction {
     func reply(
         to request: MessageID, of board: InstallationID
     ) throws(AuthorityError) -> [UInt8]? {
-        try row(
+        // Of two that answer one request at once, one cannot save its reply.
+        try rowBefore(
             "SELECT payload FROM replies WHERE installation_id = ? AND request_id = ?",
             [board.description, request.description]
         ).map { row throws(AuthorityError) in try row.bytes("payload") }
@@ -20,14 +19,14 @@ extension SQLiteTransaction {
             INSERT INTO replies (installation_id, request_id, payload, created_at, expires_at)
             VALUES (?, ?, ?, ?, ?)
             """,
-            [reply.installation.description, reply.request.description, Data(reply.payload),
+            [reply.installation.description, reply.request.description, reply.payload,
              reply.createdAt.milliseconds, reply.expiresAt?.milliseconds])
     }
 
     func expireReply(
         to request: MessageID, of board: InstallationID, at time: Timestamp
     ) throws(AuthorityError) {
-        try run(
+        try runAfterwards(
             "UPDATE replies SET expires_at = ? WHERE installation_id = ? AND request_id = ?",
             [time.milliseconds, board.description, request.description])
     }
@@ -35,7 +34,7 @@ extension SQLiteTransaction {
     func deleteReplies(
         expiredBefore time: Timestamp, limit: Int
     ) throws(AuthorityError) -> Int {
-        try run(
+        try change(
             """
             DELETE FROM replies WHERE number IN (
                 SELECT number FROM replies WHERE expires_at < ? LIMIT ?)
@@ -45,24 +44,21 @@ extension SQLiteTransaction {
     func trimReplies(
         of board: InstallationID, toNewest count: Int
     ) throws(AuthorityError) {
-        try run(
-            """
-            DELETE FROM replies WHERE number IN (
-                SELECT number FROM replies WHERE installation_id = ?
-                ORDER BY number DESC LIMIT -1 OFFSET ?)
-            """, [board.description, count])
+        try runAfterwards(
+            "DELETE FROM replies WHERE number \(dialect.surplusReplies)",
+            [board.description, count])
     }
 
     func add(_ chore: Chore) throws(AuthorityError) {
         var password = false
-        var payload: Data?
+        var payload: [UInt8]?
         var until: Int64?
         let kind: String
         switch chore {
         case .login(_, let changed): (kind, password) = ("login", changed)
         case .inbox: kind = "inbox"
         case .say(_, let bytes, let time):
-            (kind, payload, until) = ("say", Data(bytes), time.milliseconds)
+            (kind, payload, until) = ("say", bytes, time.milliseconds)
         case .person(_, let isLess): kind = isLess ? "person less" : "person"
         }
         try run(
@@ -77,17 +73,22 @@ extension SQLiteTransaction {
             readChore)
     }
 
-    func removeChore(_ number: Int64) throws(AuthorityError) {
-        try run("DELETE FROM chores WHERE number = ?", [number])
+    func removeChore(_ number: Int64) throws(AuthorityError) -> Bool {
+        try change("DELETE FROM chores WHERE number = ?", [number]) > 0
     }
 
+    /// Those that wait longest; the others come up as these are settled.
     func linesWithChores() throws(AuthorityError) -> [String] {
         try map(
-            try rows("SELECT line, min(number) AS first FROM chores GROUP BY line ORDER BY first")
+            try rows(
+                """
+                SELECT line, min(number) AS first FROM chores
+                GROUP BY line ORDER BY first LIMIT 10000
+                """)
         ) { row throws(AuthorityError) in try row.value("line") }
     }
 
-    private func readChore(_ row: Row) throws(AuthorityError) -> NumberedChore {
+    private func readChore(_ row: SQLRow) throws(AuthorityError) -> NumberedChore {
         let chore: Chore = switch try row.value("kind") as String {
         case "login":
             .login(

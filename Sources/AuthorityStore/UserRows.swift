@@ -1,28 +1,37 @@
 import AuthorityCore
-import Foundation
-import GRDB
 import Sessions
 
-extension SQLiteTransaction {
+extension StoreTransaction {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord? {
         try row("SELECT * FROM users WHERE id = ?", [id.description]).map(readUser)
     }
 
     func user(named name: String) throws(AuthorityError) -> UserRecord? {
-        try row("SELECT * FROM users WHERE username = ?", [name]).map(readUser)
+        try row("SELECT * FROM users WHERE \(dialect.isUser)", [name]).map(readUser)
     }
 
     func user(anonymousHash: [UInt8]) throws(AuthorityError) -> UserRecord? {
-        try row("SELECT * FROM users WHERE anonymous_hash = ?", [Data(anonymousHash)])
+        try row("SELECT * FROM users WHERE anonymous_hash = ?", [anonymousHash])
             .map(readUser)
     }
 
     func users() throws(AuthorityError) -> [UserRecord] {
-        try map(try rows("SELECT * FROM users ORDER BY username"), readUser)
+        var users: [UserRecord] = []
+        var last = ""
+        while true {
+            let piece = try rows(
+                """
+                SELECT *, lower(username) AS folded FROM users WHERE lower(username) > ?
+                ORDER BY lower(username) LIMIT \(Self.piece)
+                """, [last])
+            users += try map(piece, readUser)
+            guard piece.count == Self.piece, let end = piece.last else { return users }
+            last = try end.value("folded")
+        }
     }
 
     func insert(_ user: UserRecord) throws(AuthorityError) -> Bool {
-        try run(
+        try change(
             """
             INSERT INTO users (
                 id, username, password_hash, anonymous_hash, administrator, may_claim,
@@ -30,7 +39,7 @@ extension SQLiteTransaction {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
             """,
             [user.objectID.description, user.username, user.passwordHash ?? "",
-             user.anonymousHash.map { Data($0) }, user.isAdministrator, user.mayClaim,
+             user.anonymousHash, user.isAdministrator, user.mayClaim,
              user.createdAt.milliseconds, user.isEnabled]) == 1
     }
 
@@ -46,7 +55,7 @@ extension SQLiteTransaction {
         try run("UPDATE users SET may_claim = ? WHERE id = ?", [mayClaim, user.description])
     }
 
-    private func readUser(_ row: Row) throws(AuthorityError) -> UserRecord {
+    private func readUser(_ row: SQLRow) throws(AuthorityError) -> UserRecord {
         // The column is not NULL: nobody's password has an empty hash.
         let hash: String = try row.value("password_hash")
         return UserRecord(

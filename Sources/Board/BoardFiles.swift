@@ -86,6 +86,7 @@ struct BoardFiles {
             queueAge: settings.outbox.maxAge,
             version: Release.version,
             buildDate: Release.date, processID: Int64(ProcessIdentity.processID))
+        agent.spread = settings.uplink.spread
         agent.dropsOldest = settings.outbox.whenFull == .dropOldest
         agent.discovery = switch settings.discovery {
         case .announced(let root): .announced(below: root)

@@ -347,7 +347,7 @@ extension BusLink {
         answers = AnswerRoom()
         isSubscribed = false
         subscription = nil
-        retryAt = now + backoff.next(random: 0)
+        retryAt = now + backoff.next(share: 0)
         let text = "the local broker (\(login.uri)): \(error)"
         defer { failure = text }
         return text == failure ? nil : text

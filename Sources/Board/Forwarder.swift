@@ -147,7 +147,7 @@ struct Forwarder {
         note(sequence, "\(text); everything waits")
         guard holdEnds == nil || (reason == .forbidden && hold != .forbidden) else { return }
         hold = reason
-        let span = reason == .forbidden ? Self.longestHold : holdBackoff.next(random: 0)
+        let span = reason == .forbidden ? Self.longestHold : holdBackoff.next(share: 0)
         holdEnds = now + span
         isHoldNews = true
         awaitsAuthority = reason == .forbidden
@@ -178,7 +178,7 @@ struct Forwarder {
     mutating func retry(at now: Duration) {
         guard awaitsAuthority, let end = holdEnds else { return }
         awaitsAuthority = false
-        holdEnds = min(end, now + holdBackoff.next(random: 0))
+        holdEnds = min(end, now + holdBackoff.next(share: 0))
     }
 
     /// Goes back to what was refused, when it is time; with one write at first.

@@ -81,7 +81,7 @@ struct RuleWatch: ~Copyable {
             delay.changed(at: now)
         } catch {
             if error.isMissing {
-                searchAt = now + search.next(random: 0)
+                searchAt = now + search.next(share: 0)
             } else {
                 log.warning("""
                     \(folder) cannot be watched for changes (\(error)): after a change of \

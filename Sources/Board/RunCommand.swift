@@ -67,7 +67,7 @@ struct RunCommand: AgentVerb {
                 log.error("\(error.sentence)")
                 sentence = error.sentence
             }
-            guard service.rest(backoff.next(random: 0), sentence) else { return .ok }
+            guard service.rest(backoff.next(share: 0), sentence) else { return .ok }
         }
     }
 

@@ -32,6 +32,11 @@ struct UplinkDefaults: Sendable {
 struct UplinkLink: ~Copyable {
     private static let receiveMaximum: UInt16 = 64
     private static let keepAlive: UInt16 = 60
+    /// Of an attempt, which all addresses of a name share; each has `leastPatience`.
+    private static let patience = Duration.seconds(30)
+    private static let leastPatience = Duration.seconds(5)
+    /// Of one attempt. The next one begins further on.
+    private static let mostAddresses = 8
 
     private let defaults: UplinkDefaults
     private var connection: Connection?
@@ -57,7 +62,13 @@ struct UplinkLink: ~Copyable {
     private var version = ProtocolVersion.v5
     /// Of its name's addresses the one that was dialled last; nil of a socket file.
     private var address: String?
-    /// How many attempts were made: each tries the next of a name's addresses.
+    /// Of its name's addresses those that this attempt has still to try.
+    private var untried: ArraySlice<String> = []
+    /// How long each of them may take.
+    private var patience = Duration.zero
+    /// What the attempt failed on at the addresses that it has tried.
+    private var failure: MQTTError?
+    /// How many attempts were made: each begins with the next of a name's addresses.
     private var attempts = 0
 
     init(_ defaults: UplinkDefaults) { self.defaults = defaults }
@@ -87,7 +98,7 @@ struct UplinkLink: ~Copyable {
     mutating func connect(_ login: UplinkLogin, at now: Duration) -> AgentEvent? {
         disconnect()
         self.login = login
-        deadline = now + .seconds(30)
+        deadline = now + Self.patience
         attempts += 1
         // The broker may be a newer one than it was.
         version = .v5
@@ -124,6 +135,8 @@ struct UplinkLink: ~Copyable {
         connection = nil
         lookup = nil
         deadline = nil
+        untried = []
+        failure = nil
         isDegraded = false
         isMade = false
         lastStatus = nil
@@ -143,15 +156,19 @@ struct UplinkLink: ~Copyable {
         _ poller: borrowing Poller, at now: Duration, into events: inout [AgentEvent]
     ) {
         do throws(MQTTError) {
-            if let deadline, deadline <= now { throw .tcp("no answer within 30 s") }
+            if let deadline, deadline <= now { throw .tcp("no answer in time") }
             if let slot, poller.isReadable(slot) || poller.isWritable(slot) {
-                if lookup != nil { try finishLookup() } else { try listen(into: &events) }
+                if lookup != nil {
+                    try finishLookup(at: now)
+                } else {
+                    try listen(into: &events)
+                }
             } else if connection?.hasBufferedInput == true {
                 try listen(into: &events)
             }
             if connection?.nextTick == .zero { try connection?.tick() }
         } catch {
-            if !asksOlder(error) { events.append(failed(error)) }
+            if !asksOlder(error), !triesNext(error, at: now) { events.append(failed(error)) }
         }
     }
 
@@ -168,6 +185,24 @@ struct UplinkLink: ~Copyable {
         } catch {
             return false
         }
+    }
+
+    /// Goes on to the next address of the name, as a part of the same attempt: nobody is told
+    /// of one that did not let us in, and the login is judged by each that can be reached.
+    private mutating func triesNext(_ error: MQTTError, at now: Duration) -> Bool {
+        guard !isMade, error.mayBeOfAddress, let login else { return false }
+        failure = failure?.orFurther(error) ?? error
+        while let next = untried.popFirst() {
+            do throws(MQTTError) {
+                version = .v5
+                connection = try dial(login, address: next)
+                deadline = now + patience
+                return true
+            } catch {
+                failure = failure?.orFurther(error) ?? error
+            }
+        }
+        return false
     }
 
     mutating func flush(into events: inout [AgentEvent]) {
@@ -198,18 +233,21 @@ struct UplinkLink: ~Copyable {
 }
 
 extension UplinkLink {
-    private mutating func failed(_ error: MQTTError) -> AgentEvent {
+    private mutating func failed(_ last: MQTTError) -> AgentEvent {
+        let error = isMade || !last.mayBeOfAddress ? last : failure?.orFurther(last) ?? last
         if isMade { end = ConnectionEnd(error, after: seen) }
         isMade = false
         seen = .nothing
         connection = nil
         lookup = nil
         deadline = nil
+        untried = []
+        failure = nil
         let text = "\(error)"
         return .uplink(error.layer == .brokerLogin ? .refused(text) : .lost(text))
     }
 
-    private mutating func finishLookup() throws(MQTTError) {
+    private mutating func finishLookup(at now: Duration) throws(MQTTError) {
         guard let found = lookup, let login else { return }
         switch found.outcome {
         case .pending:
@@ -218,8 +256,11 @@ extension UplinkLink {
             throw .nameLookup(text)
         case .found(let addresses):
             lookup = nil
-            let next = addresses.isEmpty ? nil : addresses[attempts % addresses.count]
-            connection = try dial(login, address: next)
+            let first = addresses.isEmpty ? 0 : attempts % addresses.count
+            untried = (addresses[first...] + addresses[..<first]).prefix(Self.mostAddresses)
+            patience = max(Self.patience / max(1, untried.count), Self.leastPatience)
+            deadline = now + patience
+            connection = try dial(login, address: untried.popFirst())
         }
     }
 

@@ -6,6 +6,8 @@ import Wire
 struct ClientLoop: ~Copyable {
     private let mailbox: Mailbox
     private let deadline: Duration
+    /// Until when this address of the name may answer.
+    private var addressDeadline: Duration
     private var poller = Poller()
     private var waiting: [Int32: Reply] = [:]
     private var backlog: [Command] = []
@@ -32,19 +34,38 @@ struct ClientLoop: ~Copyable {
     private init(_ mailbox: Mailbox, deadline: Duration) {
         self.mailbox = mailbox
         self.deadline = deadline
+        addressDeadline = deadline
     }
 
     private mutating func live(_ options: ConnectOptions) -> MQTTError {
-        var options = options
         do throws(MQTTError) {
-            var error = MQTTError.notConnected
-            for address in try addresses(options) {
-                options.address = address
-                error = try serve(options)
-                // Only the way there differs between the addresses of a name.
-                guard case .tcp = error, !wasConnected, closingUntil == nil else { break }
-            }
+            return attempt(options, at: try addresses(options))
+        } catch {
             return error
+        }
+    }
+
+    /// One address after the other, until one lets us in or judges us. Each has its share of
+    /// the time: one that takes the connection and never answers holds up no other.
+    private mutating func attempt(
+        _ options: ConnectOptions, at addresses: [String?]
+    ) -> MQTTError {
+        var options = options
+        var failure = MQTTError.notConnected
+        for (index, address) in addresses.enumerated() {
+            let now = SystemClock.monotonic
+            addressDeadline = now + (deadline - now) / (addresses.count - index)
+            options.address = address
+            let error = end(of: options)
+            guard error.mayBeOfAddress, !wasConnected, closingUntil == nil else { return error }
+            failure = failure.orFurther(error)
+        }
+        return failure
+    }
+
+    private mutating func end(of options: ConnectOptions) -> MQTTError {
+        do throws(MQTTError) {
+            return try serve(options)
         } catch {
             return error
         }
@@ -102,7 +123,7 @@ extension ClientLoop {
         while true {
             try turn(&connection)
             if let error = takeEvents(&connection) { return error }
-            if !connection.isConnected, SystemClock.monotonic >= deadline, !wasConnected {
+            if !wasConnected, !connection.isConnected, SystemClock.monotonic >= addressDeadline {
                 return .mqtt("no answer in time", reasonCode: 0)
             }
             if let closingUntil {
@@ -138,7 +159,7 @@ extension ClientLoop {
     private func timeout(_ connection: borrowing Connection) -> Duration? {
         let now = SystemClock.monotonic
         var left = connection.nextTick
-        if !wasConnected { left = min(left ?? deadline, max(.zero, deadline - now)) }
+        if !wasConnected { left = min(left ?? addressDeadline, max(.zero, addressDeadline - now)) }
         if let closingUntil { left = min(left ?? Self.farewell, closingUntil - now) }
         return left.map { max(.zero, $0) }
     }

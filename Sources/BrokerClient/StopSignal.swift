@@ -9,18 +9,18 @@ import Synchronization
 package final class StopSignal: Sendable {
     private static let signals: [Signal] = [.terminate, .interrupt]
 
-    private let stream: AsyncStream<Void>
+    private let bell: StopBell
     /// Dispatch does not say that they are Sendable.
     private let sources: Mutex<[any DispatchSourceSignal]>
 
     package init() {
-        let (stream, input) = AsyncStream.makeStream(of: Void.self)
-        self.stream = stream
+        let bell = StopBell()
+        self.bell = bell
         sources = Mutex(Self.signals.map { signal in
             // Children get the default back: what starts them resets every handler.
             signal.ignore()
             let source = DispatchSource.makeSignalSource(signal: signal.number)
-            source.setEventHandler { input.yield() }
+            source.setEventHandler { bell.ring() }
             source.resume()
             return source
         })
@@ -28,10 +28,8 @@ package final class StopSignal: Sendable {
 
     deinit { release() }
 
-    /// Returns when one of them has come, or when the task is cancelled. For one caller, once.
-    package func wait() async {
-        for await _ in stream { break }
-    }
+    /// Returns when one of them has come, or when the task is cancelled.
+    package func wait() async { await bell.wait() }
 
     /// From now on one more ends the program, whatever it still does.
     package func letSecondEnd() {
@@ -41,5 +39,34 @@ package final class StopSignal: Sendable {
 
     private func release() {
         sources.withLock { for source in $0 { source.cancel() } }
+    }
+}
+
+/// Rung once and for good, for any number of those who wait.
+private final class StopBell: Sendable {
+    private struct State {
+        var hasRung = false
+        var waiting: [AsyncStream<Void>.Continuation] = []
+    }
+
+    private let state = Mutex(State())
+
+    func wait() async {
+        let (stream, input) = AsyncStream.makeStream(of: Void.self)
+        let hasRung = state.withLock { state in
+            if !state.hasRung { state.waiting.append(input) }
+            return state.hasRung
+        }
+        guard !hasRung else { return }
+        for await _ in stream { break }
+    }
+
+    func ring() {
+        let waiting = state.withLock { state in
+            state.hasRung = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for input in waiting { input.yield() }
     }
 }

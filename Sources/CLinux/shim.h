@@ -1,9 +1,10 @@
 // What Swift's Glibc module leaves out: headers it does not list, and declarations that
 // glibc shows only under _GNU_SOURCE. Nothing here is code but
-// the variadic prctl and ioctl.
+// the variadic prctl and ioctl, and epoll's events, whose union Swift calls unsafe.
 #pragma once
 #include <malloc.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -24,4 +25,18 @@ static inline int ask_device(int device, unsigned long request, void *message) {
 
 static inline int set_thread_name(const char *name) {
     return prctl(PR_SET_NAME, name, 0, 0, 0);
+}
+
+static inline int watch_descriptor(
+    int queue, int operation, int descriptor, uint32_t events, uint64_t token) {
+    struct epoll_event event = {.events = events, .data.u64 = token};
+    return epoll_ctl(queue, operation, descriptor, &event);
+}
+
+// The tokens of what is ready, 256 at most.
+static inline int await_descriptors(int queue, uint64_t *tokens, int room, int timeout) {
+    struct epoll_event events[256];
+    int count = epoll_wait(queue, events, room < 256 ? room : 256, timeout);
+    for (int index = 0; index < count; index++) tokens[index] = events[index].data.u64;
+    return count;
 }

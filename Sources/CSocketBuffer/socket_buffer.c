@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ struct socket_buffer {
 // By descriptor. Only the owner's thread follows a pointer; all threads look for one.
 static _Atomic(struct socket_buffer *) buffers[descriptors];
 static _Thread_local bool is_muted;
+static _Thread_local bool is_withheld;
 
 typedef ssize_t (*reader)(int, void *, size_t);
 typedef ssize_t (*writer)(int, const void *, size_t);
@@ -141,6 +143,7 @@ int socket_buffer_flush(struct socket_buffer *buffer) {
 }
 
 void socket_wakes_mute(bool is_wanted) { is_muted = is_wanted; }
+void socket_pairs_withhold(bool is_wanted) { is_withheld = is_wanted; }
 
 // The definitions that hide libc's. They keep its promises: a count may be short, 0 is the end,
 // -1 and EAGAIN mean not now.
@@ -200,4 +203,11 @@ int close(int descriptor) {
     struct socket_buffer *buffer = buffer_of(descriptor);
     if (buffer && buffer->process == getpid()) remove_buffer(buffer);
     return next_close()(descriptor);
+}
+
+__attribute__((visibility("default")))
+int socketpair(int domain, int type, int protocol, int descriptors_out[2]) {
+    if (!is_withheld) return (int)syscall(SYS_socketpair, domain, type, protocol, descriptors_out);
+    errno = EMFILE;
+    return -1;
 }

@@ -98,6 +98,10 @@ struct AuthorityClient: Sendable {
         } catch {
             throw .failed(layer: "HTTP", text: "status \(status)")
         }
+        // Everything is well but that it cannot be asked now.
+        if status == 503, json.members["name"] == .string("store-away") {
+            throw .offline(layer: "authority", text: Printable.line(refusal.text))
+        }
         if status >= 500 {
             throw .failed(layer: "authority", text: Printable.line(refusal.text))
         }

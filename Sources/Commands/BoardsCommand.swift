@@ -48,10 +48,12 @@ struct BoardsCommand: ParsableCommand {
                 throw .usage("a board's id is a UUID in lower case, as `postern boards` shows it")
             }
             let client = try place.login(in: surroundings).client
-            _ = try await client.own(.delete, "/boards/\(id)")
-            surroundings.step(true, "released \(id)")
+            let told = BrokerTold(try await client.own(.delete, "/boards/\(id)"))
+            surroundings.step(true, "released \(id)\(told.words)")
             if place.json {
-                surroundings.emit(.object(["installationId": .string(id.description)]))
+                surroundings.emit(.object([
+                    "installationId": .string(id.description), "brokerTold": told.json,
+                ]))
             }
         }
     }

@@ -29,13 +29,16 @@ extension PersonCheck {
     ) { $0.reach } + [
         PersonCheck(
             id: "authority", group: .page, about: "what answers there is an authority",
-            why: "a proxy or another program at that address answers, and does nothing",
+            why: "a proxy or another program may answer at that address, or one that cannot work",
             needs: [.authority]
         ) { facts in
             guard let authority = facts.authority else {
                 return .skipped("no authority is named")
             }
-            let next = "look at the address, at the proxy before the authority, and at its log"
+            let next = """
+                look at the address, at the proxy before the authority, and on its machine at its \
+                log and `postern-authority doctor`
+                """
             switch facts.info {
             case .given(let info):
                 return .ok("\(shown(info, "name")) at \(authority)")

@@ -58,11 +58,12 @@ extension SessionsCommand {
             if let allOf { return try await revokeAll(of: allOf, in: surroundings) }
             let session = try SessionsCommand.id(id ?? "")
             let client = try place.login(in: surroundings).client
-            _ = try await client.own(.delete, "/sessions/\(session)")
-            surroundings.step(true, "revoked \(session)")
+            let told = BrokerTold(try await client.own(.delete, "/sessions/\(session)"))
+            surroundings.step(true, "revoked \(session)\(told.words)")
             if place.json {
                 surroundings.emit(.object([
                     "objectId": .string(session.description), "state": .string("revoked"),
+                    "brokerTold": told.json,
                 ]))
             }
         }

@@ -25,20 +25,27 @@ enum SimulationMix: String, CaseIterable, ExpressibleByArgument, Sendable {
 /// `postern simulate`: boards without hardware, to see what an authority bears.
 struct SimulateCommand: Verb {
     static let configuration = CommandConfiguration(
-        commandName: "simulate", abstract: "Put an authority under the load of many boards.",
+        commandName: "simulate", abstract: "Let many boards live without hardware.",
         discussion: """
-            Makes new boards, claims each as you, opens its provisioning, and then keeps \
-            --in-flight requests on their way: each board asks, waits for the answer, checks \
-            it, and asks again when the others had their turn. All is as the contract has it, \
-            seals included.
+            Makes new boards, claims each as you, opens its provisioning, and lets it live for \
+            --duration as the contract has it, seals included: heartbeats, refreshes, \
+            telemetry. --faults puts in what goes wrong, such as \
+            lost-replies=5%,replays=2%,storm=60s:50%,skew=1%,thieves=20: replies that a board \
+            does not see, copies of requests that an eavesdropper sends again, connections cut \
+            together (all, or a share), clocks that are hours off, and thieves with a board's \
+            key and a spent token, each of whom must be found. --check reads the telemetry \
+            back and accounts for each message. ^C ends it early, with the summary.
 
             Boards that share a connection need a broker that lets anybody read and write, one \
             whose access is "none". With as many --connections as --boards each has its own \
             connection and the login that the authority made for it.
 
+            With --mix, --in-flight or --step the boards do not live in time but make a load: \
+            --in-flight requests are on their way at any moment.
+
             The boards stay in the authority, named "simulated"; their sessions end by \
-            themselves after --lifetime. Ends with 0 if every answer was right, with 3 if some \
-            were not, with 5 if none came.
+            themselves after --lifetime. Ends with 0 if all was right, with 3 if something was \
+            not, with 5 if no answer came. What --json prints is in Provisioning/SIMULATE.md.
             """)
 
     @OptionGroup var place: Place
@@ -48,38 +55,57 @@ struct SimulateCommand: Verb {
         "The boards' broker, such as mqtt://127.0.0.1:1883; what the authority says without it.",
         valueName: "uri"))
     var broker: String?
-    @Option(help: ArgumentHelp("How many connections they share.", valueName: "n"))
-    var connections = 1
-    @Option(help: ArgumentHelp("How many requests are on their way at once.", valueName: "n"))
-    var inFlight = 64
+    @Option(help: ArgumentHelp(
+        "How many connections they share; one for each without it, up to 10000 boards.",
+        valueName: "n"))
+    var connections: Int?
+    @Option(help: ArgumentHelp(
+        "How many requests are on their way at once (64 with --mix or --step).",
+        valueName: "n"))
+    var inFlight: Int?
     @Option(help: ArgumentHelp("How long the load lasts.", valueName: "span"))
     var duration = Span(seconds: 30)
     @Option(help: ArgumentHelp(
         "heartbeat, refresh or both; several times for one span of load after the other.",
         valueName: "mix"))
     var mix: [SimulationMix] = []
-    @Option(help: ArgumentHelp("How long the boards' sessions live.", valueName: "span"))
-    var lifetime = Span(seconds: 3600)
+    @Option(help: ArgumentHelp(
+        "How long the boards' sessions live; an hour, or as long as it takes.",
+        valueName: "span"))
+    var lifetime: Span?
     @Flag(help: "Wait for a line on standard input before each span of load.")
     var step = false
+    @OptionGroup(title: "Boards that live in time") var fleet: FleetOptions
 
     /// What one process has room for: threads, and memory for keys and tokens.
     private static let mostConnections = 1000
     private static let mostBoards = 100_000
 
+    /// Whether requests are kept on their way, whatever time it is.
+    private var isLoad: Bool { !mix.isEmpty || inFlight != nil || step }
+
     func validate() throws {
         guard (1...Self.mostBoards).contains(boards) else {
             throw ValidationError("--boards is 1 to \(Self.mostBoards)")
         }
-        guard (1...min(boards, Self.mostConnections)).contains(connections) else {
+        guard duration.seconds > 0 else { throw ValidationError("--duration is above 0") }
+        guard isLoad else {
+            return try fleet.validate(boards: boards, connections: connections)
+        }
+        guard (1...min(boards, Self.mostConnections)).contains(connections ?? 1) else {
             throw ValidationError(
                 "--connections is 1 to \(Self.mostConnections), and not above --boards")
         }
-        guard (1...boards).contains(inFlight) else {
+        guard fleet.isUnused else {
+            throw ValidationError("--mix, --in-flight and --step make a load that has no faults, "
+                + "no telemetry and no time of its own")
+        }
+        guard (1...boards).contains(requests) else {
             throw ValidationError("--in-flight is 1 to the number of boards")
         }
-        guard duration.seconds > 0 else { throw ValidationError("--duration is above 0") }
     }
+
+    private var requests: Int { inFlight ?? min(64, boards) }
 
     func perform(in surroundings: Surroundings) async throws(CommandFailure) {
         let client = try place.login(in: surroundings).client
@@ -88,9 +114,12 @@ struct SimulateCommand: Verb {
             try info.parsed("topicRoot", TopicRoot.init)
         }
         let (uri, tls) = try await brokerPlace(client, surroundings)
+        guard isLoad else {
+            return try await live(client, root, uri, tls, surroundings)
+        }
         let fleet = try SimulatedFleet(
-            boards: boards, connections: connections, root: root, lifetime: lifetime,
-            client: client, in: surroundings)
+            boards: boards, connections: connections ?? 1, root: root,
+            lifetime: lifetime ?? Span(seconds: 3600), client: client, in: surroundings)
         do throws(CommandFailure) {
             try await fleet.provision(at: uri, tls: tls)
             try await load(fleet, surroundings)
@@ -99,6 +128,65 @@ struct SimulateCommand: Verb {
             throw error
         }
         await fleet.close()
+    }
+
+    private func live(
+        _ client: AuthorityClient, _ root: TopicRoot, _ uri: BrokerURI, _ tls: TLSOptions,
+        _ surroundings: Surroundings
+    ) async throws(CommandFailure) {
+        let plan = try fleet.plan(
+            boards: boards, connections: connections, root: root, at: uri, tls, span: duration,
+            in: surroundings)
+        let book = TelemetryBook()
+        let run = try FleetRun(
+            plan, claims: fleet.claims,
+            pairing: FleetPairing(client: client, lifetime: lifetime ?? fleet.lifetime(duration)),
+            book: book, reader: try await reader(plan, book, client, surroundings),
+            in: surroundings)
+        let stop = StopSignal()
+        let watch = Task {
+            await stop.wait()
+            guard !Task.isCancelled else { return }
+            run.stop()
+            stop.letSecondEnd()
+        }
+        defer { watch.cancel() }
+        let report = try await run.run()
+        if place.json {
+            surroundings.emit(report.json)
+        } else {
+            for line in report.lines { surroundings.out(line) }
+        }
+        try report.judge()
+    }
+
+    /// Reads back with the caller's own login where the authority says what that is, and with
+    /// none at a broker that was named.
+    private func reader(
+        _ plan: FleetPlan, _ book: TelemetryBook, _ client: AuthorityClient,
+        _ surroundings: Surroundings
+    ) async throws(CommandFailure) -> TelemetryReader? {
+        guard fleet.check else { return nil }
+        var options = ConnectOptions(
+            uri: plan.uri, address: plan.address,
+            clientID: "postern-simulate-reader-\(plan.wall().milliseconds)", tls: plan.tls)
+        var filters = ["\(plan.root)/+/data/#"]
+        if broker == nil {
+            let access = try BrokerAccess(answer: try await client.own(.post, "/broker"))
+            options = try access.options(
+                folder: try place.folder(in: surroundings), insecure: place.insecure,
+                showing: client.trust.identity)
+            filters = access.filters.filter { $0.hasSuffix("/data/#") }
+            guard filters == ["\(plan.root)/+/data/#"] else {
+                throw .usage("--check reads all boards' data, which your login may not; "
+                    + "be an administrator, or name a --broker that lets anybody read")
+            }
+        }
+        do throws(SystemError) {
+            return try TelemetryReader(options, filters: filters, root: plan.root, book: book)
+        } catch {
+            throw .failed(layer: "system", text: "\(error)")
+        }
     }
 
     private func brokerPlace(
@@ -151,7 +239,7 @@ struct SimulateCommand: Verb {
         _ mix: SimulationMix, _ fleet: SimulatedFleet
     ) async -> SimulationReport {
         let load = Task {
-            await fleet.load(mix, inFlight: inFlight, span: duration.duration)
+            await fleet.load(mix, inFlight: requests, span: duration.duration)
         }
         let stop = StopSignal()
         let watch = Task {

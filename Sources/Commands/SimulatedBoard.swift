@@ -38,13 +38,16 @@ struct SimulatedBoard {
     let outbox: String
     private let key: X25519PrivateKey
     private let secret: SecretBytes
-    private var life: Life?
+    /// What its provisioning brought.
+    var life: Life?
     private(set) var pending: Pending?
 
-    private struct Life {
+    struct Life {
         let session: ObjectID
         let sessionToken: SessionToken
         var refreshToken: RefreshToken
+        var accessToken: AccessToken
+        let heartbeat: Duration
         let sealKey: KeyID
         let authority: HPKE.Correspondence
         /// Takes the derived one's place.
@@ -54,7 +57,7 @@ struct SimulatedBoard {
     /// How long an answer is waited for before the request is repeated.
     static let patience = Duration.seconds(10)
     /// How far `now` may be from this machine's clock.
-    private static let clockTolerance = Duration.seconds(300)
+    static let clockTolerance = Duration.seconds(300)
 
     /// A new one, with an identity that nobody has seen.
     init(under root: TopicRoot) throws(SimulationFault) {
@@ -81,9 +84,11 @@ struct SimulatedBoard {
     }
 
     /// The login that the authority made for it, with the password of its provisioning once it
-    /// has one.
-    func login(at uri: BrokerURI, tls: TLSOptions) throws(SimulationFault) -> ConnectOptions {
-        let password = if let own = life?.brokerPassword {
+    /// has one; `byClaim`: with the one that the claim secret gives all the same.
+    func login(
+        at uri: BrokerURI, tls: TLSOptions, byClaim: Bool = false
+    ) throws(SimulationFault) -> ConnectOptions {
+        let password = if !byClaim, let own = life?.brokerPassword {
             own
         } else {
             SecretBytes(Array(Base64URL.encode(
@@ -131,7 +136,7 @@ extension SimulatedBoard {
         return try payload(of: again.request, id: again.id, wall: wall)
     }
 
-    private func payload(
+    func payload(
         of request: Request, id: MessageID, wall: Timestamp
     ) throws(SimulationFault) -> [UInt8]? {
         guard let life else { return nil }
@@ -143,7 +148,7 @@ extension SimulatedBoard {
             BoardMessage(id: id, issuedAt: wall, clockUnset: false, body: body), life)
     }
 
-    private func seal(
+    func seal(
         _ message: BoardMessage, _ life: Life
     ) throws(SimulationFault) -> [UInt8] {
         do throws(CryptographyError) {
@@ -192,7 +197,7 @@ extension SimulatedBoard {
         }
     }
 
-    private func open(_ payload: [UInt8]) throws(SimulationFault) -> AuthorityMessage {
+    func open(_ payload: [UInt8]) throws(SimulationFault) -> AuthorityMessage {
         do {
             let envelope = try SealedEnvelope(parsing: payload)
             let sealed = HPKE.Sealed(enc: envelope.enc, ct: envelope.ct)
@@ -219,7 +224,7 @@ extension SimulatedBoard {
         }
     }
 
-    private mutating func begin(
+    mutating func begin(
         _ provision: Provision, _ id: MessageID, wall: Timestamp
     ) throws(SimulationFault) -> [UInt8] {
         let life: Life
@@ -227,7 +232,9 @@ extension SimulatedBoard {
             let peer = try X25519PublicKey(rawRepresentation: provision.authority.sealKey)
             life = Life(
                 session: provision.session.objectID, sessionToken: provision.tokens.session,
-                refreshToken: provision.tokens.refresh, sealKey: peer.keyID,
+                refreshToken: provision.tokens.refresh,
+                accessToken: provision.tokens.access, heartbeat: provision.heartbeat,
+                sealKey: peer.keyID,
                 authority: try HPKE.Correspondence(own: key, peer: peer),
                 brokerPassword: provision.broker?.password)
         } catch {
@@ -265,10 +272,11 @@ extension SimulatedBoard {
         }
     }
 
-    private mutating func rotate(_ result: Reply.Result) throws(SimulationFault) {
-        guard let next = result.refreshToken, result.accessToken != nil,
+    mutating func rotate(_ result: Reply.Result) throws(SimulationFault) {
+        guard let next = result.refreshToken, let access = result.accessToken,
             let spent = life?.refreshToken, !next.secret.matches(spent.secret)
         else { throw .contract("a refresh without new tokens") }
         life?.refreshToken = next
+        life?.accessToken = access
     }
 }

@@ -31,9 +31,52 @@ enum SimulationFault: Error, Hashable, Sendable {
         switch self {
         case .seal: "a message that could not be opened"
         case .contract(let text), .broker(_, let text), .claim(let text): text
-        case .refused(let code): "refused with \(code)"
+        case .refused(let code): "refused with \(code)" + Self.meaning(of: code)
         case .silence: "no answer"
         }
+    }
+
+    private static func meaning(of code: Int) -> String {
+        switch ErrorCode(rawValue: code) {
+        case .rateLimit: ", overloaded"
+        case .notFound: ", not issued here"
+        case .invalidSession: ", the session is over"
+        default: ""
+        }
+    }
+}
+
+/// How often each fault was met; each kind once, so its room is bounded: layers and codes are few.
+struct FaultLedger: Sendable {
+    private var faults: [SimulationFault: Int] = [:]
+    private static let kinds = 64
+
+    var count: Int { faults.values.reduce(0, +) }
+
+    mutating func note(_ fault: SimulationFault) { add(fault, 1) }
+
+    mutating func merge(_ other: FaultLedger) {
+        for (fault, count) in other.faults { add(fault, count) }
+    }
+
+    private mutating func add(_ fault: SimulationFault, _ count: Int) {
+        let hasRoom = faults[fault] != nil || faults.count < Self.kinds
+        faults[hasRoom ? fault : .contract("other faults"), default: 0] += count
+    }
+
+    /// The most frequent first.
+    var sorted: [(SimulationFault, Int)] {
+        faults.sorted { ($1.value, $0.key.text) < ($0.value, $1.key.text) }
+            .map { ($0.key, $0.value) }
+    }
+
+    var json: JSONValue {
+        .array(sorted.map { fault, count in
+            .object([
+                "layer": .string(fault.layer), "text": .string(fault.text),
+                "count": .integer(Int64(count)),
+            ])
+        })
     }
 }
 
@@ -68,12 +111,11 @@ struct SimulationTally: Sendable {
     var repeated = 0
     /// Bytes of MQTT payload, requests and replies.
     var bytes = (requests: 0, replies: 0)
-    /// Each kind of fault once, so its room is bounded: layers and codes are few.
-    private(set) var faults: [SimulationFault: Int] = [:]
-    private static let faultKinds = 64
+    private var ledger = FaultLedger()
 
     var answers: Int64 { heartbeats.count + refreshes.count }
-    var faultCount: Int { faults.values.reduce(0, +) }
+    var faults: FaultLedger { ledger }
+    var faultCount: Int { ledger.count }
 
     mutating func answered(_ request: SimulatedBoard.Request, after span: Duration) {
         switch request {
@@ -82,13 +124,7 @@ struct SimulationTally: Sendable {
         }
     }
 
-    mutating func note(_ fault: SimulationFault) {
-        guard faults[fault] != nil || faults.count < Self.faultKinds else {
-            faults[.contract("other faults"), default: 0] += 1
-            return
-        }
-        faults[fault, default: 0] += 1
-    }
+    mutating func note(_ fault: SimulationFault) { ledger.note(fault) }
 
     mutating func merge(_ other: SimulationTally) {
         heartbeats.merge(other.heartbeats)
@@ -96,7 +132,7 @@ struct SimulationTally: Sendable {
         repeated += other.repeated
         bytes.requests += other.bytes.requests
         bytes.replies += other.bytes.replies
-        faults.merge(other.faults) { $0 + $1 }
+        ledger.merge(other.ledger)
     }
 }
 
@@ -117,7 +153,7 @@ struct SimulationReport {
                     + "longest \(Self.round(times.longest)) ms")
         }
         if tally.repeated > 0 { lines.append("repeated after 10 s: \(tally.repeated)") }
-        for (fault, count) in sortedFaults {
+        for (fault, count) in tally.faults.sorted {
             lines.append("\(fault.layer): \(fault.text): \(count)")
         }
         return lines
@@ -130,18 +166,8 @@ struct SimulationReport {
             "refreshes": json(of: tally.refreshes), "repeated": .integer(Int64(tally.repeated)),
             "requestBytes": .number(mean(tally.bytes.requests)),
             "replyBytes": .number(mean(tally.bytes.replies)),
-            "errors": .array(sortedFaults.map { fault, count in
-                .object([
-                    "layer": .string(fault.layer), "text": .string(fault.text),
-                    "count": .integer(Int64(count)),
-                ])
-            }),
+            "errors": tally.faults.json,
         ])
-    }
-
-    private var sortedFaults: [(SimulationFault, Int)] {
-        tally.faults.sorted { ($1.value, $0.key.text) < ($0.value, $1.key.text) }
-            .map { ($0.key, $0.value) }
     }
 
     private func json(of times: AnswerTimes) -> JSONValue {

@@ -13,6 +13,8 @@ package struct Surroundings: Sendable {
     package var out: @Sendable (String) -> Void
     /// Takes one line for people.
     package var note: @Sendable (String) -> Void
+    /// Takes a piece of a line for people as it is, to be written over; nil where nobody looks on.
+    package var draw: (@Sendable (String) -> Void)?
     /// Standard input to its end; nil when it is longer than the limit.
     package var input: @Sendable (_ limit: Int) throws(CommandFailure) -> [UInt8]?
     /// Asks the person for a secret, without showing it; nil when they give up.
@@ -45,7 +47,7 @@ package struct Surroundings: Sendable {
 extension Surroundings {
     /// The process's own: standard streams, clock and environment.
     package static var process: Surroundings {
-        Surroundings(
+        var surroundings = Surroundings(
             environment: ProcessInfo.processInfo.environment,
             now: { Timestamp(milliseconds: SystemClock.wallMilliseconds) },
             zone: .current, width: Terminal.width,
@@ -64,6 +66,10 @@ extension Surroundings {
                     throw .usage("there is no terminal to ask on; use --password-file F, or -")
                 }
             })
+        if Terminal.isTerminal(.error) {
+            surroundings.draw = { try? FileHandle.standardError.write(contentsOf: Data($0.utf8)) }
+        }
+        return surroundings
     }
 
     /// Writes at once, so that a reader of a pipe sees each line; ends when nobody reads.

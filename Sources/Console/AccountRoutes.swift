@@ -9,12 +9,12 @@ struct AccountRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.post, "/login", .application(login)),
+            Route(.post, "/login", .application(login)).hashingPasswords(),
             Route(.get, "/me", .session(me)),
             Route(.get, "/users", .session(users)),
-            Route(.post, "/users", .session(add)),
+            Route(.post, "/users", .session(add)).hashingPasswords(),
             Route(.put, "/users/:name", .session(change)),
-            Route(.put, "/users/:name/password", .session(setPassword)),
+            Route(.put, "/users/:name/password", .session(setPassword)).hashingPasswords(),
             Route(.post, "/users/:name/revoke", .session(revokeAll)),
         ]
     }

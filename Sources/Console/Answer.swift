@@ -7,6 +7,8 @@ struct Answer: Sendable {
     var status: HTTPResponse.Status
     var content: Content
     var headers: HTTPFields = [:]
+    /// What went wrong, for the log alone.
+    var fault: String?
 
     enum Content: Sendable {
         case json(JSONValue)

@@ -14,6 +14,7 @@ struct BatchRoute: Sendable {
     /// All of Parse's routes but this.
     let requests: RouteMatcher
     let door: Doorkeeper
+    let load: ConsoleLoad
 
     private static let limit = 50
 
@@ -44,8 +45,15 @@ struct BatchRoute: Sendable {
             pending.append(try reading { () throws(WireError) in try Pending(json: value) })
         }
         var results: [JSONValue] = []
-        for request in pending { results.append(await result(of: request, in: call)) }
-        return Answer(list: results)
+        var fault: String?
+        for request in pending {
+            let answer = await self.answer(whateverBecomesOf: request, in: call)
+            fault = fault ?? answer.fault
+            results.append(Self.result(answer))
+        }
+        var answer = Answer(list: results)
+        answer.fault = fault
+        return answer
     }
 
     private struct Pending {
@@ -62,14 +70,16 @@ struct BatchRoute: Sendable {
         }
     }
 
-    /// `{"success": …}` or `{"error": {"code", "error"}}`.
-    private func result(of request: Pending, in batch: Call) async -> JSONValue {
-        let answer: Answer
+    private func answer(whateverBecomesOf request: Pending, in batch: Call) async -> Answer {
         do throws(AuthorityError) {
-            answer = try await self.answer(request, in: batch)
+            return try await answer(request, in: batch)
         } catch {
-            answer = Answer(error)
+            return Answer(error)
         }
+    }
+
+    /// `{"success": …}` or `{"error": {"code", "error"}}`.
+    private static func result(_ answer: Answer) -> JSONValue {
         guard case .json(let value) = answer.content else { return .object(["success": .null]) }
         if answer.status.kind == .successful { return .object(["success": value]) }
         var error = value.asObject ?? [:]
@@ -92,6 +102,6 @@ struct BatchRoute: Sendable {
         guard size <= route.bodyLimit else { return .tooLarge(limit: route.bodyLimit) }
         let call = Call(of: batch, to: request.uri, at: place.parameters, request.body)
         guard let handle = try await door.admit(call, to: route) else { return .unauthorized }
-        return try await handle(call)
+        return try await load.inTurn(handle, of: route)(call)
     }
 }

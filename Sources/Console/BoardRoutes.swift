@@ -41,8 +41,7 @@ struct BoardRoutes: Sendable {
     }
 
     private func release(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        try await frontend.release(try id(in: call), by: caller)
-        return Answer([:])
+        Answer(isBrokerTold: try await frontend.release(try id(in: call), by: caller))
     }
 
     private func timeline(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {

@@ -4,6 +4,7 @@ import HummingbirdCore
 import HummingbirdTLS
 package import Logging
 import NIOCore
+import ServiceLifecycle
 
 /// An authority's HTTP: Parse's REST API under its mount, Postern's own under `/postern/v1`,
 /// and the console's page.
@@ -21,21 +22,24 @@ package struct ConsoleServer: Sendable {
     private let certificate: ConsoleCertificate?
     private let ownCA: String?
     private let isStrictlyHTTPS: Bool
+    private let readiness: Readiness
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
+    var load = ConsoleLoad()
 
     /// Port 0 takes a free one; `onListening` is told the real one once connections are taken.
     /// Without `files` there is no console, and without `live` it shows nothing that happens.
     /// Without `askingBroker` no broker is answered about its clients.
     /// What `X-Forwarded-For` says counts from the addresses in `proxies` alone. The
     /// application id is the frontend's own. `ownCA`, PEM, is given to whoever asks;
-    /// `isStrictlyHTTPS` has browsers come by HTTPS alone for a year.
+    /// `isStrictlyHTTPS` has browsers come by HTTPS alone for a year. `readiness` says whether
+    /// requests should come here, and ends the server.
     package init(
         frontend: any AuthorityFrontend, listen: (host: String, port: Int),
         logger: Logger, rules: ParseRules = ParseRules(), files: StaticFiles = .none,
         live: (any LiveFeed)? = nil, askingBroker: AskingBroker? = nil, proxies: [String] = [],
         certificate: ConsoleCertificate? = nil, ownCA: String? = nil,
-        isStrictlyHTTPS: Bool = false,
+        isStrictlyHTTPS: Bool = false, readiness: Readiness = Readiness(),
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
         self.frontend = frontend
@@ -48,18 +52,25 @@ package struct ConsoleServer: Sendable {
         self.certificate = certificate
         self.ownCA = ownCA
         self.isStrictlyHTTPS = isStrictlyHTTPS
+        self.readiness = readiness
         self.logger = logger
         self.onListening = onListening
     }
 
-    /// Serves until its task is cancelled; then open requests are finished. Throws what the
-    /// socket says when the address cannot be had.
+    /// Serves until its task is cancelled or `readiness` closes it; then open requests are
+    /// finished. Throws what the socket says when the address cannot be had.
     package func run() async throws {
         var server = HTTPServerBuilder.http1(configuration: Self.limits)
         if let certificate {
             server = try .tls(server, tlsConfiguration: certificate.configuration)
         }
-        try await application(server).run()
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [.init(
+                    service: application(server), successTerminationBehavior: .ignore)],
+                logger: logger))
+        readiness.onClose { Task { await group.triggerGracefulShutdown() } }
+        try await group.run()
     }
 
     /// `GET /parse/users/:id` of each route, for whoever holds a description against them.
@@ -69,12 +80,13 @@ package struct ConsoleServer: Sendable {
         let parse = ParseRoutes(frontend: frontend, rules: rules).routes
         let own = PosternRoutes(
             frontend: frontend, parseMount: rules.mount, live: live, ownCA: ownCA,
-            askingBroker: askingBroker
+            askingBroker: askingBroker, readiness: readiness
         ).routes
         let page = PageRoutes(frontend: frontend, files: files).routes
         return RouteTable(
             routes: parse + own + page, door: Doorkeeper(frontend: frontend, rules: rules),
-            proxies: ProxiedOrigin(proxies: proxies), isStrictlyHTTPS: isStrictlyHTTPS)
+            proxies: ProxiedOrigin(proxies: proxies), isStrictlyHTTPS: isStrictlyHTTPS,
+            readiness: readiness, load: load, logger: logger)
     }
 
     private func application(_ server: HTTPServerBuilder) -> Application<RouteTable> {

@@ -32,6 +32,22 @@ extension SecretBytes {
     }
 }
 
+extension Call {
+    /// No password is hashed where there is none; what is no object is refused unread.
+    var workOfCredential: Route.Work {
+        do throws(AuthorityError) {
+            let members = try json().members
+            if members["password"] ?? .null != .null { return .hashing }
+            let asks = members["authData"]?.asObject?.contains {
+                $0.key != "anonymous" && $0.value != .null
+            }
+            return asks ?? false ? .asking : .ordinary
+        } catch {
+            return .ordinary
+        }
+    }
+}
+
 /// A name as anyone may send it: bounded, and nothing more is known of it.
 struct UsernameText: Sendable {
     let text: String

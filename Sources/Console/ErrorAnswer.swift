@@ -5,17 +5,29 @@ import Wire
 
 extension Answer {
     /// An error in Parse's form. As Parse server has it, 101 is 404 and any other refusal 400;
-    /// 155 is 429, as the hosted Parse had it. A part that failed is 503 and names its layer.
+    /// 155 is 429, as the hosted Parse had it. A part that failed is 503 and names its layer; of
+    /// the store a stranger hears no more than that it is away, and the log the rest.
     ///
     /// Source: Parse REST guide, Error codes; RFC 6585 §4.
     init(_ error: AuthorityError) {
         switch error {
+        case .refused(let refusal) where refusal.name == .overloaded:
+            self = .overloaded(retryAfter: refusal.retryAfter ?? PasswordTurns.retryAfter)
         case .refused(let refusal): self.init(refusal)
+        case .failed(let layer, let text) where layer.hasPrefix("store"):
+            self = .storeAway
+            fault = "\(layer): \(text)"
         case .failed(let layer, let text):
             self.init(
                 .serviceUnavailable, ["code": .integer(1), "error": .string("\(layer): \(text)")])
         }
     }
+
+    /// Nothing is said of where the store is and what was asked of it.
+    static let storeAway = Answer(.serviceUnavailable, [
+        "code": .integer(1), "error": .string("store: the store is away; try again later"),
+        "name": .string(Refusal.Name.storeAway.description),
+    ])
 
     init(_ refusal: Refusal) {
         let status: HTTPResponse.Status =

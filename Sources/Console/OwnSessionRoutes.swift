@@ -40,8 +40,8 @@ struct OwnSessionRoutes: Sendable {
 
     private func signOut(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let id = try call.parameter("id", ObjectID.init)
-        try await frontend.revoke(id, by: caller)
-        var answer = Answer([:])
+        let isTold = try await frontend.revoke(id, by: caller)
+        var answer = Answer(isBrokerTold: isTold)
         if id == caller.session.objectID, call.isCookieCaller {
             answer.headers[.setCookie] = call.cookie.forgetting
         }
@@ -60,6 +60,13 @@ struct OwnSessionRoutes: Sendable {
         guard permitted.contains(seconds) else { throw .refused(.durationOutOfRange) }
         let view = try await frontend.extend(id, by: .seconds(seconds), by: caller)
         return Answer(view.consoleForm(for: caller))
+    }
+}
+
+extension Answer {
+    /// That a session is over; and where it is so, that the broker does not know yet.
+    init(isBrokerTold: Bool) {
+        self.init(isBrokerTold ? [:] : ["brokerTold": .bool(false)])
     }
 }
 

@@ -13,7 +13,7 @@ struct PageRoutes: Sendable {
             Route(.get, "/", .open(index)),
             Route(.get, "/claim", .open(claim)),
             Route(.get, "/console/:file", .open(file)),
-            Route(.post, "/postern/v1/console/login", .application(login)),
+            Route(.post, "/postern/v1/console/login", .application(login)).hashingPasswords(),
             Route(.post, "/postern/v1/console/logout", .session(logout)),
         ]
     }

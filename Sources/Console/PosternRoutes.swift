@@ -12,6 +12,7 @@ struct PosternRoutes: Sendable {
     /// The authority's own CA, PEM.
     var ownCA: String?
     var askingBroker: AskingBroker?
+    var readiness = Readiness()
 
     var routes: [Route] {
         let parts = AccountRoutes(frontend: frontend).routes
@@ -23,7 +24,7 @@ struct PosternRoutes: Sendable {
             + BrokerRoutes(broker: askingBroker).routes
         let own = [
             Route(.get, "/info", .open(info)),
-            Route(.get, "/health", .open { _ in Answer(["status": .string("ok")]) }),
+            Route(.get, "/health", .open(health)),
             Route(.get, "/ca", .open(authorityCertificate)),
             Route(.post, "/claims", bodyLimit: Route.largeBody, .session(startClaim)),
             Route(.get, "/claims/:id", .session(claim)),
@@ -36,6 +37,13 @@ struct PosternRoutes: Sendable {
         var members = frontend.info.form
         members["parsePath"] = .string(parseMount)
         return Answer(members)
+    }
+
+    /// For load balancers: 503 where requests should go elsewhere.
+    private func health(_ call: Call) async throws(AuthorityError) -> Answer {
+        let word = await readiness.word()
+        let status = word == .ok ? HTTPResponse.Status.ok : .serviceUnavailable
+        return Answer(status, ["status": .string(word.rawValue)])
     }
 
     /// It is as public as the server's own certificate; whoever takes it compares its
@@ -73,7 +81,7 @@ extension Answer {
     /// A claim that failed between authority and board has a name, as refusals have.
     fileprivate init(claim error: AuthorityError) {
         self.init(error)
-        guard case .failed(let layer, _) = error, !["store", "crypto"].contains(layer),
+        guard case .failed(let layer, _) = error, fault == nil, layer != "crypto",
             case .json(.object(var members)) = content
         else { return }
         members["name"] = .string(Refusal.Name.brokerAway.description)

@@ -26,12 +26,22 @@ struct Route: Sendable {
 
     let method: HTTPRequest.Method
     /// Below the mount, such as `/sessions/:id`.
-    let path: String
+    private(set) var path: String
     let access: Access
     /// The most bytes a body may have.
     let bodyLimit: Int
     /// Whether it is one of Parse's.
     private(set) var isParse = false
+    /// What a call makes to do, known before it is done.
+    private(set) var work: @Sendable (Call) -> Work = { _ in .ordinary }
+
+    enum Work: Sendable {
+        case ordinary
+        /// It makes or verifies a hash of a password, which is slow on purpose.
+        case hashing
+        /// It may wait for a login provider's keys.
+        case asking
+    }
 
     /// Enough for names, passwords and custom fields.
     static let smallBody = 4 * 1024
@@ -60,7 +70,22 @@ struct Route: Sendable {
     }
 
     func under(_ mount: String) -> Route {
-        Route(method, mount + path, bodyLimit: bodyLimit, access)
+        var route = self
+        route.path = mount + path
+        return route
+    }
+
+    func hashingPasswords() -> Route {
+        var route = self
+        route.work = { _ in .hashing }
+        return route
+    }
+
+    /// What it makes to do is told by whether its body has a password or `authData`.
+    func takingCredentials() -> Route {
+        var route = self
+        route.work = { $0.workOfCredential }
+        return route
     }
 
     func parse(under mount: String) -> Route {

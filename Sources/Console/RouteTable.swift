@@ -14,12 +14,21 @@ struct RouteTable: HTTPResponder {
     private let proxies: ProxiedOrigin
 
     private let isStrictlyHTTPS: Bool
+    private let readiness: Readiness?
+    private let load: ConsoleLoad
+    /// Without the mark of each request, by which no two lines were the same.
+    private let logger: Logger?
 
     init(
-        routes: [Route], door: Doorkeeper, proxies: ProxiedOrigin, isStrictlyHTTPS: Bool = false
+        routes: [Route], door: Doorkeeper, proxies: ProxiedOrigin, isStrictlyHTTPS: Bool = false,
+        readiness: Readiness? = nil, load: ConsoleLoad = ConsoleLoad(), logger: Logger? = nil
     ) {
+        self.logger = logger
+        self.readiness = readiness
+        self.load = load
         self.isStrictlyHTTPS = isStrictlyHTTPS
-        let batch = BatchRoute(requests: RouteMatcher(routes.filter(\.isParse)), door: door)
+        let batch = BatchRoute(
+            requests: RouteMatcher(routes.filter(\.isParse)), door: door, load: load)
         matcher = RouteMatcher(routes + batch.routes)
         self.door = door
         self.proxies = proxies
@@ -34,6 +43,9 @@ struct RouteTable: HTTPResponder {
         var response = await answer(request, in: context).response
         // A year. Source: RFC 6797 §6.1.
         if isStrictlyHTTPS { response.headers[.strictTransportSecurity] = "max-age=31536000" }
+        // The next request is better sent over a connection to somebody who stays.
+        // Source: RFC 9112 §9.6.
+        if readiness?.isDraining == true { response.headers[.connection] = "close" }
         return request.method == .head ? response.createHeadResponse() : response
     }
 
@@ -41,6 +53,7 @@ struct RouteTable: HTTPResponder {
         guard let place = matcher.place(of: request.uri.path) else { return .noRoute }
         let call = Call(request, in: context, at: place.parameters)
         let own = place.route(for: request.method)
+        if let own, let wait = load.refusal(of: own) { return .overloaded(retryAfter: wait) }
         var answer: Answer
         do throws(AuthorityError) {
             if place.isParse, request.method == .post {
@@ -53,6 +66,8 @@ struct RouteTable: HTTPResponder {
         } catch {
             answer = Answer(error)
         }
+        // The same words again and again are one line and a count in the log.
+        if let fault = answer.fault { logger?.error("a request fails: \(fault)") }
         guard let route = own ?? place.anyRoute else { return answer }
         if answer.isSessionOver, route.takesCookie, call.cookieBearer.isThere, call.isFromOwnPage {
             answer.headers[.setCookie] = call.cookie.forgetting
@@ -70,7 +85,8 @@ struct RouteTable: HTTPResponder {
     ) async throws(AuthorityError) -> Answer {
         guard let handle = try await door.admit(call, to: route) else { return .unauthorized }
         switch await Body(of: request, by: call, limit: route.bodyLimit) {
-        case .whole(let bytes): return try await handle(call.with(body: bytes))
+        case .whole(let bytes):
+            return try await load.measuring(handle, of: route)(call.with(body: bytes))
         case .refused(let answer): return answer
         }
     }
@@ -95,19 +111,21 @@ struct RouteTable: HTTPResponder {
         guard let form = BodyForm(bytes) else {
             // Not an object, so it says nothing of who asks or how.
             guard let handle else { return .unauthorized }
-            guard own != nil else { return .noMethod(allowed: place.allowed) }
-            return try await handle(call.with(body: bytes))
+            guard let own else { return .noMethod(allowed: place.allowed) }
+            return try await load.measuring(handle, of: own)(call.with(body: bytes))
         }
         guard handle == nil || !form.namesCredentials else { throw Credentials.twice }
         let route = form.route(at: place)
         var call = call.with(members: form.members)
-        if let handle, let route, route.method == own?.method { return try await handle(call) }
+        if let handle, let route, route.method == own?.method {
+            return try await load.measuring(handle, of: route)(call)
+        }
         if handle == nil { call = call.with(try call.credentials.with(form.control)) }
         guard let judged = route ?? place.anyRoute,
             let second = try await door.admit(call, to: judged)
         else { return .unauthorized }
-        guard route != nil else { return .noMethod(allowed: place.allowed) }
-        return try await second(call)
+        guard let route else { return .noMethod(allowed: place.allowed) }
+        return try await load.measuring(second, of: route)(call)
     }
 }
 

@@ -15,10 +15,10 @@ struct UserRoutes: Sendable {
         [
             Route(.get, "/login", .application { call throws(AuthorityError) in
                 try await login(JSONObject(call.options), call)
-            }),
+            }).hashingPasswords(),
             Route(.post, "/login", .application { call throws(AuthorityError) in
                 try await login(try call.json(), call)
-            }),
+            }).hashingPasswords(),
             Route(.post, "/logout", .session(logout)),
             Route(.post, "/upgradeToRevocableSession", .session(upgrade)),
             Route(.get, "/users/me", .session(me)),
@@ -29,9 +29,11 @@ struct UserRoutes: Sendable {
     var objects: [Route] {
         [
             Route(.get, "", .sessionOrMaster(users)),
-            Route(.post, "", bodyLimit: Route.tokenBody, .sessionOrNone(addUser)),
+            Route(.post, "", bodyLimit: Route.tokenBody, .sessionOrNone(addUser))
+                .takingCredentials(),
             Route(.get, "/:id", .sessionOrMaster(user)),
-            Route(.put, "/:id", bodyLimit: Route.tokenBody, .sessionOrMaster(update)),
+            Route(.put, "/:id", bodyLimit: Route.tokenBody, .sessionOrMaster(update))
+                .takingCredentials(),
             Route(.delete, "/:id", .sessionOrMaster(remove)),
         ]
     }

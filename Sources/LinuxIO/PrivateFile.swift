@@ -33,6 +33,13 @@ package enum PrivateFile {
         return unsafe lstat(path, &status) == 0
     }
 
+    /// Whether both are names of one file; a link is another file than what it leads to.
+    package static func isSame(_ path: String, as other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        return unsafe lstat(path, &first) == 0 && lstat(other, &second) == 0
+            && first.st_dev == second.st_dev && first.st_ino == second.st_ino
+    }
+
     /// Replaces a file's content, durably.
     ///
     /// A new file beside it is written, synced and renamed over it, then the folder is synced.

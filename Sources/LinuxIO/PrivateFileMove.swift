@@ -29,6 +29,19 @@ extension PrivateFile {
 }
 
 extension PrivateFile {
+    /// Gives a file a second name in its folder, durably. What has that name already is left as
+    /// it is, and it throws. The corresponding C function is `link`.
+    package static func link(_ path: String, as other: String) throws(FileFailure) {
+        do throws(SystemError) {
+            guard unsafe Glibc.link(path, other) == 0 else { throw .last("link") }
+            try PrivateFolder.sync(FilePath.folder(of: other))
+        } catch {
+            throw FileFailure(error, path: path)
+        }
+    }
+}
+
+extension PrivateFile {
     /// Makes an empty file of mode 0600, durably, unless there is one: of two processes that
     /// do so at once both get the same file.
     package static func touch(_ path: String) throws(FileFailure) {
@@ -42,5 +55,16 @@ extension PrivateFile {
         } catch {
             throw FileFailure(error, path: path)
         }
+    }
+}
+
+extension PrivateFile {
+    /// Makes what a file holds survive a power cut, whoever wrote it.
+    /// The corresponding C function is `fsync`.
+    package static func sync(_ path: String) throws(FileFailure) {
+        let raw = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard raw >= 0 else { throw FileFailure(.last("open"), path: path) }
+        let file = Descriptor(owning: raw)
+        guard fsync(file.raw) == 0 else { throw FileFailure(.last("fsync"), path: path) }
     }
 }

@@ -22,6 +22,17 @@ package enum ProcessMemory {
         }
     }
 
+    /// Keeps up to `count` bytes that were freed, in each of the heap's arenas, for what is
+    /// allocated next, blocks of that size included. A program whose work comes and goes by the
+    /// millisecond gives pages back and takes them again otherwise, and the kernel clears each.
+    ///
+    /// The corresponding C function is `mallopt` (`M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD`).
+    package static func keepFreed(_ count: Int32) {
+        _ = mallopt(M_TRIM_THRESHOLD, count)
+        // It would be raised as blocks are freed, but for the other, which stops that.
+        _ = mallopt(M_MMAP_THRESHOLD, count)
+    }
+
     /// The place of a mapping of a program's or library's text; nil for any other line.
     static func text(_ line: String) -> (start: UInt, count: Int)? {
         let fields = line.split(separator: " ", omittingEmptySubsequences: true)

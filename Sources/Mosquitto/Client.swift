@@ -11,6 +11,8 @@ struct Client: ~Copyable {
 
     /// The inbox must outlive it.
     static func make(_ options: ConnectOptions, _ inbox: Inbox) throws(MQTTError) -> Client {
+        WakeUps.withholdPair(options.isOneOfMany)
+        defer { WakeUps.withholdPair(false) }
         let client = try Client(options.clientID, cleanStart: options.cleanStart)
         client.configure(options, inbox)
         try client.setCredentials(options)

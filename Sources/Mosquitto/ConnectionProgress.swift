@@ -142,7 +142,7 @@ extension Connection {
 
     private mutating func open() {
         phase = .open
-        buffer = SocketBuffer(client.socket)
+        if !options.isOneOfMany { buffer = SocketBuffer(client.socket) }
     }
 
     private mutating func endHandshake(_ text: String) {

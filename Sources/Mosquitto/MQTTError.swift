@@ -55,6 +55,30 @@ package enum MQTTError: Error, Equatable, Sendable {
         }
     }
 
+    /// Whether another address of the same name may do better: at this one nobody judged the
+    /// login. A node that is starting, or a balancer without one behind it, hangs up or waits.
+    package var mayBeOfAddress: Bool {
+        switch self {
+        case .tcp, .tls, .mqtt: true
+        default: false
+        }
+    }
+
+    /// Of two addresses' errors the one that tells more: of the attempt that came further.
+    package func orFurther(_ other: MQTTError) -> MQTTError {
+        other.progress > progress ? other : self
+    }
+
+    private var progress: Int {
+        switch self {
+        case _ where suggestsOlderVersion: 4
+        case .mqtt: 3
+        case .tls: 2
+        case .tcp: 1
+        default: 0
+        }
+    }
+
     /// The error of a connection that ended on `layer`.
     init(_ layer: Layer, _ text: String, reasonCode: UInt8) {
         switch layer {

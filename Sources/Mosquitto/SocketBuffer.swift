@@ -53,4 +53,8 @@ enum WakeUps {
         defer { socket_wakes_mute(false) }
         return call()
     }
+
+    /// While withheld, this thread gets no socket pair: libmosquitto then has none to wake a
+    /// thread by, says so to its log, and works without.
+    static func withholdPair(_ isWanted: Bool) { socket_pairs_withhold(isWanted) }
 }

@@ -31,6 +31,8 @@ package struct Refusal: Error, Equatable, Sendable {
     /// What a page tells its reader what to do by; the wire between board and authority has
     /// none.
     package let name: Name?
+    /// When asking again may help; nil: not said. Source: the wire contract, Deviations.
+    package var retryAfter: Duration?
 
     /// Which refusal it is, in words that are never changed, such as `claim-used`.
     package struct Name: Hashable, Sendable, CustomStringConvertible {

@@ -5,6 +5,12 @@ package import Wire
 package struct AuthoritySettings: Equatable, Sendable {
     package var name: String
     package var stateDir: String
+    /// Where the records stand.
+    package var store: StorePlace
+    /// The key that wraps the store's secrets: a path, or `credential:NAME` for one that systemd
+    /// hands to the service; nil: `authority.key` in the state folder. All who share a store
+    /// share it.
+    package var masterKeyFile: String?
     package var topicRoot: TopicRoot
     package var http: HTTP
     package var broker: Broker
@@ -13,6 +19,8 @@ package struct AuthoritySettings: Equatable, Sendable {
     package var heartbeat: Duration
     /// How long boards use a session without us.
     package var offline: Duration
+    /// Over how long boards spread what all of them want at one moment; nil: by their number.
+    package var spread: Duration?
     /// How long a provisioning waits for its board.
     package var claimLifetime: Duration
     package var signUp: SignUpPolicy
@@ -107,7 +115,8 @@ package struct AuthoritySettings: Equatable, Sendable {
         let root = try TOMLDocument(text, file: file, environment: environment).root
         try root.allow(only: [
             "name", "state_dir", "topic_root", "log_level", "http", "broker", "session", "claim",
-            "users", "console", "login", "log_format", "tls", "metrics",
+            "users", "console", "login", "log_format", "tls", "metrics", "store", "postgres",
+            "master_key_file",
         ])
         let session = try root.section("session")
         let claim = try root.section("claim")
@@ -116,6 +125,7 @@ package struct AuthoritySettings: Equatable, Sendable {
         try console.allow(only: ["live"])
         try session.allow(only: [
             "preset", "access", "absolute", "idle", "heartbeat", "offline", "permissions",
+            "spread",
         ])
         try claim.allow(only: ["expires"])
         try users.allow(only: ["sign_up"])
@@ -127,12 +137,15 @@ package struct AuthoritySettings: Equatable, Sendable {
             name: try root.value("name", SettingValue.displayName) ?? "Postern",
             stateDir: try root.value("state_dir", SettingValue.absolutePath)
                 ?? "/var/lib/postern-authority",
+            store: try StorePlace(root),
+            masterKeyFile: try root.value("master_key_file", SettingValue.keyPlace),
             topicRoot: try root.value("topic_root", SettingValue.topicRoot) ?? .standard,
             http: try http(root.section("http"), ownCertificates: tls != nil),
             broker: try broker(root.section("broker"), ownCertificates: tls != nil),
             lifetimes: lifetimes,
             heartbeat: heartbeat,
             offline: try SessionTimes.offline(session, absolute: lifetimes.absolute),
+            spread: try session.value("spread", SettingValue.spread),
             claimLifetime: try claim.value("expires", SettingValue.span) ?? .seconds(86_400),
             signUp: signUp,
             showsLiveData: try console.flag("live") ?? true,

@@ -44,6 +44,9 @@ package struct BoardSettings: Equatable, Sendable {
         package var identity: TLSIdentity?
         /// Whether `mqtt://` may leave this machine.
         package var insecure: Bool
+        /// Over how long this board spreads what a fleet would do at one moment; nil: as long
+        /// as its authority says.
+        package var spread: Duration?
     }
 
     package struct Claim: Equatable, Sendable {
@@ -135,13 +138,14 @@ extension BoardSettings {
     }
 
     private static func uplink(_ section: TOMLSection) throws(SettingsError) -> Uplink {
-        try section.allow(only: ["uri", "ca_file", "insecure"] + TLSIdentity.keys)
+        try section.allow(only: ["uri", "ca_file", "insecure", "spread"] + TLSIdentity.keys)
         let insecure = try section.flag("insecure") ?? false
         let uri = try section.broker("uri", insecure: insecure)
         return Uplink(
             uri: try section.need("uri", uri),
             caFile: try section.value("ca_file", SettingValue.absolutePath),
-            identity: try TLSIdentity(section), insecure: insecure)
+            identity: try TLSIdentity(section), insecure: insecure,
+            spread: try section.value("spread", SettingValue.spread))
     }
 
     /// Off unless asked for: what is announced stays at the broker, retained. So `false` takes

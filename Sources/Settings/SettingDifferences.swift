@@ -14,6 +14,7 @@ extension BoardSettings {
             ("uplink.uri", uplink.uri == other.uplink.uri),
             ("uplink.ca_file", uplink.caFile == other.uplink.caFile),
             ("uplink.insecure", uplink.insecure == other.uplink.insecure),
+            ("uplink.spread", uplink.spread == other.uplink.spread),
             ("claim.base", claim.base == other.claim.base),
             ("claim.expires", claim.expires == other.claim.expires),
             ("session.offline", offline == other.offline),

@@ -25,6 +25,20 @@ enum SettingValue {
         return text
     }
 
+    /// A file of a key: its path, or `credential:` and the name of a systemd credential.
+    /// Source: systemd.exec(5), `LoadCredential=`.
+    static func keyPlace(_ text: String) throws(SettingFault) -> String {
+        let scheme = "credential:"
+        guard text.hasPrefix(scheme) else { return try absolutePath(text) }
+        let name = text.dropFirst(scheme.count)
+        guard (1...255).contains(name.utf8.count), !name.hasPrefix("."),
+            name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") })
+        else {
+            throw SettingFault("credential:NAME is a file's name in $CREDENTIALS_DIRECTORY")
+        }
+        return text
+    }
+
     /// A folder with room for a socket's name in it. Source: unix(7).
     static func socketFolder(_ text: String) throws(SettingFault) -> String {
         let path = try absolutePath(text)
@@ -87,6 +101,20 @@ enum SettingValue {
             throw SettingFault(error.description)
         }
         throw SettingFault("is longer than nothing")
+    }
+
+    /// A span that travels in whole seconds and may be none.
+    static func spread(_ text: String) throws(SettingFault) -> Duration {
+        let span: Duration
+        do throws(DurationText.Invalid) {
+            span = try DurationText.parse(text)
+        } catch {
+            throw SettingFault(error.description)
+        }
+        guard span <= FleetSpread.longest, span.milliseconds % 1000 == 0 else {
+            throw SettingFault("is whole seconds, and at most an hour")
+        }
+        return span
     }
 
     /// An `http` or `https` address without anything after its path, no slash at its end.

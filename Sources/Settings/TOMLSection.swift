@@ -45,15 +45,23 @@ struct TOMLSection {
 
     /// A whole number within a range.
     func count(_ key: String, within range: ClosedRange<Int>) throws(SettingsError) -> Int? {
-        switch entries[key] {
-        case nil: return nil
-        case .integer(let number):
-            guard range.contains(number) else {
-                throw fault(key, "is from \(range.lowerBound) to \(range.upperBound)")
+        let number: Int
+        if let value = override(key) {
+            guard let read = Int(value), "\(read)" == value else {
+                throw fault(key, "is a whole number")
             }
-            return number
-        case .some(let node): throw mistyped(key, node, "a whole number")
+            number = read
+        } else {
+            switch entries[key] {
+            case nil: return nil
+            case .integer(let written): number = written
+            case .some(let node): throw mistyped(key, node, "a whole number")
+            }
         }
+        guard range.contains(number) else {
+            throw fault(key, "is from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
     }
 
     func flag(_ key: String) throws(SettingsError) -> Bool? {

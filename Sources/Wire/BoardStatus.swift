@@ -35,7 +35,10 @@ package struct BoardStatus: Equatable, Sendable {
         guard ["available", "unavailable"].contains(session) else { throw .mistyped("session") }
         up = status == "up"
         available = session == "available"
-        version = String(try json.string("version").prefix(64))
+        // Pages and logs show it, and not every database takes each of them.
+        let version = try json.string("version")
+        guard !version.hasControlCharacters else { throw .mistyped("version") }
+        self.version = String(version.prefix(64))
         since = try json.time("since")
         gaps = try AnnouncedGaps(json: json)
         queue = try json.optional("queue", Self.count)

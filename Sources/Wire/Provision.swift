@@ -18,6 +18,8 @@ package struct Provision: Sendable {
     /// How long after the last contact the session stays usable.
     package var offline: Duration
     package var broker: BrokerAccess?
+    /// Over how long the board spreads what a fleet would do at one moment; nil: not said.
+    package var spread: Duration?
 
     package init(
         sequence: Int64, expiresAt: Timestamp, authority: PinnedAuthority, session: Session,
@@ -144,6 +146,7 @@ extension Provision {
                 guard let members = value.asObject else { return nil }
                 return try BrokerAccess(json: JSONObject(members))
             })
+        spread = try json.spread()
     }
 
     private static func span(_ json: JSONObject, _ name: String) throws(WireError) -> Duration {
@@ -165,6 +168,21 @@ extension Provision {
         members["heartbeat"] = .integer(heartbeat.components.seconds)
         members["offline"] = .integer(offline.components.seconds)
         members["broker"] = broker?.json
+        members["spread"] = spread.map { .integer($0.components.seconds) }
         return members
+    }
+}
+
+extension JSONObject {
+    /// `spread`: 0 to 3600 whole seconds; absent: not said.
+    ///
+    /// Source: the wire contract, Deviations and additions.
+    package func spread() throws(WireError) -> Duration? {
+        try optional("spread") { value in
+            guard let seconds = value.asInteger, seconds >= 0,
+                seconds <= FleetSpread.longest.components.seconds
+            else { return nil }
+            return .seconds(seconds)
+        }
     }
 }

@@ -24,6 +24,8 @@ package struct Reply: Sendable {
         package var accessToken: AccessToken?
         package var refreshToken: RefreshToken?
         package var sessions: [Session]?
+        /// As `Provision.spread`, of a heartbeat's answer; nil: not said.
+        package var spread: Duration?
 
         package init() {}
     }
@@ -70,6 +72,7 @@ extension Reply.Result {
         if json.members["session"] != nil { session = try json.session("session") }
         if json.members["user"] != nil { user = try json.user("user") }
         scope = try json.scope("scope")
+        spread = try json.spread()
         accessToken = try json.optional("accessToken") { value in
             value.asString.flatMap(AccessToken.init)
         }
@@ -92,6 +95,7 @@ extension Reply.Result {
         members["session"] = session?.json
         members["user"] = user?.json
         members["scope"] = scope?.json
+        members["spread"] = spread.map { .integer($0.components.seconds) }
         members["accessToken"] = accessToken.map { .string($0.reveal()) }
         members["refreshToken"] = refreshToken.map { .string($0.reveal()) }
         members["sessions"] = sessions.map { .array($0.map(\.json)) }

@@ -74,13 +74,21 @@ extension JSONObject {
 }
 
 extension Refusal {
-    /// Reads `{"code", "error"}`.
+    /// Reads `{"code", "error"}`, and `retryAfter` where it says 1 to 3600 s. Control
+    /// characters are left out of the text.
     package init(json: JSONObject) throws(WireError) {
         guard let code = Int(exactly: try json.integer("code")) else { throw .mistyped("code") }
-        self.init(code: code, text: String(try json.string("error").prefix(500)))
+        let text = try json.string("error").withoutControlCharacters
+        self.init(code: code, text: String(text.prefix(500)))
+        let seconds = json.members["retryAfter"]?.asInteger ?? 0
+        if (1...3600).contains(seconds) { retryAfter = .seconds(seconds) }
     }
 
     package var json: JSONValue {
-        .object(["code": .integer(Int64(code)), "error": .string(text)])
+        var members: [String: JSONValue] = [
+            "code": .integer(Int64(code)), "error": .string(text),
+        ]
+        members["retryAfter"] = retryAfter.map { .integer($0.components.seconds) }
+        return .object(members)
     }
 }

@@ -34,6 +34,8 @@ struct Bench {
             installation: InstallationID(random: try cryptographer.random(16)),
             deviceSecret: secret, deviceKey: key)
         store = MemoryStore(identity)
+        // One board on a bench is no fleet; see `StormTests` for those.
+        settings.spread = .zero
         authority = try TestAuthority(board: identity)
         secrets = [
             Base64URL.encode(secret.reveal()), "secret-", "broker-password-", "eyJhbGciOi",

@@ -97,6 +97,15 @@ struct SessionCommandTests {
         #expect(Set(sent.map(\.body.name)) == ["authenticate", "refresh"])
     }
 
+    @Test("refresh asked for again sends at once what has no answer yet, under its id")
+    func hastened() throws {
+        var bench = try settled()
+        let first = try bench.sent(bench.handle(.control(.refresh(minutes: nil), connection: 7)))
+        _ = bench.run(for: .seconds(2))
+        let second = try bench.sent(bench.handle(.control(.refresh(minutes: nil), connection: 8)))
+        #expect(second.map(\.id) == first.map(\.id))
+    }
+
     @Test("an agent that was only opened to be asked answers at once")
     func standing() throws {
         var bench = try settled()

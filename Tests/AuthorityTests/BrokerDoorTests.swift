@@ -6,7 +6,7 @@ import Wire
 
 @testable import AuthorityService
 
-@Suite("Broker's door")
+@Suite("Broker's door", .everyStore)
 struct BrokerDoorTests {
     private let root = TopicRoot.standard
 

@@ -208,7 +208,7 @@ struct FrontendCall: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("Restricted caller")
+@Suite("Restricted caller", .everyStore)
 struct RestrictedCallerTests {
     /// An administrator's restricted session: his rights are none of its.
     @Test("gets from each call what the contract leaves it", arguments: FrontendCall.all)
@@ -304,7 +304,7 @@ struct RestrictedCallerTests {
     }
 }
 
-@Suite("The authority's own writes")
+@Suite("The authority's own writes", .everyStore)
 struct OwnWriteTests {
     @Test("are refused to a restricted session by the board's gate", arguments: Deed.allCases)
     func gate(deed: Deed) throws {

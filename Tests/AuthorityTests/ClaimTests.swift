@@ -4,7 +4,7 @@ import Sessions
 import Testing
 import Wire
 
-@Suite("Claim")
+@Suite("Claim", .everyStore)
 struct ClaimTests {
     @Test("makes a session that lives once the board accepts it")
     func accepted() async throws {

@@ -60,6 +60,25 @@ struct ClientTakeoverTests {
         }
     }
 
+    @Test("is proven by two of one id, asked for once by all who wait")
+    func proven() async throws {
+        let broker = try ExternalBroker()
+        try await broker.start(accounts: [])
+        let login = try login(at: broker)
+        let first = try await until { try? await connect(login, as: "first") }
+        await first.close()
+        let proof = TakeoverProof(ClientTakeover(login: login, logger: quiet))
+        let began = ContinuousClock.now
+        await withTaskGroup { group in
+            for _ in 0..<8 { group.addTask { await proof.holds(since: began) } }
+            for await holds in group { #expect(holds) }
+        }
+        await broker.stop()
+        // What was seen counts until somebody asks for more.
+        #expect(await proof.holds(since: began))
+        #expect(await proof.holds(since: .now) == false)
+    }
+
     private func login(at broker: ExternalBroker) throws -> BrokerLink.BrokerLogins {
         BrokerLink.BrokerLogins(
             uri: try BrokerURI("mqtt://127.0.0.1:\(broker.port)"), clientID: "authority",

@@ -69,7 +69,7 @@ struct ClockGuardTests {
     func program() async throws {
         let place = try Place()
         #expect(try place.run("init", "--admin", "ada", "--password-file", place.password) == 0)
-        let store = try StateFolder(path: place.state).open()
+        let store = try await StateFolder(path: place.state).open()
         try await store.resetLatestTime(to: systemClock() + .seconds(7200))
         for (arguments, isSaid) in [([], true), (["--accept-clock"], false)] {
             let (service, log) = try place.start(["serve"] + arguments)
@@ -97,7 +97,7 @@ struct ClockGuardTests {
         let accepted = BoardMessage.Body.provisionAccepted(
             re: id, session: provision.session.objectID)
         for (offset, isHeard) in [(40 * 86_400, false), (0, true)] {
-            let store = try StateFolder(path: "\(house.folder.path)/state").open()
+            let store = try await StateFolder(path: "\(house.folder.path)/state").open()
             try await store.resetLatestTime(to: systemClock() + .seconds(offset))
             let again = try await RunningHouse(folder: house.folder)
             let link = try await again.connect(board)

@@ -19,7 +19,7 @@ struct CommitGroupTests {
     private func together(
         _ house: House, _ bodies: [Body]
     ) async throws -> [Result<Int, AuthorityError>] {
-        let store = house.store
+        let store = try house.file
         let isHeld = Mutex(false)
         let release = DispatchSemaphore(value: 0)
         let holder = Task {
@@ -77,7 +77,7 @@ struct CommitGroupTests {
     private static func sql(
         _ text: String, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) {
-        guard let transaction = transaction as? SQLiteTransaction else { throw refusal }
+        guard let transaction = transaction as? StoreTransaction else { throw refusal }
         try transaction.run(text)
     }
 
@@ -163,9 +163,7 @@ struct CommitGroupTests {
     @Test("are seen by another process as soon as one is told of its own")
     func seen() async throws {
         let house = try await House()
-        let other = try SQLiteAuthorityStore(
-            path: "\(house.folder.path)/authority.db",
-            wrapping: MasterKey(at: "\(house.folder.path)/authority.key"))
+        let other = try house.place.openFile()
         try await withThrowingTaskGroup { group in
             for number in 0..<100 {
                 group.addTask {

@@ -4,7 +4,7 @@ import Wire
 
 @testable import AuthorityCore
 
-@Suite("Custom fields")
+@Suite("Custom fields", .everyStore)
 struct CustomFieldTests {
     @Test("that are the authority's to say are ignored wherever a client sends them")
     func readOnly() async throws {

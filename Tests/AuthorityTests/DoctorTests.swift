@@ -19,6 +19,9 @@ struct AuthorityDoctorTests {
                   createdAt: Timestamp(milliseconds: 0)),
         ]
         facts.store = store
+        facts.database = DatabaseFacts(
+            place: "db/postern", version: "PostgreSQL 15.4", encryption: "TLSv1.3",
+            isLocal: false, latency: .milliseconds(1), clockLead: .milliseconds(-40))
         facts.isServed = true
         let way = Reach(lookup: .done("b is 192.0.2.1"), tcp: .done("answers"), tls: .done("TLS"))
         facts.page = way
@@ -62,12 +65,18 @@ struct AuthorityDoctorTests {
         },
         Breakage("state", .failed) { $0.store?.damage = ["row 3 missing from index x"] },
         Breakage("state", .failed) { $0.store?.isNewer = true },
+        Breakage("state", .failed) {
+            $0.store?.departure = Departure(
+                at: Timestamp(milliseconds: 0), target: nil, isDone: true)
+        },
         Breakage("key-file", .failed) {
             $0.store?.keys = []
             $0.keyFault = "keys/seal/a cannot be unwrapped"
             $0.broker = nil
         },
         Breakage("clock", .failed) { $0.clock = .behind(.seconds(86_400)) },
+        Breakage("restored", .warnings) { $0.store?.boardsAhead = 2 },
+        Breakage("restored", .warnings) { $0.store?.isRestored = true },
         Breakage("served", .failed) {
             $0.isServed = false
             $0.page = nil
@@ -76,6 +85,18 @@ struct AuthorityDoctorTests {
         Breakage("served", .failed) { $0.page?.tcp = .failed("Connection refused") },
         Breakage("disk-space", .failed) { $0.disk?.available = 0 },
         Breakage("disk-health", .failed) { $0.disk?.errors = 1 },
+        Breakage("database", .failed) {
+            $0.database?.fault = "TCP: Connection refused"
+            $0.storeFault = "the database cannot be asked"
+            $0.store = nil
+            $0.broker = nil
+        },
+        Breakage("shared-settings", .failed) { $0.database?.differences = ["http.app_id is …"] },
+        Breakage("database-tls", .warnings) { $0.database?.encryption = nil },
+        Breakage("database-access", .warnings) { $0.database?.isOpen = true },
+        Breakage("database-latency", .warnings) { $0.database?.latency = .milliseconds(11) },
+        Breakage("database-clock", .warnings) { $0.database?.clockLead = .seconds(-6) },
+        Breakage("database-clock", .failed) { $0.database?.clockLead = .seconds(61) },
         Breakage("mosquitto", .failed) {
             $0.program = .failure(.init(words: "mosquitto is not installed"))
         },

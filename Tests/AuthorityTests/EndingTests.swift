@@ -6,7 +6,7 @@ import Wire
 
 @testable import AuthorityService
 
-@Suite("Session's end")
+@Suite("Session's end", .everyStore)
 struct EndingTests {
     @Test("by revocation is told retained, closes data, and is over when the board says so")
     func revoked() async throws {
@@ -30,6 +30,17 @@ struct EndingTests {
         #expect(try await house.audit("session.farewell").count == 1)
         #expect(try await house.authority.sessions(by: ada, everyone: true)
             .allSatisfy { $0.session.objectID != live.session })
+    }
+
+    @Test("says whether the broker was told of it, and stands either way")
+    func untold() async throws {
+        let (house, ada, live) = try await fixture()
+        house.courier.fail(true)
+        #expect(try await !house.authority.revoke(live.session, by: ada))
+        #expect(try await live.authenticate().errorCode == 209)
+        #expect(house.courier.nudged().contains(live.board.installation.description))
+        house.courier.fail(false)
+        #expect(try await house.authority.revoke(live.session, by: ada))
     }
 
     @Test("unanswered takes the login away when the session would have ended")

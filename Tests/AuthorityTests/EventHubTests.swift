@@ -9,7 +9,7 @@ import Wire
 @testable import AuthorityService
 @testable import Mosquitto
 
-@Suite("Streams of events", .serialized)
+@Suite("Streams of events", .serialized, .everyStore)
 struct EventHubTests {
     @Test("tell whose it is what changes, and nobody else")
     func ownership() async throws {
@@ -50,9 +50,7 @@ struct EventHubTests {
         let hub = try await RunningHub()
         let bob = try await hub.house.addUser("bob")
         let own = try await hub.watch(bob)
-        let store = try SQLiteAuthorityStore(
-            path: "\(hub.house.folder.path)/authority.db",
-            wrapping: MasterKey(at: "\(hub.house.folder.path)/authority.key"))
+        let store = try await hub.house.place.open()
         let clock = hub.house.clock
         let replica = Authority(
             store: store, cryptography: QuickPasswords(), courier: NotingCourier(),

@@ -16,7 +16,7 @@ struct ExplainedWrite: Sendable {
     }
 }
 
-@Suite("Explain")
+@Suite("Explain", .everyStore)
 struct ExplainTests {
     private func order(
         _ live: LiveBoard, _ operation: Operation = .create, _ className: String = "Reading",

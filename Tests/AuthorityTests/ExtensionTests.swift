@@ -4,7 +4,7 @@ import Wire
 
 @testable import AuthorityCore
 
-@Suite("Extension")
+@Suite("Extension", .everyStore)
 struct ExtensionTests {
     @Test("moves the end within the limits", arguments: [
         (299, 142), (300, nil), (3600, nil), (30 * 86_400, nil), (30 * 86_400 + 1, 142),

@@ -23,16 +23,22 @@ struct ExternalBrokerTests {
         let board = try BoardDouble()
         _ = try await house.authority.claim(
             ClaimOrder(url: board.url(), duration: nil, scope: nil), by: ada)
+        let stranger = try BoardDouble()
+        let claim = try await house.authority.claim(
+            ClaimOrder(url: stranger.url(), duration: nil, scope: nil), by: ada)
+        _ = try await house.authority.revoke(claim.session, by: ada)
         let link = try await house.connect(board)
         await broker.stop()
         try await untilTrue { link.hasEnded }
 
-        // It comes back with none of our boards, with one of ours that no session has, and
-        // with one of another authority.
-        let stranger = try BoardDouble()
+        // It comes back with none of our boards, with one of ours that no session has, with
+        // one that has our mark and that our store, an older one, does not know, and with one
+        // of another authority.
+        let later = try BoardDouble()
         let foreigner = try BoardDouble()
         try await broker.start(accounts: [
             try account(of: stranger, owner: "postern postern/v1"),
+            try account(of: later, owner: "postern postern/v1"),
             try account(of: foreigner, owner: "postern another/root"),
         ])
         let again = try await until { try? await house.connect(board) }
@@ -40,6 +46,10 @@ struct ExternalBrokerTests {
         _ = try await again.wait(for: board.inbox) { try? board.openProvision($0.payload) }
         try await untilTrue { (try? await house.connect(stranger)) == nil }
         _ = try await house.connect(foreigner)
+        _ = try await house.connect(later)
+        #expect(try await house.authority.aheadBoards().map(\.board) == [later.installation])
+        try await house.authority.settleRestored(actor: "test")
+        try await untilTrue { (try? await house.connect(later)) == nil }
         await again.client.close()
         await house.stop()
         await broker.stop()

@@ -1,6 +1,7 @@
 import AuthorityCore
 import AuthorityStore
 import Cryptography
+import GRDB
 import Sessions
 import Synchronization
 import Wire
@@ -11,7 +12,8 @@ import Wire
 final class House: Sendable {
     let folder: TemporaryFolder
     let clock = TestClock()
-    let store: SQLiteAuthorityStore
+    let place: HousePlace
+    let store: any ServiceStore
     let courier = NotingCourier()
     let keys: AuthorityKeys
     let authority: Authority
@@ -19,13 +21,11 @@ final class House: Sendable {
 
     init(
         lifetimes: LifetimePolicy = .consumer, managesBrokerAccess: Bool = true,
-        letsPeopleSignUp: Bool = false
+        letsPeopleSignUp: Bool = false, place: HousePlace? = nil
     ) async throws {
-        folder = try TemporaryFolder()
-        try MasterKey.make(at: "\(folder.path)/authority.key")
-        store = try SQLiteAuthorityStore(
-            path: "\(folder.path)/authority.db",
-            wrapping: MasterKey(at: "\(folder.path)/authority.key"))
+        self.place = if let place { place } else { try HousePlace(.current) }
+        folder = self.place.folder
+        store = try await self.place.open()
         let records = try KeyRing.make(at: clock.now)
         try await store.transact { transaction throws(AuthorityError) in
             for record in records { try transaction.insert(record) }
@@ -55,8 +55,22 @@ final class House: Sendable {
             store, keys, courier, clock, Self.rules(.consumer, providers: providers), signatures)
     }
 
+    /// The authority of a house on another store of it.
+    static func authority(on store: any ServiceStore, _ house: House) -> Authority {
+        authority(store, house.keys, house.courier, house.clock, rules(.consumer))
+    }
+
+    /// The database as it is now, in a file of its own.
+    func copy() throws -> String {
+        let path = "\(folder.path)/copy-\(UInt32.random(in: 0 ... .max)).db"
+        let queue = try DatabaseQueue(path: "\(folder.path)/authority.db")
+        defer { try? queue.close() }
+        try queue.vacuum(into: path)
+        return path
+    }
+
     private static func authority(
-        _ store: SQLiteAuthorityStore, _ keys: AuthorityKeys, _ courier: NotingCourier,
+        _ store: any ServiceStore, _ keys: AuthorityKeys, _ courier: NotingCourier,
         _ clock: TestClock, _ rules: AuthorityRules,
         _ signatures: any IDTokenSignatures = NoIDTokens()
     ) -> Authority {
@@ -187,6 +201,11 @@ struct LiveBoard {
     ) async throws -> Reply {
         let sealed = try payload(body, id: id, at: time, clockUnset: clockUnset)
         return try reply(in: await house.authority.handle(sealed, from: board.installation))
+    }
+
+    /// The same asked of another authority, as one that was restored.
+    func ask(_ body: BoardMessage.Body, of authority: Authority) async throws -> Reply {
+        try reply(in: await authority.handle(try payload(body), from: board.installation))
     }
 
     func reply(in answer: BoardAnswer) throws -> Reply {

@@ -88,7 +88,7 @@ struct SpoiltToken: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("ID token")
+@Suite("ID token", .everyStore)
 struct IDTokenTests {
     @Test("is judged by all that it says",
           arguments: SpoiltToken.spoiltClaims + SpoiltToken.spoiltHeaders)

@@ -5,7 +5,7 @@ import Wire
 
 @testable import AuthorityService
 
-@Suite("Linked identity")
+@Suite("Linked identity", .everyStore)
 struct IdentityLinkTests {
     @Test("is another way to log in, for its user alone")
     func link() async throws {

@@ -7,7 +7,7 @@ import Wire
 
 @testable import AuthorityService
 
-@Suite("Login by another's word")
+@Suite("Login by another's word", .everyStore)
 struct IdentityTests {
     @Test("makes a user the first time, and is that user's login from then on")
     func signUp() async throws {

@@ -4,7 +4,7 @@ import Wire
 
 @testable import AuthorityCore
 
-@Suite("Installation")
+@Suite("Installation", .everyStore)
 struct InstallationTests {
     @Test("has one session of a user: a login there ends the one before")
     func login() async throws {

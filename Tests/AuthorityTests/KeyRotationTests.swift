@@ -1,14 +1,15 @@
 import AuthorityCore
-import AuthorityStore
 import Cryptography
 import Foundation
+import GRDB
 import Sessions
 import Testing
 import Wire
 
 @testable import AuthorityService
+@testable import AuthorityStore
 
-@Suite("Key rotation")
+@Suite("Key rotation", .everyStore)
 struct KeyRotationTests {
     @Test("signs the next refresh with the new key, and tells boards that ask both")
     func rotation() async throws {
@@ -85,7 +86,7 @@ struct KeyRotationTests {
     @Test("of many at once leaves one key that signs, and all others published")
     func concurrent() async throws {
         let (house, live) = try await fixture()
-        let neighbour = try Neighbour(of: house)
+        let neighbour = try await Neighbour(of: house)
         await withTaskGroup { group in
             for index in 0..<8 {
                 group.addTask {
@@ -106,7 +107,7 @@ struct KeyRotationTests {
     @Test("by another process is noticed, and what was signed meanwhile stays good")
     func elsewhere() async throws {
         let (house, live) = try await fixture()
-        let neighbour = try Neighbour(of: house)
+        let neighbour = try await Neighbour(of: house)
         let version = try await house.store.foreignVersion()
         let key = try KeyRing.signingKey()
         try await neighbour.authority.rotate(to: key, actor: "test")
@@ -179,15 +180,13 @@ struct KeyRotationTests {
     }
 }
 
-/// Another process on a house's store, as far as SQLite can tell.
+/// Another process on a house's store, as far as the store can tell.
 struct Neighbour {
-    let store: SQLiteAuthorityStore
+    let store: any ServiceStore
     let authority: Authority
 
-    init(of house: House) throws {
-        store = try SQLiteAuthorityStore(
-            path: "\(house.folder.path)/authority.db",
-            wrapping: MasterKey(at: "\(house.folder.path)/authority.key"))
+    init(of house: House) async throws {
+        store = try await house.place.open()
         let clock = house.clock
         let records = try KeyRing.make(at: clock.now)
         authority = Authority(
@@ -195,5 +194,50 @@ struct Neighbour {
             keys: try KeyRing.read(records), rules: AuthorityRules(
                 info: house.authority.info, lifetimes: .consumer, managesBrokerAccess: true),
             clock: { clock.now })
+    }
+}
+
+@Suite("Retired signing key")
+struct RetiredSigningKeyTests {
+    @Test("is none that somebody without the master key wrote into the store")
+    func planted() async throws {
+        let house = try await House()
+        let live = try await house.provisioned(BoardDouble(), by: house.login())
+        try await house.authority.rotate(to: KeyRing.signingKey(), actor: "test")
+        let key = try KeyRing.signingKey().publicKey
+        try await house.file.pool.write { database in
+            for (name, proof) in [("empty", "x''"), (key.kid.description, "private")] {
+                try database.execute(
+                    sql: """
+                        INSERT INTO keys (kind, name, public, private, created_at, retired_at)
+                        SELECT kind, ?, ?, \(proof), created_at, retired_at FROM keys
+                        WHERE kind = 'signing' AND retired_at IS NOT NULL LIMIT 1
+                        """, arguments: [name, Data(key.key)])
+            }
+        }
+        #expect(try await house.authority.signingKeyRecords().count == 2)
+        #expect(try await house.store.unprovenKeys() == 2)
+        try await house.authority.reloadSigningKeys()
+        let told = try #require(try await live.authenticate().signKeys)
+        #expect(told.count == 2)
+        #expect(!told.contains(key))
+    }
+
+    @Test("in use is refused with a public half of somebody else's", arguments: ["signing", "seal"])
+    func exchanged(kind: String) async throws {
+        let house = try await House()
+        let key = try KeyRing.signingKey().publicKey
+        try await house.file.pool.write { database in
+            try database.execute(
+                sql: "UPDATE keys SET public = ? WHERE kind = ? AND retired_at IS NULL",
+                arguments: [Data(key.key), kind])
+        }
+        await #expect(throws: AuthorityError.failed(
+            layer: "store", text: "the column public is damaged")) {
+            try await house.authority.reloadSigningKeys()
+        }
+        await #expect(throws: AuthorityError.self) {
+            try await house.authority.rotate(to: KeyRing.signingKey(), actor: "test")
+        }
     }
 }

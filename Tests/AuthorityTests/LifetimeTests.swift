@@ -4,7 +4,7 @@ import Wire
 
 @testable import AuthorityCore
 
-@Suite("Lifetime")
+@Suite("Lifetime", .everyStore)
 struct LifetimeTests {
     private static let never = LifetimePolicy(
         access: .seconds(3600), absolute: nil, idle: nil)

@@ -6,7 +6,7 @@ import Wire
 
 @testable import AuthorityService
 
-@Suite("Login")
+@Suite("Login", .everyStore)
 struct LoginTests {
     @Test("says the same of an unknown user and a wrong password", arguments: [
         "ada", "nobody", "ADA", "", "_User", "a/b", "ada\u{0}", "аda",

@@ -4,7 +4,7 @@ import Wire
 
 @testable import AuthorityCore
 
-@Suite("End of all of a user's sessions")
+@Suite("End of all of a user's sessions", .everyStore)
 struct MassEndingTests {
     /// A user with two boards, a claim under way, two logins and a device.
     struct Household {

@@ -9,10 +9,11 @@ import Testing
 /// What other processes do to the store of one that serves.
 @Suite("Authority's neighbours", .serialized)
 struct NeighbourTests {
-    @Test("are noticed by what they commit, once, and our own commits are not theirs")
+    @Test("are noticed by what they commit, once, and our own commits are not theirs",
+          .everyStore)
     func noticed() async throws {
         let house = try await House()
-        let neighbour = try Neighbour(of: house)
+        let neighbour = try await Neighbour(of: house)
         var ours = try await house.store.foreignVersion()
         let theirs = try await neighbour.store.foreignVersion()
         _ = try await house.addUser("bob")
@@ -28,10 +29,10 @@ struct NeighbourTests {
         #expect(try await house.store.foreignVersion() == ours)
     }
 
-    @Test("that undo what they began have changed nothing")
+    @Test("that undo what they began have changed nothing", .everyStore)
     func undone() async throws {
         let house = try await House()
-        let neighbour = try Neighbour(of: house)
+        let neighbour = try await Neighbour(of: house)
         let version = try await house.store.foreignVersion()
         await #expect(throws: AuthorityError.self) {
             try await neighbour.store.transact { transaction throws(AuthorityError) in

@@ -3,7 +3,7 @@ import Sessions
 import Testing
 import Wire
 
-@Suite("Parse's installations")
+@Suite("Parse's installations", .everyStore)
 struct ParseInstallationTests {
     private func draft(
         _ name: InstallationID? = nil, claimed: InstallationID? = nil,

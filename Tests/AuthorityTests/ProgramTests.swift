@@ -75,7 +75,7 @@ struct ProgramTests {
 final class Place {
     let folder: TemporaryFolder
     let password: String
-    private let ports: (http: UInt16, broker: UInt16)
+    let ports: (http: UInt16, broker: UInt16)
 
     init() throws {
         folder = try TemporaryFolder()

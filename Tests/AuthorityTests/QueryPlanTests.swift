@@ -31,19 +31,19 @@ struct QueryPlanTests {
         _ house: House, _ act: () async throws -> Void
     ) async throws -> [String] {
         let noted = Noted()
-        try await house.store.pool.writeWithoutTransaction { database in
+        try await house.file.pool.writeWithoutTransaction { database in
             database.trace { noted.add($0) }
         }
         // One reader is enough for requests that come one by one.
-        try await house.store.pool.read { database in database.trace { noted.add($0) } }
+        try await house.file.pool.read { database in database.trace { noted.add($0) } }
         try await act()
-        try await house.store.pool.writeWithoutTransaction { $0.trace() }
-        try await house.store.pool.read { $0.trace() }
+        try await house.file.pool.writeWithoutTransaction { $0.trace() }
+        try await house.file.pool.read { $0.trace() }
         return noted.all
     }
 
     private func plan(_ sql: String, _ house: House) async throws -> [String] {
-        try await house.store.pool.read { database in
+        try await house.file.pool.read { database in
             // What is bound has no part in the plan.
             let bare = sql.replacing(/\?[0-9]*/, with: "0")
             return try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(bare)")
@@ -72,6 +72,27 @@ struct QueryPlanTests {
                 #expect(!step.hasPrefix("SCAN"), "\(sql)\n\(step)")
             }
         }
+    }
+
+    @Test("of a person's login look at none of his boards' sessions")
+    func login() async throws {
+        let house = try await House()
+        let found = try await statements(house) { _ = try await house.login() }
+            .filter { $0.contains("device_key IS NULL AND state <> 'ended'") }
+        #expect(found.count == 1)
+        for sql in found {
+            let steps = try await plan(sql, house)
+            #expect(steps.contains { $0.contains("sessions_off_boards") }, "\(steps)")
+        }
+    }
+
+    @Test("are not held up by a count that looks up each session in its turn")
+    func count() async throws {
+        let house = try await House()
+        let found = try await statements(house) { _ = try await house.store.tally() }
+            .filter { $0.contains("FROM sessions") && !$0.contains("end_reason") }
+        #expect(found.count == 1)
+        for sql in found { #expect(try await plan(sql, house) == ["SCAN sessions"]) }
     }
 
     @Test("are few, and write no more of a session than its last use")

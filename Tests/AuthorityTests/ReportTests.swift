@@ -38,7 +38,7 @@ extension BoardReport.Rules {
     }
 }
 
-@Suite("Report")
+@Suite("Report", .everyStore)
 struct ReportTests {
     private func board(of house: House, by caller: Caller) async throws -> Board {
         try #require(try await house.authority.boards(by: caller, everyone: false).first)

@@ -6,7 +6,7 @@ import Wire
 
 @testable import AuthorityService
 
-@Suite("Board's request")
+@Suite("Board's request", .everyStore)
 struct RequestTests {
     @Test("is answered with the very same bytes when it comes again")
     func redelivery() async throws {

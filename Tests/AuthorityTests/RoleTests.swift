@@ -3,7 +3,7 @@ import Sessions
 import Testing
 import Wire
 
-@Suite("Roles")
+@Suite("Roles", .everyStore)
 struct RoleTests {
     private func acl(_ text: String) throws -> AccessList {
         try #require(AccessList(json: JSONValue(parsing: Array(text.utf8))))

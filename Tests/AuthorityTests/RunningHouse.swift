@@ -1,4 +1,5 @@
 import AuthorityCore
+import AuthorityStore
 import BrokerClient
 import Foundation
 import FreePorts
@@ -19,11 +20,20 @@ final class RunningHouse: Sendable {
     let password = SecretBytes("correct horse battery")
     private let task: Task<Void, any Error>
 
+    /// Where its page is.
+    let httpPort: UInt16
+
     /// A new house, or the one in `folder` again; with a broker of its own unless one is given.
-    init(folder: TemporaryFolder? = nil, broker: ExternalBroker? = nil) async throws {
+    /// With `shared` it is one of several on its records.
+    init(
+        folder: TemporaryFolder? = nil, broker: ExternalBroker? = nil,
+        sharing shared: SharedServer? = nil
+    ) async throws {
         let isNew = folder == nil
         self.folder = try folder ?? TemporaryFolder()
         port = try broker?.port ?? FreePort.next()
+        let httpPort = try FreePort.next()
+        self.httpPort = httpPort
         let brokerText = broker.map { broker in
             """
             mode = "external"
@@ -37,7 +47,7 @@ final class RunningHouse: Sendable {
             name = "Home"
             state_dir = "\(self.folder.path)/state"
             [http]
-            listen = "127.0.0.1:\(try FreePort.next())"
+            listen = "127.0.0.1:\(httpPort)"
             public_url = "https://authority.example"
             [broker]
             \(brokerText)
@@ -48,7 +58,13 @@ final class RunningHouse: Sendable {
         }
         var logger = Logger(label: "test")
         logger.logLevel = .critical
-        let server = try await AuthorityServer(settings: settings, logger: logger)
+        let state = StateFolder(settings)
+        let store: (any ServiceStore)? = try shared.map { shared in
+            let base = try SQLiteAuthorityStore(
+                path: state.database, wrapping: MasterKey(at: state.masterKey))
+            return SharedStore(base, shared)
+        }
+        let server = try await AuthorityServer(settings: settings, store: store, logger: logger)
         self.server = server
         let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
         task = Task { try await server.run { _ in isReady.finish() } }

@@ -6,7 +6,7 @@ import Wire
 
 @testable import AuthorityService
 
-@Suite("Scope")
+@Suite("Scope", .everyStore)
 struct ScopeTests {
     @Test("that would open what is the contract's own is refused", arguments: [
         (##"{"rules":[{"class":"_User","allow":["create"]}]}"##, 119),
@@ -65,7 +65,7 @@ struct ScopeTests {
     }
 }
 
-@Suite("Access token")
+@Suite("Access token", .everyStore)
 struct AccessTokenTests {
     @Test("says whose it is, for how long, and bound to which key")
     func claims() async throws {

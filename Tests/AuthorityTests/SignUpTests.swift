@@ -4,7 +4,7 @@ import Wire
 
 @testable import AuthorityCore
 
-@Suite("Sign-up")
+@Suite("Sign-up", .everyStore)
 struct SignUpTests {
     private static let id = SecretBytes("5e8b6d1a-7f0c-4a53-9d55-1f6f6f9c4a11")
 

@@ -8,7 +8,7 @@ import Wire
 
 @testable import AuthorityService
 
-@Suite("Authority's store")
+@Suite("Authority's store", .everyStore)
 struct StoreTests {
     @Test("undoes all of a transaction that throws")
     func rollback() async throws {
@@ -89,9 +89,7 @@ struct StoreTests {
         let ada = try await house.login()
         let live = try await house.provisioned(BoardDouble(), by: ada)
         try house.store.close()
-        let store = try SQLiteAuthorityStore(
-            path: "\(house.folder.path)/authority.db",
-            wrapping: MasterKey(at: "\(house.folder.path)/authority.key"))
+        let store = try await house.place.open()
         let lines = try await store.read { transaction throws(AuthorityError) in
             try transaction.linesWithChores()
         }
@@ -100,6 +98,75 @@ struct StoreTests {
             try transaction.activeSession(on: live.board.installation)
         }
         #expect(active?.id == live.session)
+    }
+
+    @Test("counts the boards that are up, whatever their agents call their version")
+    func tally() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        let board = live.board.installation
+        for (up, version) in [(true, "\u{0}x"), (true, #"","status":"down","#),
+            (false, #""status":"up""#), (false, "\u{0}")] {
+            let status = BoardStatus(
+                up: up, available: true, version: version, since: Timestamp(milliseconds: 5000))
+            try await house.store.transact { transaction throws(AuthorityError) in
+                try transaction.setStatus(status, of: board)
+            }
+            #expect(try await house.store.tally().boardsUp == (up ? 1 : 0), "\(version)")
+        }
+    }
+
+    @Test("counts what lives by whose it is, what is over by why, and no board that is released")
+    func tallies() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        let second = try await house.provisioned(BoardDouble(), by: ada)
+        _ = try await house.device(by: ada)
+        // A claim that is open is no session yet, and its board nobody's, whatever it says.
+        let open = try BoardDouble()
+        _ = try await house.claim(open, by: ada)
+        let status = BoardStatus(
+            up: true, available: true, version: "1", since: Timestamp(milliseconds: 5000))
+        for board in [live.board, second.board, open] {
+            try await house.authority.note(status, of: board.installation)
+        }
+        var tally = try await house.store.tally()
+        #expect((tally.boards, tally.boardsUp, tally.users) == (2, 2, 1))
+        #expect((tally.sessionsOfPeople, tally.sessionsOfBoards) == (1, 3))
+        #expect(tally.endings.isEmpty)
+
+        try await house.authority.release(second.board.installation, by: ada)
+        tally = try await house.store.tally()
+        #expect((tally.boards, tally.boardsUp) == (1, 1))
+        #expect(tally.sessionsOfBoards == 2 && tally.endings == ["revoked": 1])
+    }
+
+    @Test("leaves a board the newest of its replies, and others theirs")
+    func replies() async throws {
+        let house = try await House()
+        let (board, other) = (try BoardDouble().installation, try BoardDouble().installation)
+        let ids = try (0..<5).map { _ in try MessageID.fresh() }
+        try await house.store.transact { tx throws(AuthorityError) in
+            for (number, id) in ids.enumerated() {
+                for owner in [board, other] {
+                    try tx.save(ReplyRecord(
+                        installation: owner, request: id, payload: [UInt8(number)],
+                        createdAt: house.clock.now, expiresAt: nil))
+                }
+                try tx.trimReplies(of: board, toNewest: 2)
+            }
+        }
+        let found = try await house.store.read { tx throws(AuthorityError) in
+            var found: [[Int]] = [[], []]
+            for (number, id) in ids.enumerated() {
+                if try tx.reply(to: id, of: board) != nil { found[0].append(number) }
+                if try tx.reply(to: id, of: other) != nil { found[1].append(number) }
+            }
+            return found
+        }
+        #expect(found == [[3, 4], [0, 1, 2, 3, 4]])
     }
 
     @Test("is not opened if it is no database")

@@ -5,7 +5,7 @@ import Wire
 
 @testable import AuthorityCore
 
-@Suite("Sweep")
+@Suite("Sweep", .everyStore)
 struct SweepTests {
     @Test("deletes an ended session 30 days after its end, and its secret stays used")
     func deleted() async throws {

@@ -4,7 +4,7 @@ import Sessions
 import Testing
 import Wire
 
-@Suite("A board's timeline")
+@Suite("A board's timeline", .everyStore)
 struct TimelineTests {
     private func events(
         of board: BoardDouble, in house: House, by caller: Caller

@@ -16,7 +16,7 @@ struct Flaw: Sendable {
     }
 }
 
-@Suite("Brought token")
+@Suite("Brought token", .everyStore)
 struct TokenImportTests {
     @Test("that is known here turns its session into the board's")
     func known() async throws {

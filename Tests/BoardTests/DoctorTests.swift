@@ -123,6 +123,7 @@ struct DoctorTests {
         Breakage("bus-acl", .failed, .failed) {
             $0.busLogin = .letIn(.init(unsubscribable: ["zigbee2mqtt/+"]))
         },
+        Breakage("issued", .warning, .warnings) { $0.set("notIssuedThere", .bool(true)) },
         Breakage("session-outlasts", .warning, .warnings) {
             $0.set("offlineUntil", .time(Self.now + .seconds(1800)))
         },

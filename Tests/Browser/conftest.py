@@ -1,6 +1,7 @@
 """What the tests of the console share: a house with real programs, and browsers to visit it."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,15 @@ from bench.evidence import Evidence
 from bench.house import House
 from browser import DESKTOP, PHONE, Browser
 from visitor import Visitor
+
+
+@pytest.fixture(scope="session", autouse=True)
+def leavings():
+    """A folder for what a browser leaves behind; a short name, since it has sockets there."""
+    with tempfile.TemporaryDirectory(prefix="pb-", ignore_cleanup_errors=True) as folder:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TMPDIR", folder)
+            yield
 
 
 @pytest.fixture(scope="module")

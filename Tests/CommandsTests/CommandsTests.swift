@@ -119,7 +119,8 @@ struct AnswerTests {
         (503, "{\"code\":1,\"error\":\"store: full\"}", "authority: store: full"),
         (400, "{\"code\":209,\"error\":\"over\"}",
          "session: over (209); log in with `postern login`"),
-        (400, "{\"code\":142,\"error\":\"a\\u001b[1m\"}", "authority: a\\u{1b}[1m (142)"),
+        (400, "{\"code\":142,\"error\":\"a\\u001b[1m\"}", "authority: a[1m (142)"),
+        (400, "{\"code\":142,\"error\":\"a\\u202eb\"}", "authority: a\\u{202e}b (142)"),
     ] as [(UInt, String, String?)])
     func sorted(status: UInt, body: String, sentence: String?) {
         var failure: CommandFailure?
@@ -129,5 +130,15 @@ struct AnswerTests {
             failure = error
         }
         #expect(failure?.sentence == sentence)
+    }
+
+    @Test("say that nobody is there where the store is away")
+    func storeAway() {
+        let body = #"{"code":1,"error":"store: the store is away","name":"store-away"}"#
+        let failure = #expect(throws: CommandFailure.self) {
+            _ = try AuthorityClient.read(status: 503, Array(body.utf8))
+        }
+        #expect(failure == .offline(layer: "authority", text: "store: the store is away"))
+        #expect(failure?.exitStatus == .offline)
     }
 }

@@ -41,6 +41,12 @@ struct UsageTests {
         ["simulate"], ["simulate", "--boards", "0"], ["simulate", "--boards", "9", "--mix", "x"],
         ["simulate", "--boards", "9", "--connections", "10", "--in-flight", "1"],
         ["simulate", "--boards", "9", "--in-flight", "10"],
+        ["simulate", "--boards", "9", "--faults", "fire=1"],
+        ["simulate", "--boards", "9", "--faults", "thieves=10"],
+        ["simulate", "--boards", "9", "--telemetry", "5"],
+        ["simulate", "--boards", "9", "--heartbeat", "0s"],
+        ["simulate", "--boards", "9", "--mix", "both", "--check"],
+        ["simulate", "--boards", "9", "--connections", "10"],
         ["--authority", "nonsense", "login", "--username", "a"],
         ["--authority", "http://a.example", "login", "--username", "a"],
     ])

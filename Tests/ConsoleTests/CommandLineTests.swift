@@ -84,7 +84,7 @@ struct CommandLineTests {
                 """)
             #expect(await person.types("sessions revoke sEsS000002 --json") == """
                 ! ✓ revoked sEsS000002
-                {"objectId":"sEsS000002","state":"revoked"}
+                {"brokerTold":true,"objectId":"sEsS000002","state":"revoked"}
                 [0]
                 """)
             let shown = await person.types("sessions show sEsS000002")
@@ -93,6 +93,25 @@ struct CommandLineTests {
             #expect(shown.contains("label         porch"))
             #expect(await person.console.frontend.calls.suffix(2)
                 == ["revoke sEsS000002", "session sEsS000002"])
+        }
+    }
+
+    @Test("says where a session's end is not yet known to the broker")
+    func untold() async throws {
+        try await Person.loggedIn { person in
+            await person.console.frontend.leaveBrokerUntold()
+            #expect(await person.types("sessions revoke sEsS000002 --json") == """
+                ! ✓ revoked sEsS000002; the broker is not told yet, and will be as soon as it \
+                can: until then the board may stay connected
+                {"brokerTold":false,"objectId":"sEsS000002","state":"revoked"}
+                [0]
+                """)
+            #expect(await person.types("boards release \(StubFrontend.iid) --json") == """
+                ! ✓ released \(StubFrontend.iid); the broker is not told yet, and will be as \
+                soon as it can: until then the board may stay connected
+                {"brokerTold":false,"installationId":"\(StubFrontend.iid)"}
+                [0]
+                """)
         }
     }
 
@@ -119,7 +138,7 @@ struct CommandLineTests {
 
     @Test("says what became of a claim that no board took", arguments: [
         (Claim.State.sent, "[5]", "board: it has not answered in 1 s; the claim stays open until"),
-        (.rejected, "[1]", "board: it rejected the claim: already\\u{1b}[2J claimed (119)"),
+        (.rejected, "[1]", "board: it rejected the claim: already[2J claimed (119)"),
         (.expired, "[1]", "board: the claim expired unanswered"),
         (.cancelled, "[1]", "authority: the claim was cancelled"),
     ])
@@ -152,9 +171,20 @@ struct CommandLineTests {
     @Test("names the layer that failed behind the authority")
     func failed() async throws {
         try await Person.loggedIn { person in
-            await person.console.frontend.fail(with: .failed(layer: "store", text: "disk full"))
+            await person.console.frontend.fail(with: .failed(layer: "crypto", text: "no luck"))
             #expect(await person.types("boards")
-                == "! postern: authority: store: disk full\n[1]")
+                == "! postern: authority: crypto: no luck\n[1]")
+        }
+    }
+
+    @Test("ends as without a connection where the authority's store is away")
+    func storeAway() async throws {
+        try await Person.loggedIn { person in
+            await person.console.frontend.fail(with: .failed(layer: "store", text: "db.example"))
+            #expect(await person.types("boards") == """
+                ! postern: authority: store: the store is away; try again later
+                [5]
+                """)
         }
     }
 

@@ -93,7 +93,8 @@ struct ConsoleRouteTests {
         (#"{"url":"URL"}"#, .refused(Refusal(.forbidden, "used", name: .claimUsed)), 400,
          "claim-used"),
         (#"{"url":"URL"}"#, .failed(layer: "MQTT", text: "no connection"), 503, "broker-away"),
-        (#"{"url":"URL"}"#, .failed(layer: "store", text: "full"), 503, nil),
+        (#"{"url":"URL"}"#, .failed(layer: "crypto", text: "full"), 503, nil),
+        (#"{"url":"URL"}"#, .failed(layer: "store", text: "full"), 503, "store-away"),
     ]
 
     @Test("say what a refusal of a claim is called", arguments: claimFailures)

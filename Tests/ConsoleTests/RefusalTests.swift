@@ -1,4 +1,5 @@
 import AuthorityCore
+import Logging
 import NIOHTTP1
 import Sessions
 import Testing
@@ -24,11 +25,37 @@ struct RefusalTests {
     @Test("name the layer that failed")
     func failedLayer() async throws {
         try await RunningConsole.with { console in
-            await console.frontend.fail(with: .failed(layer: "store", text: "disk full"))
+            await console.frontend.fail(with: .failed(layer: "crypto", text: "no luck"))
             let reply = try await console.send(.GET, "/parse/users")
             #expect(reply.status == 503)
-            #expect(reply.text == #"{"code":1,"error":"store: disk full"}"#)
+            #expect(reply.text == #"{"code":1,"error":"crypto: no luck"}"#)
         }
+    }
+
+    private static let databaseWords = "the database cannot be reached (database login): password "
+        + "authentication failed for user \"postern\" at 192.0.2.7"
+
+    @Test("tell a stranger nothing of the database", arguments: [
+        (HTTPMethod.GET, "/parse/users", nil), (.GET, "/postern/v1/boards", nil),
+        (.POST, "/postern/v1/claims", #"{"url":"URL"}"#),
+        (.POST, "/parse/batch", #"{"requests":[{"method":"GET","path":"/parse/users"}]}"#),
+    ] as [(HTTPMethod, String, String?)])
+    func store(method: HTTPMethod, path: String, body: String?) async throws {
+        let log = KeptLog()
+        try await RunningConsole.with(logger: Logger(label: "console") { _ in log }) { console in
+            await console.frontend.fail(
+                with: .failed(layer: "store", text: Self.databaseWords))
+            let reply = try await console.send(
+                method, path, body?.replacing("URL", with: RouteTests.claimURL))
+            #expect(reply.text.contains(
+                #""code":1,"error":"store: the store is away; try again later""#))
+            #expect(reply.text.contains(#""name":"store-away""#))
+            for word in ["database", "postern\"", "192.0.2.7", "password"] {
+                #expect(!reply.text.contains(word), "\(word)")
+            }
+            #expect(path.hasSuffix("batch") || reply.status == 503)
+        }
+        #expect(log.lines.contains { $0.contains(Self.databaseWords) })
     }
 
     @Test("meet a wrong password and an unknown user alike")

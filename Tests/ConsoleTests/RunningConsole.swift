@@ -1,6 +1,5 @@
 import AsyncHTTPClient
 import AuthorityCore
-import Console
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -8,6 +7,8 @@ import NIOPosix
 import Sessions
 import Testing
 import Wire
+
+@testable import Console
 
 /// A console over the stub on a free port of loopback, while `body` runs.
 struct RunningConsole: Sendable {
@@ -36,15 +37,19 @@ struct RunningConsole: Sendable {
     static func with(
         _ rules: ParseRules = open, live: (any LiveFeed)? = nil,
         askingBroker: AskingBroker? = nil, proxies: [String] = [],
+        load: ConsoleLoad = ConsoleLoad(),
+        logger: Logger = Logger(label: "console", factory: { _ in SwiftLogNoOpLogHandler() }),
         _ body: @Sendable (RunningConsole) async throws -> Void
     ) async throws {
         let frontend = StubFrontend()
         let (ports, found) = AsyncStream.makeStream(of: Int.self)
-        let server = ConsoleServer(
+        var made = ConsoleServer(
             frontend: frontend, listen: (host: "127.0.0.1", port: 0),
-            logger: Logger(label: "console", factory: { _ in SwiftLogNoOpLogHandler() }),
-            rules: rules, live: live, askingBroker: askingBroker, proxies: proxies,
+            logger: logger, rules: rules, live: live, askingBroker: askingBroker,
+            proxies: proxies,
             onListening: { found.yield($0) })
+        made.load = load
+        let server = made
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             var iterator = ports.makeAsyncIterator()

@@ -31,6 +31,20 @@ actor StubFrontend: AuthorityFrontend {
     /// How often somebody asked whose a token is.
     var callers = 0
 
+    private var holdsLogins = false
+    private var heldLogins: [CheckedContinuation<Void, Never>] = []
+
+    /// Logins wait from now on, until they are released.
+    func holdLogins() { holdsLogins = true }
+    func releaseLogins() {
+        holdsLogins = false
+        for login in heldLogins { login.resume() }
+        heldLogins = []
+    }
+
+    var isBrokerTold = true
+
+    func leaveBrokerUntold() { isBrokerTold = false }
     func fail(with failure: AuthorityError?) { self.failure = failure }
     func answerClaims(with state: Claim.State) { claimState = state }
     func noteOnClaims(_ notes: [String]) { claimNotes = notes }
@@ -82,6 +96,7 @@ actor StubFrontend: AuthorityFrontend {
     }
 
     func login(_ attempt: LoginAttempt) async throws(AuthorityError) -> LoggedIn {
+        if holdsLogins { await withCheckedContinuation { heldLogins.append($0) } }
         try note("login \(attempt.username) from \(attempt.origin)\(at(attempt.installation))")
         guard attempt.password.matches(SecretBytes(Array("correct".utf8))),
             let token = SessionToken(Self.token)
@@ -148,8 +163,9 @@ actor StubFrontend: AuthorityFrontend {
             scope: ScopeDocument(unchecked: .object(["default": .string("deny")])))
     }
 
-    func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError) {
+    func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError) -> Bool {
         try note("release \(board)")
+        return isBrokerTold
     }
 
     func explain(
@@ -178,8 +194,9 @@ actor StubFrontend: AuthorityFrontend {
         return try view(board: true)
     }
 
-    func revoke(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) {
+    func revoke(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) -> Bool {
         try note("revoke \(id)")
+        return isBrokerTold
     }
 
     func users(by caller: Caller) async throws(AuthorityError) -> [UserView] {

@@ -61,6 +61,22 @@ def test_the_message_types_are_the_contracts():
     ("AuthorityMessage", messages.new("reply", re="no id", now=1)),
     ("Session", {"objectId": "aaaaaaaaaa", "sessionToken": "r:"}),
     ("BoardStatus", {"status": "sideways", "session": "available", "version": "1", "since": 1}),
+    ("AuthorityMessage", messages.new("reply", re=messages.new("reply")["id"], now=1, spread=-1)),
+    ("AuthorityMessage", messages.new(
+        "reply", re=messages.new("reply")["id"], now=1,
+        error={"code": 155, "error": "overloaded", "retryAfter": 0})),
 ])
 def test_what_breaks_a_shape_is_found(schema, body):
     assert specification.faults(schema, body)
+
+
+@pytest.mark.parametrize("members", [
+    {"spread": 0}, {"spread": 3600},
+    {"error": {"code": 155, "error": "overloaded", "retryAfter": 30}},
+])
+def test_what_boards_are_told_of_a_fleet_has_its_shape(members):
+    reply = messages.new("reply", re=messages.new("reply")["id"], now=1, **members)
+    assert not specification.faults("AuthorityMessage", reply)
+    named = specification.document()["components"]["schemas"]
+    assert "spread" in named["Reply"]["properties"] and "spread" in named["Provision"]["properties"]
+    assert "retryAfter" in named["Error"]["properties"]

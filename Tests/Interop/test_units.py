@@ -51,6 +51,10 @@ def test_systemd_understands_every_line(unit, tmp_path):
     assert done.returncode == 0 and not mine, done.stderr
 
 
+def test_the_authority_ends_its_broker_itself():
+    assert settings(UNITS[1], "KillMode") == ["mixed"]
+
+
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 def test_the_watchdog_is_asked_for(unit):
     assert settings(unit, "Type") == ["notify"] and settings(unit, "WatchdogSec") == ["60"]

@@ -68,6 +68,7 @@ def facts(programs, tmp_path_factory) -> dict[str, str]:
     # Bad configuration ends with 78, and is not tried again.
     ("refused", "78 0"), ("refused_state", "failed"),
     ("with_credential", "active"), ("credential", "postern.storage-key"),
+    ("with_master_key", "active"), ("by_hand", "1"), ("by_unit", "1"),
 ])
 def test_systemd_says(facts, name, value):
     assert facts.get(name) == value, facts

@@ -99,9 +99,20 @@ extension MemoryTransaction {
             .compactMap { $0 }
     }
 
-    func boards(of owner: UserID?) -> [BoardRecord] {
-        tables.boards.values.filter { owner == nil || $0.owner == owner }
-            .sorted { $0.name < $1.name }
+    func boards(of owner: UserID?, after last: BoardRecord?, limit: Int) -> [BoardRecord] {
+        func place(_ board: BoardRecord) -> (String, String) {
+            (board.name, board.installation.description)
+        }
+        let found = tables.boards.values
+            .filter { !$0.released && (owner == nil || $0.owner == owner) }
+            .sorted { place($0) < place($1) }
+        let rest = found.drop { board in last.map { place(board) <= place($0) } ?? false }
+        return Array(rest.prefix(limit))
+    }
+
+    func boardsInSession(atMost limit: Int) -> Int {
+        let held = tables.boards.keys.count { activeSession(on: $0) != nil }
+        return min(held, limit)
     }
 
     func save(_ board: BoardRecord) { tables.boards[board.installation] = board }

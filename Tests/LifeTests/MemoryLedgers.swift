@@ -37,7 +37,13 @@ extension MemoryTransaction {
         Array(tables.chores.lazy.filter { $0.chore.line == line }.prefix(100))
     }
 
-    func removeChore(_ number: Int64) { tables.chores.removeAll { $0.number == number } }
+    func removeChore(_ number: Int64) -> Bool {
+        guard let place = tables.chores.firstIndex(where: { $0.number == number }) else {
+            return false
+        }
+        tables.chores.remove(at: place)
+        return true
+    }
 
     func linesWithChores() -> [String] {
         var lines: [String] = []
@@ -49,9 +55,11 @@ extension MemoryTransaction {
 
     func personLogin(_ session: ObjectID) -> PersonLogin? { tables.personLogins[session] }
 
-    func personLogins(of user: UserID?) -> [PersonLogin] {
-        tables.personLogins.values.filter { user == nil || $0.user == user }
+    func personLogins(of user: UserID) -> [PersonLogin] {
+        tables.personLogins.values.filter { $0.user == user }
     }
+
+    func sessionsWithPersonLogin() -> [ObjectID] { Array(tables.personLogins.keys) }
 
     func save(_ login: PersonLogin) { tables.personLogins[login.session] = login }
 

@@ -84,10 +84,16 @@ extension MemoryTransaction {
             }
     }
 
-    func boardsWithInbox() -> [InstallationID] {
-        Array(Set(
-            tables.claims.values.map(\.installation)
-                + tables.sessions.values.compactMap(\.record.session.installationID)))
+    func boardsWithInbox(
+        at now: Timestamp, endedAfter ended: Timestamp, after last: InstallationID?, limit: Int
+    ) -> [InstallationID] {
+        let claimed = tables.claims.values.filter { $0.expiresAt > now }.map(\.installation)
+        let left = tables.sessions.values.filter { row in
+            row.record.farewell != nil
+                || (row.record.state == .ended && (row.endedAt ?? now) > ended)
+        }.compactMap(\.record.session.installationID)
+        let found = Set(claimed + left).sorted { "\($0)" < "\($1)" }
+        return Array(found.filter { "\($0)" > (last?.description ?? "") }.prefix(limit))
     }
 
     func openClaims(expiredBefore time: Timestamp, limit: Int) -> [ClaimRecord] {

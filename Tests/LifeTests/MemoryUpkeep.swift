@@ -24,6 +24,10 @@ extension MemoryTransaction {
             .sorted { ($0.session.createdAt, "\($0.id)") < ($1.session.createdAt, "\($1.id)") }
     }
 
+    func sessionsOffBoards(of user: UserID) -> [SessionRecord] {
+        ownSessions(of: user).filter { $0.board == nil }
+    }
+
     func deleteSessions(endedBefore time: Timestamp, limit: Int) -> Int {
         let gone = tables.sessions.values.filter { row in
             let ended = row.endedAt.map { $0 < time } ?? false

@@ -48,11 +48,16 @@ struct SimulatedBoard: Sendable {
         return [due, linkDeadline.map { max($0, now) }].compactMap(\.self).min()
     }
 
-    static let settings = AgentSettings(
-        name: "greenhouse", topicRoot: .standard, claimBase: ClaimURL.defaultBase,
-        claimLifetime: .seconds(86_400), offline: nil, routes: RouteTable(), queueLimit: 100_000,
-        queueReserve: 1000, version: "1.0",
-        buildDate: Timestamp(milliseconds: 1_700_000_000_000), processID: 42)
+    static var settings: AgentSettings {
+        var settings = AgentSettings(
+            name: "greenhouse", topicRoot: .standard, claimBase: ClaimURL.defaultBase,
+            claimLifetime: .seconds(86_400), offline: nil, routes: RouteTable(),
+            queueLimit: 100_000, queueReserve: 1000, version: "1.0",
+            buildDate: Timestamp(milliseconds: 1_700_000_000_000), processID: 42)
+        // One board is no fleet.
+        settings.spread = .zero
+        return settings
+    }
 }
 
 extension AgentEffect {

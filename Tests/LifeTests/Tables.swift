@@ -44,6 +44,7 @@ struct Tables: Sendable {
     var timelines: [InstallationID: [TimelineEntry]] = [:]
     var touches: [TouchedBoard] = []
     var lastTouch: Int64 = 0
+    var ahead: [InstallationID: AheadBoard] = [:]
     var failures: [Failure] = []
     var keys: [KeyRecord] = []
     /// Of claims that were deleted: a secret never serves twice.

@@ -65,6 +65,20 @@ struct PrivateFileTests {
         }
     }
 
+    @Test("has a second name, which is taken from nothing")
+    func link() throws {
+        let folder = try TemporaryFolder()
+        let (path, other) = (folder.path + "/a", folder.path + "/b")
+        try PrivateFile.write(path, [1])
+        try PrivateFile.link(path, as: other)
+        #expect(throws: FileFailure.self) { try PrivateFile.link(path, as: other) }
+        try PrivateFile.write(path, [2])
+        #expect(try PrivateFile.read(other, limit: 1) == [1])
+        #expect(throws: FileFailure.missing(path: folder.path + "/c")) {
+            try PrivateFile.link(folder.path + "/c", as: folder.path + "/d")
+        }
+    }
+
     @Test("refuses modes looser than asked for", arguments: [
         (0o600, 0o600, true), (0o400, 0o600, true), (0o640, 0o640, true),
         (0o640, 0o600, false), (0o644, 0o640, false), (0o602, 0o640, false),

@@ -35,6 +35,27 @@ struct FailureTests {
         }
     }
 
+    @Test("of a name's addresses is told where the attempt came furthest", arguments: [
+        (MQTTError.tcp("refused"), MQTTError.tls("no trust"), MQTTError.tls("no trust")),
+        (.tls("no trust"), .tcp("refused"), .tls("no trust")),
+        (.mqtt("busy", reasonCode: 0x89), .tls("no trust"), .mqtt("busy", reasonCode: 0x89)),
+        (.mqtt("busy", reasonCode: 0x89), .mqtt("old", reasonCode: 0x84),
+            .mqtt("old", reasonCode: 0x84)),
+        (.tcp("first"), .tcp("second"), .tcp("first")),
+    ])
+    func further(first: MQTTError, second: MQTTError, told: MQTTError) {
+        #expect(first.orFurther(second) == told)
+    }
+
+    @Test("sends to the next address only where nobody judged the login", arguments: [
+        (MQTTError.tcp(""), true), (.tls(""), true), (.mqtt("", reasonCode: 0), true),
+        (.mqtt("", reasonCode: 0x88), true), (.brokerLogin("", reasonCode: 0x86), false),
+        (.nameLookup(""), false), (.invalid(""), false), (.notConnected, false),
+    ])
+    func ofAddress(error: MQTTError, goesOn: Bool) {
+        #expect(error.mayBeOfAddress == goesOn)
+    }
+
     @Test("names the login when the password is wrong", arguments: [
         ProtocolVersion.v5, .v311,
     ])

@@ -32,6 +32,10 @@ private let arrows: [String: Set<String>] = [
         "AuthorityCore", "Foundation", "FoundationEssentials", "GRDB", "Gate", "Sessions",
         "Synchronization", "Wire",
     ],
+    "PostgreSQLStore": [
+        "AuthorityCore", "AuthorityStore", "CPostgreSQL", "Dispatch", "Gate", "LinuxIO",
+        "Sessions", "Synchronization", "Wire",
+    ],
     "Console": [
         "AuthorityCore", "Foundation", "FoundationEssentials", "Gate", "HTTPTypes", "Hummingbird",
         "HummingbirdCore", "HummingbirdTLS", "Logging", "NIOCore", "NIOSSL", "ServiceLifecycle",
@@ -47,7 +51,8 @@ private let arrows: [String: Set<String>] = [
         "ArgumentParser", "AsyncHTTPClient", "AuthorityCore", "AuthorityStore", "BrokerClient",
         "Console", "Cryptography", "Diagnosis", "Dispatch", "Figures", "Foundation", "Gate",
         "Journal", "LinuxIO", "Logging", "Mosquitto", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL",
-        "Sessions", "Settings", "Subprocess", "Synchronization", "System", "SystemPackage", "Wire",
+        "PostgreSQLStore", "Sessions", "Settings", "Subprocess", "Synchronization", "System",
+        "SystemPackage", "Wire",
     ],
     "Commands": [
         "ArgumentParser", "AsyncHTTPClient", "BrokerClient", "Cryptography", "Diagnosis",
@@ -60,7 +65,8 @@ private let arrows: [String: Set<String>] = [
     "postern": ["Commands"],
     // Our own C, and module maps.
     "CSocketBuffer": [], "CTSS2": [],
-    "CLinux": [], "CMosquitto": [], "COpenSSL": [], "CSQLite": [], "CQREncode": [],
+    "CLinux": [], "CMosquitto": [], "COpenSSL": [], "CSQLite": [], "CPostgreSQL": [],
+    "CQREncode": [],
 ]
 
 @Suite("The house")
@@ -95,8 +101,8 @@ struct ArrowTests {
     @Test("knows one module per technology")
     func technologies() {
         let libraries = [
-            "CMosquitto", "CSocketBuffer", "CSQLite", "CQREncode", "CTSS2", "Glibc", "GRDB",
-            "Hummingbird",
+            "CMosquitto", "CPostgreSQL", "CSocketBuffer", "CSQLite", "CQREncode", "CTSS2", "Glibc",
+            "GRDB", "Hummingbird",
         ]
         for library in libraries {
             #expect(arrows.count { $0.value.contains(library) } == 1, "\(library)")

@@ -15,7 +15,8 @@ struct WordTests {
 
     /// Where the word `unsafe` may stand: where C is touched, and where secrets are wiped.
     private static let unsafeModules: Set = [
-        "BoardStore", "Cryptography", "LinuxIO", "Mosquitto", "QRCode", "TrustedPlatform",
+        "BoardStore", "Cryptography", "LinuxIO", "Mosquitto", "PostgreSQLStore", "QRCode",
+        "TrustedPlatform",
     ]
     private static let unsafeFiles: Set = ["Sources/Sessions/SecretBytes.swift"]
 

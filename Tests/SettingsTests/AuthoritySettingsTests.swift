@@ -56,6 +56,15 @@ struct AuthoritySettingsTests {
         #expect(settings.offline == offline)
     }
 
+    @Test("spread by the fleet's size, or by what is set", arguments: [
+        ("", nil), ("[session]\nspread = \"0s\"", 0), ("[session]\nspread = \"45s\"", 45),
+        ("[session]\nspread = \"1h\"", 3600),
+    ] as [(String, Int?)])
+    func spread(text: String, seconds: Int?) throws {
+        #expect(try parse(text).spread == seconds.map { .seconds($0) })
+        #expect(try parse(text, ["POSTERN_SESSION_SPREAD": "9s"]).spread == .seconds(9))
+    }
+
     @Test("know an external broker")
     func external() throws {
         let broker = try parse("""
@@ -186,6 +195,10 @@ struct AuthoritySettingsTests {
         Fault("[session]\nidle = \"always\"", line: 2, column: 8, "a duration is"),
         Fault("[session]\nidle = \"3m\"", line: 2, column: 8, "is longer than the heartbeat"),
         Fault("[session]\nheartbeat = \"1500ms\"", line: 2, column: 13, "is whole seconds"),
+        Fault("[session]\nspread = \"61m\"", line: 2, column: 10, "at most an hour"),
+        Fault("[session]\nspread = \"1500ms\"", line: 2, column: 10, "whole seconds"),
+        Fault("[session]\nspread = \"-1s\"", line: 2, column: 10, "a duration is"),
+        Fault("[session]\nspread = 30", line: 2, column: 10, "is a string, not an integer"),
         Fault("[session]\nabsolute = \"1d\"\noffline = \"7d\"", line: 3, column: 11,
             "no longer than"),
         Fault("[claim]\nexpires = \"-1h\"", line: 2, column: 11, "a duration is"),

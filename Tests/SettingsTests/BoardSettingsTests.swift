@@ -47,10 +47,19 @@ struct BoardSettingsTests {
         #expect(settings.bus.username == nil)
         #expect(settings.uplink.caFile == nil)
         #expect(!settings.uplink.insecure)
+        #expect(settings.uplink.spread == nil)
         #expect(settings.claim.base == ClaimURL.defaultBase)
         #expect(settings.outbox.whenFull == .refuse)
         #expect(settings.routes.isEmpty)
         #expect(settings.logLevel == .info)
+    }
+
+    @Test("spread as they are told, or by what is set", arguments: [
+        ("0s", 0), ("45s", 45), ("1h", 3600),
+    ])
+    func spread(text: String, seconds: Int) throws {
+        let settings = try parse(Self.uplink + "spread = \"\(text)\"")
+        #expect(settings.uplink.spread == .seconds(seconds))
     }
 
     @Test("are overridden by the environment, table or no table in the file")
@@ -61,7 +70,9 @@ struct BoardSettingsTests {
             "POSTERN_BUS_USERNAME": "agent", "POSTERN_SESSION_OFFLINE": "12h",
             "POSTERN_OUTBOX_MAX_BYTES": "1 GiB", "POSTERN_OUTBOX_WHEN_FULL": "drop-oldest",
             "POSTERN_TOPIC_ROOT": "farm/v1", "POSTERN_LOG_LEVEL": "debug",
+            "POSTERN_UPLINK_SPREAD": "0s",
         ])
+        #expect(settings.uplink.spread == .zero)
         #expect(settings.name == "porch")
         #expect(settings.uplink.uri == (try BrokerURI("mqtt://b.example")))
         #expect(settings.uplink.insecure)
@@ -114,6 +125,9 @@ struct BoardSettingsTests {
         Fault("[uplink]\nuri = \"mqtts://u:p@b\"", line: 2, column: 7, "no user name or password"),
         Fault("[uplink]\nuri = \"mqtts://b\"\ninsecure = \"yes\"", line: 3, column: 12,
             "is a boolean, not a string"),
+        Fault(uplink + "spread = \"61m\"", line: 3, column: 10, "at most an hour"),
+        Fault(uplink + "spread = \"500ms\"", line: 3, column: 10, "whole seconds"),
+        Fault(uplink + "spread = true", line: 3, column: 10, "is a string, not a boolean"),
         Fault(uplink + "[claim]\nbase = \"ftp://x\"", line: 4, column: 8, "begins with https://"),
         Fault(uplink + "[claim]\nbase = \"https://x#y\"", line: 4, column: 8, "has no #"),
         Fault(uplink + "[claim]\nexpires = \"soon\"", line: 4, column: 11,
@@ -135,6 +149,8 @@ struct BoardSettingsTests {
         Fault("POSTERN_UPLINK_URI", "mqtt://b.example", in: uplink, "insecure = true"),
         Fault("POSTERN_UPLINK_INSECURE", "1", in: uplink, "is true or false"),
         Fault("POSTERN_OUTBOX_MAX_AGE", "1y", in: uplink, "a duration is"),
+        Fault("POSTERN_UPLINK_SPREAD", "61m", in: uplink, "at most an hour"),
+        Fault("POSTERN_UPLINK_SPREAD", "500ms", in: uplink, "whole seconds"),
         Fault("POSTERN_NAME", "", in: uplink, "a name has"),
     ]
 

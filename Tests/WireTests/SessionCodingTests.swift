@@ -81,7 +81,8 @@ struct SessionCodingTests {
             json: ["status": "up", "session": "available", "version": "1", "since": Example.time],
             members: [
                 Member("status", .text, refuses: ["", "UP"]),
-                Member("session", .text, refuses: ["", "gone"]), Member("version", .text),
+                Member("session", .text, refuses: ["", "gone"]),
+                Member("version", .text, refuses: ["\u{0}x", "1\n", "\u{7F}", "\u{9B}"]),
                 Member("since", .time), Member("gaps", .integer, optional: true),
                 Member("gapRanges", .list, optional: true, refuses: Self.badRanges),
                 Member("queue", .integer, optional: true, refuses: [-1]),

@@ -26,7 +26,7 @@ struct TLSCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try place.settings(tls.program.place)
             try await AuthorityService.run {
-                let state = StateFolder(path: settings.stateDirectory)
+                let state = StateFolder(settings)
                 try state.enter()
                 try CertificateSummary(settings, state.certificates).show(json: json)
             }
@@ -46,7 +46,7 @@ struct TLSCommand: AsyncParsableCommand {
             let settings = try place.settings(tls.program.place)
             try await AuthorityService.run {
                 try await Desk(settings).requireCredibleClock()
-                let state = StateFolder(path: settings.stateDirectory)
+                let state = StateFolder(settings)
                 try state.makeCertificates(settings, anew: true, at: systemClock())
                 say("✓ new certificates")
                 try CertificateSummary(settings, state.certificates).show(json: json)

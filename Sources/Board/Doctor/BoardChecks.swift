@@ -38,6 +38,17 @@ extension BoardCheck {
             why: "without one every write is rejected, or waits", needs: [.agent]
         ) { SessionJudgement.session($0) },
         BoardCheck(
+            id: "issued", group: .board, about: "the authority knows what this board bears",
+            why: "one that came back from a backup may not: then nothing is ended or lost here",
+            needs: [.agent]
+        ) { facts in
+            guard let status = facts.status else { return unknown }
+            guard status.members["notIssuedThere"] == .bool(true) else { return .ok("it does") }
+            return .warning(
+                "the authority says that it did not issue this board's tokens",
+                next: "run `postern-agent pair --new`, and claim as the same user: the queue stays")
+        },
+        BoardCheck(
             id: "session-outlasts", group: .board,
             about: "the session outlives an outage of some hours",
             why: "after a longer one the session is over, and a person must claim the board again",

@@ -1,10 +1,11 @@
 // Buffers between a library that calls read(2) and write(2) and a socket of its own.
 //
 // libmosquitto reads a packet with three or four calls of read(2) and writes each packet with
-// one of write(2); nothing in its interface changes that. This target defines `read`, `write`
-// and `close` of the program: the dynamic linker binds libmosquitto's calls (and OpenSSL's) to
-// them. For a descriptor that has a buffer they read ahead and, while asked to, gather what is
-// written. For all others they call what they hide, the next definition in the linker's order.
+// one of write(2); nothing in its interface changes that. This target defines `read`, `write`,
+// `close` and `socketpair` of the program: the dynamic linker binds libmosquitto's calls (and
+// OpenSSL's) to them. For a descriptor that has a buffer they read ahead and, while asked to,
+// gather what is written. For all others they call what they hide, the next definition in the
+// linker's order.
 //
 // Where the calls do not come here (a libmosquitto that is linked statically, say), a buffer
 // stays empty and costs nothing but its memory: all works as without it.
@@ -43,3 +44,7 @@ int socket_buffer_flush(struct socket_buffer *buffer);
 /// and the call says that it was written. So libmosquitto writes to the socket pair by which it
 /// wakes a thread that nobody runs here. To be set around calls into it only.
 void socket_wakes_mute(bool is_wanted);
+
+/// While withheld, `socketpair` fails for this thread with EMFILE. To be set around the call by
+/// which libmosquitto makes a client, where each connection's two descriptors would be too many.
+void socket_pairs_withhold(bool is_wanted);

@@ -1,10 +1,12 @@
 """An authority under the load of many boards: `make bench-authority`.
 
-    postern simulate (all boards) → mosquitto → postern-authority, on one core
+    postern simulate (all boards) → mosquitto → postern-authority and its store, on one core
     ask.c            (all boards) → mosquitto → echo.c, on the same core
 
-All in one run. One table on stdout, words on stderr, everything by --json. Ends with 0 whatever
-the figures are.
+With SQLite and with PostgreSQL, few sessions stored and many, on one core and on all of them; and
+two authorities, each on a part of a core, beside one on such a part. All in one run. Tables on
+stdout, words on stderr, everything by --json. Ends with 0 whatever the figures are, and with 1
+where something did not work.
 """
 
 import argparse
@@ -22,10 +24,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(HERE), str(ROOT / "Tests" / "Interop"), str(HERE.parent / "Pipeline")]
 
-from echoes import Echoes  # noqa: E402
-from house import House  # noqa: E402
+from measures import Measures  # noqa: E402
 from plan import Plan  # noqa: E402
-from rows import generate  # noqa: E402
 from table import table  # noqa: E402
 
 
@@ -33,60 +33,30 @@ def main() -> int:
     wanted = _arguments()
     signal.signal(signal.SIGTERM, _interrupt)
     plan = Plan.short() if wanted.short else Plan.full()
-    for name in ("boards", "in_flight", "seconds", "rounds", "few", "stored"):
+    for name in ("boards", "in_flight", "seconds", "rounds", "few", "stored", "stores"):
         if (value := getattr(wanted, name)) is not None:
             setattr(plan, name, value)
-    plan.in_flight = min(plan.in_flight, plan.boards, plan.few)
     with tempfile.TemporaryDirectory(prefix="pa-", dir=wanted.folder) as name:
         folder = Path(name)
-        try:
-            figures = _measure(folder, wanted.programs.resolve(), plan)
-        except (AssertionError, RuntimeError, OSError, subprocess.SubprocessError) as error:
-            print(f"the benchmark did not work: {error}", file=sys.stderr)
-            _show_logs(folder)
-            return 1
-    print(table(figures))
+        # PostgreSQL may run as another user, and has to come through.
+        folder.chmod(0o711)
+        figures = _measure(folder, wanted.programs.resolve(), plan)
+    if figures["rows"] and figures["echo"]:
+        print(table(figures))
     print(_foot(plan), file=sys.stderr)
     if wanted.json:
         Path(wanted.json).write_text(json.dumps({
             "machine": _machine(), "plan": asdict(plan), "figures": figures}, indent=1) + "\n")
-    return 0
+    for failure in figures["failures"]:
+        print(f"✗ did not work: {failure}", file=sys.stderr)
+    return 1 if figures["failures"] else 0
 
 
 def _measure(folder: Path, programs: Path, plan: Plan) -> dict:
-    figures: dict = {"load": [], "echo": [], "stored": []}
-    house = House(folder / "load", programs, plan)
-    try:
-        _say(f"{plan.boards} boards")
-        with house.fleet(plan.boards) as fleet:
-            figures["provisioned_per_second"] = plan.boards / fleet.seconds
-            for number in range(plan.rounds):
-                for mix in ("heartbeat", "refresh"):
-                    figures["load"].append(fleet.load(mix) | {"round": number})
-            figures["memory"] = house.memory()
-        echoes = Echoes(folder, house)
-        for number in range(plan.rounds):
-            sizes = figures["load"][0]
-            figures["echo"].append(echoes.turn(sizes, plan) | {"round": number})
-    finally:
-        house.close()
-    house = House(folder / "stored", programs, plan)
-    try:
-        with house.fleet(plan.few) as fleet:
-            _say(f"{plan.few} sessions stored")
-            few = [fleet.load("heartbeat") for _ in range(plan.rounds)]
-            house.stop()
-            _say(f"making rows: {plan.stored} sessions stored")
-            generate(house.database, plan.stored - plan.few)
-            house.start()
-            many = [fleet.load("heartbeat") for _ in range(plan.rounds + 1)][1:]
-        figures["stored"] = [
-            row | {"sessions": count} for count, rows in ((plan.few, few), (plan.stored, many))
-            for row in rows]
-        figures["memory_stored"] = house.memory()
-    finally:
-        house.close()
-    return figures
+    measures = Measures(folder, programs, plan, _say)
+    measures.run()
+    return {name: getattr(measures, name) for name in (
+        "rows", "echo", "claims", "stored", "starts", "memory", "failures")}
 
 
 def _arguments() -> argparse.Namespace:
@@ -99,8 +69,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--in-flight", type=int)
     parser.add_argument("--seconds", type=int, help="of each span of load")
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--few", type=int, help="sessions, where few are stored")
+    parser.add_argument("--few", type=int, help="boards that have the store for themselves")
     parser.add_argument("--stored", type=int, help="sessions, where many are stored")
+    parser.add_argument("--stores", nargs="+", choices=("sqlite", "postgres"))
     parser.add_argument("--folder", help="where the temporary folder is made")
     return parser.parse_args()
 
@@ -119,12 +90,6 @@ def _foot(plan: Plan) -> str:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-def _show_logs(folder: Path) -> None:
-    for path in sorted(folder.rglob("*.err")):
-        lines = path.read_text(errors="replace").splitlines()[-8:]
-        print(f"--- {path.stem}", *lines, sep="\n", file=sys.stderr)
 
 
 def _interrupt(*_) -> None:

@@ -4,12 +4,14 @@ import json
 import subprocess
 from pathlib import Path
 
+import cores
 import processes
 from loads import compiled
 
-from house import ROOT, House
+from house import House
 from plan import Plan
 
+_ROOT = "postern/v1-echo"
 HERE = Path(__file__).resolve().parent
 
 
@@ -23,9 +25,9 @@ class Echoes:
     def turn(self, sizes: dict, plan: Plan) -> dict:
         """One span of load beside the authority, which has nothing to do meanwhile but to
         drop what it cannot open: so another topic root is used."""
-        house, root = self._house, f"{ROOT}-echo"
+        house, root = self._house, _ROOT
         echo = subprocess.Popen(
-            house.on_core([str(self._echo), str(house.port), root,
+            cores.first([str(self._echo), str(house.port), root,
                            str(round(sizes["reply_bytes"]))]),
             stdout=subprocess.PIPE, text=True)
         try:
@@ -33,8 +35,8 @@ class Echoes:
                 raise RuntimeError("the echo did not connect")
             before, broker = processes.processor_seconds(echo.pid), house.broker_seconds()
             done = subprocess.run(
-                house.elsewhere([
-                    str(self._ask), str(house.port), root, str(plan.boards),
+                cores.others([
+                    str(self._ask), str(house.port), root, str(max(plan.boards, plan.in_flight)),
                     str(plan.in_flight), str(round(sizes["request_bytes"])),
                     str(plan.seconds)]),
                 capture_output=True, text=True, timeout=plan.seconds + 60)

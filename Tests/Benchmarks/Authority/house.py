@@ -1,194 +1,172 @@
-"""A mosquitto that lets anybody in, and an authority on one core."""
+"""A broker, one or two authorities with their store, and an administrator."""
 
-import json
 import os
 import secrets
-import shutil
-import subprocess
-import time
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+import cores
 import processes
 from bench.broker import Broker
-from bench.program import Program, accepts, free_port, run
-
+from bench.postgres import Postgres
+from bench.replica import Replica, write
+from load import Load
 from plan import Plan
 
-ADMIN = "ada"
-ROOT = "postern/v1"
+# Makes the argv of a program that is kept to certain cores.
+Place = Callable[[list[str]], list[str]]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where everything runs: by itself the authority and its database have the first core, the
+    broker and the load have the others."""
+
+    # "sqlite" or "postgres".
+    store: str
+    replicas: int = 1
+    authority: Place = cores.first
+    others: Place = cores.others
+
+    @property
+    def cores(self) -> int:
+        """How many the authority may use."""
+        return 1 if self.authority is cores.first else len(os.sched_getaffinity(0))
 
 
 class House:
-    """Broker and authority run when it is made, and an administrator is logged in."""
+    """All of it runs when it is made, of several authorities the first, and an administrator is
+    logged in."""
 
-    def __init__(self, folder: Path, programs: Path, plan: Plan):
+    def __init__(self, folder: Path, programs: Path, site: Site):
+        folder.mkdir(mode=0o711)
+        self.site = site
         self._folder = folder
-        self._programs = programs
-        self._plan = plan
-        config, state = folder / "etc", folder / "state"
-        for made in (folder, config, state):
-            made.mkdir(mode=0o700)
-        self.database = state / "authority.db"
-        self._http = free_port()
-        # Of all that is logged, nothing for each message.
-        self._broker = Broker(
-            "broker", folder, "allow_anonymous true", "log_type error",
-            "max_inflight_messages 1024", "set_tcp_nodelay true")
-        self._broker.program.argv = self.elsewhere(self._broker.program.argv)
-        self._broker.start()
-        _write(config / "authority.toml", (
-            f'name = "Benchmark"\nstate_dir = "{state}"\n'
-            f'[http]\nlisten = "127.0.0.1:{self._http}"\npublic_url = "{self._url}"\n'
-            f'[broker]\nmode = "external"\nuri = "{self._uri}"\naccess = "none"\n'))
-        self._password = folder / "password"
-        _write(self._password, secrets.token_urlsafe(24))
-        self._command = [str(programs / "postern-authority"), "--config-dir", str(config)]
-        self._cli = [str(programs / "postern"), "--profile-dir", str(folder / "profile"),
-                     "--authority", self._url]
-        self._authority = Program(
-            "authority", self.on_core([*self._command, "serve"]), folder)
+        self._parts: list = []
+        self.postgres: Postgres | None = None
         try:
-            _must([*self._command, "init", "--admin", ADMIN, "--password-file",
-                   str(self._password)])
-            self.start()
-            _must([*self._cli, "login", "--username", ADMIN, "--password-file",
-                   str(self._password)])
+            self._open(programs)
         except BaseException:
             self.close()
             raise
+
+    def _open(self, programs: Path) -> None:
+        folder, site = self._folder, self.site
+        # Of all that is logged, nothing for each message.
+        self._broker = self._opened(Broker(
+            "broker", folder, "allow_anonymous true", "log_type error",
+            "max_inflight_messages 1024", "set_tcp_nodelay true"))
+        self._broker.program.argv = site.others(self._broker.program.argv)
+        self._broker.start()
+        store = ""
+        if site.store == "postgres":
+            self.postgres = self._opened(Postgres(
+                folder / "postgres", wrapped=site.authority)).create()
+            store = (f'store = "{self.postgres.uri}"\n'
+                     f'master_key_file = "{folder / "master.key"}"\n')
+        self.authorities = [
+            self._opened(Replica(f"authority-{number}", folder, programs, self.uri, store,
+                                 wrapped=site.authority))
+            for number in range(site.replicas)]
+        password, profile = folder / "password", folder / "profile"
+        write(password, secrets.token_urlsafe(24))
+        self.authorities[0].found(password)
+        self.start(1)
+        self.authorities[0].login(profile, password)
+        self.cli = self.authorities[0].cli(profile)
+
+    def _opened(self, part):
+        self._parts.append(part)
+        return part
 
     @property
     def port(self) -> int:
         return self._broker.port
 
     @property
-    def _url(self) -> str:
-        return f"http://127.0.0.1:{self._http}"
-
-    @property
-    def _uri(self) -> str:
+    def uri(self) -> str:
         return f"mqtt://127.0.0.1:{self.port}"
 
-    def start(self) -> None:
-        self._authority.start().wait_ready(lambda: accepts(self._http), "to listen", 60)
-        # What it tells the broker at its start is not part of any load.
-        processes.wait_quiet([self._authority.pid], 120)
+    @property
+    def folder(self) -> Path:
+        return self._folder
+
+    @property
+    def pids(self) -> list[int]:
+        """Of the authorities that run."""
+        return [authority.program.pid for authority in self.authorities
+                if authority.program.is_running]
+
+    def start(self, count: int | None = None) -> None:
+        """So many of the authorities, all without it; those that run go on."""
+        for authority in self.authorities[:count]:
+            if not authority.program.is_running:
+                authority.start()
+        # What they tell the broker at their start is not part of any load.
+        processes.wait_quiet(self.pids, 120)
 
     def stop(self) -> None:
-        assert self._authority.stop(30) == 0, "the authority did not end well"
+        for authority in self.authorities:
+            if authority.program.is_running:
+                assert authority.stop() == 0, "an authority did not end well"
 
     def close(self) -> None:
-        self._authority.close()
-        self._broker.close()
+        for part in reversed(self._parts):
+            part.close()
+
+    @property
+    def database(self) -> Path:
+        """The file of SQLite's."""
+        return self.authorities[0].database
+
+    def stored_bytes(self) -> int:
+        """Of tables and indexes, without the log that is written ahead."""
+        if self.postgres:
+            return int(self.postgres.value("SELECT pg_database_size(current_database()) AS n"))
+        return self.database.stat().st_size
+
+    def written_bytes(self) -> int:
+        """What went to the disk so far: PostgreSQL's log, or all that the authority wrote."""
+        if self.postgres:
+            return self.postgres.written_bytes()
+        lines = Path(f"/proc/{self.pids[0]}/io").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("write_bytes"))
+
+    def lost_races(self) -> int:
+        """Transactions that PostgreSQL rolled back so far, each of which was run again."""
+        return self.postgres.transactions()[1] if self.postgres else 0
 
     def memory(self) -> dict:
-        return processes.memory(self._authority.pid) | {
-            "database": sum(path.stat().st_size for path in
-                            self.database.parent.glob("authority.db*")) / 1e6}
+        found = processes.memory(self.pids[0])
+        return found | {"database": self.stored_bytes() / 1e6}
 
     def used(self) -> dict[str, float]:
-        """Seconds of a processor, so far."""
-        return {name: processes.processor_seconds(program.pid) for name, program in (
-            ("authority", self._authority), ("broker", self._broker.program))}
+        """Seconds of a processor so far, of what runs."""
+        found = {
+            "authority": sum(processes.processor_seconds(pid) for pid in self.pids),
+            "broker": self.broker_seconds()}
+        if self.postgres:
+            found["postgres"] = self.postgres.processor_seconds()
+        return found
 
     def broker_seconds(self) -> float:
         return processes.processor_seconds(self._broker.program.pid)
 
-    @staticmethod
-    def on_core(argv: list[str]) -> list[str]:
-        """The first core that we may use: the authority's, or the echo's in its turn."""
-        return _pinned(argv, lambda cores: cores[:1])
+    def fleet(self, boards: int, plan: Plan) -> Load:
+        """So many boards, each with its session.
 
-    @staticmethod
-    def elsewhere(argv: list[str]) -> list[str]:
-        return _pinned(argv, lambda cores: cores[1:])
-
-    @contextmanager
-    def fleet(self, boards: int):
-        """So many boards, each with its session; see `Fleet`."""
-        plan = self._plan
-        argv = self.elsewhere([
-            *self._cli, "simulate", "--boards", str(boards), "--broker", self._uri,
-            "--in-flight", str(plan.in_flight), "--duration", f"{plan.seconds}s", "--step",
-            "--lifetime", "1d", "--json",
-            *(word for _ in range(100) for mix in ("heartbeat", "refresh")
-              for word in ("--mix", mix))])
-        with (self._folder / "simulate.err").open("wb") as words:
-            process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                       stderr=words, text=True)
+        An empty PostgreSQL refuses some of a hundred claims at once as contended; what those
+        that went before have stored makes room for the next.
+        """
+        for last in (False, False, True):
+            load = Load(self, boards, plan)
+            self._parts.append(load)
             try:
-                yield Fleet(self, process, boards, self._folder / "simulate.err")
-            finally:
-                process.stdin.close()
-                try:
-                    process.wait(10)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
-                process.stdout.close()
-
-
-class Fleet:
-    """A running `postern simulate`; made when every board holds its session."""
-
-    def __init__(self, house: House, process: subprocess.Popen, boards: int, words: Path):
-        self._house = house
-        self._process = process
-        self._next = "heartbeat"
-        begin = time.monotonic()
-        end = begin + 60 + boards / 10
-        done = f"✓ {boards} boards hold their sessions"
-        while done not in words.read_text(errors="replace"):
-            if process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError("the boards did not all get a session")
-            time.sleep(0.1)
-        self.seconds = time.monotonic() - begin
-
-    def load(self, mix: str) -> dict:
-        """One span of load; its figures with the processor's time for each request."""
-        while self._next != mix:
-            self._step()
-        before, maker = self._house.used(), processes.processor_seconds(self._process.pid)
-        said = self._step()
-        after = self._house.used()
-        kind = said["heartbeats" if mix == "heartbeat" else "refreshes"]
-        if said["errors"]:
-            raise RuntimeError(f"{mix}: {said['errors']}")
-        each = 1e6 / max(1, kind["count"])
-        maker = processes.processor_seconds(self._process.pid) - maker
-        return {
-            "mix": mix, "rate": kind["perSecond"], "p50": kind["p50Ms"], "p95": kind["p95Ms"],
-            "p99": kind["p99Ms"], "count": kind["count"], "repeated": said["repeated"],
-            "request_bytes": said["requestBytes"], "reply_bytes": said["replyBytes"],
-            "busy": (after["authority"] - before["authority"]) / max(said["seconds"], 1e-9),
-            "maker_us": maker * each,
-        } | {f"{name}_us": (after[name] - before[name]) * each for name in after}
-
-    def _step(self) -> dict:
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError("postern simulate ended")
-        self._next = "refresh" if self._next == "heartbeat" else "heartbeat"
-        return json.loads(line)
-
-
-def _pinned(argv: list[str], choose) -> list[str]:
-    cores = choose(sorted(os.sched_getaffinity(0)))
-    taskset = shutil.which("taskset")
-    if not cores or not taskset:
-        return argv
-    return [taskset, "-c", ",".join(map(str, cores)), *argv]
-
-
-def _write(path: Path, text: str) -> None:
-    path.touch(0o600)
-    path.write_text(text)
-
-
-def _must(argv: list[str]) -> None:
-    done = run(argv, timeout=60)
-    if done.returncode != 0:
-        raise RuntimeError(f"{argv[1:4]}: {done.stderr.strip()}")
+                load.pair()
+                return load
+            except RuntimeError:
+                load.close()
+                if last:
+                    raise
+        raise RuntimeError("no fleet")

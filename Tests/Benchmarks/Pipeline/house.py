@@ -112,9 +112,9 @@ class House:
 
     def _uplink(self, link: str) -> str:
         if link == "plain":
-            return f'[uplink]\nuri = "mqtt://127.0.0.1:{self.upstream.port}"\n'
+            return f'[uplink]\nuri = "mqtt://127.0.0.1:{self.upstream.port}"\nspread = "0s"\n'
         return (f'[uplink]\nuri = "mqtts://localhost:{self.upstream.tls_port}"\n'
-                f'ca_file = "{self.certificates.authority}"\n')
+                f'ca_file = "{self.certificates.authority}"\nspread = "0s"\n')
 
     def close(self) -> None:
         """Ends every process, whatever state it is in."""

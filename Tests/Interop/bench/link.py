@@ -45,6 +45,7 @@ class Login:
     password: str | None = field(default=None, repr=False)
     socket: Path | None = None
     version: str = "5"
+    host: str = "127.0.0.1"
 
     @property
     def is_old(self) -> bool:
@@ -73,7 +74,7 @@ class Link:
 
     def open(self, timeout: float = 10.0) -> "Link":
         """Connected and subscribed when it returns. Raises `Refused` or `OSError`."""
-        host = str(self.login.socket) if self.login.socket else "127.0.0.1"
+        host = str(self.login.socket) if self.login.socket else self.login.host
         fresh = {} if self.login.is_old else {"clean_start": True}
         self._client.connect(host, self.login.port or 1, keepalive=30, **fresh)
         self._client.loop_start()

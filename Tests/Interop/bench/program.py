@@ -10,7 +10,10 @@ from pathlib import Path
 
 from .waiting import until
 
-_ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith(("POSTERN_", "PYTEST"))}
+# A board of a bench is no fleet: it comes back at once, whatever its authority has not told it.
+_ENVIRONMENT = {
+    k: v for k, v in os.environ.items() if not k.startswith(("POSTERN_", "PYTEST"))
+} | {"POSTERN_UPLINK_SPREAD": "0s"}
 
 
 def free_port() -> int:
@@ -29,10 +32,10 @@ def free_port() -> int:
                 continue
 
 
-def accepts(port: int) -> bool:
+def accepts(port: int, host: str = "127.0.0.1") -> bool:
     """Whether somebody listens on this loopback port."""
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=0.5).close()
+        socket.create_connection((host, port), timeout=0.5).close()
         return True
     except OSError:
         return False
@@ -76,14 +79,20 @@ class Program:
         raw = self.err.read_bytes()[self._log_start:] if self.err.exists() else b""
         return raw.decode(errors="replace")
 
+    def _last_words(self) -> str:
+        """For one who has nothing else of it: RabbitMQ has its log on stdout."""
+        told = self.out.read_text(errors="replace") if self.out.exists() else ""
+        return "\n".join((told + self.log).splitlines()[-60:])
+
     def wait_ready(self, is_ready, what: str, timeout: float = 15.0) -> "Program":
         """Waits for `is_ready()`, or fails at once with the log when the program has ended."""
 
         def ready_or_dead():
             return not self.is_running or is_ready()
 
-        until(ready_or_dead, f"{self.name}: {what}\n{self.log}", timeout)
-        assert self.is_running, f"{self.name} ended with {self.process.poll()}:\n{self.log}"
+        until(ready_or_dead, f"{self.name}: {what}", timeout, self._last_words)
+        assert self.is_running, (
+            f"{self.name} ended with {self.process.poll()}:\n{self._last_words()}")
         return self
 
     def reload(self) -> None:

@@ -10,6 +10,7 @@ from .program import Program, accepts, free_port
 
 _SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 _EPMD = Path("/usr/bin/epmd")
+SHIPPED = Path(__file__).resolve().parents[3] / "Provisioning" / "broker"
 
 
 def missing() -> str:
@@ -17,63 +18,89 @@ def missing() -> str:
     return ", ".join(str(p) for p in (_SERVER, _EPMD) if not p.exists())
 
 
+class NameServer:
+    """Erlang's; Erlang would start one of its own, which would outlive us."""
+
+    def __init__(self, folder: Path):
+        self.port = free_port()
+        self.environment = {"ERL_EPMD_PORT": str(self.port), "ERL_EPMD_ADDRESS": "127.0.0.1"}
+        self._program = Program(
+            "epmd", [_EPMD, "-port", str(self.port), "-address", "127.0.0.1"], folder,
+            self.environment)
+
+    def start(self) -> None:
+        if not self._program.is_running:
+            self._program.start()
+            self._program.wait_ready(lambda: accepts(self.port), "its port")
+
+    def close(self) -> None:
+        if self._program.is_running:
+            self._program.stop(30)
+
+
 class RabbitMQ:
     """One node. Who may do what it asks over HTTP, at `questions`, an address without its end."""
+
+    host = "127.0.0.1"
 
     def __init__(self, folder: Path, port: int, questions: str):
         self.folder = folder
         self.port, self.tls_port, self.amqp_port = port, free_port(), free_port()
-        self._epmd_port = free_port()
+        self.name = f"postern-{secrets.token_hex(4)}@localhost"
+        self.names = self._name_server()
         for name in ("mnesia", "log", "home"):
             (folder / name).mkdir(parents=True)
-        self.ca_file = _make_certificate(folder)
+        self.ca_file = self._certificate()
         self.config = folder / "rabbitmq.conf"
         self.config.write_text(self._settings(questions))
         (folder / "enabled_plugins").write_text(
             "[rabbitmq_mqtt,rabbitmq_auth_backend_http].\n")
-        env = self._environment()
-        # Erlang would start one of its own, which would outlive us.
-        self.names = Program(
-            "epmd", [_EPMD, "-port", str(self._epmd_port), "-address", "127.0.0.1"], folder, env)
-        self.program = Program("rabbitmq", [_SERVER], folder, env)
+        self.program = Program("rabbitmq", [_SERVER], folder, self._environment())
 
     def start(self) -> "RabbitMQ":
         self.names.start()
-        self.names.wait_ready(lambda: accepts(self._epmd_port), "its port")
         self.program.start()
-        self.program.wait_ready(lambda: accepts(self.port), f"port {self.port}", 90)
+        return self.wait_ready()
+
+    def wait_ready(self, timeout: float = 90.0) -> "RabbitMQ":
+        self.program.wait_ready(
+            lambda: accepts(self.port, self.host), f"port {self.port}", timeout)
         return self
 
     def close(self) -> None:
-        for program in (self.program, self.names):
-            if program.is_running:
-                program.stop(30)
+        if self.program.is_running:
+            self.program.stop(30)
+        self.names.close()
 
     @property
     def log(self) -> str:
         return self.program.out.read_text() if self.program.out.exists() else ""
 
+    def _certificate(self) -> Path:
+        return make_certificate(self.folder)
+
+    def _name_server(self) -> NameServer:
+        return NameServer(self.folder)
+
     def _settings(self, questions: str) -> str:
         """What `Provisioning/broker/rabbitmq.conf` has, in these places; plain MQTT, too."""
-        shipped = Path(__file__).resolve().parents[3] / "Provisioning" / "broker" / "rabbitmq.conf"
-        text = shipped.read_text()
-        for there, here in {
+        return in_these_places("rabbitmq.conf", {
             "https://authority.example/postern/v1/broker/rabbitmq/<secret>": questions,
             "127.0.0.1:5672": f"127.0.0.1:{self.amqp_port}",
-            "mqtt.listeners.tcp = none": f"mqtt.listeners.tcp.1 = 127.0.0.1:{self.port}",
-            "mqtt.listeners.ssl.1 = 8883": f"mqtt.listeners.ssl.1 = 127.0.0.1:{self.tls_port}",
+            "mqtt.listeners.tcp = none": f"mqtt.listeners.tcp.1 = {self.host}:{self.port}",
+            "mqtt.listeners.ssl.1 = 8883":
+                f"mqtt.listeners.ssl.1 = {self.host}:{self.tls_port}",
             "/etc/rabbitmq/ca.pem": str(self.ca_file),
             "/etc/rabbitmq/broker": str(self.folder / "broker"),
-        }.items():
-            assert there in text, f"{shipped.name} has no {there}"
-            text = text.replace(there, here)
-        return text
+        })
 
     def _environment(self) -> dict:
         loopback = "-kernel inet_dist_use_interface {127,0,0,1}"
         return {
             "HOME": str(self.folder / "home"),
-            "RABBITMQ_NODENAME": f"postern-{secrets.token_hex(4)}@localhost",
+            # A tool that fell would leave one where it was called.
+            "ERL_CRASH_DUMP": str(self.folder / "erl_crash.dump"),
+            "RABBITMQ_NODENAME": self.name,
             "RABBITMQ_MNESIA_BASE": str(self.folder / "mnesia"),
             "RABBITMQ_LOG_BASE": str(self.folder / "log"),
             "RABBITMQ_LOGS": "-",
@@ -81,19 +108,29 @@ class RabbitMQ:
             "RABBITMQ_CONF_ENV_FILE": "/dev/null",
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(self.folder / "enabled_plugins"),
             "RABBITMQ_DIST_PORT": str(free_port()),
-            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": loopback,
-            "ERL_EPMD_PORT": str(self._epmd_port),
-            "ERL_EPMD_ADDRESS": "127.0.0.1",
-        }
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": f"{loopback} -start_epmd false",
+            # Then the script becomes the node, which so ends with us whatever happens.
+            "RABBITMQ_ALLOW_INPUT": "1",
+            "RABBITMQ_SERVER_START_ARGS": "-noinput",
+        } | self.names.environment
 
 
-def _make_certificate(folder: Path) -> Path:
-    """A key and a certificate that signs itself, for 127.0.0.1; the latter's file."""
+def in_these_places(name: str, places: dict[str, str]) -> str:
+    """A file of `Provisioning/broker` with its places and names made those of a test."""
+    text = (SHIPPED / name).read_text()
+    for there, here in places.items():
+        assert there in text, f"{name} has no {there}"
+        text = text.replace(there, here)
+    return text
+
+
+def make_certificate(folder: Path, more: str = "") -> Path:
+    """A key and a certificate that signs itself, for 127.0.0.1 and `more`; the latter's file."""
     key, file = folder / "broker.key", folder / "broker.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
          "-nodes", "-days", "2", "-subj", "/CN=broker", "-addext",
-         "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", file],
+         f"subjectAltName=IP:127.0.0.1{more}", "-keyout", key, "-out", file],
         check=True, capture_output=True, timeout=30)
     return file
 

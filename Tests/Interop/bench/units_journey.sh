@@ -78,5 +78,21 @@ head -c 32 /dev/urandom | systemd-creds encrypt --with-key=host --name=postern.s
 systemctl reset-failed postern-agent; systemctl start postern-agent
 say with_credential "$(show postern-agent ActiveState)"
 say credential "$(ls /run/credentials/postern-agent.service 2>/dev/null)"
+
+# The master key as a credential, by the lines of REPLICAS.md: the unit has it, a command by hand
+# says how it is run.
+systemctl stop postern-authority
+systemd-creds encrypt --with-key=host --name=postern.master-key \
+    /var/lib/postern-authority/authority.key /etc/credstore.encrypted/postern.master-key
+rm /var/lib/postern-authority/authority.key
+sed -i '1i master_key_file = "credential:postern.master-key"' /etc/postern/authority.toml
+given=LoadCredentialEncrypted=postern.master-key:/etc/credstore.encrypted/postern.master-key
+mkdir -p /run/systemd/system/postern-authority.service.d
+printf '[Service]\n%s\n' "$given" >/run/systemd/system/postern-authority.service.d/key.conf
+systemctl daemon-reload
+systemctl start postern-authority; say with_master_key "$(show postern-authority ActiveState)"
+say by_hand "$(postern-authority user list 2>&1 | grep -c "systemd-run --pipe --wait --collect")"
+say by_unit "$(systemd-run -q --pipe --wait --collect -p User=postern-authority -p "$given" \
+    /postern/bin/postern-authority user list | grep -c ada)"
 systemctl status postern-agent postern-authority --no-pager
 journalctl -u postern-agent -u postern-authority --no-pager

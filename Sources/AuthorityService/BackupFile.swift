@@ -1,0 +1,76 @@
+import AuthorityCore
+import AuthorityStore
+import LinuxIO
+import Sessions
+import Wire
+
+/// A backup: a store in one file, and perhaps its master key in another.
+struct BackupFile {
+    let path: String
+
+    /// Has `fill` write a store into a file of its own, for this user alone; looks it through
+    /// and only then gives it its name, durably. What it replaces is there until that moment.
+    ///
+    /// - Throws: `BackupError.exists` where there is such a file and `replaces` is false.
+    func write(
+        replaces: Bool, _ fill: (String) async throws -> Void
+    ) async throws -> StoreFile.Content {
+        guard replaces || !PrivateFile.isThere(path) else { throw BackupError.exists(path) }
+        let unfinished = "\(path).unfinished"
+        try PrivateFile.remove(unfinished)
+        do {
+            _ = try NewPrivateFile(unfinished)
+            try await fill(unfinished)
+            let content = try StoreFile(path: unfinished).verify()
+            try PrivateFile.sync(unfinished)
+            guard replaces || !PrivateFile.isThere(path) else { throw BackupError.exists(path) }
+            try PrivateFile.move(unfinished, to: path)
+            return content
+        } catch {
+            try? PrivateFile.remove(unfinished)
+            throw error
+        }
+    }
+
+    /// Looks it through, and whether the master key at `key` opens what is wrapped in it.
+    func verify(key: String) throws -> StoreFile.Content {
+        try PrivateFile.check(path)
+        let content = try StoreFile(path: path).verify()
+        let found = try StoreExamination(path: path, wrapping: try MasterKey(at: key))
+        if let fault = found.keyFault { throw BackupError.otherKey(fault) }
+        return content
+    }
+}
+
+enum BackupError: Error, Equatable, CustomStringConvertible {
+    case exists(String)
+    /// The key does not open the backup.
+    case otherKey(String)
+    /// Another key is in place already.
+    case keyInPlace(String)
+    case usage(String)
+
+    var description: String {
+        switch self {
+        case .exists(let path): "\(path) is there already; --replace puts the new one in its place"
+        case .otherKey(let fault): "this master key does not open the backup: \(fault)"
+        case .keyInPlace(let path):
+            "\(path) is another master key; nothing was changed. Move it away if the backup's is "
+                + "to stand in its place"
+        case .usage(let text): text
+        }
+    }
+}
+
+extension StoreFile.Content {
+    var words: String {
+        "\(users) users, \(boards) boards, \(sessions) living sessions, \(entries) audit entries"
+    }
+
+    var json: [String: JSONValue] {
+        [
+            "users": .integer(Int64(users)), "boards": .integer(Int64(boards)),
+            "sessions": .integer(Int64(sessions)), "auditEntries": .integer(Int64(entries)),
+        ]
+    }
+}

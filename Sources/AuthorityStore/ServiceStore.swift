@@ -1,0 +1,142 @@
+package import AuthorityCore
+package import Sessions
+
+/// A store as those who serve from it see it: besides the records, what other processes on the
+/// same store do and know.
+package protocol ServiceStore: AuthorityStore {
+    /// Another value whenever another process, or another store on the same records, has
+    /// committed since the last call. What this store commits does not change it.
+    ///
+    /// To be asked several times a second; ask before what depends on it is read.
+    func foreignVersion() async throws(AuthorityError) -> Int64
+
+    /// The latest time that a service of this store has believed; nil before the first.
+    func latestTime() async throws(AuthorityError) -> Timestamp?
+    /// Raises the latest time to `time`; one that is later already stays.
+    func raiseLatestTime(to time: Timestamp) async throws(AuthorityError)
+    /// Makes `time` the latest, also where it is earlier: an operator says so.
+    func resetLatestTime(to time: Timestamp) async throws(AuthorityError)
+
+    /// Where the records have gone; nil while they are here.
+    func departure() async throws(AuthorityError) -> Departure?
+
+    /// How many retired keys are left out, because nothing proves that they were ours.
+    func unprovenKeys() async throws(AuthorityError) -> Int
+
+    /// Looks at every board and session once: for a scrape, not for a request.
+    func tally() async throws(AuthorityError) -> StoreTally
+
+    /// Takes `name` for this process alone until the hold is released or gone; nil where
+    /// another process of this store has it. It goes with the process, and with the connection
+    /// to the database, so that nothing that a dead one held stays held.
+    func hold(_ name: String) async throws(AuthorityError) -> (any StoreHold)?
+
+    /// Takes part in `name` beside other processes of this store, for as long as none has it for
+    /// itself by `hold`; nil while one does, or where this process takes part already.
+    func share(_ name: String) async throws(AuthorityError) -> (any StoreHold)?
+
+    /// How often nothing could be done because the store was away, since it was opened.
+    var losses: Int { get }
+
+    /// Whether several services may work on these records side by side.
+    var isShared: Bool { get }
+    /// One value for each moment at which somebody, here or elsewhere, may have committed, a
+    /// flurry of them as one, and for each at which a commit may have been missed; nil where
+    /// the store can only be asked. Each call makes another stream.
+    func changes() -> AsyncStream<Void>?
+
+    /// Keeps `own` where no settings are kept yet, or where they are to be the store's from now
+    /// on. Returns those that are kept.
+    func keep(
+        _ own: SharedSettings, replacing: Bool
+    ) async throws(AuthorityError) -> SharedSettings
+
+    /// Later calls throw.
+    func close() throws(AuthorityError)
+}
+
+extension ServiceStore {
+    package var losses: Int { 0 }
+    package var isShared: Bool { false }
+    package func share(_ name: String) async throws(AuthorityError) -> (any StoreHold)? {
+        UncontestedHold()
+    }
+    package func changes() -> AsyncStream<Void>? { nil }
+    /// Whoever is alone has nobody to agree with.
+    package func keep(
+        _ own: SharedSettings, replacing: Bool
+    ) async throws(AuthorityError) -> SharedSettings { own }
+}
+
+/// Why a store cannot be opened or asked, as the layer of `AuthorityError.failed`, where that
+/// decides what to do next.
+package enum StoreOpening {
+    /// It may be there later.
+    package static let away = "store away"
+    /// Somebody has to change something.
+    package static let settings = "store settings"
+}
+
+/// A store whose records can be carried into a file, and out of one.
+package protocol TransferableStore: ServiceStore {
+    /// Carries what is there at this moment into a file that is empty or not there. Returns how
+    /// many rows of each table there were.
+    func save(to file: StoreFile) async throws(AuthorityError) -> [String: Int]
+    /// Carries what is in a file into this store, which is empty: all of it or nothing.
+    func take(_ file: StoreFile) async throws(AuthorityError) -> [String: Int]
+    /// Since when the file was frozen that this store was filled from; nil where none was.
+    func takenAt() async throws(AuthorityError) -> Timestamp?
+    /// How many rows each table has.
+    func counts() async throws(AuthorityError) -> [String: Int]
+    /// What tells this store from every other; no spaces.
+    func identity() async throws(AuthorityError) -> String
+    /// Closes this store for good, durably, because the file that it was filled from is to be
+    /// served from again: the database refuses every write from then on, whoever tries. Again,
+    /// it changes nothing.
+    func giveBack(_ order: GiveBack) async throws(AuthorityError) -> GiveBack.Outcome
+}
+
+/// That a file is to be served from again.
+package struct GiveBack: Sendable {
+    /// How the file went.
+    package let departure: Departure
+    /// How far the file had gone.
+    package let progress: StoreProgress
+    package let file: Departure.Target
+    package let now: Timestamp
+    /// Whether what was done in the other store since may be lost.
+    package let mayLose: Bool
+
+    package enum Outcome: Equatable, Sendable {
+        /// It is closed; `hasGoneOn` says whether something was done there since.
+        case closed(hasGoneOn: Bool)
+        /// The records of that file are not there; nothing was changed.
+        case absent
+        /// Something was done there since, with so many audit entries; nothing was changed.
+        case wouldLose(entries: Int64)
+    }
+
+    package init(
+        departure: Departure, progress: StoreProgress, file: Departure.Target, now: Timestamp,
+        mayLose: Bool
+    ) {
+        self.departure = departure
+        self.progress = progress
+        self.file = file
+        self.now = now
+        self.mayLose = mayLose
+    }
+}
+
+/// What one process of several may do, and no other while this lives.
+package protocol StoreHold: Sendable {
+    /// False once it was released, or its connection has gone.
+    var isHeld: Bool { get }
+    func release() async
+}
+
+/// For a store that one process serves from: whoever asks gets it.
+struct UncontestedHold: StoreHold {
+    let isHeld = true
+    func release() async {}
+}

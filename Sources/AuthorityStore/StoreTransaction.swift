@@ -1,0 +1,155 @@
+package import AuthorityCore
+package import Sessions
+
+/// A connection within a transaction: all that the tables ask of a database.
+///
+/// Statements are written once for every database, with placeholders `?` in the order of the
+/// values, or `?1`, `?2` where one value stands in several places. What differs from one to
+/// another is the dialect's to say.
+package protocol SQLRunner {
+    var dialect: SQLDialect { get }
+
+    /// The rows of a query, and of a change that returns some.
+    func rows(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) -> [SQLRow]
+    /// A change, and how many rows it changed.
+    func change(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) -> Int
+    /// A change whose outcome is not asked for. It may be sent and not awaited: what is wrong
+    /// with it is thrown now, by what is asked next, or by the commit.
+    func run(_ sql: String, _ values: [SQLValue]) throws(AuthorityError)
+
+    /// A query that may be made before the transaction has its view of the database: what it
+    /// misses, a unique index stops at the commit at the latest.
+    func rowsBefore(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) -> [SQLRow]
+    /// A change that may be made after the commit, and that nothing depends on.
+    func runAfterwards(_ sql: String, _ values: [SQLValue]) throws(AuthorityError)
+}
+
+extension SQLRunner {
+    package func rowsBefore(
+        _ sql: String, _ values: [SQLValue]
+    ) throws(AuthorityError) -> [SQLRow] { try rows(sql, values) }
+
+    package func runAfterwards(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) {
+        try run(sql, values)
+    }
+}
+
+/// What a service asks besides the core's tables.
+package protocol ServiceTransaction: AuthorityTransaction {
+    func latestTime() throws(AuthorityError) -> Timestamp?
+    func raiseLatestTime(to time: Timestamp) throws(AuthorityError)
+    func resetLatestTime(to time: Timestamp) throws(AuthorityError)
+    func tally() throws(AuthorityError) -> StoreTally
+    func departure() throws(AuthorityError) -> Departure?
+    func unprovenKeys() throws(AuthorityError) -> Int
+    /// Whether it has written what other processes watch for.
+    var isNews: Bool { get }
+}
+
+/// The tables over a connection, for as long as its transaction lasts.
+package func tables(
+    over runner: any SQLRunner, wrapping: any SecretWrapping
+) -> any ServiceTransaction {
+    StoreTransaction(runner: runner, wrapping: wrapping)
+}
+
+/// One transaction, while it lasts. Each table's part is in a file of its own.
+struct StoreTransaction: ServiceTransaction {
+    let runner: any SQLRunner
+    let wrapping: any SecretWrapping
+    private let told = ToldLines()
+
+    init(runner: any SQLRunner, wrapping: any SecretWrapping) {
+        self.runner = runner
+        self.wrapping = wrapping
+    }
+
+    var dialect: SQLDialect { runner.dialect }
+
+    package var choreLines: [String] { told.lines }
+
+    package var isNews: Bool { told.isNews }
+
+    func noteChore(in line: String) {
+        noteNews()
+        if !told.lines.contains(line) { told.lines.append(line) }
+    }
+
+    func departure() throws(AuthorityError) -> Departure? { try Departure.read(runner) }
+
+    func noteNews() { told.isNews = true }
+
+    func row(
+        _ sql: String, _ values: [(any SQLBindable)?] = []
+    ) throws(AuthorityError) -> SQLRow? {
+        try runner.rows(sql, bound(values)).first
+    }
+
+    func rows(
+        _ sql: String, _ values: [(any SQLBindable)?] = []
+    ) throws(AuthorityError) -> [SQLRow] {
+        try runner.rows(sql, bound(values))
+    }
+
+    func change(
+        _ sql: String, _ values: [(any SQLBindable)?] = []
+    ) throws(AuthorityError) -> Int {
+        try runner.change(sql, bound(values))
+    }
+
+    func run(
+        _ sql: String, _ values: [(any SQLBindable)?] = []
+    ) throws(AuthorityError) {
+        try runner.run(sql, bound(values))
+    }
+
+    func rowBefore(
+        _ sql: String, _ values: [(any SQLBindable)?]
+    ) throws(AuthorityError) -> SQLRow? {
+        try runner.rowsBefore(sql, bound(values)).first
+    }
+
+    func runAfterwards(
+        _ sql: String, _ values: [(any SQLBindable)?]
+    ) throws(AuthorityError) {
+        try runner.runAfterwards(sql, bound(values))
+    }
+
+    private func bound(_ values: [(any SQLBindable)?]) -> [SQLValue] {
+        values.map { $0?.sqlValue ?? .null }
+    }
+
+    /// How many rows one look at a table takes that has no bound; one answer of a database has.
+    static let piece = 10_000
+
+    /// A unique column of all of a table, in its order.
+    func every<ID: CustomStringConvertible>(
+        _ column: String, in table: String, _ parse: (String) -> ID?
+    ) throws(AuthorityError) -> [ID] {
+        var found: [ID] = []
+        while true {
+            let piece = try rows(
+                """
+                SELECT \(column) FROM \(table) WHERE \(column) > ?
+                ORDER BY \(column) LIMIT \(Self.piece)
+                """, [found.last?.description ?? ""])
+            found += try map(piece) { row throws(AuthorityError) in try row.parsed(column, parse) }
+            if piece.count < Self.piece { return found }
+        }
+    }
+
+    func map<T>(
+        _ rows: [SQLRow], _ read: (SQLRow) throws(AuthorityError) -> T
+    ) throws(AuthorityError) -> [T] {
+        var result: [T] = []
+        result.reserveCapacity(rows.count)
+        for row in rows { result.append(try read(row)) }
+        return result
+    }
+}
+
+/// What one transaction has left for others to hear of.
+private final class ToldLines {
+    var lines: [String] = []
+    var isNews = false
+}

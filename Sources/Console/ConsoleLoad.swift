@@ -1,0 +1,92 @@
+import AuthorityCore
+import Hummingbird
+import Sessions
+import Synchronization
+
+/// Keeps people's requests from waiting longer than they are worth. Reading is refused first,
+/// then all else; never what ends a session or releases a board, never what anybody may read
+/// (the page, `health`), and never a broker's question about a board.
+final class ConsoleLoad: Sendable {
+    private let admission = Mutex(Admission())
+    private let turns = Mutex(PasswordTurns())
+    private let clock: @Sendable () -> Duration
+
+    /// A clock that never goes back; this machine's without one.
+    init(clock: (@Sendable () -> Duration)? = nil) {
+        let start = ContinuousClock.now
+        self.clock = clock ?? { ContinuousClock.now - start }
+    }
+
+    /// How long to wait, for a request that is not to be begun now.
+    func refusal(of route: Route) -> Duration? {
+        guard let first = route.refusedFrom else { return nil }
+        let now = clock()
+        let level = admission.withLock { $0.level(at: now) }
+        return level >= first ? level.retryAfter : nil
+    }
+
+    /// The same handler, its time measured. A body has come by then: who drips one holds
+    /// nobody up. What hashes a password is not measured, for it is slow by itself and holds
+    /// up nobody but its like; it waits its turn or is refused. What asks a login provider
+    /// waits for that, and nothing here waits for it.
+    func measuring(_ handle: @escaping Route.Handler, of route: Route) -> Route.Handler {
+        let inTurn = inTurn(handle, of: route)
+        return { call async throws(AuthorityError) in
+            switch route.work(call) {
+            case .hashing: return try await inTurn(call)
+            case .asking: return try await handle(call)
+            case .ordinary:
+                self.begin()
+                defer { self.end() }
+                return try await handle(call)
+            }
+        }
+    }
+
+    /// The same handler, which waits its turn if it is slow by itself; not measured, as is right
+    /// for a part of a request that is, and whose other parts it holds up.
+    func inTurn(_ handle: @escaping Route.Handler, of route: Route) -> Route.Handler {
+        { call async throws(AuthorityError) in
+            guard route.work(call) != .ordinary else { return try await handle(call) }
+            let origin = CountedOrigin(call.origin)
+            guard self.turns.withLock({ $0.enter(origin) }) else {
+                return .overloaded(retryAfter: PasswordTurns.retryAfter)
+            }
+            defer { self.turns.withLock { $0.leave(origin) } }
+            return try await handle(call)
+        }
+    }
+
+    func begin() {
+        let now = clock()
+        admission.withLock { $0.began(at: now) }
+    }
+
+    func end() {
+        let now = clock()
+        admission.withLock { $0.ended(at: now) }
+    }
+}
+
+extension Route {
+    private static let endings = ["/logout", "/console/logout", "/revoke"]
+
+    /// From which load on it is refused; nil: never.
+    var refusedFrom: LoadLevel? {
+        switch access {
+        case .open, .shown: return nil
+        case .application, .session, .sessionOrMaster, .sessionOrNone: break
+        }
+        if method == .delete || Self.endings.contains(where: path.hasSuffix) { return nil }
+        return method == .get ? .heavy : .severe
+    }
+}
+
+extension Answer {
+    /// Nothing was done. Source: RFC 9110 §15.6.4 and §10.2.3.
+    static func overloaded(retryAfter: Duration) -> Answer {
+        var answer = Answer(.serviceUnavailable, Refusal.overloaded)
+        answer.headers[.retryAfter] = "\(retryAfter.components.seconds)"
+        return answer
+    }
+}

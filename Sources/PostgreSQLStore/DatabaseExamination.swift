@@ -1,0 +1,118 @@
+#if PostgreSQL
+import AuthorityCore
+package import AuthorityStore
+package import Sessions
+
+/// A look at a database beside whoever serves from it: read only, and nothing is migrated.
+package struct DatabaseExamination: Sendable {
+    /// As the server says it: `15.4`.
+    package var version = ""
+    /// `TLSv1.3`; nil in clear.
+    package var encryption: String?
+    /// Whether the connection comes from the server's own machine.
+    package var isLocal = false
+    /// Whether each role of the server may connect.
+    package var isOpen = false
+    /// The shortest of a few questions.
+    package var latency = Duration.zero
+    /// How far `clock` is ahead of the server's.
+    package var clockLead = Duration.zero
+    /// What authorities on it have in common; nil where none has served yet.
+    package var settings: SharedSettings?
+    /// Nil where no authority's tables are there.
+    package var store: StoreExamination?
+
+    /// Blocks. Without `wrapping` the keys are not looked at.
+    package init(
+        _ address: PostgresAddress, wrapping: (any SecretWrapping)?, clock: () -> Timestamp
+    ) throws(PostgresError) {
+        let connection = try PostgresConnection(address)
+        let server = try connection.query("""
+            SELECT current_setting('server_version')::text AS version,
+                coalesce((SELECT version FROM pg_stat_ssl
+                    WHERE pid = pg_backend_pid() AND ssl), '')::text AS encryption,
+                coalesce(host(inet_client_addr()) IN ('127.0.0.1', '::1'), true) AS local,
+                has_database_privilege('public', current_database(), 'CONNECT') AS open,
+                to_regclass('schema_versions') IS NOT NULL AS founded
+            """).first
+        if case .text(let text)? = server?["version"] { version = text }
+        if case .text(let text)? = server?["encryption"], !text.isEmpty { encryption = text }
+        isLocal = server?["local"] == .bool(true)
+        isOpen = server?["open"] == .bool(true)
+        try measure(connection, clock)
+        guard server?["founded"] == .bool(true) else { return }
+        let found = try Self.look(connection, wrapping)
+        if !found.isNewer { settings = try KeptSettings(connection: connection).read() }
+        store = found
+    }
+
+    /// The quickest answer says most of the clock, too: its time lies in the middle.
+    private mutating func measure(
+        _ connection: PostgresConnection, _ clock: () -> Timestamp
+    ) throws(PostgresError) {
+        for attempt in 0..<5 {
+            let (begun, wall) = (ContinuousClock.now, clock())
+            let row = try connection.query(
+                "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now").first
+            let span = ContinuousClock.now - begun
+            guard attempt == 0 || span < latency,
+                case .integer(let milliseconds)? = row?["now"]
+            else { continue }
+            latency = span
+            clockLead = (wall + span / 2) - Timestamp(milliseconds: milliseconds)
+        }
+    }
+
+    private static func look(
+        _ connection: PostgresConnection, _ wrapping: (any SecretWrapping)?
+    ) throws(PostgresError) -> StoreExamination {
+        var found = StoreExamination()
+        let known = Set(PostgreSQLMigrations.steps.map(\.name))
+        let steps = try connection.query("SELECT name FROM schema_versions").compactMap { row in
+            if case .text(let name)? = row["name"] { name } else { nil }
+        }
+        found.isNewer = !known.isSuperset(of: steps)
+        guard !found.isNewer else { return found }
+        found.damage = []
+        try connection.begin(.repeatableRead, readOnly: true)
+        defer { connection.rollback() }
+        found.isUnfounded = try connection.query("SELECT name FROM keys LIMIT 1").isEmpty
+        if steps.contains("gaps") { try countAhead(connection, in: &found) }
+        let runner = PostgreSQLRunner(connection)
+        let transaction = tables(over: runner, wrapping: wrapping ?? NoWrapping())
+        do throws(AuthorityError) {
+            found.latest = try transaction.latestTime()
+            found.departure = try transaction.departure()
+            if wrapping != nil { found.keys = try transaction.keys() }
+        } catch {
+            if let failure = runner.failure { throw failure }
+            if case .failed(_, let text) = error { found.keyFault = text }
+        }
+        return found
+    }
+
+    private static func countAhead(
+        _ connection: PostgresConnection, in found: inout StoreExamination
+    ) throws(PostgresError) {
+        let row = try connection.query("""
+            SELECT (SELECT count(*) FROM ahead) AS boards,
+                EXISTS (SELECT 1 FROM gaps WHERE restored = 1) AS restored
+            """).first
+        if case .integer(let boards)? = row?["boards"] { found.boardsAhead = Int(boards) }
+        found.isRestored = row?["restored"] == .bool(true)
+    }
+}
+
+/// Where no secret is looked at.
+private struct NoWrapping: SecretWrapping {
+    func isWhole(_ key: KeyRecord) -> Bool { false }
+
+    func wrap(_ secret: SecretBytes, place: String) throws(AuthorityError) -> [UInt8] {
+        throw .failed(layer: "store", text: "there is no master key")
+    }
+
+    func unwrap(_ bytes: [UInt8], place: String) throws(AuthorityError) -> SecretBytes {
+        throw .failed(layer: "store", text: "there is no master key")
+    }
+}
+#endif

@@ -1,0 +1,181 @@
+#if PostgreSQL
+import AuthorityStore
+import CPostgreSQL
+
+/// A statement under way to the server.
+struct SentStatement {
+    enum Kind { case write, read, commit, describe }
+
+    let kind: Kind
+    let columns: SQLColumns
+    let types: [ServerType]
+}
+
+/// What the server answered to one statement.
+struct Answer {
+    var rows: [SQLRow] = []
+    var changes = 0
+    var tag = ""
+    var parameters: [ServerType] = []
+    var columns = SQLColumns([])
+    var types: [ServerType] = []
+    /// Rows are read to their end also once one of them could not be understood.
+    var failure: PostgresError?
+}
+
+extension PostgresConnection {
+    /// Queues a statement, preparing it first where this connection does not know it: that once
+    /// costs a round trip.
+    func put(
+        _ sql: String, _ values: [SQLValue], _ kind: SentStatement.Kind
+    ) throws(PostgresError) {
+        guard isUsable else { throw .lost("the connection was given up", whileCommitting: false) }
+        let statement = try prepared(sql)
+        let parameters = try ParameterBytes(values, statement.parameters)
+        try link.check(unsafe parameters.lend { values, lengths, formats in
+            unsafe PQsendQueryPrepared(
+                link.raw, statement.name, Int32(statement.parameters.count), values, lengths,
+                formats, 1)
+        })
+        unanswered.append(SentStatement(
+            kind: kind, columns: statement.columns, types: statement.types))
+        unsentBytes += parameters.count
+        if unsentBytes > Self.flushSize {
+            try link.flush(deadline)
+            unsentBytes = 0
+        }
+    }
+
+    /// Pushes out what is queued, waits for all of it and returns the last one's answer.
+    ///
+    /// Throws the error of the first that failed, once all are answered; or of the connection.
+    func answer() throws(PostgresError) -> Answer {
+        let isCommit = unanswered.last?.kind == .commit
+        do throws(PostgresError) {
+            return try answerAll()
+        } catch {
+            if case .server(let state, let text) = error, state.endsConnection {
+                link.abandon()
+                throw .lost(text, whileCommitting: isCommit)
+            }
+            if case .lost(let text, _) = error { throw .lost(text, whileCommitting: isCommit) }
+            if case .server(let state, _) = error, state.spoilsStatements {
+                // Whoever comes next prepares them anew, on another connection.
+                link.abandon()
+            }
+            throw error
+        }
+    }
+
+    private static let flushSize = 256 << 10
+
+    private var deadline: ContinuousClock.Instant? { limits.answer.map { .now + $0 } }
+
+    private func answerAll() throws(PostgresError) -> Answer {
+        defer {
+            unanswered.removeAll(keepingCapacity: true)
+            unsentBytes = 0
+        }
+        try link.check(unsafe PQpipelineSync(link.raw))
+        var failure: PostgresError?
+        var last = Answer()
+        for sent in unanswered {
+            last = try read(sent)
+            if failure == nil { failure = last.failure }
+        }
+        guard let sync = try link.next(deadline), sync.status == PGRES_PIPELINE_SYNC else {
+            throw link.lost("the server's answers are out of step")
+        }
+        if let failure { throw failure }
+        return last
+    }
+
+    /// Reads the results of one statement up to their end.
+    private func read(_ sent: SentStatement) throws(PostgresError) -> Answer {
+        // Row by row, so that a result without end is noticed before it fills the memory. Where
+        // libpq has the rows already it refuses, and no harm is done.
+        if sent.kind == .read { _ = unsafe PQsetSingleRowMode(link.raw) }
+        var answer = Answer()
+        var size = 0
+        while let result = try link.next(deadline) {
+            switch result.status {
+            case PGRES_SINGLE_TUPLE, PGRES_TUPLES_OK:
+                for row in 0..<result.rowCount {
+                    size += result.size(row: row)
+                    guard answer.rows.count < limits.rows, size <= limits.bytes else {
+                        link.abandon()
+                        throw .tooLarge("\(answer.rows.count) rows, \(size) bytes")
+                    }
+                    if sent.kind == .read { take(result, row, sent, &answer) }
+                }
+                answer.changes = result.changes
+                answer.tag = result.tag
+            case PGRES_COMMAND_OK:
+                answer.changes = result.changes
+                answer.tag = result.tag
+                if sent.kind == .describe { take(result, &answer) }
+            case PGRES_FATAL_ERROR:
+                let (state, text) = result.error
+                answer.failure = .server(state, text)
+            case PGRES_PIPELINE_ABORTED:
+                answer.failure = .server(.failedTransaction, "skipped after an earlier error")
+            default:
+                throw link.lost("an answer of an unknown kind")
+            }
+        }
+        return answer
+    }
+
+    private func take(
+        _ result: borrowing ServerResult, _ row: Int32, _ sent: SentStatement,
+        _ answer: inout Answer
+    ) {
+        guard answer.failure == nil else { return }
+        do throws(PostgresError) {
+            let values = try result.values(row: row, sent.types)
+            answer.rows.append(SQLRow(columns: sent.columns, values: values))
+        } catch {
+            answer.failure = error
+        }
+    }
+
+    private func take(_ result: borrowing ServerResult, _ answer: inout Answer) {
+        do throws(PostgresError) {
+            answer.parameters = try result.parameterTypes()
+            (answer.columns, answer.types) = try result.columns()
+        } catch {
+            answer.failure = error
+        }
+    }
+}
+
+extension PostgresConnection {
+    /// The statement as the server knows it, with the types that the server infers.
+    ///
+    /// A new one is prepared and described, which also answers all that was queued before it.
+    private func prepared(_ sql: String) throws(PostgresError) -> PreparedStatement {
+        if let known = statements.find(sql) { return known }
+        guard !sql.utf8.contains(0) else { throw .misfit("a statement with a NUL") }
+        let name = statements.newName()
+        try link.check(unsafe PQsendPrepare(link.raw, name, PlaceholderText.of(sql), 0, nil))
+        expect(.write)
+        try link.check(unsafe PQsendDescribePrepared(link.raw, name))
+        expect(.describe)
+        let described = try answer()
+        let statement = PreparedStatement(
+            name: name, parameters: described.parameters, columns: described.columns,
+            types: described.types)
+        if let dropped = statements.add(statement, sql) {
+            let command = "DEALLOCATE \(dropped)"
+            try link.check(
+                unsafe PQsendQueryParams(link.raw, command, 0, nil, nil, nil, nil, 1))
+            expect(.write)
+        }
+        return statement
+    }
+
+    private func expect(_ kind: SentStatement.Kind) {
+        unanswered.append(SentStatement(kind: kind, columns: SQLColumns([]), types: []))
+    }
+}
+#endif

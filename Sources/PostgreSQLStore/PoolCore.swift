@@ -1,0 +1,190 @@
+#if PostgreSQL
+import Dispatch
+import LinuxIO
+import Synchronization
+
+/// What a pool and its threads share. Its threads keep it alive until it is closed.
+final class PoolCore: Sendable {
+    private let address: PostgresAddress
+    private let bounds: PostgresPool.Bounds
+    private let limits: PostgresLimits
+    private let state = Mutex(PoolState())
+
+    init(_ address: PostgresAddress, _ bounds: PostgresPool.Bounds, _ limits: PostgresLimits) {
+        self.address = address
+        self.bounds = bounds
+        self.limits = limits
+    }
+
+    var counts: PostgresPool.Counts {
+        state.withLock { state in
+            PostgresPool.Counts(
+                open: state.open, busy: state.seats - state.idle.count, waiting: state.waiting,
+                reconnects: state.reconnects, isAway: state.outage != nil)
+        }
+    }
+
+    /// Who serves a call that has just come.
+    private enum Reception {
+        case given(PoolSeat)
+        case waits
+        case newSeat
+        case refused(PostgresError)
+    }
+
+    func add(_ job: PoolJob) {
+        let reception = state.withLock { state -> Reception in
+            if state.isClosed { return .refused(.closed) }
+            if job.turn.isCancelled { return .refused(.cancelled) }
+            if let seat = state.idle.popLast() { return .given(seat) }
+            if state.seats < bounds.connections {
+                state.seats += 1
+                return .newSeat
+            }
+            guard state.waiting < bounds.waiting else { return .refused(.overloaded) }
+            state.append(job)
+            return .waits
+        }
+        switch reception {
+        case .waits: return
+        case .given(let seat):
+            // Outside of the lock, which whom it wakes wants next.
+            seat.job.withLock { $0 = job }
+            seat.bell.signal()
+        case .newSeat: startSeat(job)
+        case .refused(let error): job.fail(error)
+        }
+    }
+
+    func cancel(_ turn: PoolTurn) {
+        turn.cancel()
+        state.withLock { $0.remove(turn) }?.fail(.cancelled)
+    }
+
+    func close() {
+        let (jobs, seats) = state.withLock { state in
+            state.isClosed = true
+            defer { state.idle = [] }
+            return (state.removeAll(), state.idle)
+        }
+        for job in jobs { job.fail(.closed) }
+        for seat in seats { seat.bell.signal() }
+    }
+
+    private func startSeat(_ job: PoolJob) {
+        let seat = PoolSeat()
+        do throws(SystemError) {
+            try WorkerThread(name: "database") { [self] in serve(seat, first: job) }.detach()
+        } catch {
+            state.withLock { $0.seats -= 1 }
+            job.fail(PostgresError(error))
+        }
+    }
+
+    /// The life of one thread: one connection at a time, one call after the other.
+    private func serve(_ seat: PoolSeat, first: PoolJob) {
+        var connection: PostgresConnection?
+        var job: PoolJob? = first
+        while let current = job {
+            perform(current, &connection)
+            job = next(seat)
+        }
+        drop(&connection)
+    }
+
+    /// The next call, for which this sleeps; nil once the pool is closed.
+    private func next(_ seat: PoolSeat) -> PoolJob? {
+        let (job, isOver) = state.withLock { state -> (PoolJob?, Bool) in
+            if let job = state.popFirst() { return (job, false) }
+            if !state.isClosed { state.idle.append(seat) }
+            return (nil, state.isClosed)
+        }
+        if job != nil || isOver { return job }
+        seat.bell.wait()
+        return seat.job.withLock { $0.take() }
+    }
+
+    private func perform(_ job: PoolJob, _ connection: inout PostgresConnection?) {
+        guard job.asked.duration(to: .now) < bounds.turn else { return job.fail(.overloaded) }
+        // A server that restarted has closed it, or is about to say so.
+        if let held = connection, !held.isAlive { drop(&connection) }
+        if connection == nil {
+            switch connect(for: job) {
+            case .success(let opened): connection = opened
+            case .failure(let error): return job.fail(error)
+            }
+        }
+        guard let held = connection else { return job.fail(.closed) }
+        job.run(held)
+        if !held.isUsable { drop(&connection) }
+    }
+
+    private func drop(_ connection: inout PostgresConnection?) {
+        guard connection != nil else { return }
+        connection = nil
+        state.withLock { $0.didLose() }
+    }
+
+    /// A new connection, within the patience of the call that needs it.
+    private func connect(
+        for job: PoolJob
+    ) -> Result<PostgresConnection, PostgresError> {
+        let end = job.asked + bounds.patience
+        while true {
+            switch permission(until: end, job.turn) {
+            case .go: break
+            case .wait(let pause):
+                let length = DispatchTimeInterval.milliseconds(Int(pause.wholeMilliseconds))
+                _ = DispatchSemaphore(value: 0).wait(timeout: .now() + length)
+                continue
+            case .never(let error): return .failure(error)
+            }
+            do throws(PostgresError) {
+                let connection = try PostgresConnection(address, limits: limits)
+                state.withLock { state in
+                    state.outage = nil
+                    state.didOpen()
+                }
+                return .success(connection)
+            } catch {
+                note(error)
+                if case .address = error { return .failure(error) }
+            }
+        }
+    }
+
+    private enum Permission {
+        case go
+        case wait(Duration)
+        case never(PostgresError)
+    }
+
+    /// Whether to try now, while others may be trying too.
+    private func permission(until end: ContinuousClock.Instant, _ turn: PoolTurn) -> Permission {
+        state.withLock { state in
+            if state.isClosed { return .never(.closed) }
+            if turn.isCancelled { return .never(.cancelled) }
+            guard var outage = state.outage else { return .go }
+            let now = ContinuousClock.now
+            let isMine = outage.claim(at: now, for: limits.connect)
+            state.outage = outage
+            if isMine { return .go }
+            // Nobody will have succeeded by then.
+            guard now < end, outage.nextTry < end || outage.isBeingTried else {
+                return .never(outage.error)
+            }
+            // In slices, since another thread may bring the good news at any time.
+            return .wait(min(.milliseconds(20), end - now))
+        }
+    }
+
+    private func note(_ error: PostgresError) {
+        let now = ContinuousClock.now
+        let chance = Double.random(in: 0...1)
+        state.withLock { state in
+            if state.outage == nil { state.outage = Outage(error, at: now, chance: chance) }
+            else { state.outage?.fail(error, at: now, chance: chance) }
+        }
+    }
+}
+#endif

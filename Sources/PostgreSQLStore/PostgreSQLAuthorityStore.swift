@@ -1,0 +1,170 @@
+#if PostgreSQL
+package import AuthorityCore
+package import AuthorityStore
+package import Sessions
+import Synchronization
+
+/// An authority's records in a PostgreSQL database, which any number of authorities share.
+///
+/// Each `transact` is a SERIALIZABLE transaction: what several do at once is what they would
+/// have done one after the other, or one of them runs again. Bodies have no effect but on the
+/// records, so running one again is right.
+///
+/// A commit whose outcome is unknown, because the connection went while it was under way, is
+/// thrown as a failure and not tried again: it may stand. Whoever asked repeats the request, as
+/// it would after a lost reply. If the commit stands, a board's repetition finds its reply in
+/// the store by the request's id and is answered with that; if not, it is done now. Either way
+/// it is done once. A refresh token is spent in the same transaction that keeps the reply with
+/// its successor, so an outage consumes nothing and looks like no theft.
+///
+/// Readers take no part in this: `read` is one REPEATABLE READ snapshot, `glance` a single
+/// statement where that is enough.
+///
+/// Source: PostgreSQL, 13.2.3 "Serializable Isolation Level" and 13.5 "Serialization Failure
+/// Handling".
+package final class PostgreSQLAuthorityStore: ServiceStore {
+    let pool: PostgresPool
+    let wrapping: any SecretWrapping
+    let holds: PostgresHolds
+    let address: PostgresAddress
+    let crier: Crier
+    /// What tells this store from the others on its database.
+    let name: String
+    let turn = Turn()
+    /// How often transactions were run and run again.
+    package let attempts = AttemptCount()
+    let lost = Atomic(0)
+    package var losses: Int { lost.load(ordering: .relaxed) }
+
+    /// Connects and brings the tables up to date. With `evenMoved` also where the records have
+    /// gone elsewhere; then nothing can be written.
+    ///
+    /// - Throws: `failed(layer: StoreOpening.away)` if the database cannot be reached, as later
+    ///   calls do,
+    ///   `failed(layer: StoreOpening.settings)` if it lets nobody in with these settings,
+    ///   `failed(layer: "store")` if it is not as it must be, `failed(layer: "schema")` if a later
+    ///   version of this program wrote it, `failed(layer: Departure.layer)` if its records are
+    ///   elsewhere.
+    package init(
+        _ address: PostgresAddress, connections: Int, wrapping: any SecretWrapping,
+        evenMoved: Bool = false
+    ) async throws(AuthorityError) {
+        self.wrapping = wrapping
+        self.address = address
+        name = String(UInt64.random(in: .min ... .max), radix: 36)
+        pool = PostgresPool(address, PostgresPool.Bounds(connections: connections))
+        crier = Crier(pool)
+        do {
+            holds = try PostgresHolds(address)
+        } catch {
+            throw .failed(layer: "store", text: "no thread for the database: \(error)")
+        }
+        let outcome: Result<Void, AuthorityError>
+        do throws(PostgresError) {
+            outcome = try await pool.run { connection throws(AuthorityError) in
+                if !evenMoved { try Self.requireInPlace(connection, address) }
+                try PostgreSQLMigrations.bringUpToDate(address)
+            }
+        } catch {
+            throw error.openingError
+        }
+        try outcome.get()
+    }
+
+    package func transact<R: Sendable>(
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        try await write { transaction throws(AuthorityError) in try body(transaction) }
+    }
+
+    package func glance<R: Sendable>(
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        try await look(isShort: true) { transaction throws(AuthorityError) in
+            try body(transaction)
+        }
+    }
+
+    package func read<R: Sendable>(
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        try await look(isShort: false) { transaction throws(AuthorityError) in
+            try body(transaction)
+        }
+    }
+
+    package func latestTime() async throws(AuthorityError) -> Timestamp? {
+        try await look(isShort: true) { transaction throws(AuthorityError) in
+            try transaction.latestTime()
+        }
+    }
+
+    package func raiseLatestTime(to time: Timestamp) async throws(AuthorityError) {
+        try await write { transaction throws(AuthorityError) in
+            try transaction.raiseLatestTime(to: time)
+        }
+    }
+
+    package func resetLatestTime(to time: Timestamp) async throws(AuthorityError) {
+        try await write { transaction throws(AuthorityError) in
+            try transaction.resetLatestTime(to: time)
+        }
+    }
+
+    package func departure() async throws(AuthorityError) -> Departure? {
+        try await look(isShort: true) { transaction throws(AuthorityError) in
+            try transaction.departure()
+        }
+    }
+
+    package func unprovenKeys() async throws(AuthorityError) -> Int {
+        try await look(isShort: false) { transaction throws(AuthorityError) in
+            try transaction.unprovenKeys()
+        }
+    }
+
+    package func tally() async throws(AuthorityError) -> StoreTally {
+        try await look(isShort: false) { transaction throws(AuthorityError) in
+            try transaction.tally()
+        }
+    }
+
+    /// Counts what the other stores on this database have committed that others watch for:
+    /// audit entries, changes of boards, chores and keys. Not heartbeats, of which nobody has
+    /// to hear.
+    package func foreignVersion() async throws(AuthorityError) -> Int64 {
+        let own = name
+        let row: SQLRow?
+        do throws(PostgresError) {
+            row = try await pool.run { connection throws(PostgresError) in
+                try connection.query(
+                    "SELECT coalesce(sum(count), 0)::bigint AS number FROM news WHERE store <> $1",
+                    [.text(own)]
+                ).first
+            }.get()
+        } catch {
+            throw noted(error.authorityError)
+        }
+        guard case .integer(let number)? = row?["number"] else { return 0 }
+        return number
+    }
+
+    package func hold(_ name: String) async throws(AuthorityError) -> (any StoreHold)? {
+        do throws(PostgresError) { return try await holds.hold(name) } catch {
+            throw noted(error.authorityError)
+        }
+    }
+
+    package func share(_ name: String) async throws(AuthorityError) -> (any StoreHold)? {
+        do throws(PostgresError) { return try await holds.hold(name, beside: true) } catch {
+            throw noted(error.authorityError)
+        }
+    }
+
+    /// Later calls throw.
+    package func close() throws(AuthorityError) {
+        pool.close()
+        holds.close()
+    }
+}
+#endif

@@ -1,0 +1,88 @@
+#if PostgreSQL
+import AuthorityCore
+import AuthorityStore
+
+/// A connection to PostgreSQL within a transaction. Writes whose outcome nobody asks for are
+/// sent and not awaited, so that they cost no round trip of their own.
+///
+/// The first error of the database is kept: after it the transaction is lost, whatever a body
+/// makes of what was thrown.
+final class PostgreSQLRunner: SQLRunner {
+    let dialect = SQLDialect.postgreSQL
+    private let connection: PostgresConnection
+    /// How many queries may follow; nil is any number.
+    private var allowance: Int?
+    private(set) var failure: PostgresError?
+    /// Whether it was asked for more than it was allowed.
+    private(set) var isExhausted = false
+
+    /// Whether a transaction is still to be begun, by whatever needs one first.
+    private var isUnbegun: Bool
+    private(set) var afterwards: [(sql: String, values: [SQLValue])] = []
+
+    /// - Parameter beginsLate: whether to begin a SERIALIZABLE transaction with the first
+    ///   statement that needs it; else there is one, or none is wanted.
+    init(_ connection: PostgresConnection, beginsLate: Bool = false, allowance: Int? = nil) {
+        self.connection = connection
+        self.allowance = allowance
+        isUnbegun = beginsLate
+    }
+
+    /// Whether there is something to commit.
+    var hasBegun: Bool { !isUnbegun }
+
+    /// Boards whose replies share a page of an index would be in each other's way, were this
+    /// a part of the transaction: each reads where the other writes.
+    func rowsBefore(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) -> [SQLRow] {
+        try attempt(begins: false) { connection throws(PostgresError) in
+            try connection.query(sql, values)
+        }
+    }
+
+    func runAfterwards(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) {
+        afterwards.append((sql, values))
+    }
+
+    func rows(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) -> [SQLRow] {
+        try attempt { connection throws(PostgresError) in
+            try connection.query(sql, values)
+        }
+    }
+
+    func change(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) -> Int {
+        try attempt { connection throws(PostgresError) in
+            try connection.change(sql, values)
+        }
+    }
+
+    func run(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) {
+        try attempt { connection throws(PostgresError) in
+            try connection.send(sql, values)
+        }
+    }
+
+    private func attempt<R>(
+        begins: Bool = true,
+        _ body: (PostgresConnection) throws(PostgresError) -> R
+    ) throws(AuthorityError) -> R {
+        if let failure { throw failure.authorityError }
+        if let left = allowance {
+            guard left > 0 else {
+                isExhausted = true
+                throw .failed(layer: "store", text: "more than one look")
+            }
+            allowance = left - 1
+        }
+        do throws(PostgresError) {
+            if begins, isUnbegun {
+                isUnbegun = false
+                try connection.begin(.serializable)
+            }
+            return try body(connection)
+        } catch {
+            failure = error
+            throw error.authorityError
+        }
+    }
+}
+#endif

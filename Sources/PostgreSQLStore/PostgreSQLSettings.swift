@@ -1,0 +1,64 @@
+#if PostgreSQL
+package import AuthorityCore
+package import AuthorityStore
+
+extension PostgreSQLAuthorityStore {
+    package func keep(
+        _ own: SharedSettings, replacing: Bool
+    ) async throws(AuthorityError) -> SharedSettings {
+        do throws(PostgresError) {
+            return try await pool.run { connection throws(PostgresError) in
+                try KeptSettings(connection: connection).keep(own, replacing: replacing)
+            }.get()
+        } catch {
+            throw noted(error.authorityError)
+        }
+    }
+}
+
+/// The settings that authorities on one database have in common, as rows of `times`: since when
+/// each of them holds.
+struct KeptSettings {
+    let connection: PostgresConnection
+
+    private static let mark = "setting "
+    private static let lock: Int64 = 0x706F_7374_6572_6E03
+
+    /// Nil where none are kept.
+    func read() throws(PostgresError) -> SharedSettings? {
+        let rows = try connection.query(
+            "SELECT name FROM times WHERE name LIKE $1", [.text(Self.mark + "%")])
+        return SharedSettings(lines: rows.compactMap { row in
+            guard case .text(let name)? = row["name"] else { return nil }
+            return String(name.dropFirst(Self.mark.count))
+        })
+    }
+
+    /// Keeps `own` where none are kept yet, or `replacing`; returns those that are.
+    func keep(_ own: SharedSettings, replacing: Bool) throws(PostgresError) -> SharedSettings {
+        do throws(PostgresError) {
+            try connection.begin()
+            // Two that start at once do so one after the other.
+            _ = try connection.query("SELECT pg_advisory_xact_lock($1)", [.integer(Self.lock)])
+            if let kept = try read(), kept == own || !replacing {
+                connection.rollback()
+                return kept
+            }
+            try connection.send(
+                "DELETE FROM times WHERE name LIKE $1", [.text(Self.mark + "%")])
+            for line in own.lines {
+                try connection.send(
+                    """
+                    INSERT INTO times (name, at)
+                    VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+                    """, [.text(Self.mark + line)])
+            }
+            try connection.commit()
+            return own
+        } catch {
+            connection.rollback()
+            throw error
+        }
+    }
+}
+#endif

@@ -1,0 +1,112 @@
+#if PostgreSQL
+package import AuthorityCore
+import AuthorityStore
+
+/// What went wrong between the authority and its database, by what a caller can do.
+///
+/// No case holds a password or a value of a statement.
+package enum PostgresError: Error, Equatable, Sendable {
+    /// The parts of the way to the database that fail by themselves.
+    package enum Layer: String, Sendable {
+        case nameLookup = "name lookup"
+        case socket = "Unix socket"
+        case tcp = "TCP"
+        case tls = "TLS"
+        case login = "database login"
+        case database
+    }
+
+    /// The configuration is wrong; nothing was tried.
+    case address(String)
+    /// There is no connection; nothing was done. Trying again later may help.
+    case unreachable(Layer, String)
+    /// There is no connection, and by what is configured here or there will be none: a password,
+    /// a role, a database, a certificate. Nothing was done.
+    case turnedAway(Layer, String)
+    /// The server refused a statement, and with it the transaction.
+    case server(SQLState, String)
+    /// The connection went in the middle. Without `whileCommitting` nothing of the transaction
+    /// was kept; with it nobody knows but the database.
+    case lost(String, whileCommitting: Bool)
+    /// A value does not fit its place in the statement, or a column is of no known type.
+    case misfit(String)
+    /// A result is larger than the connection's limits; the connection was closed.
+    case tooLarge(String)
+    /// More callers wait for a connection than may; nothing was done.
+    case overloaded
+    /// The caller's task was cancelled while it waited; nothing was done.
+    case cancelled
+    /// The pool was closed.
+    case closed
+
+    /// The same for those who know of no database.
+    package var authorityError: AuthorityError {
+        .failed(layer: isAway ? StoreOpening.away : "store", text: text)
+    }
+
+    /// The same while a store is opened, when it matters whether to try again.
+    var openingError: AuthorityError {
+        if isConfigured { return .failed(layer: StoreOpening.settings, text: text) }
+        return isPassing ? .failed(layer: StoreOpening.away, text: text) : authorityError
+    }
+
+    /// Whether somebody has to change something before another try can succeed.
+    private var isConfigured: Bool {
+        switch self {
+        case .address, .turnedAway: true
+        case .server(let state, _): state == .insufficientPrivilege
+        default: false
+        }
+    }
+
+    /// Whether there is no database that could do it now.
+    private var isAway: Bool {
+        switch self {
+        case .unreachable, .lost: true
+        case .server(let state, _): state.endsConnection || state == .readOnlyTransaction
+        case .address, .turnedAway, .misfit, .tooLarge, .overloaded, .cancelled, .closed: false
+        }
+    }
+
+    /// Whether the same may succeed later by itself.
+    private var isPassing: Bool {
+        switch self {
+        case .overloaded: true
+        case .server(let state, _):
+            isAway || state.isWorthAnotherTry || state == .lockNotAvailable
+                || state == .queryCanceled
+        default: isAway
+        }
+    }
+
+    /// One line for a log: which layer, what happened, what to do.
+    package var text: String {
+        switch self {
+        case .address(let text): "the database's address: \(text)"
+        case .unreachable(let layer, let text), .turnedAway(let layer, let text):
+            "the database cannot be reached (\(layer.rawValue)): \(text); \(Self.advice(layer))"
+        case .server(.movedStore, let text): text
+        case .server(let state, let text): "the database refused (SQLSTATE \(state.code)): \(text)"
+        case .lost(let text, let whileCommitting):
+            whileCommitting
+                ? "the database went away during a commit, which may stand or not: \(text)"
+                : "the database went away: \(text)"
+        case .misfit(let text): "the database and this program do not fit: \(text)"
+        case .tooLarge(let text): "the database gave more than may be: \(text)"
+        case .overloaded: "overloaded: too many wait for the database"
+        case .cancelled: "the wait for the database was cancelled"
+        case .closed: "the database's connections are closed"
+        }
+    }
+
+    private static func advice(_ layer: Layer) -> String {
+        switch layer {
+        case .nameLookup: "check the host in `store`"
+        case .socket, .tcp: "check that PostgreSQL runs and listens there"
+        case .tls: "check sslrootcert and the name in the server's certificate"
+        case .login: "check the user in `store`, its password and pg_hba.conf"
+        case .database: "check the database in `store` and the server's log"
+        }
+    }
+}
+#endif

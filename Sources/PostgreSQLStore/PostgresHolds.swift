@@ -1,0 +1,220 @@
+#if PostgreSQL
+package import AuthorityStore
+import LinuxIO
+import Synchronization
+
+/// Names that one process of several holds, as session-level advisory locks of one connection:
+/// thousands of names cost one connection, and none outlives it.
+///
+/// The end of the connection is noticed as soon as the kernel knows of it: at once where the
+/// server closes it, after about 11 s where the network swallows everything. From then on
+/// `isHeld` is false, and another process may hold the name: possibly before this one has
+/// noticed. So a hold spreads work and saves doing it twice; what must not happen twice is
+/// besides a conditional write, in a transaction that a second one finds done.
+///
+/// Source: PostgreSQL, 13.3.5 "Advisory Locks".
+package final class PostgresHolds: Sendable {
+    private let core: HoldCore
+
+    /// Connects at the first hold.
+    package init(_ address: PostgresAddress) throws(PostgresError) {
+        do throws(SystemError) {
+            let core = HoldCore(address.impatient, try EventDescriptor())
+            self.core = core
+            try WorkerThread(name: "db-holds") { core.serve() }.detach()
+        } catch {
+            throw PostgresError(error)
+        }
+    }
+
+    deinit { core.close() }
+
+    /// Takes `name`; nil where another process has it, or this one already. `beside` others who
+    /// take it so, unless one has it alone.
+    ///
+    /// Throws `unreachable`, `lost` or `closed`; then nothing is held.
+    package func hold(
+        _ name: String, beside others: Bool = false
+    ) async throws(PostgresError) -> (any StoreHold)? {
+        let core = self.core
+        let outcome: Result<HeldName?, PostgresError> = await withCheckedContinuation { waiting in
+            core.ask(.take(name, beside: others) { waiting.resume(returning: $0) })
+        }
+        return try outcome.get()
+    }
+
+    /// Lets go of all names.
+    package func close() { core.close() }
+}
+
+/// One name that is held, or was.
+final class HeldName: StoreHold {
+    let name: String
+    /// Whether others may hold it, too.
+    let isBeside: Bool
+    private let core: HoldCore
+    private let held = Atomic(true)
+
+    fileprivate init(_ name: String, beside others: Bool, _ core: HoldCore) {
+        self.name = name
+        isBeside = others
+        self.core = core
+    }
+
+    var isHeld: Bool { held.load(ordering: .acquiring) }
+
+    /// Returns once another process can take it.
+    func release() async {
+        await withCheckedContinuation { waiting in
+            core.ask(.release(self) { waiting.resume() })
+        }
+    }
+
+    /// False where it was gone already.
+    fileprivate func drop() -> Bool { held.exchange(false, ordering: .acquiringAndReleasing) }
+}
+
+/// The thread of the holds and what it is asked.
+private final class HoldCore: Sendable {
+    enum Request: Sendable {
+        case take(
+            String, beside: Bool, @Sendable (Result<HeldName?, PostgresError>) -> Void)
+        case release(HeldName, @Sendable () -> Void)
+    }
+
+    private struct State {
+        var requests: [Request] = []
+        var isClosed = false
+    }
+
+    private let address: PostgresAddress
+    private let bell: EventDescriptor
+    private let state = Mutex(State())
+
+    init(_ address: PostgresAddress, _ bell: EventDescriptor) {
+        self.address = address
+        self.bell = bell
+    }
+
+    func ask(_ request: Request) {
+        let isClosed = state.withLock { state in
+            if !state.isClosed { state.requests.append(request) }
+            return state.isClosed
+        }
+        if isClosed { refuse(request) } else { bell.raise() }
+    }
+
+    func close() {
+        state.withLock { $0.isClosed = true }
+        bell.raise()
+    }
+
+    func serve() {
+        var session = HoldSession(address)
+        let watch = ConnectionWatch(bell)
+        while true {
+            session.look()
+            let (requests, isClosed) = state.withLock { state in
+                defer { state.requests = [] }
+                return (state.requests, state.isClosed)
+            }
+            guard !isClosed else {
+                session.end()
+                for request in requests { refuse(request) }
+                return
+            }
+            for request in requests {
+                switch request {
+                case .take(let name, let others, let answer):
+                    answer(session.take(name, beside: others, self))
+                case .release(let name, let answer):
+                    session.release(name)
+                    answer()
+                }
+            }
+            // What has come since has rung the bell.
+            watch.wait(for: session.connection)
+        }
+    }
+
+    private func refuse(_ request: Request) {
+        switch request {
+        case .take(_, _, let answer): answer(.failure(.closed))
+        case .release(let name, let answer):
+            _ = name.drop()
+            answer()
+        }
+    }
+}
+
+/// The connection of the holds, and what is held by it. On one thread.
+private struct HoldSession {
+    private let address: PostgresAddress
+    private(set) var connection: PostgresConnection?
+    private var names: [String: HeldName] = [:]
+
+    /// The hash of a name of ours: no other program's lock is in the way but by a chance of
+    /// one in 2⁶⁴.
+    private static let key = "hashtextextended('postern hold ' || $1::text, 0)"
+
+    init(_ address: PostgresAddress) {
+        self.address = address
+    }
+
+    /// Notices when the connection is gone, and with it all that it held.
+    mutating func look() {
+        if let connection, !connection.isAlive { end() }
+    }
+
+    mutating func end() {
+        for name in names.values { _ = name.drop() }
+        names = [:]
+        connection = nil
+    }
+
+    mutating func take(
+        _ name: String, beside others: Bool, _ core: HoldCore
+    ) -> Result<HeldName?, PostgresError> {
+        look()
+        if names[name] != nil { return .success(nil) }
+        do throws(PostgresError) {
+            let current = if let connection { connection } else { try begin() }
+            connection = current
+            let rows = try current.query(
+                "SELECT pg_try_advisory_lock\(others ? "_shared" : "")(\(Self.key)) AS taken",
+                [.text(name)])
+            guard rows.first?["taken"] == .bool(true) else { return .success(nil) }
+            let held = HeldName(name, beside: others, core)
+            names[name] = held
+            return .success(held)
+        } catch {
+            // An error of any kind leaves in doubt what is held.
+            end()
+            return .failure(error)
+        }
+    }
+
+    /// The server, too, must see soon that this machine has gone: until it does, what we held
+    /// stays held. Source: PostgreSQL, 20.3.2 "TCP Settings".
+    private func begin() throws(PostgresError) -> PostgresConnection {
+        let connection = try PostgresConnection(address)
+        _ = try connection.query("""
+            SELECT set_config('tcp_keepalives_idle', '5', false) AS idle,
+                set_config('tcp_keepalives_interval', '2', false) AS interval,
+                set_config('tcp_keepalives_count', '3', false) AS count
+            """)
+        return connection
+    }
+
+    mutating func release(_ held: HeldName) {
+        guard held.drop(), names.removeValue(forKey: held.name) != nil else { return }
+        do throws(PostgresError) {
+            let kind = held.isBeside ? "_shared" : ""
+            _ = try connection?.query(
+                "SELECT pg_advisory_unlock\(kind)(\(Self.key)) AS freed", [.text(held.name)])
+        } catch {
+            end()
+        }
+    }
+}
+#endif

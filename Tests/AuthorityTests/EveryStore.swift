@@ -1,0 +1,55 @@
+import AuthorityCore
+import AuthorityStore
+import Testing
+
+@testable import AuthorityService
+
+#if PostgreSQL
+import PostgreSQLStore
+#endif
+
+/// What a house keeps its records in.
+enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
+    case sqlite = "SQLite"
+    #if PostgreSQL
+    case postgreSQL = "PostgreSQL"
+    #endif
+
+    /// What a house is made with where a test does not say.
+    @TaskLocal static var current = StoreKind.sqlite
+
+    var testDescription: String { rawValue }
+}
+
+/// Runs a test once with each kind of store: one contract, and each store keeps all of it.
+///
+/// The kind is in the comment of whatever fails.
+struct EveryStore: SuiteTrait, TestTrait, TestScoping {
+    var isRecursive: Bool { true }
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        guard testCase != nil else { return try await function() }
+        var failure: (any Error)?
+        for kind in StoreKind.allCases {
+            let named = IssueHandlingTrait.compactMapIssues { issue in
+                var issue = issue
+                issue.comments.append("on \(kind.rawValue)")
+                return issue
+            }
+            do {
+                try await named.provideScope(for: test, testCase: testCase) {
+                    try await StoreKind.$current.withValue(kind) { try await function() }
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+    }
+}
+
+extension Trait where Self == EveryStore {
+    static var everyStore: EveryStore { EveryStore() }
+}

@@ -1,0 +1,95 @@
+#if PostgreSQL
+import AuthorityCore
+import AuthorityStore
+import PostgresServers
+import Sessions
+import Testing
+
+@testable import AuthorityService
+@testable import PostgreSQLStore
+
+@Suite("PostgreSQL's schema")
+struct PostgreSQLSchemaTests {
+    private func place() throws -> HousePlace { try HousePlace(.postgreSQL) }
+
+    private func connection(_ place: HousePlace) throws -> PostgresConnection {
+        try PostgresConnection(try #require(place.database).address)
+    }
+
+    @Test("is made once by several that start at once")
+    func together() async throws {
+        let place = try place()
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    let store = try await place.openDatabase()
+                    let users = try await store.read { tx throws(AuthorityError) in
+                        try tx.users()
+                    }
+                    #expect(users.isEmpty)
+                    try store.close()
+                }
+            }
+            try await group.waitForAll()
+        }
+        let names = try connection(place).query("SELECT name FROM schema_versions")
+        #expect(names.count == PostgreSQLMigrations.steps.count)
+    }
+
+    @Test("of a later program is refused by name, and nothing is changed")
+    func later() async throws {
+        let place = try place()
+        try await place.openDatabase().close()
+        let connection = try connection(place)
+        _ = try connection.change("INSERT INTO schema_versions (name) VALUES ('moon')")
+        let error = await #expect(throws: AuthorityError.self) {
+            try await place.openDatabase()
+        }
+        guard case .failed(layer: "schema", let text) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(text.contains("`moon`"))
+    }
+
+    @Test("is undone to the last step that was whole where a step fails")
+    func broken() throws {
+        let place = try place()
+        let connection = try connection(place)
+        let steps = [
+            PostgreSQLMigrations.Step(name: "a", statements: ["CREATE TABLE a (x BIGINT)"]),
+            PostgreSQLMigrations.Step(
+                name: "b", statements: ["CREATE TABLE b (x BIGINT)", "CREATE TABLE a (x BIGINT)"]),
+        ]
+        #expect(throws: AuthorityError.self) {
+            try PostgreSQLMigrations(steps: steps, connection: connection).run()
+        }
+        let tables = try connection.query("""
+            SELECT tablename::text AS name FROM pg_tables WHERE schemaname = 'public'
+            ORDER BY 1
+            """).map { $0["name"] }
+        #expect(tables == [.text("a"), .text("schema_versions")])
+        let names = try connection.query("SELECT name FROM schema_versions").map { $0["name"] }
+        #expect(names == [.text("a")])
+    }
+
+    @Test("numbers on above what was brought from elsewhere")
+    func numbers() async throws {
+        let house = try await House(place: place())
+        let far: Int64 = 1 << 52
+        _ = try connection(house.place).change(
+            "INSERT INTO audit (number, at, event, actor, detail) VALUES ($1, 0, 'x', 'y', 'z')",
+            [.integer(far)])
+        let store = try await house.place.openDatabase()
+        let before = try await store.read { tx throws(AuthorityError) in try tx.newestEntry() }
+        #expect(before == far)
+        try await house.authority.alarm("next", "")
+        // Not before all have ended that write elsewhere on this server.
+        try await untilTrue {
+            try await store.read { tx throws(AuthorityError) in
+                try tx.entries(after: before, limit: 10)
+            }.map(\.event) == ["alarm.next"]
+        }
+    }
+}
+#endif
