@@ -38,6 +38,11 @@ package struct AuthorityProgram: AsyncParsableCommand {
             } else {
                 try command.run()
             }
+            // Threads of the store, of HTTP and of the broker's client do not end with it.
+            ProcessEnd.leave(0)
+        } catch let code as ExitCode {
+            // Its words were said.
+            ProcessEnd.leave(code.rawValue)
         } catch {
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             say(fullMessage(for: error))

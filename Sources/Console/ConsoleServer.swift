@@ -70,7 +70,11 @@ package struct ConsoleServer: Sendable {
                     service: application(server), successTerminationBehavior: .ignore)],
                 logger: logger))
         readiness.onClose { Task { await group.triggerGracefulShutdown() } }
-        try await group.run()
+        do { try await group.run() } catch {
+            // Who was told to end does, however the last connection of somebody's went.
+            guard readiness.isClosed else { throw error }
+            logger.warning("HTTP did not end well: \(error)")
+        }
     }
 
     /// `GET /parse/users/:id` of each route, for whoever holds a description against them.

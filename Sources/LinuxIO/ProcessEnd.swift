@@ -5,6 +5,15 @@ package enum ProcessEnd {
     /// Ends the process with this status. The corresponding C function is `exit`.
     package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 
+    /// Ends the process with this status, of several threads that may still be at work: no
+    /// library is torn down under them. What was printed is written out first.
+    ///
+    /// The corresponding C functions are `fflush` and `_exit`.
+    package static func leave(_ status: Int32) -> Never {
+        _ = unsafe fflush(nil)
+        _exit(status)
+    }
+
     /// Writes a line to standard output or error, whole, in one call if it fits.
     ///
     /// An error is not reported: there is nowhere left to report it to.

@@ -69,8 +69,7 @@ def restart_in_turn(fleet: Fleet) -> None:
     """As an upgrade does it: SIGTERM, and the next one only when this one is back."""
     for replica in fleet.replicas:
         with fleet.event(f"SIGTERM of {replica.name} and a new start"):
-            status = replica.stop()
-            assert status == 0, f"{replica.name} ended with {status}"
+            replica.stop_well()
             replica.start()
         fleet.run(fleet.plan.between / 2)
 

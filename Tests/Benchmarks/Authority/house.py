@@ -109,7 +109,7 @@ class House:
     def stop(self) -> None:
         for authority in self.authorities:
             if authority.program.is_running:
-                assert authority.stop() == 0, "an authority did not end well"
+                authority.stop_well()
 
     def close(self) -> None:
         for part in reversed(self._parts):

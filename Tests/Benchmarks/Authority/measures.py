@@ -132,7 +132,7 @@ class Measures:
 
     def _parted(self, house: House, load, name: dict) -> None:
         for authority in house.authorities[name["replicas"]:]:
-            authority.stop()
+            authority.stop_well()
         running = house.pids[:name["replicas"]]
         with cores.Share(running, self._plan.part):
             self._spans(load, name)

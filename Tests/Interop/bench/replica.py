@@ -62,6 +62,12 @@ class Replica:
         """SIGTERM: what is on its way is answered first."""
         return self.program.stop(60)
 
+    def stop_well(self) -> None:
+        """As `stop`; any other end than a good one is a failure, with its last words."""
+        status = self.stop()
+        assert status == 0, "\n".join([
+            f"{self.name} ended with {status}", *self.program.log.splitlines()[-8:]])
+
     def close(self) -> None:
         """At once: nothing of it is needed any more."""
         self.program.kill()
