@@ -61,7 +61,8 @@ struct Provisioning {
     }
 
     private func newFamily() throws(AuthorityError) -> RefreshFamilyID {
-        guard let family = RefreshFamilyID(try authority.cryptography.random(16)) else {
+        let random = try authority.cryptography.random(RefreshFamilyID.randomCount)
+        guard let family = RefreshFamilyID(madeAt: now, random: random) else {
             throw .failed(layer: "crypto", text: "too few random bytes")
         }
         return family

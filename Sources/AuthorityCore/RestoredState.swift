@@ -22,11 +22,17 @@ extension BoardRequest {
         return try notIssuedHere(.session, "a session may have been accepted in a gap")
     }
 
-    /// A refresh token does not say when it was made. Where an operator has settled what was
-    /// ahead, one of a board that was given up then is over, and any where nothing can have been
-    /// lost since; after another gap it may be of a state that was lost in that.
-    func aheadRefresh(_ how: String) throws(AuthorityError) -> BoardAnswer {
+    /// A refresh token says when its family was made, and not when itself was. Where an operator
+    /// has settled what was ahead, one of a board that was given up then is over, and any where
+    /// nothing can have been lost since; after another gap it may be of a state that was lost in
+    /// that, and one whose family was made there is.
+    func aheadRefresh(
+        of family: RefreshFamilyID, _ how: String
+    ) throws(AuthorityError) -> BoardAnswer {
         guard let settled = try transaction.settledAt(), try !transaction.isRestored() else {
+            return try notIssuedHere(.refresh, how)
+        }
+        if try transaction.hasGap(from: family.madeAt, to: family.madeAt) {
             return try notIssuedHere(.refresh, how)
         }
         if try isGivenUp(at: settled) { return try replyOver() }

@@ -10,13 +10,16 @@ extension BoardRequest {
             return try forged()
         }
         guard let family = try transaction.family(presented.family) else {
-            return try aheadRefresh("a refresh token names a family that the store does not know")
+            return try aheadRefresh(
+                of: presented.family,
+                "a refresh token names a family that the store does not know")
         }
         guard let record = try transaction.session(family.session), owns(record) else {
             return try replyOver()
         }
         guard presented.generation <= family.generation else {
-            return try aheadRefresh("a refresh token is ahead of the store")
+            return try aheadRefresh(
+                of: presented.family, "a refresh token is ahead of the store")
         }
         guard !family.invalidated, record.isLive(at: now, under: authority.rules.lifetimes) else {
             return try replyLapsed(record)

@@ -98,7 +98,7 @@ package struct ScopeText: Equatable, Sendable {
     package init(_ text: String) { self.text = text }
 }
 
-/// Which line of refresh tokens: 16 random bytes.
+/// Which line of refresh tokens: 16 bytes, the time of its making and 10 random ones.
 package struct RefreshFamilyID: Hashable, Sendable {
     package let bytes: [UInt8]
 
@@ -106,6 +106,17 @@ package struct RefreshFamilyID: Hashable, Sendable {
         guard bytes.count == 16 else { return nil }
         self.bytes = bytes
     }
+
+    /// `random` has `randomCount` bytes.
+    init?(madeAt time: Timestamp, random: [UInt8]) {
+        self.init(time.shortBytes + random)
+    }
+
+    static let randomCount = 10
+
+    /// When it was made, also where the store knows nothing of it. Of a family that was made
+    /// before ids had this form it is any time within 8,900 years.
+    var madeAt: Timestamp { Timestamp(shortBytes: bytes[..<Timestamp.shortCount]) }
 }
 
 /// How far a line of refresh tokens has come. The tokens are recomputed, never stored.

@@ -15,14 +15,13 @@ struct SessionTokenFormat {
     let key: SecretBytes
 
     static let randomCount = 18
-    private static let timeCount = 6
     private static let proofCount = 8
     /// No other text under this key begins so: those begin with a token's prefix, or are 32 bytes.
     private static let label = Array("postern/v1 made session token ".utf8)
 
     /// `random` has `randomCount` bytes.
     func token(madeAt time: Timestamp, random: [UInt8]) throws(AuthorityError) -> SessionToken {
-        let body = Self.bigEndian(time) + random
+        let body = time.shortBytes + random
         let text = SessionToken.prefix + Base64URL.encode(body + (try proof(of: body)))
         return SessionToken(unchecked: SecretBytes(Array(text.utf8)))
     }
@@ -31,24 +30,33 @@ struct SessionTokenFormat {
     /// had this form.
     func creation(of token: SessionToken) throws(AuthorityError) -> Timestamp? {
         let text = token.reveal().dropFirst(SessionToken.prefix.count)
-        let bodyCount = Self.timeCount + Self.randomCount
+        let bodyCount = Timestamp.shortCount + Self.randomCount
         guard let bytes = Base64URL.decode(text), bytes.count == bodyCount + Self.proofCount
         else { return nil }
         let expected = SecretBytes(try proof(of: Array(bytes[..<bodyCount])))
         guard expected.matches(SecretBytes(bytes[bodyCount...])) else { return nil }
-        return Timestamp(
-            milliseconds: bytes[..<Self.timeCount].reduce(0) { $0 << 8 | Int64($1) })
+        return Timestamp(shortBytes: bytes[..<Timestamp.shortCount])
     }
 
     private func proof(of body: [UInt8]) throws(AuthorityError) -> [UInt8] {
         Array(try cryptography.hmac(Self.label + body, key: key).prefix(Self.proofCount))
     }
+}
 
-    /// 48 bits last until the year 10889; a time before 1970 is told as 1970.
-    private static func bigEndian(_ time: Timestamp) -> [UInt8] {
-        let value = min(max(time.milliseconds, 0), 1 << 48 - 1)
+/// A time as 48 bits of milliseconds, big-endian, which last until the year 10889; one before 1970
+/// is told as 1970. So it stands in a UUID of version 7, too. Source: RFC 9562 §5.7.
+extension Timestamp {
+    static let shortCount = 6
+
+    var shortBytes: [UInt8] {
+        let value = min(max(milliseconds, 0), 1 << 48 - 1)
         return stride(from: 40, through: 0, by: -8).map {
             UInt8(truncatingIfNeeded: value >> $0)
         }
+    }
+
+    /// `bytes` are `shortCount`.
+    init(shortBytes bytes: some Sequence<UInt8>) {
+        self.init(milliseconds: bytes.reduce(0) { $0 << 8 | Int64($1) })
     }
 }

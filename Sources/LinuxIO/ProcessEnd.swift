@@ -10,7 +10,7 @@ package enum ProcessEnd {
     ///
     /// The corresponding C functions are `fflush` and `_exit`.
     package static func leave(_ status: Int32) -> Never {
-        _ = unsafe fflush(nil)
+        _ = fflush(nil)
         _exit(status)
     }
 
