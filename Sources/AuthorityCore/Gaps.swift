@@ -23,15 +23,20 @@ package struct Gap: Equatable, Sendable {
     package static let limit = 1000
 
     /// The gap that ends now, if there is one. `latest`: the latest time in the store, nil before
-    /// the first service; `known`: what this process took it for, nil at its start.
-    package init?(latest: Timestamp?, known: Timestamp?, now: Timestamp) {
+    /// the first service; `known`: what this process took it for, nil at its start;
+    /// `isOtherHistory`: another database has taken over from the one that this process knew.
+    package init?(
+        latest: Timestamp?, known: Timestamp?, now: Timestamp, isOtherHistory: Bool = false
+    ) {
         guard let latest, latest < now else { return nil }
         guard let known else {
             self.init(began: latest, ended: now)
             return
         }
-        // A database that fell back under a running service has an earlier time than it was told.
-        guard latest < known || now - latest > Self.unwatched else { return nil }
+        // A database that fell back under a running service has an earlier time than it was told,
+        // unless it lacks less than what passes between two times.
+        guard isOtherHistory || latest < known || now - latest > Self.unwatched
+        else { return nil }
         self.init(began: latest, ended: now)
     }
 }
@@ -91,19 +96,27 @@ package protocol GapTable {
     /// False if it is noted already.
     func noteAhead(_ board: AheadBoard) throws(AuthorityError) -> Bool
     func forgetAhead(_ board: InstallationID) throws(AuthorityError)
-    /// The longest noted first; at most `limit`.
-    func aheadBoards(limit: Int) throws(AuthorityError) -> [AheadBoard]
+    func aheadCount() throws(AuthorityError) -> Int
+    /// The longest noted first; at most `limit`. Nil is of any sign.
+    func aheadBoards(
+        limit: Int, of sign: AheadBoard.Sign?
+    ) throws(AuthorityError) -> [AheadBoard]
 }
 
 extension Authority {
     /// Notes a gap if one ends now. To be called at the start of a service, before it answers
     /// anybody, and each time before the latest time in the store is raised.
-    package func noteGap(until now: Timestamp, known: Timestamp?) async throws(AuthorityError) {
+    package func noteGap(
+        until now: Timestamp, known: Timestamp?, isOtherHistory: Bool = false
+    ) async throws(AuthorityError) {
         try await store.transact { transaction throws(AuthorityError) in
             guard let latest = try transaction.latestTime() else { return }
-            // What was made after the latest time was noted is known all the same.
-            guard let gap = Gap(latest: latest, known: known, now: now) else { return }
-            let newest = try transaction.newestSession() ?? latest
+            guard let gap = Gap(
+                latest: latest, known: known, now: now, isOtherHistory: isOtherHistory)
+            else { return }
+            // What was made after the latest time was noted is known all the same; but under a
+            // running service sessions may have been made since it fell back.
+            let newest = known == nil ? try transaction.newestSession() ?? latest : latest
             // One that is of the future was made by a clock that was wrong.
             let began = newest < now ? max(gap.began, newest) : gap.began
             try transaction.add(Gap(began: began, ended: gap.ended))
@@ -127,12 +140,13 @@ extension Authority {
     package func settleRestored(actor: String) async throws(AuthorityError) -> Int? {
         let now = clock()
         let done = try await store.transact { transaction throws(AuthorityError) in
-            let ahead = try transaction.aheadBoards(limit: Self.shownAhead)
-            let isRestored = try transaction.isRestored()
-            guard isRestored || !ahead.isEmpty else {
+            let givenUp = try transaction.aheadCount()
+            guard try transaction.isRestored() || givenUp > 0 else {
                 return nil as (lines: [String], givenUp: Int)?
             }
-            for found in ahead where found.sign == .unknown {
+            let unknown = try transaction.aheadBoards(
+                limit: AheadBoard.unknownLimit, of: .unknown)
+            for found in unknown {
                 // Nobody here made its login at the broker, so it goes.
                 try transaction.add(.login(found.board, password: false))
             }
@@ -141,7 +155,7 @@ extension Authority {
                 "restored.settled", actor, nil, nil,
                 "what this store did not issue is unknown to it from now on",
                 transaction, at: now)
-            return (transaction.choreLines, ahead.count)
+            return (transaction.choreLines, givenUp)
         }
         for line in done?.lines ?? [] { courier.nudge(line) }
         return done?.givenUp
@@ -155,11 +169,16 @@ extension Authority {
 
     private static let shownAhead = 10_000
 
-    /// The boards found ahead of this store.
+    /// The boards found ahead of this store, 10,000 at most.
     package func aheadBoards() async throws(AuthorityError) -> [AheadBoard] {
         try await store.read { transaction throws(AuthorityError) in
-            try transaction.aheadBoards(limit: Self.shownAhead)
+            try transaction.aheadBoards(limit: Self.shownAhead, of: nil)
         }
+    }
+
+    /// How many boards were found ahead.
+    package func aheadCount() async throws(AuthorityError) -> Int {
+        try await store.read { transaction throws(AuthorityError) in try transaction.aheadCount() }
     }
 
     /// Those of these boards that the store has never heard of, each noted as ahead.

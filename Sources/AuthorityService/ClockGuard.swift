@@ -22,6 +22,8 @@ final class ClockGuard: Sendable {
         var told: ClockWatch.Judgement
         /// What the store was told; nil until this process has told it anything.
         var known: Timestamp?
+        /// The store's history when it was told.
+        var history: String?
 
         mutating func judge() {
             judgement = watch.look(wall: systemClock(), monotonic: SystemClock.monotonic)
@@ -60,22 +62,37 @@ final class ClockGuard: Sendable {
     /// and this one.
     @discardableResult
     func look() async throws(AuthorityError) -> Change {
-        let (change, latest, stored) = state.withLock { state in
+        let (change, latest) = state.withLock { state in
             state.judge()
             let change = Change(before: state.told, now: state.judgement)
             state.told = state.judgement
-            let latest = state.watch.latest
-            let isDue = state.known.map { latest - $0 >= Self.stride } ?? true
-            return (
-                change, state.judgement == .believed && isDue ? latest : nil, state.known)
+            return (change, state.judgement == .believed ? state.watch.latest : nil)
         }
         if change.isNews { try await tell(change.now) }
-        if let latest {
-            try await authority.noteGap(until: latest, known: stored)
-            try await store.raiseLatestTime(to: latest)
-            state.withLock { $0.known = latest }
-        }
+        if let latest { try await note(latest) }
         return change
+    }
+
+    /// Tells the store of a time that is believed, at each stride, and at once where another
+    /// database has taken over: what that one lacks is a gap.
+    private func note(_ latest: Timestamp) async throws(AuthorityError) {
+        let history = try await store.history()
+        let (stored, isOther) = state.withLock { state in
+            (state.known, history != nil && state.history != nil && history != state.history)
+        }
+        guard isOther || stored.map({ latest - $0 >= Self.stride }) ?? true else { return }
+        if isOther {
+            logger.warning("""
+                another database has taken over; boards that bear what it lacks are told so, \
+                and kept
+                """)
+        }
+        try await authority.noteGap(until: latest, known: stored, isOtherHistory: isOther)
+        try await store.raiseLatestTime(to: latest)
+        state.withLock { state in
+            state.known = latest
+            state.history = history ?? state.history
+        }
     }
 
     private func tell(_ judgement: ClockWatch.Judgement) async throws(AuthorityError) {

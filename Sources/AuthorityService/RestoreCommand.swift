@@ -40,7 +40,8 @@ struct RestoreCommand: AsyncParsableCommand {
             case (nil, false, true, false):
                 try await Self.settle(settings)
             case (nil, false, false, true):
-                show(try await Desk(settings).authority.aheadBoards())
+                let authority = try await Desk(settings).authority
+                show(try await authority.aheadBoards(), of: try await authority.aheadCount())
             default:
                 throw BackupError.usage("say one of --from FILE, --mark, --settle, --list")
             }
@@ -70,7 +71,8 @@ struct RestoreCommand: AsyncParsableCommand {
         }
     }
 
-    private func show(_ boards: [AheadBoard]) {
+    /// `count` is how many there are, of whom some may be left out.
+    private func show(_ boards: [AheadBoard], of count: Int) {
         guard !json else {
             let results = boards.map { board in
                 JSONValue.object([
@@ -78,10 +80,13 @@ struct RestoreCommand: AsyncParsableCommand {
                     "sign": .string(board.sign.rawValue), "since": .time(board.since),
                 ])
             }
-            print(JSONValue.object(["results": .array(results)]).text)
+            print(JSONValue.object([
+                "results": .array(results), "count": .integer(Int64(count)),
+            ]).text)
             return
         }
         for board in boards { print("\(board.board)  \(board.sign.rawValue)") }
+        if count > boards.count { say("! these are the first \(boards.count) of \(count)") }
         say(boards.isEmpty ? "✓ no board was found ahead of this store"
             : "! set these up anew: `postern-agent pair --new` there, and claim")
     }

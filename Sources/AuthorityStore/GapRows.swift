@@ -41,7 +41,7 @@ extension StoreTransaction {
         try run(
             """
             DELETE FROM gaps WHERE began IN (
-                SELECT began FROM gaps
+                SELECT began FROM gaps WHERE restored = 0
                 ORDER BY began DESC LIMIT \(dialect.unlimited) OFFSET ?)
             """, [Gap.limit])
     }
@@ -113,10 +113,20 @@ extension StoreTransaction {
         try run("DELETE FROM ahead WHERE installation_id = ?", [board.description])
     }
 
-    func aheadBoards(limit: Int) throws(AuthorityError) -> [AheadBoard] {
+    func aheadCount() throws(AuthorityError) -> Int {
+        try row("SELECT count(*) AS n FROM ahead")
+            .map { row throws(AuthorityError) in try row.value("n") } ?? 0
+    }
+
+    func aheadBoards(
+        limit: Int, of sign: AheadBoard.Sign?
+    ) throws(AuthorityError) -> [AheadBoard] {
         try map(
             try rows(
-                "SELECT * FROM ahead ORDER BY since, installation_id LIMIT ?", [limit])
+                """
+                SELECT * FROM ahead WHERE sign = coalesce(?, sign)
+                ORDER BY since, installation_id LIMIT ?
+                """, [sign?.rawValue, limit])
         ) { row throws(AuthorityError) in
             AheadBoard(
                 board: try row.parsed("installation_id", InstallationID.init),

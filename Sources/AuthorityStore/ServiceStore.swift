@@ -17,6 +17,10 @@ package protocol ServiceStore: AuthorityStore {
     /// Makes `time` the latest, also where it is earlier: an operator says so.
     func resetLatestTime(to time: Timestamp) async throws(AuthorityError)
 
+    /// Another value once another database has taken over from the one that it followed, whose
+    /// last commits it may lack; nil where there is none to follow, or where that is not known.
+    func history() async throws(AuthorityError) -> String?
+
     /// Where the records have gone; nil while they are here.
     func departure() async throws(AuthorityError) -> Departure?
 
@@ -58,6 +62,7 @@ package protocol ServiceStore: AuthorityStore {
 extension ServiceStore {
     package var losses: Int { 0 }
     package var isShared: Bool { false }
+    package func history() async throws(AuthorityError) -> String? { nil }
     package func share(_ name: String) async throws(AuthorityError) -> (any StoreHold)? {
         UncontestedHold()
     }

@@ -111,6 +111,26 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
         }
     }
 
+    /// The cluster's timeline, which a standby leaves for a new one when it takes over.
+    ///
+    /// Source: PostgreSQL, 26.3.5 "Timelines"; 9.27, `pg_walfile_name`, which says it at once.
+    package func history() async throws(AuthorityError) -> String? {
+        let row: SQLRow?
+        do throws(PostgresError) {
+            row = try await pool.run { connection throws(PostgresError) in
+                try connection.query("""
+                    SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline
+                    """).first
+            }.get()
+        } catch {
+            // A server of another make may not say.
+            if case .server(let state, _) = error, !state.endsConnection { return nil }
+            throw noted(error.authorityError)
+        }
+        guard case .text(let timeline)? = row?["timeline"] else { return nil }
+        return timeline
+    }
+
     package func departure() async throws(AuthorityError) -> Departure? {
         try await look(isShort: true) { transaction throws(AuthorityError) in
             try transaction.departure()

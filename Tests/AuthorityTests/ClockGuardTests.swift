@@ -5,6 +5,7 @@ import Foundation
 import Logging
 import Mosquitto
 import Sessions
+import Synchronization
 import Testing
 import Wire
 
@@ -62,6 +63,30 @@ struct ClockGuardTests {
         #expect(try await house.store.latestTime() == latest)
         try await house.store.raiseLatestTime(to: latest + .seconds(10))
         #expect(try await house.store.latestTime() == latest + .seconds(10))
+    }
+
+    @Test("notes a gap once another database has taken over, and none before")
+    func takenOver() async throws {
+        let house = try await House()
+        let store = SharedStore(house.store, SharedServer())
+        store.past.withLock { $0 = "00000001" }
+        let guardian = try await guardian(of: house, on: store)
+        let latest = try #require(try await store.latestTime())
+        func gaps() async throws -> [Gap] {
+            try await store.read { tx throws(AuthorityError) in try tx.gaps() }
+        }
+        for past in ["00000001", nil, "00000001"] {
+            store.past.withLock { $0 = past }
+            try await Task.sleep(for: .milliseconds(5))
+            try await guardian.look()
+            #expect(try await gaps().isEmpty)
+        }
+        store.past.withLock { $0 = "00000002" }
+        for _ in 0..<2 {
+            try await guardian.look()
+            #expect(try await gaps().map(\.began) == [latest])
+            #expect(try await gaps().first?.ended == store.latestTime())
+        }
     }
 
     @Test("is heard in the service's log at the start, until the clock is accepted",
@@ -123,12 +148,12 @@ struct ClockGuardTests {
     }
 
     private func guardian(
-        of house: House, acceptsClock: Bool = false
+        of house: House, on store: (any ServiceStore)? = nil, acceptsClock: Bool = false
     ) async throws -> ClockGuard {
         var logger = Logger(label: "test")
         logger.handler = SwiftLogNoOpLogHandler()
         return try await ClockGuard(
-            store: house.store, authority: house.authority, acceptsClock: acceptsClock,
-            logger: logger)
+            store: store ?? house.store, authority: house.authority,
+            acceptsClock: acceptsClock, logger: logger)
     }
 }

@@ -162,6 +162,31 @@ struct RestoredStateTests {
         #expect(gaps.count == 1)
     }
 
+    @Test("counts all who are given up, and takes back each login that nobody here made")
+    func settledMany() async throws {
+        let house = try await House()
+        let at = house.clock.now
+        let unknown = try (0..<3).map { _ in try BoardDouble().installation }
+        try await house.store.transact { transaction throws(AuthorityError) in
+            for index in 0..<10_010 {
+                let tail = String(index + 100_000)
+                guard let board = InstallationID("00000000-0000-4000-8000-000000\(tail)")
+                else { continue }
+                _ = try transaction.noteAhead(AheadBoard(board: board, sign: .refresh, since: at))
+            }
+            for board in unknown {
+                _ = try transaction.noteAhead(
+                    AheadBoard(board: board, sign: .unknown, since: at + .seconds(1)))
+            }
+        }
+        #expect(try await house.authority.aheadBoards().count == 10_000)
+        #expect(try await house.authority.aheadCount() == 10_013)
+        #expect(try await house.authority.settleRestored(actor: "test") == 10_013)
+        let lines = try await house.authority.linesWithChores()
+        #expect(Set(lines).isSuperset(of: unknown.map(\.description)))
+        #expect(try await house.authority.aheadCount() == 0)
+    }
+
     @Test("keeps a board whose claim was accepted since, also after that claim's time")
     func acceptedSince() async throws {
         let (house, ada, old) = try await served()
@@ -252,6 +277,29 @@ struct GapTests {
             known: known.map { Self.at + .seconds($0) }, now: Self.at + .seconds(now))
         #expect(found.map { ($0.began - Self.at).components.seconds } == gap?.lowerBound)
         #expect(found.map { ($0.ended - Self.at).components.seconds } == gap?.upperBound)
+    }
+
+    @Test("is what a database lacks that has taken over, however little that is")
+    func takenOver() {
+        let gap = Gap(
+            latest: Self.at, known: Self.at, now: Self.at + .seconds(2), isOtherHistory: true)
+        #expect(gap == Gap(began: Self.at, ended: Self.at + .seconds(2)))
+    }
+
+    @Test("stays where it was restored, however many come after it")
+    func restoredStays() async throws {
+        let house = try await House()
+        let (count, isRestored) = try await house.store.transact {
+            transaction throws(AuthorityError) in
+            try transaction.add(Gap(
+                began: Self.at, ended: Self.at + .seconds(5), isRestored: true))
+            for index in 1...Int64(Gap.limit + 5) {
+                let began = Self.at + .seconds(10 * index)
+                try transaction.add(Gap(began: began, ended: began + .seconds(5)))
+            }
+            return (try transaction.gaps().count, try transaction.isRestored())
+        }
+        #expect(count == Gap.limit + 1 && isRestored)
     }
 
     @Test("begins after what is known, and counts 30 days unless it was restored")

@@ -54,6 +54,7 @@ final class SharedServer: Sendable {
 /// commits that a database server has.
 final class SharedStore: ServiceStore {
     let isShared = true
+    let past = Mutex<String?>(nil)
     private let base: any ServiceStore
     private let server: SharedServer
 
@@ -104,6 +105,7 @@ final class SharedStore: ServiceStore {
     func resetLatestTime(to time: Timestamp) async throws(AuthorityError) {
         try await base.resetLatestTime(to: time)
     }
+    func history() async throws(AuthorityError) -> String? { past.withLock { $0 } }
     func departure() async throws(AuthorityError) -> Departure? { try await base.departure() }
     func unprovenKeys() async throws(AuthorityError) -> Int { try await base.unprovenKeys() }
     func tally() async throws(AuthorityError) -> StoreTally { try await base.tally() }

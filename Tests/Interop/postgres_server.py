@@ -8,13 +8,13 @@ it, whatever that is, then stops the server and removes the folder.
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from bench.program import free_port
 from bench.waiting import until
 
 USER = "postern"
@@ -54,6 +54,10 @@ class PostgresServer:
             ["sh", "-c", KEEPER, "sh", str(self.folder)], stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         try:
+            self.port = free_port()
+            (self.folder / "password").write_text(PASSWORD)
+            if os.geteuid() == 0:
+                subprocess.run(["chown", "-R", "postgres:postgres", self.folder], check=True)
             self._make(durable, settings)
             self.start()
         except BaseException:
@@ -61,23 +65,20 @@ class PostgresServer:
             raise
 
     def _make(self, durable: bool, settings: tuple[str, ...]) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        (self.folder / "password").write_text(PASSWORD)
-        if os.geteuid() == 0:
-            subprocess.run(["chown", "-R", "postgres:postgres", self.folder], check=True)
         self._run(
             "initdb", "-D", self.data, "-U", USER, "--auth-local=trust", "-E", "UTF8",
             "--auth-host=scram-sha-256", f"--pwfile={self.folder}/password", "--locale=C",
             "--no-sync")
         switch = "on" if durable else "off"
         lines = [
-            "listen_addresses = '127.0.0.1'", f"port = {self.port}", "max_connections = 250",
-            f"unix_socket_directories = '{self.folder}'", "shared_buffers = 64MB",
-            "timezone = 'UTC'", f"fsync = {switch}", f"full_page_writes = {switch}", *settings,
+            *self._place, "max_connections = 250", "shared_buffers = 64MB", "timezone = 'UTC'", f"fsync = {switch}", f"full_page_writes = {switch}", *settings,
         ]
         (self.data / "postgresql.auto.conf").write_text("\n".join(lines) + "\n")
+
+    @property
+    def _place(self) -> list[str]:
+        return ["listen_addresses = '127.0.0.1'", f"port = {self.port}",
+                f"unix_socket_directories = '{self.folder}'"]
 
     @property
     def data(self) -> Path:
@@ -164,6 +165,37 @@ class PostgresServer:
         if ended.returncode != 0:
             raise RuntimeError(f"{program} ended with {ended.returncode}: {text}")
         return text
+
+
+class StandbyServer(PostgresServer):
+    """Follows another cluster, until it is cut off or takes over."""
+
+    def __init__(self, primary: PostgresServer):
+        self._primary = primary
+        super().__init__()
+
+    def _make(self, durable: bool, settings: tuple[str, ...]) -> None:
+        self._run("pg_basebackup", "-D", self.data, "-R", "-X", "stream", "-c", "fast",
+                  "-h", self._primary.folder, "-p", self._primary.port, "-U", USER)
+        # The last word of several counts.
+        with (self.data / "postgresql.auto.conf").open("a") as conf:
+            conf.write("\n".join(self._place) + "\n")
+
+    def wait_abreast(self) -> None:
+        """Until it has all that the other has now."""
+        place = self._primary.query("SELECT pg_current_wal_flush_lsn()")
+        until(lambda: self.query(f"SELECT pg_last_wal_replay_lsn() >= '{place}'") == "t",
+              "the standby to follow", 30)
+
+    def cut(self) -> None:
+        """What is committed from now on it does not hear of."""
+        self.query("ALTER SYSTEM SET primary_conninfo = ''")
+        self.query("SELECT pg_reload_conf()")
+        until(lambda: self.query("SELECT count(*) FROM pg_stat_wal_receiver") == "0",
+              "the standby to hear no more", 30)
+
+    def promote(self) -> None:
+        self._run("pg_ctl", "promote", "-s", "-w", "-t", "60", "-D", self.data)
 
 
 @pytest.fixture(scope="module")

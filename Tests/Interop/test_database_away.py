@@ -1,5 +1,6 @@
 """An authority whose database is not there when it starts, and one that will never let it in."""
 
+import contextlib
 import http.client
 import json
 import socket
@@ -10,7 +11,8 @@ import pytest
 from bench.program import Program, free_port, run
 from bench.service_manager import ServiceManager
 from bench.waiting import until
-from postgres_server import PASSWORD, PostgresServer, programs as postgres_programs
+from postgres_server import (
+    PASSWORD, PostgresServer, StandbyServer, programs as postgres_programs)
 
 APPLICATION = {"X-Parse-Application-Id": "postern"}
 
@@ -181,6 +183,60 @@ def test_a_signal_ends_the_wait(place, server, serving, manager):
         assert time.monotonic() - begun < 6
     finally:
         server.start()
+
+
+def test_an_outage_of_two_watchdog_intervals_ends_nobody(place, server, serving):
+    manager = ServiceManager(8)
+    serving.env = serving.env | manager.environment
+    manager.look_after(serving)
+    try:
+        serving.start()
+        until(lambda: place.health == 200, "it to serve", 60)
+        server.stop()
+        try:
+            manager.wait_status("the database is away", 30)
+            begun = time.monotonic()
+            time.sleep(2 * manager.watchdog + 1)
+            assert serving.is_running and not manager.aborted and not manager.restarts
+            assert any(at > begun + manager.watchdog for at in manager.times("WATCHDOG"))
+        finally:
+            server.start()
+        until(lambda: place.health == 200, "it to be well again", 60)
+        assert serving.stop(30) == 0
+    finally:
+        manager.close()
+
+
+def test_a_database_that_takes_over_and_lacks_a_moment_leaves_a_gap(tmp_path, programs):
+    if postgres_programs() is None:
+        pytest.skip("PostgreSQL is not installed: nothing was played against it")
+    with contextlib.ExitStack() as stack:
+        primary = stack.enter_context(contextlib.closing(PostgresServer()))
+        primary.new_database("pair")
+        standby = stack.enter_context(contextlib.closing(StandbyServer(primary)))
+        place = Place(
+            tmp_path, programs, f"postgres://postern@127.0.0.1:{primary.port},"
+            f"127.0.0.1:{standby.port}/pair?target_session_attrs=read-write")
+        place.found()
+        serving = Program("authority", place.authority("serve"), tmp_path)
+        stack.callback(serving.close)
+        serving.start()
+        until(lambda: place.health == 200, "it to serve", 60)
+        assert primary.query("SELECT count(*) FROM gaps", "pair") == "0"
+        standby.wait_abreast()
+        standby.cut()
+        added = run(place.authority("user", "add", "bob", "--password-file", place.admin))
+        assert added.returncode == 0, added.stderr
+        lost = int(time.time() * 1000)
+        primary.stop(immediate=True)
+        standby.promote()
+        until(lambda: place.health == 200, "it to go on", 60)
+        assert standby.query("SELECT count(*) FROM users WHERE username = 'bob'", "pair") == "0"
+        until(lambda: "another database has taken over" in serving.log, "it to notice", 60)
+        began, ended = until(
+            lambda: standby.query("SELECT began, ended FROM gaps", "pair"), "a gap", 30).split("|")
+        assert int(began) <= lost <= int(ended)
+        assert serving.stop(30) == 0
 
 
 def test_one_that_hangs_is_waited_for_and_named(place, serving):

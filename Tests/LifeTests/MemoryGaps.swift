@@ -25,5 +25,8 @@ extension MemoryTransaction {
 
     func forgetAhead(_ board: InstallationID) { tables.ahead[board] = nil }
 
-    func aheadBoards(limit: Int) -> [AheadBoard] { Array(tables.ahead.values.prefix(limit)) }
+    func aheadCount() -> Int { tables.ahead.count }
+    func aheadBoards(limit: Int, of sign: AheadBoard.Sign?) -> [AheadBoard] {
+        Array(tables.ahead.values.filter { sign == nil || $0.sign == sign }.prefix(limit))
+    }
 }
