@@ -20,12 +20,15 @@ package struct StoreCopy {
 
     /// How many rows are in memory at once.
     private static let batch = 500
+    /// Only failed logins have no key, and of so many the older ones decide nothing.
+    private static let unkeyed = 50_000
 
     /// A table as SQLite has it.
     struct Shape: Equatable {
         let name: String
         let columns: [String]
-        /// Empty where rows are told apart by nothing: then they are read in one go.
+        /// Empty where rows are told apart by nothing: then they are read in one go, the newest
+        /// `unkeyed` of them.
         let key: [String]
     }
 
@@ -135,7 +138,9 @@ package struct StoreCopy {
         of shape: Shape, after last: [SQLValue], _ source: any SQLRunner
     ) throws(AuthorityError) -> [SQLRow] {
         let all = "SELECT \(shape.columns.joined(separator: ", ")) FROM \(shape.name)"
-        guard !shape.key.isEmpty else { return try source.rows(all, []) }
+        guard !shape.key.isEmpty else {
+            return try source.rows("\(all) ORDER BY at DESC LIMIT \(Self.unkeyed)", [])
+        }
         let key = shape.key.joined(separator: ", ")
         let places = shape.key.map { _ in "?" }.joined(separator: ", ")
         let rest = last.isEmpty ? "" : "WHERE (\(key)) > (\(places))"

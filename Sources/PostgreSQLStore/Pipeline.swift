@@ -30,6 +30,8 @@ extension PostgresConnection {
         _ sql: String, _ values: [SQLValue], _ kind: SentStatement.Kind
     ) throws(PostgresError) {
         guard isUsable else { throw .lost("the connection was given up", whileCommitting: false) }
+        // What waits is kept here, and what the server said to it in libpq.
+        if unanswered.count >= Self.unansweredLimit { _ = try answer() }
         let statement = try prepared(sql)
         let parameters = try ParameterBytes(values, statement.parameters)
         try link.check(unsafe parameters.lend { values, lengths, formats in
@@ -68,6 +70,7 @@ extension PostgresConnection {
     }
 
     private static let flushSize = 256 << 10
+    private static let unansweredLimit = 2000
 
     private var deadline: ContinuousClock.Instant? { limits.answer.map { .now + $0 } }
 

@@ -152,6 +152,8 @@ private struct HoldSession {
     private let address: PostgresAddress
     private(set) var connection: PostgresConnection?
     private var names: [String: HeldName] = [:]
+    /// Nil while the database can be reached.
+    private var outage: Outage?
 
     /// The hash of a name of ours: no other program's lock is in the way but by a chance of
     /// one in 2⁶⁴.
@@ -178,8 +180,7 @@ private struct HoldSession {
         look()
         if names[name] != nil { return .success(nil) }
         do throws(PostgresError) {
-            let current = if let connection { connection } else { try begin() }
-            connection = current
+            let current = try connected()
             let rows = try current.query(
                 "SELECT pg_try_advisory_lock\(others ? "_shared" : "")(\(Self.key)) AS taken",
                 [.text(name)])
@@ -191,6 +192,22 @@ private struct HoldSession {
             // An error of any kind leaves in doubt what is held.
             end()
             return .failure(error)
+        }
+    }
+
+    /// Whoever asks between two tries is told of the one before.
+    private mutating func connected() throws(PostgresError) -> PostgresConnection {
+        if let connection { return connection }
+        if let outage, ContinuousClock.now < outage.nextTry { throw outage.error }
+        do throws(PostgresError) {
+            let made = try begin()
+            (connection, outage) = (made, nil)
+            return made
+        } catch {
+            let (now, chance) = (ContinuousClock.now, Double.random(in: 0...1))
+            if outage == nil { outage = Outage(error, at: now, chance: chance) }
+            else { outage?.fail(error, at: now, chance: chance) }
+            throw error
         }
     }
 

@@ -1,7 +1,8 @@
 #if PostgreSQL
 /// How long one connection waits and how much it takes.
 package struct PostgresLimits: Equatable, Sendable {
-    /// For name lookup, TCP, TLS and login of one host together.
+    /// For TCP, TLS and login of one host together; looking its name up comes before, and takes
+    /// what the system's resolver takes (resolv.conf(5), `timeout` and `attempts`).
     package var connect: Duration = .seconds(5)
     /// The server cancels a statement after this. Zero is no limit.
     package var statement: Duration = .seconds(10)

@@ -47,9 +47,5 @@ struct PreparedStatements {
         bySQL[sql] = (statement, uses)
         return dropped
     }
-
-    mutating func forgetAll() {
-        bySQL = [:]
-    }
 }
 #endif

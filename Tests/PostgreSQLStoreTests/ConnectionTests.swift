@@ -1,8 +1,9 @@
 #if PostgreSQL
 import AuthorityStore
-import PostgreSQLStore
 import PostgresServers
 import Testing
+
+@testable import PostgreSQLStore
 
 @Suite("PostgreSQL connection")
 struct ConnectionTests {
@@ -95,6 +96,35 @@ struct ConnectionTests {
         try connection.commit()
         let left = try connection.query("SELECT n FROM numbers ORDER BY n")
         #expect(left.count == 990 && left.first?["n"] == .integer(10))
+    }
+
+    @Test("takes in what was answered before too much of it waits")
+    func longPipeline() throws {
+        try connection.begin()
+        try connection.send("CREATE TEMP TABLE many (n int8)")
+        for number in 0..<5000 {
+            try connection.send("INSERT INTO many VALUES ($1)", [.integer(Int64(number))])
+            #expect(connection.unanswered.count <= 2000)
+        }
+        let sum = try connection.query("SELECT sum(n)::int8 AS sum FROM many")
+        #expect(sum.first?["sum"] == .integer(12_497_500))
+        try connection.send("INSERT INTO many VALUES ($1)", [.integer(0)])
+        try connection.commit()
+        // One that fails is heard of by then, and nothing of its transaction stays.
+        try connection.begin()
+        let error = #expect(throws: PostgresError.self) {
+            try connection.send("INSERT INTO many VALUES (1/($1::int8))", [.integer(0)])
+            for number in 0..<5000 {
+                try connection.send("INSERT INTO many VALUES ($1)", [.integer(Int64(number))])
+            }
+        }
+        guard case .server(let state, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(state.code == "22012")
+        connection.rollback()
+        #expect(try connection.query("SELECT n FROM many").count == 5001)
     }
 
     @Test("does not lock up where the server answers much while much is sent")
