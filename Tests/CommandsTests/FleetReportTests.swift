@@ -4,6 +4,26 @@ import Testing
 import Wire
 @testable import Commands
 
+@Suite("Patience with a pairing")
+struct PairingPatienceTests {
+    @Test("lasts as long as boards are claimed, paired or put off, and a minute more")
+    func over() {
+        var patience = PairingPatience(since: .zero)
+        func isOver(_ seconds: Int, _ paired: Int, _ claimed: Int, _ putOff: Int = 0) -> Bool {
+            patience.isOver(
+                paired: paired, claimed: claimed, putOff: putOff, at: .seconds(seconds))
+        }
+        #expect(!isOver(60, 0, 0))
+        #expect(!isOver(61, 0, 1))
+        #expect(!isOver(121, 1, 2))
+        // More are claimed than have their sessions, which is no progress by itself.
+        #expect(!isOver(181, 1, 2))
+        #expect(isOver(182, 1, 2))
+        #expect(!isOver(183, 1, 2, 1))
+        #expect(isOver(244, 1, 2))
+    }
+}
+
 @Suite("A fleet's summary")
 struct FleetReportTests {
     private func report(_ change: (inout FleetReport) -> Void = { _ in }) throws -> FleetReport {

@@ -16,8 +16,6 @@ final class FleetRun: Sendable {
     private let posts: [FleetPost]
     private let isStopped = Mutex(false)
 
-    /// Without a board more that gets its session, the rest is given up.
-    private static let pairingPatience = Duration.seconds(60)
     private static let glance = Duration.milliseconds(100)
 
     init(
@@ -174,16 +172,15 @@ extension FleetRun {
     }
 
     private func awaitPairs(since begun: Duration) async {
-        var (last, changed) = (0, begun)
+        var patience = PairingPatience(since: begun)
         while !mustStop {
             let now = SystemClock.monotonic
             let standing = self.standing
             let paired = standing.paired
             if paired == plan.boards { return }
-            if paired > last || pairing.claimed > last || standing.putOff > 0 {
-                (last, changed) = (paired, now)
-            }
-            if now - changed > Self.pairingPatience { return pairing.stop() }
+            guard !patience.isOver(
+                paired: paired, claimed: pairing.claimed, putOff: standing.putOff, at: now)
+            else { return pairing.stop() }
             let rate = Double(paired) / max(0.001, (now - begun) / .seconds(1))
             let left = rate > 0 ? Int64(Double(plan.boards - paired) / rate) : 0
             progress.show(
@@ -246,5 +243,22 @@ extension FleetRun {
         while SystemClock.monotonic < end, !isDone() {
             do { try await Task.sleep(for: Self.glance) } catch { return }
         }
+    }
+}
+
+/// When the boards that have no session yet are given up: where for so long none was claimed, none
+/// got its session, and none was told to come later.
+struct PairingPatience {
+    static let span = Duration.seconds(60)
+
+    private var (paired, claimed) = (0, 0)
+    private var changed: Duration
+
+    init(since begun: Duration) { changed = begun }
+
+    mutating func isOver(paired: Int, claimed: Int, putOff: Int, at now: Duration) -> Bool {
+        if paired > self.paired || claimed > self.claimed || putOff > 0 { changed = now }
+        (self.paired, self.claimed) = (paired, claimed)
+        return now - changed > Self.span
     }
 }
