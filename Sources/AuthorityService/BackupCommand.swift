@@ -29,14 +29,13 @@ struct BackupCommand: AsyncParsableCommand {
         try await AuthorityService.run {
             let key = StateFolder(settings).masterKey
             let source = try StoreSource(settings)
-            if let withKey, !replace, PrivateFile.isThere(withKey) {
-                throw BackupError.exists(withKey)
-            }
+            try checkKeyFile()
             let began = systemClock()
             let file = BackupFile(path: to)
             let content = try await file.write(replaces: replace) { unfinished in
                 try await source.copy(to: unfinished)
             }
+            try checkKeyFile()
             if let withKey { try PrivateFile.write(withKey, try PrivateFile.read(key, limit: 32)) }
             say("✓ \(to): \(content.words)")
             if let departure = try source.departure() {
@@ -52,6 +51,16 @@ struct BackupCommand: AsyncParsableCommand {
                 print(JSONValue.object(taken.merging(content.json) { $1 }).text)
             }
         }
+    }
+
+    /// Before anything is written, and again once the backup has its name: the other may be
+    /// another name of the same file.
+    private func checkKeyFile() throws {
+        guard let withKey else { return }
+        guard withKey != to, !PrivateFile.isSame(withKey, as: to) else {
+            throw BackupError.usage("the master key needs another file than the backup")
+        }
+        if !replace, PrivateFile.isThere(withKey) { throw BackupError.exists(withKey) }
     }
 }
 

@@ -42,6 +42,8 @@ struct Move {
         }
         let turn = try FolderTurn(at: folder.path)
         let key = try MasterKey(at: folder.masterKey)
+        // An earlier version of this program may have been the last to serve from it.
+        if try file.departure() == nil { try file.modernise(wrapping: key) }
         let found = try StoreExamination(path: folder.database, wrapping: key)
         if let fault = found.keyFault { throw BackupError.otherKey(fault) }
         let content = try file.verify()

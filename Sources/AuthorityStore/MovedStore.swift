@@ -164,13 +164,9 @@ extension StoreFile {
     }
 
     /// Brings the file's schema up to date, so that it can be carried elsewhere.
-    package func modernise() throws(AuthorityError) {
-        do {
-            let pool = try DatabasePool(path: path)
-            try Schema.migrator.migrate(pool)
-            try pool.close()
-        } catch {
-            throw storeFailure(error)
-        }
+    ///
+    /// - Throws: what opening it as a store does.
+    package func modernise(wrapping: any SecretWrapping) throws(AuthorityError) {
+        try SQLiteAuthorityStore(path: path, wrapping: wrapping).close()
     }
 }

@@ -133,7 +133,11 @@ struct BackupTests {
         let (service, log) = try place.start(["serve"])
         try await untilTrue { try place.text(log).contains("ready\n") }
         let (file, key) = ("\(place.state)/copy.db", "\(place.state)/copy.key")
+        #expect(try place.run("backup", "--to", file, "--with-key", file) == 2)
+        #expect(!FileManager.default.fileExists(atPath: file))
         #expect(try place.run("backup", "--to", file, "--with-key", key) == 0)
+        #expect(
+            try place.run("backup", "--to", key, "--with-key", key, "--replace") == 2)
         #expect(try place.run("backup", "--to", file) == 2)
         #expect(try place.run("backup", "--to", file, "--replace") == 0)
         // Nobody restores under a service that runs.
