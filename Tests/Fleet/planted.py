@@ -65,8 +65,9 @@ _ROWS = (
     ("", {"thefts": 2, "thefts_seen": 1}, {_FOUND}),
     ("", {"thefts_seen": 0}, {_FOUND}),
     ("", {"thieves": 2}, {_FOUND}),
-    ("INSERT INTO audit VALUES ('alarm.refresh', 'b1', NULL, 'is ahead of the store')",
-     {}, {_KNOWN}),
+    *((f"INSERT INTO audit VALUES ('{event}', 'b1', NULL, 'is ahead of the store')",
+       {}, {_KNOWN})
+      for event in ("alarm.session", "alarm.refresh", "alarm.unknown", "refresh.forged")),
 )
 
 # The numbers that came of one board, each accepted at ten times its number; what the board says

@@ -107,8 +107,9 @@ class House:
         processes.wait_quiet(self.pids, 120)
 
     def stop(self) -> None:
+        """Those that were started; one that has ended by itself did not end well."""
         for authority in self.authorities:
-            if authority.program.is_running:
+            if authority.program.process is not None:
                 authority.stop_well()
 
     def close(self) -> None:
