@@ -70,13 +70,14 @@ actor BrokerLink {
             } catch {
                 logger.log(level: pauses.isYoung ? .debug : .warning, "the broker: \(error)")
             }
+            let last = client
             drop()
             // Who has no connection reads nothing.
             await duty?.release()
+            // Says DISCONNECT where it is we who end.
+            await last?.close()
             await pause(pauses.next())
         }
-        await client?.close()
-        drop()
     }
 
     private func connect(

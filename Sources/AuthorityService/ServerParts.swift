@@ -20,7 +20,8 @@ extension AuthorityServer {
         if count > 0 {
             logger.warning("""
                 \(count) retired signing keys in \(folder.recordPlace) are ignored: the master \
-                key does not prove that they were ours. Somebody may have written them there
+                key does not prove that they were ours. An earlier version of this program \
+                retired them, or somebody has written them there
                 """)
         }
         return records

@@ -10,10 +10,12 @@ package enum PosternProgram {
             try ProcessHardening.apply()
         } catch {
             Surroundings.process.note("postern: \(error)")
-            exit(ExitStatus.failed.rawValue)
+            ProcessEnd.leave(ExitStatus.failed.rawValue)
         }
         let arguments = Array(CommandLine.arguments.dropFirst())
-        exit(await run(arguments, in: .process).rawValue)
+        let status = await run(arguments, in: .process)
+        // A thread of a broker's client may not have ended with it.
+        ProcessEnd.leave(status.rawValue)
     }
 
     /// Runs one command line; results, words and status are all that comes of it.
