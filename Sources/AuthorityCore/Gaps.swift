@@ -19,12 +19,13 @@ package struct Gap: Equatable, Sendable {
 
     /// Between two looks at a running service's clock no more than this passes.
     package static let unwatched = Duration.seconds(180)
-    /// How many are remembered; the oldest give way.
+    /// How many are remembered that nobody restored; the oldest give way.
     package static let limit = 1000
 
     /// The gap that ends now, if there is one. `latest`: the latest time in the store, nil before
     /// the first service; `known`: what this process took it for, nil at its start;
-    /// `isOtherHistory`: another database has taken over from the one that this process knew.
+    /// `isOtherHistory`: another database has taken over from the one that this process knew, and
+    /// `latest` may be what another process has told that one since.
     package init?(
         latest: Timestamp?, known: Timestamp?, now: Timestamp, isOtherHistory: Bool = false
     ) {
@@ -37,7 +38,7 @@ package struct Gap: Equatable, Sendable {
         // unless it lacks less than what passes between two times.
         guard isOtherHistory || latest < known || now - latest > Self.unwatched
         else { return nil }
-        self.init(began: latest, ended: now)
+        self.init(began: isOtherHistory ? min(latest, known) : latest, ended: now)
     }
 }
 
@@ -74,7 +75,8 @@ package protocol GapTable {
     func newestSession() throws(AuthorityError) -> Timestamp?
     /// The oldest first.
     func gaps() throws(AuthorityError) -> [Gap]
-    /// Adds a gap, or lengthens the last one if it touches that. Leaves the newest `Gap.limit`.
+    /// Adds a gap, or lengthens the last one if it touches that. Of those that nobody restored
+    /// the newest `Gap.limit` stay.
     func add(_ gap: Gap) throws(AuthorityError)
     /// Whether a gap has a part between these two times.
     func hasGap(from first: Timestamp, to last: Timestamp) throws(AuthorityError) -> Bool
@@ -106,18 +108,23 @@ package protocol GapTable {
 extension Authority {
     /// Notes a gap if one ends now. To be called at the start of a service, before it answers
     /// anybody, and each time before the latest time in the store is raised.
+    ///
+    /// `isAlone`: nobody else serves from the store, so that what it has is of before the gap.
     package func noteGap(
-        until now: Timestamp, known: Timestamp?, isOtherHistory: Bool = false
+        until now: Timestamp, known: Timestamp?, isOtherHistory: Bool = false,
+        isAlone: Bool = true
     ) async throws(AuthorityError) {
         try await store.transact { transaction throws(AuthorityError) in
             guard let latest = try transaction.latestTime() else { return }
             guard let gap = Gap(
                 latest: latest, known: known, now: now, isOtherHistory: isOtherHistory)
             else { return }
-            // What was made after the latest time was noted is known all the same; but under a
-            // running service sessions may have been made since it fell back.
-            let newest = known == nil ? try transaction.newestSession() ?? latest : latest
-            // One that is of the future was made by a clock that was wrong.
+            guard known == nil, isAlone, let newest = try transaction.newestSession() else {
+                // Where somebody serves, sessions may have been made since it fell back.
+                return try transaction.add(gap)
+            }
+            // What was made after the latest time was noted is known all the same. One that is
+            // of the future was made by a clock that was wrong.
             let began = newest < now ? max(gap.began, newest) : gap.began
             try transaction.add(Gap(began: began, ended: gap.ended))
         }

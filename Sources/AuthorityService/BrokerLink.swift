@@ -72,10 +72,10 @@ actor BrokerLink {
             }
             let last = client
             drop()
-            // Who has no connection reads nothing.
-            await duty?.release()
             // Says DISCONNECT where it is we who end.
             await last?.close()
+            // Who has no connection reads nothing.
+            await duty?.release()
             await pause(pauses.next())
         }
     }

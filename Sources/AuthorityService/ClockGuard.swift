@@ -39,7 +39,8 @@ final class ClockGuard: Sendable {
         self.authority = authority
         self.logger = logger
         if acceptsClock {
-            try await authority.noteGap(until: systemClock(), known: nil)
+            try await authority.noteGap(
+                until: systemClock(), known: nil, isAlone: !store.isShared)
             try await store.resetLatestTime(to: systemClock())
         }
         let latest = try await store.latestTime()
@@ -73,6 +74,16 @@ final class ClockGuard: Sendable {
         return change
     }
 
+    /// Looks whether another database has taken over. What there is to say of the clock, the
+    /// next look says.
+    func follow() async throws(AuthorityError) {
+        let latest = state.withLock { state in
+            state.judge()
+            return state.judgement == .believed ? state.watch.latest : nil
+        }
+        if let latest { try await note(latest) }
+    }
+
     /// Tells the store of a time that is believed, at each stride, and at once where another
     /// database has taken over: what that one lacks is a gap.
     private func note(_ latest: Timestamp) async throws(AuthorityError) {
@@ -87,8 +98,11 @@ final class ClockGuard: Sendable {
                 and kept
                 """)
         }
-        try await authority.noteGap(until: latest, known: stored, isOtherHistory: isOther)
+        try await authority.noteGap(
+            until: latest, known: stored, isOtherHistory: isOther, isAlone: !store.isShared)
         try await store.raiseLatestTime(to: latest)
+        // One that took over in between is met at the next look, which begins where this did.
+        guard try await store.history() == history else { return }
         state.withLock { state in
             state.known = latest
             state.history = history ?? state.history

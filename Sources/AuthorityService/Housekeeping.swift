@@ -74,6 +74,7 @@ struct Housekeeping: Sendable {
                 let version = try await store.foreignVersion()
                 // Whoever reads of the loss at its level reads of the end, too.
                 if outage.isOver(losses: store.losses) { logger.error("the database is back") }
+                if store.isShared { try await clock.follow() }
                 if seen != version || !standing.isEmpty { try await nudge(&standing) }
                 if seen != version || ContinuousClock.now - lastReload > Self.round {
                     if try await authority.reloadSigningKeys() {

@@ -10,7 +10,7 @@ struct MigrateCommand: AsyncParsableCommand {
             with its file. From the moment of the copy that file takes no write any more, so \
             nothing is answered that would be lost: boards repeat their requests until the \
             service is started anew, and then PostgreSQL answers. Every session stays valid. \
-            If the copy fails, the file is as it was. A file moves into one database alone.
+            If the copy fails, the file stays the store. A file moves into one database alone.
             --undo goes back to the file as it was at the move, and closes the database: no \
             service on it writes any more. What was done there since is lost, which --discard \
             must allow; BACKUP.md says how to keep it.

@@ -42,13 +42,13 @@ struct Move {
         }
         let turn = try FolderTurn(at: folder.path)
         let key = try MasterKey(at: folder.masterKey)
-        // An earlier version of this program may have been the last to serve from it.
-        if try file.departure() == nil { try file.modernise(wrapping: key) }
         let found = try StoreExamination(path: folder.database, wrapping: key)
         if let fault = found.keyFault { throw BackupError.otherKey(fault) }
         let content = try file.verify()
         say("✓ \(folder.database): \(content.words)")
         let target = try await self.target(wrapping: key)
+        // An earlier version of this program may have been the last to serve from it.
+        if try file.departure() == nil { try file.modernise(wrapping: key) }
         let arrival = try await carry(into: target)
         try target.close()
         _ = consume turn
@@ -145,7 +145,7 @@ struct Move {
             return Arrival(rows: try await target.counts())
         }
         try thaw(isBehind: false)
-        say("✗ nothing was moved; \(folder.database) is as it was")
+        say("✗ nothing was moved; \(folder.database) is the store as before")
         guard (error as? AuthorityError) != StoreCopy.occupied else {
             throw BackupError.usage("""
                 \(folder.recordPlace) has records already, and a move takes an empty database: \

@@ -68,8 +68,8 @@ struct ServiceWatch: Sendable {
         let words = Mutex("")
     }
 
-    /// How the authority is; nil where the file that is its store does not do as it is asked,
-    /// which its own complaints tell of. Does not return while a part stands still.
+    /// How the authority is; nil where the store is there and does not do as it is asked, which
+    /// its own complaints tell of. Does not return while a part stands still.
     private func prove() async -> String? {
         for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() {
             try? await loop.submit {}.get()
@@ -82,7 +82,8 @@ struct ServiceWatch: Sendable {
             return counted.words.withLock { $0 } + broker
         } catch {
             // Another start brings no database back, and would cut off what goes on without one.
-            return store.isShared ? "the database is away; \(broker)" : nil
+            guard case .failed(layer: StoreOpening.away, _) = error else { return nil }
+            return "the database is away; \(broker)"
         }
     }
 }

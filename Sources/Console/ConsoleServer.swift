@@ -72,7 +72,7 @@ package struct ConsoleServer: Sendable {
         readiness.onClose { Task { await group.triggerGracefulShutdown() } }
         do { try await group.run() } catch {
             // Who was told to end does, however the last connection of somebody's went.
-            guard readiness.isDraining else { throw error }
+            guard readiness.isClosed else { throw error }
             logger.warning("HTTP did not end well: \(error)")
         }
     }

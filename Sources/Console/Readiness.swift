@@ -44,6 +44,7 @@ package final class Readiness: Sendable {
     package func note(isMoved: Bool) { state.withLock { $0.isMoved = isMoved } }
 
     var isDraining: Bool { state.withLock { $0.isDraining } }
+    var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// Ends the server: nobody new is let in, each open request is finished, and what is open
     /// without one is closed.

@@ -17,14 +17,15 @@ struct Outage: Sendable {
         nextTry = now + Self.pause(after: 0, chance: chance)
     }
 
-    /// Another attempt failed.
+    /// Another attempt failed; the next one is no later than after `most`.
     mutating func fail(
-        _ error: PostgresError, at now: ContinuousClock.Instant, chance: Double
+        _ error: PostgresError, at now: ContinuousClock.Instant, chance: Double,
+        atMost most: Duration = longest
     ) {
         self.error = error
         failures += 1
         isBeingTried = false
-        nextTry = now + Self.pause(after: failures, chance: chance)
+        nextTry = now + min(Self.pause(after: failures, chance: chance), most)
     }
 
     /// Whether whoever asks is the one to try now; then nobody else is, until that failed or

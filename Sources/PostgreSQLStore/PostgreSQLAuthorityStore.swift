@@ -123,8 +123,7 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
                     """).first
             }.get()
         } catch {
-            // A server of another make may not say.
-            if case .server(let state, _) = error, !state.endsConnection { return nil }
+            if case .server(let state, _) = error, state.isUnsupported { return nil }
             throw noted(error.authorityError)
         }
         guard case .text(let timeline)? = row?["timeline"] else { return nil }

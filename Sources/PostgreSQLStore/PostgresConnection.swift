@@ -9,7 +9,8 @@ import CPostgreSQL
 /// `commit` push out all that was queued, wait, and throw the error of the first statement that
 /// failed; the server has skipped those after it. So a transaction whose writes are sent and
 /// whose commit follows costs one round trip for them all, as does its `begin` with the first
-/// query. Outside of `begin` and `commit`, what is pushed out together is one transaction.
+/// query. Thousands of them are answered in parts, and then `send` waits and throws, too.
+/// Outside of `begin` and `commit`, what is pushed out together is one transaction.
 ///
 /// After `lost`, `tooLarge` and what else breaks the protocol `isUsable` is false: throw it away.
 package final class PostgresConnection {
@@ -56,7 +57,7 @@ package final class PostgresConnection {
     }
 
     /// Queues a statement whose rows do not matter. Its error comes with the next statement
-    /// that waits.
+    /// that waits, which this one is where thousands are queued.
     package func send(_ sql: String, _ values: [SQLValue] = []) throws(PostgresError) {
         try put(sql, values, .write)
     }

@@ -155,6 +155,9 @@ private struct HoldSession {
     /// Nil while the database can be reached.
     private var outage: Outage?
 
+    /// The longest pause between two tries: who serves is to be known soon after an outage.
+    private static let pause = Duration.seconds(1)
+
     /// The hash of a name of ours: no other program's lock is in the way but by a chance of
     /// one in 2⁶⁴.
     private static let key = "hashtextextended('postern hold ' || $1::text, 0)"
@@ -205,8 +208,9 @@ private struct HoldSession {
             return made
         } catch {
             let (now, chance) = (ContinuousClock.now, Double.random(in: 0...1))
-            if outage == nil { outage = Outage(error, at: now, chance: chance) }
-            else { outage?.fail(error, at: now, chance: chance) }
+            var next = outage ?? Outage(error, at: now, chance: chance)
+            next.fail(error, at: now, chance: chance, atMost: Self.pause)
+            outage = next
             throw error
         }
     }

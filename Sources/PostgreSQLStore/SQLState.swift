@@ -57,6 +57,11 @@ package struct SQLState: Equatable, Sendable {
         code == "08P01" || !["08", "53", "57", "58", "XX"].contains(errorClass)
     }
 
+    /// The server has no such function, lets us not call it, or does not in its present role.
+    var isUnsupported: Bool {
+        code == "42883" || self == .insufficientPrivilege || code == "55000"
+    }
+
     /// A statement that was prepared here is no longer what it was.
     var spoilsStatements: Bool { self == .planChanged || self == .unknownStatement }
 

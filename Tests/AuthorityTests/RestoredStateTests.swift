@@ -284,6 +284,11 @@ struct GapTests {
         let gap = Gap(
             latest: Self.at, known: Self.at, now: Self.at + .seconds(2), isOtherHistory: true)
         #expect(gap == Gap(began: Self.at, ended: Self.at + .seconds(2)))
+        // Another process has noticed it before, and told the database a later time.
+        let second = Gap(
+            latest: Self.at + .seconds(2), known: Self.at, now: Self.at + .seconds(3),
+            isOtherHistory: true)
+        #expect(second == Gap(began: Self.at, ended: Self.at + .seconds(3)))
     }
 
     @Test("stays where it was restored, however many come after it")

@@ -186,7 +186,7 @@ def test_a_signal_ends_the_wait(place, server, serving, manager):
 
 
 def test_an_outage_of_two_watchdog_intervals_ends_nobody(place, server, serving):
-    manager = ServiceManager(8)
+    manager = ServiceManager(12)
     serving.env = serving.env | manager.environment
     manager.look_after(serving)
     try:
