@@ -4,12 +4,17 @@ import Wire
 /// Boards that are ahead of a restored state: told "not issued here" and kept.
 /// Source: the wire contract, Refresh and rotation; its published form, A restored authority.
 extension BoardRequest {
-    /// Whether we made this token, at a time of which the store knows nothing: after the latest
-    /// time that is on record, or in a gap. Any other that the store does not know is over.
+    /// Whether we made this token, at a time of which the store knows nothing. Any other that the
+    /// store does not know is over.
     func isAhead(_ token: SessionToken) throws(AuthorityError) -> Bool {
         guard let made = try authority.sessionTokens.creation(of: token) else { return false }
-        if let latest = try transaction.latestTime(), made > latest { return true }
-        return try transaction.hasGap(from: made, to: made)
+        return try isUnknown(made)
+    }
+
+    /// Whether a time is after the latest that is on record, or in a gap.
+    private func isUnknown(_ time: Timestamp) throws(AuthorityError) -> Bool {
+        if let latest = try transaction.latestTime(), time > latest { return true }
+        return try transaction.hasGap(from: time, to: time)
     }
 
     /// 209 for a session that is over; but one whose claim ran out here may have been accepted
@@ -25,14 +30,15 @@ extension BoardRequest {
     /// A refresh token says when its family was made, and not when itself was. Where an operator
     /// has settled what was ahead, one of a board that was given up then is over, and any where
     /// nothing can have been lost since; after another gap it may be of a state that was lost in
-    /// that, and one whose family was made there is.
+    /// that, and one whose family was made there is, or in a moment that is no gap yet.
     func aheadRefresh(
         of family: RefreshFamilyID, _ how: String
     ) throws(AuthorityError) -> BoardAnswer {
         guard let settled = try transaction.settledAt(), try !transaction.isRestored() else {
             return try notIssuedHere(.refresh, how)
         }
-        if try transaction.hasGap(from: family.madeAt, to: family.madeAt) {
+        // Ids of before they had a time say one that is far ahead.
+        if family.madeAt <= now, try isUnknown(family.madeAt) {
             return try notIssuedHere(.refresh, how)
         }
         if try isGivenUp(at: settled) { return try replyOver() }

@@ -150,6 +150,21 @@ struct RestoredStateTests {
         #expect(try await authority.aheadBoards().isEmpty)
     }
 
+    @Test("keeps a board that was set up in a moment that is lost and not noticed yet")
+    func unnoticed() async throws {
+        let (house, ada, old) = try await served()
+        try await house.authority.noteRestored(actor: "test")
+        #expect(try await house.authority.settleRestored(actor: "test") == 0)
+        let copy = try house.copy()
+        house.clock.advance(.seconds(2))
+        let anew = try await house.provisioned(old.board.pairedAnew(), by: ada)
+        let store = try SQLiteAuthorityStore(
+            path: copy, wrapping: MasterKey(at: "\(house.folder.path)/authority.key"))
+        let authority = House.authority(on: store, house)
+        #expect(try await refresh(anew, of: authority) == 101)
+        #expect(try await heartbeat(anew, of: authority) == 101)
+    }
+
     @Test("is not settled where there is no alarm: a plain stop's gap stays")
     func nothingToSettle() async throws {
         let (house, _, _) = try await served()
