@@ -3,21 +3,43 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build deb demo venv test bench-gate bench bench-authority fleet torture powercut fuzz clean
+.PHONY: help deps build sdk-arm64 test-arm64 debug deb release demo venv test test-all bench-gate bench \
+	bench-authority fleet torture powercut fuzz clean
 .ONESHELL:
 .SILENT:
 
-PROGRAMS := postern-agent postern-authority postern
-# One set of flags for all three, so that what they share is compiled once.
-RELEASE := -c release --static-swift-stdlib -Xlinker --icf=safe -Xlinker --no-export-dynamic
-# TRAITS=PostgreSQL: an authority that can keep its records there. It needs libpq.
-TRAITS :=
-FLAGS = $(RELEASE) $(if $(TRAITS),--traits $(TRAITS))
-PACKAGES := mosquitto mosquitto-clients libmosquitto-dev libssl-dev libsqlite3-dev \
-	libqrencode-dev libtss2-dev pkg-config python3 python3-venv faketime
-ifneq ($(TRAITS),)
-PACKAGES += libpq-dev
+# Tests and demo use the debug build. It is made for its time: no index for editors, which would take
+# a third of it, no debug information, and each module compiled as one.
+DEBUG := --disable-index-store -debug-info-format none \
+	-Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1
+export DEBUG
+# What is shipped and measured uses the release build, without debug information, too.
+# Swift's runtime is partly C++. A folder with nothing but the archive has the linker take that, so
+# that no board needs libstdc++.
+ARCHIVES := $(CURDIR)/.build/archives
+# ARCH=arm64: built on amd64, with the Swift SDK that `make sdk-arm64` makes once.
+ifeq ($(ARCH),$(shell dpkg --print-architecture 2>/dev/null))
+override ARCH :=
+else ifeq ($(ARCH),arm64)
+ARM64_SDK := $(shell Devices/arm64/sdk --folder)
+ARCHIVES := $(ARM64_SDK)/archives
+CROSS := --swift-sdks-path $(ARM64_SDK)/sdk --swift-sdk postern-arm64 --scratch-path .build/arm64 \
+	--pkg-config-path $(ARM64_SDK)/sysroot/usr/lib/aarch64-linux-gnu/pkgconfig
+export PATH := $(ARM64_SDK)/bin:$(PATH)
+else ifneq ($(ARCH),)
+$(error ARCH is arm64, or absent for this machine: $(ARCH) is not known)
 endif
+# Two builds of one commit give the same bytes in whatever folder they are made.
+SAME_BYTES := -Xcc -ffile-prefix-map=$(CURDIR)=. -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. \
+	-Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen -Xlinker --strip-debug
+RELEASE := -c release --static-swift-stdlib --disable-local-rpath -debug-info-format none \
+	-Xlinker --icf=safe -Xlinker --no-export-dynamic -Xlinker -L$(ARCHIVES) $(SAME_BYTES) $(CROSS)
+# Where the programs are; SwiftPM is asked once, and only if a target needs it.
+BIN = $(eval BIN := $$(shell swift build $(RELEASE) --show-bin-path))$(BIN)
+DEBUG_BIN = $(eval DEBUG_BIN := $$(shell swift build $(DEBUG) --show-bin-path))$(DEBUG_BIN)
+
+PACKAGES := mosquitto mosquitto-clients libmosquitto-dev libssl-dev libsqlite3-dev libpq-dev \
+	libcurl4-openssl-dev libqrencode-dev libtss2-dev g++ pkg-config python3 python3-venv faketime
 VENV := .venv
 
 # A heading with the time since make began.
@@ -32,7 +54,9 @@ help:
 	cat <<-'TEXT'
 	make demo         install what is missing, build, and watch a board get its session and use it
 	make demo HOLD=1  the same, and everything is left running until ^C
-	make test         everything: unit tests, the interoperability tests, the demo
+	make test         unit tests, agent and authority in virtual time, interoperability, the demo
+	make test FILTER=name  the suites and files with that name; Tests/README.md says what there is
+	make test-all     make test, and everything else that can be tested on one machine
 	make bench        the whole pipeline beside a mosquitto bridge; SHORT=1: one small round
 	make bench-authority  both stores under load beside an echo in C; SHORT=1: 300 boards
 	make fleet        10,000 boards, two authorities and PostgreSQL, each part killed; SHORT=1
@@ -40,10 +64,15 @@ help:
 	make fuzz         10 minutes of each fuzzer: SECONDS=n for more, TARGET=payload for one
 	make torture      12 minutes of kills, faults, bad networks: SHORT=1, SEED=n, DURABILITY=spill
 	make powercut     the power cut at every point of recorded runs: SHORT=1 for a part of them
-	make build        the three programs, in release mode; TRAITS=PostgreSQL: with a fleet's store
-	make deb          Debian packages of the three, for this machine's architecture, into .build/deb
+	make build        the three programs, in release mode
+	make deb          Debian packages of the three, into .build/deb
+	make release      the packages of both architectures as apt's repository, in dist;
+	                  SIGN_KEY=key signs it, ARCHS=amd64 makes it of one architecture
+	make build ARCH=arm64  the same for arm64, and make deb ARCH=arm64: Devices/arm64/README.md
+	make sdk-arm64    what these need, once: 850 MB of downloads, 10 minutes, 3 GB of disk
+	make test-arm64   unit tests, the demo and power cuts of the arm64 programs, in qemu
 	make deps         install the Debian packages that are missing
-	make venv         a Python environment for the interoperability tests
+	make venv         a Python environment for the tests in Python
 	make clean        remove what was built
 	TEXT
 
@@ -65,75 +94,108 @@ deps:
 	fi
 	command -v swift >/dev/null || { echo "Swift 6.3 or later is needed: https://swift.org/install"; exit 1; }
 
+ifeq ($(ARCH),arm64)
+build: PACKAGES += binutils
+build: sdk-arm64
+	$(call heading,"the release build for arm64")
+	swift build $(RELEASE)
+	Devices/arm64/check $(addprefix "$(BIN)"/,postern-agent postern-authority postern)
+else
 build: deps
-	for program in $(PROGRAMS); do
-		$(call heading,"building $$program")
-		swift build $(FLAGS) --product $$program
-	done
+	$(call heading,"the release build")
+	mkdir -p $(ARCHIVES)
+	ln -sfn "$$(gcc -print-file-name=libstdc++.a)" $(ARCHIVES)/libstdc++.a
+	swift build $(RELEASE)
+endif
+
+# SWIFT_ARM64=folder: an unpacked official toolchain for aarch64 instead of Debian's libraries.
+export SWIFT_ARM64 DEBIAN_MIRROR POSTERN_CACHE
+sdk-arm64: deps
+	Devices/arm64/sdk
+
+# The programs of the cross build, in qemu-user.
+test-arm64: PACKAGES += binutils eatmydata strace
+test-arm64: deps venv
+	$(MAKE) --no-print-directory build ARCH=arm64
+	exec $(VENV)/bin/python Tests/ARM64/run $(if $(FILTER),--part '$(FILTER)')
+
+debug: deps
+	$(call heading,"the debug build")
+	swift build $(DEBUG)
 
 # VERSION=n: another version than the programs', for trying an upgrade.
 deb: PACKAGES += debhelper
 deb: build
 	$(call heading,"the Debian packages")
+	# Manual pages and completions are asked of programs that run here.
+	$(if $(ARCH),$(MAKE) --no-print-directory build ARCH=)
 	exec python3 -B Devices/packages/build $(if $(VERSION),--version $(VERSION)) \
-		"$$(swift build $(RELEASE) --show-bin-path)" .build/deb
+		$(if $(ARCH),--arch $(ARCH) --sdk "$(ARM64_SDK)" --host-programs .build/release) \
+		"$(BIN)" .build/deb$(ARCH:%=-%)
 
-demo: build
+# A repository for apt, a tarball for boards without dpkg, and a list of what is in them.
+# SIGN_KEY: a gpg key's id, or a file with the secret key.
+ARCHS := amd64 arm64
+release: PACKAGES += dpkg-dev gnupg
+release: deps $(ARCHS:%=deb-%)
+	$(call heading,"the release")
+	exec python3 -B Devices/release/assemble $(if $(SIGN_KEY),--sign-key "$(SIGN_KEY)") dist \
+		$(patsubst %-$(shell dpkg --print-architecture),%,$(ARCHS:%=.build/deb-%))
+
+deb-%:
+	$(MAKE) --no-print-directory deb ARCH=$*
+
+# The debug build is the one that comes first: `make test` goes on from it.
+demo: debug
 	$(call heading,"the demo")
-	exec python3 Devices/simulated/demo $(if $(filter-out 0,$(HOLD)),--hold) "$$(swift build $(RELEASE) --show-bin-path)"
+	exec python3 Devices/simulated/demo $(if $(filter-out 0,$(HOLD)),--hold) "$(DEBUG_BIN)"
 
 venv: $(VENV)/made
 
-$(VENV)/made: Tests/Browser/requirements.txt Tests/Interop/requirements.txt | deps
+$(VENV)/made: Tests/Browser/requirements.txt Tests/Interop/requirements.txt \
+		Tests/Packages/requirements.txt | deps
 	$(call heading,"making $(VENV)")
 	python3 -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $< -r Tests/Packages/requirements.txt
 	touch $@
 
-# A TPM in software; a broker and a store of another kind; a browser for the console, what makes
-# and reads codes beside ours, and clean systems for the packages.
-test: PACKAGES += libpq-dev postgresql swtpm libtss2-tcti-swtpm0 rabbitmq-server chromium chromium-driver \
-	fonts-dejavu-core qrencode zbar-tools debhelper debootstrap lintian man-db systemd \
-	systemd-container strace gcc libc6-dev
+# A TPM in software, a broker and a store of another kind, and what C the tests bring.
+TEST_PACKAGES := postgresql swtpm libtss2-tcti-swtpm0 rabbitmq-server openssl systemd strace gcc libc6-dev
+# A browser for the console, what makes and reads codes beside ours, and clean systems for packages.
+ALL_PACKAGES := $(TEST_PACKAGES) chromium chromium-driver \
+	debhelper debootstrap lintian man-db systemd-container gnupg fiu-utils eatmydata util-linux binutils
+
+test: PACKAGES += $(TEST_PACKAGES)
 test: deps
-	exec python3 Tests/run
+	exec python3 Tests/run $(if $(FILTER),--filter '$(FILTER)')
+
+test-all: PACKAGES += $(ALL_PACKAGES)
+test-all: deps
+	exec python3 Tests/run --all
 
 # A load in C, a certificate, and the size of a stripped program.
 bench: PACKAGES += gcc libc6-dev openssl binutils
-bench: venv
-	swift build $(RELEASE) --product postern-agent
+bench: build venv
+	$(call heading,"the pipeline")
 	exec $(VENV)/bin/python3 -B Tests/Benchmarks/Pipeline $(if $(SHORT),--short) \
-		--json $(or $(JSON),.build/bench.json) \
-		"$$(swift build $(RELEASE) --show-bin-path)/postern-agent"
+		--json $(or $(JSON),.build/bench.json) "$(BIN)/postern-agent"
 
 # An echo in C through the same broker, on the same core.
-bench-authority: PACKAGES += gcc libc6-dev util-linux libpq-dev postgresql
-bench-authority: TRAITS := PostgreSQL
-bench-authority: deps
-	for product in postern-authority postern; do
-		$(call heading,"building $$product")
-		swift build $(FLAGS) --product $$product
-	done
+bench-authority: PACKAGES += gcc libc6-dev util-linux postgresql
+bench-authority: build
 	$(call heading,"the authority under load")
 	exec python3 -B Tests/Benchmarks/Authority $(if $(SHORT),--short) \
-		--json $(or $(JSON),.build/bench-authority.json) \
-		"$$(swift build $(FLAGS) --show-bin-path)"
+		--json $(or $(JSON),.build/bench-authority.json) "$(BIN)"
 
 # A database, a broker, two authorities and a fleet; each is killed in turn.
-fleet: PACKAGES += libpq-dev postgresql
-fleet: TRAITS := PostgreSQL
-fleet: venv
-	for product in postern-authority postern; do
-		$(call heading,"building $$product")
-		swift build $(FLAGS) --product $$product
-	done
+fleet: PACKAGES += postgresql
+fleet: build venv
 	$(call heading,"the fleet")
 	exec $(VENV)/bin/python3 -B Tests/Fleet $(if $(SHORT),--short) $(if $(SEED),--seed $(SEED)) \
-		--json $(or $(JSON),.build/fleet.json) "$$(swift build $(FLAGS) --show-bin-path)"
+		--json $(or $(JSON),.build/fleet.json) "$(BIN)"
 
-bench-gate:
-	swift build $(RELEASE) --product bench-gate
-	exec "$$(swift build $(RELEASE) --show-bin-path)/bench-gate" $(if $(SHORT),--short)
+bench-gate: build
+	exec "$(BIN)/bench-gate" $(if $(SHORT),--short)
 
 fuzz:
 	exec python3 Tests/Fuzz/run --seconds $(or $(SECONDS),600) $(TARGET)
@@ -142,19 +204,15 @@ fuzz:
 torture: PACKAGES += fiu-utils gcc libc6-dev
 torture: build venv
 	$(call heading,"torture")
-	exec $(VENV)/bin/python Tests/Torture/run "$$(swift build $(RELEASE) --show-bin-path)" \
+	exec $(VENV)/bin/python Tests/Torture/run "$(BIN)" \
 		$(if $(SHORT),--short) $(if $(SEED),--seed $(SEED)) $(if $(JSON),--json $(JSON)) \
 		$(if $(DURABILITY),--agent POSTERN_OUTBOX_DURABILITY=$(DURABILITY))
 
 # A library of the test's own records, eatmydata switches syncing off, strace shows the order.
 powercut: PACKAGES += gcc libc6-dev eatmydata strace
-powercut: venv
-	for product in postern-agent powercut-store; do
-		$(call heading,"building $$product")
-		swift build $(RELEASE) --product $$product
-	done
+powercut: build venv
 	$(call heading,"power cuts")
-	exec $(VENV)/bin/python Tests/PowerCut/run $(if $(SHORT),--short) --bin "$$(swift build $(RELEASE) --show-bin-path)"
+	exec $(VENV)/bin/python Tests/PowerCut/run $(if $(SHORT),--short) --bin "$(BIN)"
 
 clean:
 	rm -rf .build $(VENV)

@@ -95,6 +95,18 @@ export function renameSession(session, done) {
   rename("session", `/sessions/${session.objectId}`, session.name ?? "", done);
 }
 
+export function endClaim(claim, name, done) {
+  ask({
+    title: `End the claim of ${name}?`, confirm: "End the claim", danger: true,
+    body: h("p", null, "The board does not get the session that waits for it. "
+      + "What the board has stays as it is."),
+    async submit() {
+      await end(`/claims/${claim.claimId}`, "The claim has ended.");
+      done();
+    },
+  });
+}
+
 export function releaseBoard(board, done) {
   ask({
     title: `Release ${board.name}?`, confirm: "Release", danger: true,

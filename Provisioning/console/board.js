@@ -57,7 +57,12 @@ export function boardPage(id, go) {
     renew(state, pill(...boardState(board)));
     fill(notice, board.openClaim?.state === "sent" && h("div", { class: "notice" },
       h("p", null, "A claim of this board waits for it; it ends ",
-        when(board.openClaim.expiresAt), ".")));
+        when(board.openClaim.expiresAt), "."),
+      button("End the claim", () => acts.endClaim(board.openClaim, board.name, load),
+        { id: "end-claim", class: "danger" })),
+    board.identityShared && h("div", { class: "notice" },
+      h("p", null, "Another machine uses this board's identity. Stop the agent there, then ",
+        "pair this board again: ", h("code", null, "postern-agent pair --new"), ".")));
     renew(about, boardFacts(board));
     renew(actions, boardActions());
     renew(rules, rulePart(board, explain.open));

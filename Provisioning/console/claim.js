@@ -9,6 +9,7 @@ import { loginPage } from "./login.js";
 import { problem } from "./problems.js";
 import { watchClaim } from "./progress.js";
 import { ruleChooser } from "./rules.js";
+import { canScan, scan } from "./scan.js";
 import { durations } from "./time.js";
 
 const app = document.getElementById("app");
@@ -97,8 +98,6 @@ function intake() {
   const url = h("textarea", { name: "url", rows: 3, spellcheck: "false", autocapitalize: "none",
     autocomplete: "off", placeholder: "https://…/claim#v=1&i=…" });
   const error = h("p", { class: "error", role: "alert" });
-  const photo = h("input", { type: "file", accept: "image/*", class: "hidden", id: "photo",
-    onchange: () => readPhoto(photo, error) });
   const form = h("form", { novalidate: true }, field("The board's claim URL", url), error,
     h("button", { type: "submit", class: "primary wide" }, "Go on"));
   form.addEventListener("submit", event => {
@@ -112,32 +111,18 @@ function intake() {
       url.focus();
     }
   });
-  const canScan = Boolean(navigator.mediaDevices?.getUserMedia);
+  const code = h("section", { class: "card", "aria-labelledby": "h-code" },
+    h("h2", { id: "h-code" }, "Show the code"),
+    h("p", null, "The phone's camera app opens this page with it."));
+  canScan().then(can => {
+    if (can) code.append(button("Scan with the camera", scanCode, { class: "wide", id: "scan" }));
+  });
   return h("div", null,
     h("p", { class: "lead" }, "On the board, run ", h("code", null, "postern-agent pair"),
       ". It shows a code and a URL."),
-    h("section", { class: "card", "aria-labelledby": "h-photo" },
-      h("h2", { id: "h-photo" }, "Show the code"),
-      h("p", null, "The phone's camera app opens this page with it. Or show it here:"),
-      canScan && button("Scan with the camera", scanCode, { class: "wide", id: "scan" }),
-      photo, h("label", { class: "button wide", for: "photo" }, "Photo of the code")),
+    code,
     h("section", { class: "card", "aria-labelledby": "h-paste" },
       h("h2", { id: "h-paste" }, "Paste the URL"), form));
-}
-
-async function readPhoto(input, error) {
-  const [file] = input.files;
-  if (!file) return;
-  error.textContent = "Reading the photo…";
-  try {
-    const { readQRCode } = await import("./qr.js");
-    const text = await readQRCode(file);
-    if (!text) throw new Error("No code was found. Hold the phone straight, near and still.");
-    takeCode(text);
-  } catch (wrong) {
-    error.textContent = wrong.message;
-    input.value = "";
-  }
 }
 
 function takeCode(text) {
@@ -151,12 +136,12 @@ function scanCode() {
   const end = new AbortController();
   const dialog = ask({ title: "Scan the code", body: video, submit() {} });
   dialog.addEventListener("close", () => end.abort());
-  import("./qr-camera.js").then(({ scan }) => scan(video, end.signal)).then(text => {
+  scan(video, end.signal).then(text => {
     dialog.close();
     if (text) takeCode(text);
   }).catch(wrong => {
     video.replaceWith(h("p", { class: "error", role: "alert" }, wrong.name === "NotAllowedError"
-      ? "The camera may not be used here. Take a photo, or paste the URL." : wrong.message));
+      ? "The camera may not be used here. Paste the URL." : wrong.message));
   });
 }
 

@@ -32,7 +32,7 @@ export function problem(name, about) {
       title: `${board} is being claimed already`,
       text: "A claim of it is open, by you or by somebody else.",
       steps: ["Turn the board on: then the open claim goes on.",
-        "Or sign out the session that waits for it, under Sessions, and try again.",
+        "Or end the open claim, on the board's page under Boards, and try again.",
         "Or wait until it has expired, at most 24 hours."],
     },
     "claim-other-authority": {
@@ -48,6 +48,12 @@ export function problem(name, about) {
       text: "A board with this identity was paired before, and its key was another one.",
       steps: ["Was the board set up anew? Its owner releases it under Boards. Then try again.",
         "If you do not know why, be careful: somebody may pose as your board."],
+    },
+    "board-owned": {
+      title: `${board} belongs to somebody else`,
+      text: "Another user has paired this board and has not released it.",
+      steps: ["Ask its owner to release it under Boards. Then try again.",
+        "Or ask an administrator to pair it."],
     },
     "may-not-claim": {
       title: "You may not pair boards",

@@ -69,6 +69,9 @@ const log = {
   "session.extended": "Session extended", "session.updated": "Session changed",
   "session.reuse": "A spent token came back", "session.farewell": "Board took its leave",
   "refresh.forged": "Forged refresh token", "alarm.refresh": "Refresh token ahead of the store",
+  "token.foreign": "Board's token stolen: another board showed it",
+  "revocation.forgotten": "Board's answer to a revocation not waited for",
+  "identity.shared": "Another machine uses the board's identity",
   "board.released": "Board released", "board.renamed": "Board renamed", "role.made": "Role made",
   "role.changed": "Role changed", "role.deleted": "Role deleted", "keys.rotated": "Keys rotated",
   "user.added": "User added", "user.disabled": "User disabled", "user.enabled": "User enabled",
@@ -76,7 +79,7 @@ const log = {
 };
 export function auditWords(event) { return log[event] ?? event; }
 export function isAlarm(event) {
-  return /^(alarm|refresh\.forged|session\.reuse|login\.failed|claim\.rejected)/.test(event);
+  return /^(alarm|identity\.shared|token\.foreign|refresh\.forged|session\.reuse|login\.failed|claim\.rejected)/.test(event);
 }
 
 /** What a scope or a policy says, a sentence a rule. */

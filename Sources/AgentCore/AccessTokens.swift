@@ -12,9 +12,6 @@ private enum TokenFault {
 }
 
 extension Agent {
-    /// How far off `exp` and `nbf` may be when a token comes.
-    private static let tolerance = Duration.seconds(60)
-
     /// Takes the access token that a refresh has brought, if it is good. The old refresh token
     /// is spent whatever this one is like. `now`: nil where no clock is to be trusted.
     mutating func take(
@@ -74,7 +71,6 @@ extension Agent {
         }
         guard fits(claims, session), claims.issuer == trust.issuer else { return .foreign }
         guard let now else { return nil }
-        let isOver = claims.expiresAt + Self.tolerance <= now
-        return isOver || claims.notBefore > now + Self.tolerance ? .untimely : nil
+        return claims.isTimely(at: now) ? nil : .untimely
     }
 }

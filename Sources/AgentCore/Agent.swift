@@ -62,6 +62,9 @@ package struct Agent: Sendable {
     var clock: BoardClock
     var gate: Gate
     var policy: Policy?
+    /// The policy file that was in force is gone, and nobody has said that this is meant: every
+    /// write is refused.
+    package internal(set) var isPolicyLost: Bool
     var routes: RouteTable {
         didSet { readings.forget() }
     }
@@ -73,6 +76,8 @@ package struct Agent: Sendable {
     var life: SessionLife
     /// What `postern/session` says now; nil before the first publication.
     var published: SessionNotice.State?
+    /// Whether it says that only a provisioning helps; nil: it says neither.
+    var publishedIsFinal: Bool?
     var uplink: Uplink
     var requests: Requests
     var waits = CommandWaits()
@@ -99,7 +104,13 @@ package struct Agent: Sendable {
     var refusalPace = RefusalPace()
     var summariesSaid: Int64 = 0
     var refusedProvisionings: Int64 = 0
+    /// The last of those that came under the claim secret. The authority has given them up, so
+    /// one that comes late, once the clock is right, must not be taken. At most 16; a restart
+    /// forgets them.
+    var givenUp: [MessageID] = []
     let startedAt: Timestamp
+    /// Names this process to the authority; nil before the first report.
+    var run: MessageID?
     /// Filled by one call of `handle`, and returned by it.
     var effects: [AgentEffect] = []
 
@@ -111,17 +122,23 @@ package struct Agent: Sendable {
         self.settings = settings
         self.cryptography = cryptography
         self.records = records
-        self.policy = policy
+        let isPolicyLost = policy == nil && records.memory.hasPolicy
+        let inForce = isPolicyLost ? Policy.refusesAll : policy
+        self.isPolicyLost = isPolicyLost
+        self.policy = inForce
         routes = settings.routes
         self.queue = queue
         clock = BoardClock(buildDate: settings.buildDate, floor: records.memory.floor)
-        gate = Gate(policy: policy, scope: Self.scope(of: records.session))
+        gate = Gate(policy: inForce, scope: Self.scope(of: records.session))
         life = Self.life(of: records)
         uplink = Uplink()
         requests = Requests()
         bus = Bus(window: window)
         startedAt = instant.wall
     }
+
+    /// Whether a record of the board is lost, so that writes wait until it is paired again.
+    package var isUnreadable: Bool { records.isUnreadable }
 
     /// Takes one event. Returns what is to be done, in order; nothing is done yet.
     package mutating func handle(_ event: AgentEvent, at instant: Instant) -> [AgentEffect] {
@@ -177,11 +194,14 @@ package struct Agent: Sendable {
         hasStarted = true
         publishSessionIfChanged(at: instant)
         if records.isUnreadable {
-            emit(.log(.error, "the session cannot be read: end it with `postern sessions revoke`, "
-                + "then run `postern-agent pair` and claim this board again"))
+            let login = records.trust != nil ? "" : "end it with `postern sessions revoke` and "
+                + "`postern boards forget-revocation`, for the broker login is lost, too; "
+            emit(.log(.error, "the session cannot be read: \(login)"
+                + "run `postern-agent pair` and claim this board again"))
         } else if records.session == nil {
             emit(.log(.info, "not provisioned: run `postern-agent pair` and claim this board"))
         }
+        judgePolicyAtStart()
         uplink.retryAt = instant.monotonic + spreadWait(at: instant)
         bus.healthIsStale = true
     }
@@ -198,17 +218,13 @@ package struct Agent: Sendable {
     private mutating func adopt(
         _ policy: Policy?, _ routes: RouteTable, at instant: Instant
     ) {
-        if policy != self.policy {
-            limiter.carry(from: self.policy, to: policy, at: instant.monotonic)
-            self.policy = policy
-            rulesNews.changed()
-            gate = Gate(policy: policy, scope: Self.scope(of: records.session))
-        }
+        // New routes confirm nothing.
+        if policy != nil || !isPolicyLost { put(policy, inForceAt: instant) }
         if routes.routes != self.routes.routes {
             self.routes = routes
             emit(.readRoutes(routes.routes.map(\.from)))
         }
-        let rules = policy?.summary ?? "no policy file"
+        let rules = self.policy?.summary ?? "no policy file"
         emit(.log(.info, "in force now: \(rules); \(routes.routes.count) routes"))
     }
 

@@ -6,6 +6,8 @@ import Wire
 struct Bus: Sendable {
     var isConnected = false
     var isReading = true
+    /// Whether its broker keeps all that comes: the session cannot be read.
+    var isHolding = false
     var healthIsStale = true
     /// When the health topic was last written.
     var healthAt: Duration?
@@ -57,7 +59,8 @@ extension Agent {
         // A retained message of an earlier life may stand there: say what is so, once more.
         published = nil
         tellHomeAssistant()
-        let gone = bus.endRedeliveries()
+        // What is held comes once more on the connection that ends the hold.
+        let gone = bus.isHolding && resumed ? [] : bus.endRedeliveries()
         if !gone.isEmpty { emit(.commit([.lose(gone)])) }
         guard !resumed, !bus.window.isEmpty else { return }
         // The broker has forgotten what it delivered: its packet ids begin anew.
@@ -71,7 +74,8 @@ extension Agent {
         var batch = Batch()
         batch.writes.reserveCapacity(messages.count)
         batch.window.reserveCapacity(messages.count)
-        let state = sessionState(at: instant)
+        life = life(at: instant)
+        let state = life.state
         for message in messages {
             if message.packetID != nil { bus.count() }
             if !message.isRetained { judge(message, state, into: &batch, at: instant) }
@@ -151,7 +155,7 @@ extension Agent {
         let whole = write.with(message.payload)
         switch gate.decide(whole) {
         case .allow: return limiter.admit(write.app, gate.rates(of: whole), at: instant.monotonic)
-        case .deny(let rejection): return rejection
+        case .deny(let rejection): return named(rejection)
         }
     }
 
@@ -241,7 +245,8 @@ extension Agent {
         let notice = RejectionNotice(
             code: rejection.code.rawValue, error: rejection.reason,
             rule: rejection.rule.description, className: stated.className,
-            operation: stated.operation, topic: message.topic, field: rejection.field)
+            operation: stated.operation, topic: message.topic, field: rejection.field,
+            isFinal: rejection.code == .invalidSession ? life.isFinal : nil)
         let answer = tellRefusal(message, of: app, rejection.rule, notice, at: instant)
         if let answer { batch.answers.append(answer) }
     }
@@ -265,7 +270,9 @@ extension Agent {
             let code = if case .unavailable(let reason) = state { reason.code } else {
                 ErrorCode.sessionMissing
             }
-            answer(message, app, Refusal(code, "there is no session").json.bytes, into: &batch)
+            let refusal = Refusal(code, "there is no session").json
+                .with("final", life.isFinal.map(JSONValue.bool))
+            answer(message, app, refusal.bytes, into: &batch)
             return
         }
         let result: JSONValue = switch query {

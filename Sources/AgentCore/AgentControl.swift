@@ -18,6 +18,7 @@ extension Agent {
         case .refresh(let minutes):
             return renew(minutes: minutes, for: connection, at: instant)
         case .logout: return logOut(for: connection, at: instant)
+        case .acceptNoPolicy: answer = acceptNoPolicy(at: instant)
         // The store's to answer.
         case .vault, .rekey: answer = .null
         }
@@ -32,6 +33,7 @@ extension Agent {
             members["state"] = .string("unavailable")
             members["reason"] = .string(reason.rawValue)
             members["code"] = .integer(Int64(reason.code.rawValue))
+            members["final"] = life(at: instant).isFinal.map(JSONValue.bool)
         }
         if let held = records.session {
             members["session"] = held.session.json
@@ -45,6 +47,7 @@ extension Agent {
             } ?? .null
         }
         members["authority"] = records.trust.map { .string($0.authority.name) } ?? .null
+        if isPolicyLost { members["policyLost"] = .bool(true) }
         return .object(members)
     }
 
@@ -69,6 +72,7 @@ extension Agent {
         members["inboxDropped"] = .integer(dropped)
         members["clock"] = .string(clock.isUnset(at: instant) ? "unset" : "set")
         members["notIssuedThere"] = .bool(!requests.notIssued.isEmpty)
+        members["identityShared"] = .bool(uplink.isShared)
         members["lastSequence"] = .integer(records.lastSequence)
         members["place"] = learnedPlace
         return .object(members)

@@ -24,6 +24,9 @@ package enum AgentEffect: Sendable {
     case retryForwarding
     /// Whether the bus is read. While it is not, the broker keeps what comes.
     case readBus(Bool)
+    /// Whether what comes on the bus is neither taken nor acknowledged, but left to its broker.
+    /// Comes first at a start, before the bus is connected, or not at all.
+    case holdBus(Bool)
     /// Which other programs' topics are read from now on; the agent judges them already.
     case readRoutes([TopicFilter])
     case answer(connection: Int, JSONValue)
@@ -41,7 +44,8 @@ package enum RecordChange: Sendable {
     case session(HeldSession?)
     case memory(BoardMemory)
     case append([AcceptedWrite], window: [DeliveredPacket])
-    /// Drops what was accepted in this span, for it is older than `max_age`.
+    /// Drops what was accepted in this span, for it is older than `max_age`; not what waits for
+    /// its PUBACK upstream, which is asked for again once that is lost or refused.
     case expire(Range<Timestamp>)
     /// These sequences may have been given and will not come again.
     case lose([Int64])

@@ -32,6 +32,8 @@ package enum UplinkEvent: Sendable {
     case refused(String)
     /// The connection failed or ended; the text names the layer.
     case lost(String)
+    /// The broker ended it because another client of this board's id was let in.
+    case takenOver
     /// Why the broker takes no writes for now; nil: it takes them again.
     case held(WriteHold?)
     /// A write that made the broker end the connection is out of the way.

@@ -36,7 +36,8 @@ extension Agent {
             now: clock.now(at: instant), isClockSet: !clock.isUnset(at: instant),
             health: health(up: true, at: instant), losses: queue.losses,
             queueLimit: settings.queueLimit, accepted: accepted, isUplinkReady: uplink.isReady,
-            connects: uplink.connects, isBusConnected: bus.isConnected, isReading: bus.isReading)
+            connects: uplink.connects, isBusConnected: bus.isConnected,
+            isReading: bus.isReading && !bus.isHolding)
     }
 }
 

@@ -50,6 +50,7 @@ extension Agent {
         notice.drops = queue.losses.drops
         notice.dead = queue.dead
         notice.bus = bus.broker
+        notice.isDegraded = records.isUnreadable || isPolicyLost
         return notice
     }
 

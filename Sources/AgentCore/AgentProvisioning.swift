@@ -16,7 +16,7 @@ extension Agent {
         doubtClock(against: provision, by: opened, at: instant)
         let issuer: String
         do throws(Refusal) {
-            issuer = try examine(provision, mode: opened.mode, at: instant)
+            issuer = try examine(provision, by: opened, at: instant)
         } catch {
             refuse(provision, by: opened, error, at: instant)
             return
@@ -34,6 +34,9 @@ extension Agent {
             emit(.log(.warning, "refused \(refusedProvisionings) provisionings; "
                 + "the last: \(error.text)"))
         }
+        if opened.mode == .psk, !givenUp.contains(opened.message.id) {
+            givenUp = givenUp.suffix(15) + [opened.message.id]
+        }
         guard !uplink.answered.contains(opened.digest) else { return }
         uplink.answered.append(opened.digest)
         if uplink.answered.count > 64 { uplink.answered.removeFirst() }
@@ -43,11 +46,15 @@ extension Agent {
 
     /// Returns the issuer of its access token if everything in it is as it must be.
     private func examine(
-        _ provision: Provision, mode: SealedEnvelope.Mode, at instant: Instant
+        _ provision: Provision, by opened: OpenedMessage, at instant: Instant
     ) throws(Refusal) -> String {
+        let mode = opened.mode
         let now = clock.now(at: instant)
         let judgesTime = !clock.isUnset(at: instant)
         let session = provision.session
+        if mode == .psk, givenUp.contains(opened.message.id) {
+            throw refusal("it was refused before")
+        }
         if judgesTime, provision.expiresAt <= now { throw refusal("it has expired") }
         if judgesTime, let claim = records.claim, mode == .psk, claim.expiresAt <= now {
             throw refusal("the claim has expired")
@@ -65,21 +72,34 @@ extension Agent {
         if mode == .auth, records.trust?.user != provision.user.objectID {
             throw Refusal(.forbidden, "another user needs a claim secret")
         }
-        if let scope = provision.scope, (try? Scope(scope)) == nil {
-            throw refusal("its scope cannot be read")
-        }
+        if let scope = provision.scope { try examine(scope) }
         if let uri = provision.broker?.uri, (try? BrokerURI(uri)) == nil {
             throw refusal("its broker's URI cannot be read")
         }
-        let issuer = try examineAccessToken(of: provision, at: instant).issuer
+        if let ca = provision.broker?.ca, !cryptography.holdsCertificates(ca) {
+            throw refusal("its broker.ca is no certificate in PEM")
+        }
+        guard (try? cryptography.keyID(of: provision.authority.sealKey)) != nil else {
+            throw refusal("its authority.sealKey is no key to seal for")
+        }
+        // A board's clock may be far behind; who sealed the message has one that is not.
+        let latest = max(now, opened.message.issuedAt)
+        let issuer = try examineAccessToken(of: provision, at: latest).issuer
         if mode == .auth, records.trust?.issuer != issuer {
             throw refusal("its access token is another issuer's")
         }
         return issuer
     }
 
+    private func examine(_ document: ScopeDocument) throws(Refusal) {
+        guard let scope = try? Scope(document) else { throw refusal("its scope cannot be read") }
+        for filter in scope.topics where !settings.topicRoot.mayGrant(filter.description) {
+            throw refusal("its scope grants topics under the root, # or topics under $")
+        }
+    }
+
     private func examineAccessToken(
-        of provision: Provision, at instant: Instant
+        of provision: Provision, at now: Timestamp
     ) throws(Refusal) -> AccessTokenClaims {
         let claims: AccessTokenClaims
         do throws(CryptographyFailure) {
@@ -90,6 +110,10 @@ extension Agent {
         }
         guard fits(claims, provision.session) else {
             throw refusal("its access token is another session's")
+        }
+        // One that is over is no fault: a provisioning may have waited for the board.
+        guard claims.hasBegun(at: now) else {
+            throw refusal("its access token is not valid yet")
         }
         return claims
     }

@@ -104,6 +104,7 @@ extension Agent {
     /// The bus is read unless the offline grace is over or the outbox is full. Once full, it is
     /// read again when an eighth of it is free, not at every message that leaves.
     mutating func steerReading(at instant: Instant) {
+        steerHold()
         let mark = bus.isReading ? fullMark : fullMark - fullMark / 8
         let isFull = !settings.dropsOldest && queue.bytes > mark
         let mayRead = published != .unavailable(.offline) && !isFull
@@ -112,6 +113,18 @@ extension Agent {
         emit(.readBus(mayRead))
         if !mayRead { bus.hasRested = true }
         sayReading(isFull: isFull, at: instant)
+    }
+
+    /// A session that cannot be read may be there again after the next claim: until then what
+    /// comes is neither accepted nor refused.
+    private mutating func steerHold() {
+        let holds = published == .unavailable(.unreadable)
+        guard holds != bus.isHolding else { return }
+        bus.isHolding = holds
+        bus.hasRested = true
+        emit(.holdBus(holds))
+        emit(holds ? .log(.warning, "not reading the bus: the session cannot be read")
+            : .log(.info, "reading the bus again"))
     }
 
     /// A small outbox on a slow uplink may fill and empty many times a minute: the log hears of

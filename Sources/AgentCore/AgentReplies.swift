@@ -86,6 +86,7 @@ extension Agent {
             else { throw InboxFault("an answer about another session") }
             held.session = session
             held.user = user
+            if result.isShared { toldOfAnother(at: instant) }
             if let scope = result.scope { adopt(try readScope(scope), scope, into: &held) }
             verifyAgain(&held, under: trust, now: now, at: instant)
         case .refresh:

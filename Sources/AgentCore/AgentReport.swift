@@ -107,7 +107,14 @@ extension Agent {
         BoardReport(
             queue: .init(messages: queue.messages, bytes: queue.bytes, oldest: queue.oldest),
             refused: refusals.total, refusals: refusals.entries,
-            rules: rulesNews.tells(by: id) ? .init(policy) : nil)
+            rules: rulesNews.tells(by: id) ? .init(policy) : nil, isShared: uplink.isShared,
+            run: ownRun())
+    }
+
+    /// What names this process.
+    private mutating func ownRun() -> MessageID? {
+        if run == nil { run = freshID() }
+        return run
     }
 
     /// When the status upstream may say new numbers; nil while it says what is so.

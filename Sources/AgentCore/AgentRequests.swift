@@ -173,7 +173,8 @@ extension Agent {
         guard uplink.isReady, let held = records.session else { return }
         requests.resume()
         rulesNews.connected()
-        if arrival == .again, heartbeatMayWait(held, at: instant) {
+        // A board whose identity is shared tells so in the moments that it has.
+        if arrival == .again, !uplink.isShared, heartbeatMayWait(held, at: instant) {
             let span = min(held.heartbeat, .seconds(30))
             requests.heartbeatAt = instant.monotonic + span * randomShare()
         } else {
@@ -189,6 +190,7 @@ extension Agent {
 
     mutating func sendDueRequests(at instant: Instant) {
         guard uplink.isReady, requests.isActive, records.session != nil else { return }
+        forgetTakeovers(at: instant)
         if let due = requests.heartbeatAt, due <= instant.monotonic { authenticate(at: instant) }
         if let due = requests.refreshAt, due <= instant.monotonic, !requests.isPending(.refresh) {
             refresh(at: instant)
@@ -265,14 +267,13 @@ extension Agent {
 
     /// Seals to the pinned authority, or to `key`, and sends.
     mutating func send(
-        _ body: BoardMessage.Body, id: MessageID? = nil, to key: [UInt8]? = nil,
-        isClockUnset: Bool = false, at instant: Instant
+        _ body: BoardMessage.Body, id: MessageID? = nil, to key: [UInt8]? = nil, at instant: Instant
     ) {
         guard let key = key ?? records.trust?.authority.sealKey, let id = id ?? freshID()
         else { return }
         let message = BoardMessage(
             id: id, issuedAt: clock.now(at: instant),
-            clockUnset: isClockUnset || clock.isUnset(at: instant), body: body)
+            clockUnset: clock.isUnset(at: instant), body: body)
         do throws(CryptographyFailure) {
             let envelope = try cryptography.seal(
                 message.plaintext, to: key, from: records.identity.deviceSecret,

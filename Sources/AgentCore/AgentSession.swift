@@ -17,7 +17,7 @@ extension Agent {
     }
 
     /// Where the session's life stands once the time has had its say.
-    private func life(at instant: Instant) -> SessionLife {
+    func life(at instant: Instant) -> SessionLife {
         guard let held = records.session else { return life }
         let judges = !clock.isUnset(at: instant)
         let now = clock.now(at: instant)
@@ -54,10 +54,13 @@ extension Agent {
         } else {
             return
         }
-        guard !notice.tellsTheSame(as: published) else { return }
+        let isFinal = life.isFinal
+        guard !notice.tellsTheSame(as: published) || isFinal != publishedIsFinal else { return }
         published = notice
+        publishedIsFinal = isFinal
         emit(.publishBus(BusPublication(
-            topic: BusTopic.session, payload: SessionNotice(notice).payload, retain: true)))
+            topic: BusTopic.session, payload: SessionNotice(notice, isFinal: isFinal).payload,
+            retain: true)))
         bus.healthIsStale = true
         if uplink.isReady {
             publishStatus(up: true, at: instant)

@@ -19,6 +19,9 @@ struct Uplink: Sendable {
     var readyAt: Duration?
     /// When this process took a provisioning last.
     var provisionedAt: Duration?
+    var takeovers = Takeovers()
+    /// Whether another machine uses this board's identity: `takeovers` are the proof.
+    var isShared = false
     /// The authority has answered that it is overloaded, and nothing else since.
     var isAuthorityBusy = false
     /// Whether this process has been connected before, and how often.
@@ -37,7 +40,8 @@ struct Uplink: Sendable {
     /// For people.
     var text: String {
         let busy = isAuthorityBusy ? "; the authority is overloaded and asks to wait" : ""
-        return reach + (hold.map { "; writes are held: \($0)" } ?? "") + busy
+        let shared = isShared ? "; " + Agent.sharedIdentity : ""
+        return reach + (hold.map { "; writes are held: \($0)" } ?? "") + busy + shared
     }
 
     var isReady: Bool { phase == .ready }
@@ -65,8 +69,11 @@ extension Agent {
         bus.healthIsStale = true
         switch event {
         // One loss may be told more than once: every write to a dead connection fails.
-        case .refused where uplink.phase == .idle, .lost where uplink.phase == .idle:
+        case .refused where uplink.phase == .idle, .lost where uplink.phase == .idle,
+            .takenOver where uplink.phase == .idle:
             break
+        case .takenOver:
+            takenOver(at: instant)
         case .connected:
             uplink.phase = .connected
             uplink.retryAt = nil
@@ -132,12 +139,15 @@ extension Agent {
         statusNews.disconnected()
         uplink.answered.removeAll()
         life = life.after(.uplinkLost)
+        // What was in flight is so no more, and may be too old.
+        expiredBefore = nil
         requests.pause()
     }
 
-    private mutating func uplinkLost(_ text: String, at instant: Instant) {
+    mutating func uplinkLost(_ text: String, at instant: Instant) {
         // One that ends again and again is not called up: a minute shows that it stands.
-        let hasStood = uplink.readyAt.map { instant.monotonic - $0 >= .seconds(60) } ?? false
+        let hasLasted = uplink.readyAt.map { instant.monotonic - $0 >= .seconds(60) } ?? false
+        let hasStood = hasLasted && !uplink.isShared
         if hasStood { uplink.backoff.reset() }
         var wait = uplink.backoff.next(share: randomShare())
         if !hasStood { wait = max(wait, pauseAfterFailure(at: instant)) }

@@ -8,8 +8,10 @@ package protocol BoardCryptography: Sendable {
     func random(_ count: Int) throws(CryptographyFailure) -> [UInt8]
     /// A fresh X25519 key pair.
     func makeDeviceKey() throws(CryptographyFailure) -> (secret: SecretBytes, key: [UInt8])
-    /// The name of a raw public key.
+    /// The name of a raw public key; throws for one of small order, which keeps no secret.
     func keyID(of key: [UInt8]) throws(CryptographyFailure) -> KeyID
+    /// Whether a text holds certificates in PEM, each of which can be read.
+    func holdsCertificates(_ pem: String) -> Bool
     func digest(_ bytes: [UInt8]) throws(CryptographyFailure) -> [UInt8]
     /// 32 bytes from the claim secret: HKDF-SHA256, salt = the installation id.
     func derive(

@@ -81,14 +81,17 @@ package struct BoardMemory: Equatable, Sendable {
     package var ended: UnavailableReason?
     /// A sign-out on this board that the authority has not confirmed.
     package var signOut: SignOut?
+    /// A policy file was in force last.
+    package var hasPolicy: Bool
 
     package init(
         floor: Timestamp = Timestamp(milliseconds: 0), ended: UnavailableReason? = nil,
-        signOut: SignOut? = nil
+        signOut: SignOut? = nil, hasPolicy: Bool = false
     ) {
         self.floor = floor
         self.ended = ended
         self.signOut = signOut
+        self.hasPolicy = hasPolicy
     }
 }
 

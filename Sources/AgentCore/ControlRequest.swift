@@ -15,6 +15,8 @@ package enum ControlRequest: Equatable, Sendable {
     case refresh(minutes: Int64?)
     /// Ends the session on this board at once. Answered like a refresh.
     case logout
+    /// No policy file is meant: one that was in force and is gone refuses no write any more.
+    case acceptNoPolicy
     /// What keeps the storage key.
     case vault
     /// A new storage key, kept by the named source; nil: the one that the settings name.
@@ -30,6 +32,7 @@ package enum ControlRequest: Equatable, Sendable {
         case "refresh":
             self = .refresh(minutes: try json.optional("durationMinutes") { $0.asInteger })
         case "logout": self = .logout
+        case "accept-no-policy": self = .acceptNoPolicy
         case "vault": self = .vault
         case "rekey": self = .rekey(to: try json.optional("source") { $0.asString })
         default: throw .mistyped("request")
@@ -45,6 +48,7 @@ package enum ControlRequest: Equatable, Sendable {
         case .pairNew: "pair-new"
         case .refresh: "refresh"
         case .logout: "logout"
+        case .acceptNoPolicy: "accept-no-policy"
         case .vault: "vault"
         case .rekey: "rekey"
         }

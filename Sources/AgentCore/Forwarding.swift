@@ -43,6 +43,8 @@ extension Agent {
                 ?? .log(.info, "the upstream broker takes writes again"))
         }
         uplink.hold = hold
+        // A write that was refused is in flight no more.
+        expiredBefore = nil
         if hold == .forbidden, uplink.isReady { authenticate(at: instant) }
     }
 

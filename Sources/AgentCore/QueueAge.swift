@@ -25,6 +25,7 @@ extension Agent {
     mutating func expireQueue(at instant: Instant) {
         guard let left = expiry(at: instant), left + expirySlack <= .zero else { return }
         // Once for each: what the store leaves standing must not be asked for again and again.
+        // What is in flight stays until the broker has answered, or the connection has ended.
         expiredBefore = queue.oldest
         let end = clock.now(at: instant) - settings.queueAge
         emit(.commit([.expire(settings.buildDate..<end)]))

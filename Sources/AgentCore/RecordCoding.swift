@@ -119,13 +119,15 @@ extension BoardMemory {
             ended: try json.optional("ended") { value in
                 value.asString.flatMap(UnavailableReason.init)
             },
-            signOut: SignOut(kept: json.members["signOut"]))
+            signOut: SignOut(kept: json.members["signOut"]),
+            hasPolicy: json.members["hasPolicy"] == .bool(true))
     }
 
     package var json: JSONValue {
         var members: [String: JSONValue] = ["floor": .time(floor)]
         members["ended"] = ended.map { .string($0.rawValue) }
         members["signOut"] = signOut?.json
+        if hasPolicy { members["hasPolicy"] = .bool(true) }
         return .object(members)
     }
 }

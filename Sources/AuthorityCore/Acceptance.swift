@@ -108,7 +108,7 @@ extension Authority {
     }
 
     /// What earlier sessions of a board still had to say is void with a new one in place.
-    private func forgetFarewells(
+    func forgetFarewells(
         on board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         while var departing = try transaction.departing(on: board) {

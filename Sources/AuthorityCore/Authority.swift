@@ -154,5 +154,5 @@ extension AuthorityError {
         .refused(Refusal(code, text))
     }
 
-    static let sessionOver = refuse(.invalidSession, "this session is over")
+    package static let sessionOver = refuse(.invalidSession, "this session is over")
 }

@@ -38,6 +38,8 @@ package protocol AuthorityCryptography: Sendable {
 
     /// Slow on purpose; runs apart from the threads that answer boards.
     func hashPassword(_ password: SecretBytes) async throws(AuthorityError) -> String
+    /// Whether a hash was made at another cost than one is now.
+    func isOutdated(passwordHash: String) -> Bool
     /// As slow with `hash` nil, which is never a match.
     func verifyPassword(
         _ password: SecretBytes, against hash: String?

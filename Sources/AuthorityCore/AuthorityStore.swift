@@ -132,6 +132,11 @@ package protocol ClaimTable {
     func boardsWithInbox(
         at now: Timestamp, endedAfter ended: Timestamp, after last: InstallationID?, limit: Int
     ) throws(AuthorityError) -> [InstallationID]
+    /// Claims open at `now` that a user made or that are on boards of this user, the newest
+    /// first; nil: of anybody. At most `limit`.
+    func openClaims(
+        of user: UserID?, at now: Timestamp, limit: Int
+    ) throws(AuthorityError) -> [ClaimRecord]
     /// Open claims that expired before `time`; at most `limit`.
     func openClaims(
         expiredBefore time: Timestamp, limit: Int

@@ -72,11 +72,11 @@ package struct ClaimRecord: Sendable {
     }
 
     /// How it stands at `now`; an open one whose time has passed is expired.
-    package func view(at now: Timestamp) -> Claim {
+    package func view(at now: Timestamp, _ notes: [String] = []) -> Claim {
         Claim(
             id: id, board: installation, session: session,
             state: state == .sent && expiresAt <= now ? .expired : state,
-            expiresAt: expiresAt, reason: reason, notes: tokenOrigin.notes)
+            expiresAt: expiresAt, reason: reason, notes: tokenOrigin.notes + notes)
     }
 }
 

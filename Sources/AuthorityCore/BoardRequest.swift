@@ -12,12 +12,18 @@ struct BoardRequest {
 
     /// What was found out while a request was answered, besides its answer.
     final class Findings {
+        var found = Found()
+    }
+
+    struct Found: Sendable {
         /// Its board was not known to be ahead of the store before.
         var isNewAhead = false
+        /// Why it was refused, where that is to be counted.
+        var refused: RefusalReason?
     }
 
     func answer() throws(AuthorityError) -> BoardAnswer {
-        if message.body.bearsToken, clockIsOff {
+        if message.body.needsClock, clockIsOff {
             return try reply(.error(RequestClock.refusal))
         }
         switch message.body {
@@ -32,11 +38,10 @@ struct BoardRequest {
             return .silent
         case .authenticate(let token, let minutes, let report):
             return try underSession(token) { record throws(AuthorityError) in
-                // Whoever looks at the board sees it at once.
-                if let report, try transaction.keep(report, of: sender.board, at: now) {
-                    try transaction.touch(sender.board)
-                }
-                return try authenticate(record, minutes: minutes)
+                let isShared = try report.map { report throws(AuthorityError) in
+                    try keep(report, under: record)
+                } ?? false
+                return try authenticate(record, minutes: minutes, isShared: isShared)
             }
         case .refresh(let token):
             return try refresh(token)
@@ -61,12 +66,61 @@ struct BoardRequest {
         _ outcome: Reply.Outcome, signKeys: [SigningKey]? = nil,
         keptFor lifetime: Authority.ReplyLifetime = .fixed
     ) throws(AuthorityError) -> BoardAnswer {
+        if case .error(let refusal) = outcome, refusal.is(.forbidden) {
+            findings.found.refused = .forbidden
+        }
         let reply = Reply(re: message.id, now: now, outcome: outcome, signKeys: signKeys)
         return .reply(try authority.seal(reply, to: sender, keptFor: lifetime, transaction))
     }
 
+    /// The same for a token that names no session.
+    func replyUnknown(_ reason: RefusalReason) throws(AuthorityError) -> BoardAnswer {
+        findings.found.refused = reason
+        return try replyOver()
+    }
+
+    /// The same for a token of another session than this board's. Only from the other board can
+    /// it have come here: that is written down once an hour for each board it was taken from.
+    func replyForeign(_ record: SessionRecord) throws(AuthorityError) -> BoardAnswer {
+        guard let owner = record.board, owner != sender.board else {
+            return try replyUnknown(.unknownToken)
+        }
+        var query = AuditQuery(limit: 1, board: owner)
+        (query.event, query.since) = ("token.foreign", now - .seconds(3600))
+        if try transaction.entries(query).isEmpty {
+            try authority.audit(
+                "token.foreign", "board", owner, record.id,
+                "a token of this board came by the outbox of board \(sender.board): it was stolen",
+                transaction, at: now)
+        }
+        return try replyUnknown(.foreignToken)
+    }
+
     func replyOver() throws(AuthorityError) -> BoardAnswer {
         try reply(.error(Refusal(.invalidSession, "this session is over")))
+    }
+
+    /// Returns whether another machine uses the board's identity.
+    private func keep(
+        _ told: BoardReport, under record: SessionRecord
+    ) throws(AuthorityError) -> Bool {
+        let report = told.following(try transaction.report(of: sender.board)?.report)
+        if report.isShared { try noteShared(under: record) }
+        // An open page of this board shows it at once.
+        if try transaction.keep(report, of: sender.board, at: now) {
+            try transaction.touch(sender.board)
+        }
+        return report.isShared
+    }
+
+    /// Written down once an hour, so that no board fills the log.
+    private func noteShared(under record: SessionRecord) throws(AuthorityError) {
+        var query = AuditQuery(limit: 1, board: sender.board)
+        (query.event, query.since) = ("identity.shared", now - .seconds(3600))
+        guard try transaction.entries(query).isEmpty else { return }
+        try authority.audit(
+            "identity.shared", "authority", sender.board, record.id,
+            "another machine uses this board's identity", transaction, at: now)
     }
 
     private var clockIsOff: Bool {
@@ -82,10 +136,10 @@ struct BoardRequest {
     ) throws(AuthorityError) -> BoardAnswer {
         let hash = try authority.hash(of: token.secret)
         guard let found = try transaction.session(tokenHash: hash) else {
-            guard try isAhead(token) else { return try replyOver() }
+            guard try isAhead(token) else { return try replyUnknown(.unknownToken) }
             return try notIssuedHere(.session, "a session token is ahead of the store")
         }
-        guard owns(found) else { return try replyOver() }
+        guard owns(found) else { return try replyForeign(found) }
         guard let record = try use(found) else { return try replyLapsed(found) }
         return try act(record)
     }
@@ -112,7 +166,7 @@ struct BoardRequest {
     // The heartbeat and what else a live session may ask.
 
     private func authenticate(
-        _ found: SessionRecord, minutes: Int64?
+        _ found: SessionRecord, minutes: Int64?, isShared: Bool
     ) throws(AuthorityError) -> BoardAnswer {
         var record = found
         if let minutes {
@@ -133,6 +187,7 @@ struct BoardRequest {
         result.user = user.profile
         result.scope = try record.scope?.document()
         result.spread = authority.rules.spread()
+        result.isShared = isShared
         return try reply(.result(result), signKeys: authority.keys.published)
     }
 

@@ -19,13 +19,15 @@ package struct HeardRequest: Sendable {
     package var type: BoardMessage.Kind?
     /// The board is ahead of the store, which was not known before.
     package var isNewAhead = false
+    /// Why it was refused, where that is to be counted.
+    package var refused: RefusalReason?
 }
 
 package enum DropReason: String, Sendable, CaseIterable {
-    /// Not a sealed message of this version.
-    case notSealed = "not-sealed"
     /// Nobody provisioned such a board.
     case unknownBoard = "unknown-board"
+    /// Not a sealed message of this version.
+    case notSealed = "not-sealed"
     /// Sealed by another key, for another key or topic, or damaged.
     case unopened
     /// Opened, and not even an id could be read.
@@ -68,6 +70,11 @@ extension Authority {
     func open(
         _ payload: [UInt8], from board: InstallationID
     ) async throws(AuthorityError) -> Opening {
+        // Who is nobody's board costs no reading of what it sends.
+        let candidates = try await store.glance { transaction throws(AuthorityError) in
+            try transaction.deviceKeys(of: board)
+        }
+        guard !candidates.isEmpty else { return .dropped(.unknownBoard) }
         let envelope: SealedEnvelope
         do throws(WireError) {
             envelope = try SealedEnvelope(parsing: payload)
@@ -77,10 +84,6 @@ extension Authority {
         guard envelope.mode == .auth, envelope.to == keys.seal.id else {
             return .dropped(.notSealed)
         }
-        let candidates = try await store.glance { transaction throws(AuthorityError) in
-            try transaction.deviceKeys(of: board)
-        }
-        guard !candidates.isEmpty else { return .dropped(.unknownBoard) }
         let topic = ContractTopic.outbox(board).text(under: info.topicRoot)
         for key in candidates {
             guard let plaintext = cryptography.open(
@@ -100,36 +103,37 @@ extension Authority {
         } catch {
             guard let id = error.id else { return HeardRequest(answer: .dropped(.unreadable)) }
             let request = UnreadableRequest(plaintext, error.reason)
-            return HeardRequest(answer: try await refuse(id, request, from: sender))
+            return try await refuse(id, request, from: sender)
         }
         let now = clock()
-        let (answer, lines, isNewAhead) = try await store.transact {
+        let (answer, lines, found) = try await store.transact {
             transaction throws(AuthorityError) in
             if let known = try transaction.reply(to: message.id, of: sender.board) {
                 // Whoever answered it first may have gone before it sent the courier.
-                return (BoardAnswer.reply(known), [sender.board.description], false)
+                return (
+                    BoardAnswer.reply(known), [sender.board.description], BoardRequest.Found())
             }
             let request = BoardRequest(
                 authority: self, transaction: transaction, sender: sender, message: message,
                 now: now)
             let answer = try request.answer()
-            return (answer, transaction.choreLines, request.findings.isNewAhead)
+            return (answer, transaction.choreLines, request.findings.found)
         }
         let own = sender.board.description
         // The board's own line comes after the reply.
         for line in lines where line != own { courier.nudge(line) }
         return HeardRequest(
             answer: answer, leavesChores: lines.contains(own), type: message.body.kind,
-            isNewAhead: isNewAhead)
+            isNewAhead: found.isNewAhead, refused: found.refused)
     }
 
     private func refuse(
         _ id: MessageID, _ request: UnreadableRequest, from sender: Sender
-    ) async throws(AuthorityError) -> BoardAnswer {
+    ) async throws(AuthorityError) -> HeardRequest {
         let now = clock()
         return try await store.transact { transaction throws(AuthorityError) in
             if let known = try transaction.reply(to: id, of: sender.board) {
-                return .reply(known)
+                return HeardRequest(answer: .reply(known))
             }
             let refusal = request.refusal(at: now)
             if request.isForgedRefresh, refusal.is(.invalidSession) {
@@ -138,7 +142,11 @@ extension Authority {
                     "a refresh token of no known form", transaction, at: now)
             }
             let reply = Reply(re: id, now: now, outcome: .error(refusal))
-            return .reply(try seal(reply, to: sender, keptFor: .fixed, transaction))
+            let payload = try seal(reply, to: sender, keptFor: .fixed, transaction)
+            return HeardRequest(
+                answer: .reply(payload),
+                refused: refusal.is(.invalidSession) ? .malformedToken
+                    : refusal.is(.forbidden) ? .forbidden : nil)
         }
     }
 
@@ -198,7 +206,8 @@ struct UnreadableRequest {
         guard Self.tokens.contains(where: bears) else { return reason.refusal }
         let time = members.members["iat"]?.asInteger.flatMap(Timestamp.init(seconds:))
         let isUnset = members.members["clock"] == .string("unset")
-        if RequestClock.isOff(time ?? now, isUnset: isUnset, at: now) {
+        let needsClock = members.members["type"] != .string("session.revoke")
+        if needsClock, RequestClock.isOff(time ?? now, isUnset: isUnset, at: now) {
             return RequestClock.refusal
         }
         guard case .mistyped(let member) = reason, Self.tokens.contains(member),

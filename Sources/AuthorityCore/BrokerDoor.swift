@@ -4,8 +4,9 @@ import Sessions
 package protocol BrokerDoor: Sendable {
     /// The client of this user name as the store has it at this moment; nil for nobody's.
     func account(named username: String) async throws(AuthorityError) -> BrokerAccount?
-    /// Counts somebody who asked with a wrong secret. After 100 from one address in five
-    /// minutes it throws (155) and counts no more; whoever shows the right one is not counted.
+    /// Counts somebody who asked with a wrong secret. After 100 from one address (of IPv6 one
+    /// /64) in five minutes it throws (155) and counts no more. A right secret is not
+    /// counted.
     func countStranger(from origin: String) async throws(AuthorityError)
 }
 
@@ -50,7 +51,7 @@ extension Authority {
     }
 
     func countStranger(from origin: String) async throws(AuthorityError) {
-        let key = "broker secret \(origin.prefix(64))"
+        let key = "broker secret \(CountedOrigin(origin))"
         let now = clock()
         try await store.transact { transaction throws(AuthorityError) in
             let since = now - LoginLimit.window

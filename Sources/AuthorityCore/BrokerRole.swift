@@ -73,6 +73,7 @@ package struct BrokerRole: Equatable, Sendable {
     }
 
     /// The authority's own. The outbox is read shared, or plainly where nothing can be shared.
+    /// On data it clears what a board retained.
     package init(authorityUnder root: TopicRoot) {
         self.init(
             name: "authority",
@@ -84,6 +85,7 @@ package struct BrokerRole: Equatable, Sendable {
                 Entry(.receive, "\(root)/+/status"),
                 Entry(.send, "\(root)/+/inbox"),
                 Entry(.send, "\(root)/+/status"),
+                Entry(.send, "\(root)/+/data/#"),
             ])
     }
 }

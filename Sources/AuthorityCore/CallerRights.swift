@@ -5,7 +5,7 @@ package import Sessions
 /// everyone's.
 enum Deed: CaseIterable, Sendable {
     case logout, upgrade
-    case claim, claimState
+    case claim, claimState, openClaims, everyOpenClaim, endClaim, forgetRevocation
     case ownBoards, everyBoard, board, rename, release, explain
     case ownSessions, everySession, session, revoke, makeSession, update, extend, revokeAll
     case users, addUser, setPassword, changeUser, audit
@@ -17,13 +17,14 @@ enum Deed: CaseIterable, Sendable {
     /// The protected class of which it writes an object; nil where it writes none.
     var writtenClass: ClassName? {
         switch self {
-        case .logout, .upgrade, .claim, .release, .revoke, .makeSession, .update, .extend,
-            .revokeAll: .session
+        case .logout, .upgrade, .claim, .endClaim, .forgetRevocation, .release, .revoke,
+            .makeSession, .update, .extend, .revokeAll: .session
         case .addUser, .setPassword, .changeUser, .link, .unlink: .user
         case .makeRole, .writeRole: .role
         case .installation, .everyInstallation, .readRoles: nil
-        case .claimState, .ownBoards, .everyBoard, .board, .rename, .explain, .ownSessions,
-            .everySession, .session, .users, .audit, .brokerLogin, .identities: nil
+        case .claimState, .openClaims, .everyOpenClaim, .ownBoards, .everyBoard, .board, .rename,
+            .explain, .ownSessions, .everySession, .session, .users, .audit, .brokerLogin,
+            .identities: nil
         }
     }
 }
@@ -74,7 +75,7 @@ struct CallerRights: Equatable, Sendable {
         // The two writes of its own `_Session` that the contract leaves it; then reads.
         case .logout, .update: return .allowed
         case .ownSessions, .session, .installation, .readRoles: return .allowed
-        case .ownBoards, .board, .claimState, .identities, .explain: return .nothing
+        case .ownBoards, .board, .claimState, .openClaims, .identities, .explain: return .nothing
         default:
             let closure = deed.writtenClass.flatMap { Gate.closure(of: $0) }
             return .refused(closure.map { Refusal($0) } ?? Self.restricted)
@@ -94,17 +95,19 @@ struct CallerRights: Equatable, Sendable {
 
     private static func isForAdministrators(_ deed: Deed) -> Bool {
         switch deed {
-        case .everyBoard, .everySession, .users, .addUser, .changeUser, .audit, .makeRole: true
+        case .everyBoard, .everyOpenClaim, .everySession, .users, .addUser, .changeUser, .audit,
+            .makeRole: true
         default: false
         }
     }
 
     private static func isForMaster(_ deed: Deed) -> Bool {
         switch deed {
-        case .logout, .upgrade, .claim, .claimState, .ownBoards, .ownSessions, .makeSession,
-            .brokerLogin, .identities, .link, .unlink: false
-        case .everyBoard, .board, .rename, .explain, .release, .everySession, .session, .revoke,
-            .update, .extend, .revokeAll, .users, .addUser, .setPassword, .changeUser, .audit,
+        case .logout, .upgrade, .claim, .claimState, .openClaims, .ownBoards, .ownSessions,
+            .makeSession, .brokerLogin, .identities, .link, .unlink: false
+        case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
+            .explain, .release, .everySession, .session, .revoke, .update, .extend, .revokeAll,
+            .users, .addUser, .setPassword, .changeUser, .audit,
             .installation, .everyInstallation, .readRoles, .makeRole, .writeRole: true
         }
     }

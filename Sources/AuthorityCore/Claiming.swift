@@ -1,4 +1,4 @@
-package import Sessions
+import Sessions
 import Wire
 
 /// Provisioning. Source: the wire contract, The claim and Provisioning.
@@ -8,9 +8,9 @@ extension Authority {
     ) async throws(AuthorityError) -> Claim {
         try ClaimBase(order.url.base).require(of: info)
         let duration = try lifetime(order.duration)
-        let claim = try await act(.claim, by: caller) { act throws(AuthorityError) in
+        let (claim, notes) = try await act(.claim, by: caller) { act throws(AuthorityError) in
             let scope = try accepted(order.scope, by: act.user)
-            try clearTheWay(order.url, act.transaction, at: act.now)
+            try clearTheWay(order.url, act)
             let provisioning = Provisioning(
                 authority: self, transaction: act.transaction, url: order.url,
                 claimant: act.user, asking: act.session.session.createdWith, scope: scope,
@@ -20,7 +20,8 @@ extension Authority {
                     try TokenImport(act: act, url: order.url).judge(tokens)
                 },
                 now: act.now)
-            return try provisioning.open()
+            let claim = try provisioning.open()
+            return (claim, try waitNotes(on: claim, act))
         }
         do throws(AuthorityError) {
             try await courier.settle(claim.installation.description)
@@ -28,18 +29,17 @@ extension Authority {
             try await cancel(claim, because: error)
             throw error
         }
-        return claim.view(at: claim.createdAt)
+        return claim.view(at: claim.createdAt, notes)
     }
 
-    package func claim(
-        _ id: MessageID, by caller: Caller
-    ) async throws(AuthorityError) -> Claim {
-        try await look(.claimState, by: caller) { act throws(AuthorityError) in
-            guard let claim = try act.transaction.claim(id),
-                claim.claimant == act.user.objectID || act.user.isAdministrator
-            else { throw .refuse(.notFound, "no such claim") }
-            return claim.view(at: act.now)
-        }
+    /// What the claimant should know where the board has not answered its revocation yet.
+    private func waitNotes(on claim: ClaimRecord, _ act: Act) throws(AuthorityError) -> [String] {
+        guard rules.managesBrokerAccess,
+            try awaitsAnswer(from: claim.installation, act.transaction, at: act.now)
+        else { return [] }
+        return ["the board has not answered its revocation yet, so it keeps its broker login; if "
+            + "it has lost that login, run `postern boards forget-revocation "
+            + "\(claim.installation)` and claim it again"]
     }
 
     /// What was wished, if it is within the limits.
@@ -71,16 +71,16 @@ extension Authority {
         }
     }
 
-    /// Refuses a secret that has served, another key for a known board, and a second claim
-    /// while one is open; an open one whose time has passed is closed.
-    private func clearTheWay(
-        _ url: ClaimURL, _ transaction: any AuthorityTransaction, at now: Timestamp
-    ) throws(AuthorityError) {
+    /// Refuses a secret that has served, a board of another user, another key for a known
+    /// board, and a second claim while one is open; an open one whose time has passed is closed.
+    private func clearTheWay(_ url: ClaimURL, _ act: Act) throws(AuthorityError) {
+        let (transaction, now) = (act.transaction, act.now)
         guard try !transaction.isUsed(secretHash: try hash(of: url.secret)) else {
             throw .refused(Refusal(
                 .forbidden, "this claim URL was used; `postern-agent pair --new` makes another",
                 name: .claimUsed))
         }
+        try act.mayClaim(url.installation)
         if let board = try transaction.board(url.installation), !board.released,
             board.deviceKey != url.deviceKey
         {

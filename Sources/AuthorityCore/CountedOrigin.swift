@@ -8,6 +8,28 @@ package struct CountedOrigin: Hashable, Sendable, CustomStringConvertible {
         description = Self.network(text) ?? String(text.prefix(64))
     }
 
+    private init(network: String) { description = network }
+
+    /// The wider networks that this one is part of, from which one person may have every
+    /// address: of IPv4 the /24, of IPv6 the /56 and the /48. None for what is no address.
+    ///
+    /// Source: RFC 6177 §2, which has sites get a /48 to a /56.
+    package var networks: [CountedOrigin] {
+        let bytes = description.split(separator: ".", omittingEmptySubsequences: false)
+        if bytes.count == 4, bytes.allSatisfy({ UInt8($0) != nil }) {
+            return [CountedOrigin(network: bytes.dropLast().joined(separator: ".") + ".0/24")]
+        }
+        let groups = description.split(separator: ":").prefix(4).map { UInt16($0, radix: 16) }
+        guard description.hasSuffix("::/64"), groups.count == 4, let last = groups[3] else {
+            return []
+        }
+        let site = description.split(separator: ":").prefix(3).joined(separator: ":")
+        return [
+            CountedOrigin(network: "\(site):\(String(last & 0xFF00, radix: 16))::/56"),
+            CountedOrigin(network: "\(site)::/48"),
+        ]
+    }
+
     private static let mapped = "::ffff:"
 
     private static func network(_ text: String) -> String? {

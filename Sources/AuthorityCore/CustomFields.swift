@@ -18,9 +18,13 @@ package struct CustomFields: Equatable, Sendable {
         "state", "lastSeen", "boardName", "username", "generation", "isThisOne",
     ]
 
-    /// Of the members of a body, those that a client may set at all.
+    /// Names that parsers in JavaScript take for an object's own workings; refused in a field's
+    /// value, too. Source: Parse server, `requestKeywordDenylist`.
+    static let prohibited: Set<String> = ["__proto__", "constructor", "prototype"]
+
+    /// Of the members of a body, those that a client may set at all, and those that are refused.
     package static func settable(_ members: [String: JSONValue]) -> [String: JSONValue] {
-        members.filter { !isReadOnly($0.key) }
+        members.filter { !isReadOnly($0.key) || prohibited.contains($0.key) }
     }
 
     /// What a client sent. 105 for a name that Parse would not take, 116 for too much of it,
@@ -33,6 +37,9 @@ package struct CustomFields: Equatable, Sendable {
     /// Source: Parse REST guide, Deleting fields.
     init(_ sent: [String: JSONValue], over old: [String: JSONValue]) throws(AuthorityError) {
         var members = old
+        guard !Self.namesProhibited(.object(sent)) else {
+            throw .refuse(.badKeyName, "no field is named __proto__, constructor or prototype")
+        }
         for (name, value) in sent where !Self.isReadOnly(name) {
             guard Self.isKey(name) else {
                 throw .refuse(.badKeyName, "a field's name is a letter, then letters, digits, _")
@@ -53,10 +60,6 @@ package struct CustomFields: Equatable, Sendable {
         let text = JSONValue.object(members).bytes
         guard text.count <= Self.byteLimit else {
             throw .refuse(.tooLarge, "a session's own fields have at most 4 KiB")
-        }
-        // A number that JSON cannot write makes all of it `null`.
-        guard text.first == UInt8(ascii: "{") else {
-            throw .refuse(.wrongType, "a session's own fields are what JSON can write")
         }
         self.members = members
     }
@@ -79,6 +82,15 @@ package struct CustomFields: Equatable, Sendable {
 
     private static func isLetter(_ byte: UInt8) -> Bool {
         (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+    }
+
+    private static func namesProhibited(_ value: JSONValue) -> Bool {
+        switch value {
+        case .array(let values): values.contains(where: namesProhibited)
+        case .object(let members):
+            members.contains { prohibited.contains($0.key) || namesProhibited($0.value) }
+        case .null, .bool, .integer, .number, .string: false
+        }
     }
 
     private static func isDeeper(_ value: JSONValue, than levels: Int) -> Bool {

@@ -56,6 +56,20 @@ extension Authority {
             farewell: Farewell(payload: payload, until: until), transaction, at: now)
     }
 
+    /// Whether a board has not answered a revocation yet. It hears of it over the login it has.
+    ///
+    /// One that signed out by itself has nothing to hear. After reuse the first answer leaves
+    /// the farewell `replyLifetime` for the other machine.
+    func awaitsAnswer(
+        from board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) -> Bool {
+        guard let departing = try transaction.departing(on: board),
+            let farewell = departing.farewell, farewell.payload != nil
+        else { return false }
+        return departing.endReason != UnavailableReason.reuse.rawValue
+            || farewell.until > now + AuthorityRules.replyLifetime
+    }
+
     func invalidateFamily(
         of record: SessionRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {

@@ -124,7 +124,7 @@ extension Authority {
 
     /// Tells the broker at once if it can be told, and says whether it was. What was decided
     /// stands either way: the chores are in the store.
-    private func settleAll(of board: InstallationID) async -> Bool {
+    func settleAll(of board: InstallationID) async -> Bool {
         do throws(AuthorityError) {
             try await courier.settle(board.description)
             return true

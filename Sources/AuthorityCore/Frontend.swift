@@ -14,11 +14,11 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     /// Makes a user and opens the first session; 119 unless the authority lets people sign up.
     /// Whom an anonymous id or an id token shows to be known is logged in, as he is.
     func signUp(_ attempt: SignUp) async throws(AuthorityError) -> LoggedIn
-    /// The person behind a token; 209 if its session is over. Counts as use of the session.
+    /// The person behind a token, or why there is nobody. Counts as use of the session.
     ///
     /// The session may be a restricted one that lives on no board: each call below says
     /// what such a one may do, and refuses it (119) where nothing is said.
-    func caller(_ token: SessionToken) async throws(AuthorityError) -> Caller
+    func holder(of token: SessionToken) async throws(AuthorityError) -> TokenHolder
     /// Ends the caller's own session, a restricted one too.
     func logout(_ caller: Caller) async throws(AuthorityError)
     /// Replaces the caller's session by a new one, `createdWith` `upgrade`; the old one ends.
@@ -26,7 +26,25 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
 
     /// Starts to provision a board: seals, publishes and returns; `claim` tells how it goes.
     func claim(_ order: ClaimOrder, by caller: Caller) async throws(AuthorityError) -> Claim
+    /// One's own claim, or one on a board of one's own; any for an administrator; 101 for any
+    /// other. So does `endClaim` have it.
     func claim(_ id: MessageID, by caller: Caller) async throws(AuthorityError) -> Claim
+    /// The claims that wait for their boards: one's own and those on one's own boards, the
+    /// newest first; all of them for an administrator who asks for `everyone`. At most 1000.
+    func openClaims(
+        by caller: Caller, everyone: Bool
+    ) async throws(AuthorityError) -> [OpenClaim]
+    /// Takes a claim back that waits for its board; nothing where it waits no more. Says what
+    /// `revoke` says.
+    @discardableResult
+    func endClaim(_ id: MessageID, by caller: Caller) async throws(AuthorityError) -> Bool
+    /// Waits no longer for a board to answer a revocation: its broker login ends, and so does
+    /// a claim that is open. For a board that has lost its login and so can never answer. One's
+    /// own board, or any for an administrator (101). Says what `revoke` says.
+    @discardableResult
+    func forgetRevocation(
+        of board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> Bool
 
     /// One's own boards; all of them for an administrator who asks for `everyone`.
     func boards(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [Board]
@@ -83,7 +101,8 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
         of username: String, keepsBoards: Bool, by caller: Caller
     ) async throws(AuthorityError) -> Int
 
-    /// Administrators only, as are `addUser` and `audit`.
+    /// Administrators only, as are `users`, `addUser` and `audit`. 101 where there is none.
+    func user(_ id: UserID, by caller: Caller) async throws(AuthorityError) -> UserView
     func users(by caller: Caller) async throws(AuthorityError) -> [UserView]
     func addUser(_ user: NewUser, by caller: Caller) async throws(AuthorityError) -> UserView
     /// Sets a password: one's own, or anyone's for an administrator. Every session of that user
@@ -103,6 +122,12 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
 }
 
 extension AuthorityFrontend {
+    /// The person behind a token; 209 if there is nobody.
+    package func caller(_ token: SessionToken) async throws(AuthorityError) -> Caller {
+        guard case .caller(let caller) = try await holder(of: token) else { throw .sessionOver }
+        return caller
+    }
+
     package func revokeAll(
         of username: String, by caller: Caller
     ) async throws(AuthorityError) -> Int {

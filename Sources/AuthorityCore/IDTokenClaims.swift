@@ -13,8 +13,10 @@ package struct IDTokenClaims: Equatable, Sendable {
     package let issuedAt: Timestamp
     package let notBefore: Timestamp?
 
-    /// How far the provider's clock and ours may be apart.
+    /// How long after its end a token may still come: it was on its way, or our clock is ahead.
     package static let leeway = Duration.seconds(300)
+    /// How far ahead of our clock the provider's may be.
+    package static let ahead = Duration.seconds(60)
     /// A token serves no longer than this after it was made, whatever it says itself: used
     /// ones are remembered that long. Source: OpenID Connect Core §3.1.3.7, 10.
     package static let longest = Duration.seconds(86_400)
@@ -32,6 +34,7 @@ package struct IDTokenClaims: Equatable, Sendable {
         } catch {
             throw .malformed
         }
+        guard issuedAt < expiresAt else { throw .malformed }
         // Source: OpenID Connect Core §2 (`sub`: at most 255 ASCII characters).
         guard (1...255).contains(subject.utf8.count),
             subject.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
@@ -54,7 +57,7 @@ package struct IDTokenClaims: Equatable, Sendable {
             guard let party, provider.audiences.contains(party) else { throw .otherAudience }
         }
         guard now < expiresAt + Self.leeway else { throw .expired }
-        guard max(issuedAt, notBefore ?? issuedAt) <= now + Self.leeway else { throw .notYet }
+        guard max(issuedAt, notBefore ?? issuedAt) <= now + Self.ahead else { throw .notYet }
         guard now - issuedAt < Self.longest else { throw .tooOld }
     }
 

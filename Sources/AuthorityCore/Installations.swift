@@ -59,15 +59,22 @@ package protocol InstallationTable {
     func countInstallations(of owner: UserID?) throws(AuthorityError) -> Int
     /// Inserts or replaces.
     func save(_ installation: InstallationRecord) throws(AuthorityError)
+    /// Deletes nobody's that were last saved before `time`; at most `limit`, and says how many.
+    func deleteInstallationsOfNobody(
+        savedBefore time: Timestamp, limit: Int
+    ) throws(AuthorityError) -> Int
 }
 
 /// An id is no authority: an installation is its first user's, and while it is nobody's, that
 /// of whoever sends its `installationId` along.
 extension Authority {
+    /// In five minutes; of IPv6 from one /64.
     private static let newFromAddress = 30
     private static let ofUser = 256
     private static let ofNobody = 10_000
     private static let shown = 10_000
+    /// How long one that is nobody's is kept after it was last saved.
+    static let ofNobodyKept = Duration.seconds(30 * 86_400)
 
     package func saveInstallation(
         _ draft: InstallationDraft, by caller: Caller?
@@ -179,7 +186,7 @@ extension Authority {
             throw .refuse(.quota, "there are \(count) installations already")
         }
         guard owner == nil else { return }
-        let key = "installation \(origin.prefix(64))"
+        let key = "installation \(CountedOrigin(origin))"
         guard try transaction.failures(key, since: now - LoginLimit.window) < Self.newFromAddress
         else { throw .refuse(.rateLimit, "too many new installations; wait five minutes") }
         try transaction.countFailure(key, at: now)

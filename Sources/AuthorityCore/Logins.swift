@@ -6,12 +6,14 @@ extension Authority {
     package func login(_ attempt: LoginAttempt) async throws(AuthorityError) -> LoggedIn {
         let keys = LoginKeys(name: Username(attempt.username), origin: attempt.origin)
         let found = try await authenticate(attempt.password, keys, from: attempt.origin)
+        let renewed = try await renewed(found.passwordHash, of: attempt.password)
         let now = clock()
         return try await transactAndTell { transaction throws(AuthorityError) in
             guard let user = try transaction.user(found.objectID), user.isEnabled,
                 user.passwordHash == found.passwordHash
             else { throw .loginFailed }
             try uncount(keys, transaction)
+            if let renewed { try transaction.setPasswordHash(renewed, of: user.objectID) }
             let opening = SessionOpening(
                 authority: self, transaction: transaction, user: user, now: now)
             return try opening.login(
@@ -20,19 +22,55 @@ extension Authority {
         }
     }
 
-    package func caller(_ token: SessionToken) async throws(AuthorityError) -> Caller {
+    /// The addresses that people have logged in from in the last 30 days, the last one last; at
+    /// most the last 20,000 entries of the audit log about logins are read.
+    package func loginOrigins() async throws(AuthorityError) -> [String] {
+        var query = AuditQuery(limit: 1000)
+        query.event = CreatedWith.Action.login.rawValue
+        query.since = clock() - .seconds(30 * 86_400)
+        var origins: [String] = []
+        var seen: Set<String> = []
+        for _ in 0..<20 {
+            let entries = try await store.read { [query] transaction throws(AuthorityError) in
+                try transaction.entries(query)
+            }
+            // The event's name begins so for a failed login, too.
+            for entry in entries where entry.event == query.event {
+                if seen.insert(entry.detail).inserted { origins.append(entry.detail) }
+            }
+            guard entries.count == query.limit, let last = entries.last else { break }
+            query.before = last.number
+        }
+        return origins.reversed()
+    }
+
+    /// The password that fits `hash`, hashed at today's cost; nil where it was.
+    private func renewed(
+        _ hash: String?, of password: SecretBytes
+    ) async throws(AuthorityError) -> String? {
+        guard let hash, cryptography.isOutdated(passwordHash: hash) else { return nil }
+        return try await cryptography.hashPassword(password)
+    }
+
+    package func holder(of token: SessionToken) async throws(AuthorityError) -> TokenHolder {
         let now = clock()
         let hash = try hash(of: token.secret)
-        let (record, user) = try await store.read { transaction throws(AuthorityError) in
+        let (holder, seen) = try await store.read {
+            transaction throws(AuthorityError) -> (TokenHolder, Timestamp) in
+            guard let record = try transaction.session(tokenHash: hash) else {
+                return (.nobody(.unknownToken), now)
+            }
             // A board's token counts on its own outbox only.
-            guard let record = try transaction.session(tokenHash: hash), record.isOffBoard,
-                record.isLive(at: now, under: rules.lifetimes),
+            guard record.isOffBoard else { return (.nobody(.boardToken), now) }
+            guard record.isLive(at: now, under: rules.lifetimes),
                 let user = try transaction.user(record.session.user), user.isEnabled
-            else { throw .sessionOver }
-            return (record, user)
+            else { return (.nobody(nil), now) }
+            return (.caller(Caller(user: user.view, session: record.session)), record.lastSeen)
         }
-        if now - record.lastSeen > .seconds(30) { try await noteUse(of: record.id, at: now) }
-        return Caller(user: user.view, session: record.session)
+        if case .caller(let caller) = holder, now - seen > .seconds(30) {
+            try await noteUse(of: caller.session.objectID, at: now)
+        }
+        return holder
     }
 
     private func noteUse(of session: ObjectID, at now: Timestamp) async throws(AuthorityError) {

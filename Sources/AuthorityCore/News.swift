@@ -20,6 +20,11 @@ package struct News: Sendable {
     package var claims: [ClaimNews] = []
     /// Whose sessions are not what they were.
     package var users: Set<UserID> = []
+
+    /// Whether there is nothing to tell.
+    package var isEmpty: Bool {
+        entries.isEmpty && boards.isEmpty && claims.isEmpty && users.isEmpty
+    }
 }
 
 package struct ClaimNews: Sendable {

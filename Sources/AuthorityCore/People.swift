@@ -1,8 +1,19 @@
-import Sessions
+package import Sessions
 import Wire
 
 /// Users, as administrators see and make them.
 extension Authority {
+    package func user(
+        _ id: UserID, by caller: Caller
+    ) async throws(AuthorityError) -> UserView {
+        try await look(.users, by: caller) { act throws(AuthorityError) in
+            guard let user = try act.transaction.user(id) else {
+                throw .refuse(.notFound, "Object not found.")
+            }
+            return user.view
+        }
+    }
+
     package func users(by caller: Caller) async throws(AuthorityError) -> [UserView] {
         try await look(.users, by: caller) { act throws(AuthorityError) in
             try act.transaction.users().map(\.view)

@@ -114,11 +114,14 @@ struct Provisioning {
         Timestamp(milliseconds: time.seconds * 1000)
     }
 
-    /// Lets the board in under the derived password, and returns the one that is to follow;
-    /// nil where a session lives on the board, whose login is then left as it is.
+    /// Lets the board in under the derived password, and returns the one that is to follow.
+    ///
+    /// Nil where the login is left as it is: a session lives on the board, or the board has not
+    /// answered a revocation, of which it could not hear under another login.
     private func login(_ keys: ClaimKeys) throws(AuthorityError) -> SecretBytes? {
         guard authority.rules.managesBrokerAccess,
-            try transaction.activeSession(on: url.installation) == nil
+            try transaction.activeSession(on: url.installation) == nil,
+            try !authority.awaitsAnswer(from: url.installation, transaction, at: now)
         else { return nil }
         try transaction.setBrokerPassword(keys.brokerPassword, of: url.installation)
         let text = Base64URL.encode(try authority.cryptography.random(32))

@@ -14,6 +14,18 @@ package struct ToldReport: Equatable, Sendable {
     }
 }
 
+extension BoardReport {
+    /// The same, with what the report before it adds. Each start of an agent has a new `run`. So
+    /// a `run` that comes again after another one belongs to a second machine.
+    package func following(_ known: BoardReport?) -> Self {
+        var report = self
+        let isSame = run == nil || run == known?.run
+        report.earlierRun = isSame ? known?.earlierRun : known?.run
+        if let run, run == known?.earlierRun { report.isShared = true }
+        return report
+    }
+}
+
 package protocol ReportTable {
     func report(of board: InstallationID) throws(AuthorityError) -> ToldReport?
     /// Keeps what is new in it; one without rules leaves those that were told. Writes nothing

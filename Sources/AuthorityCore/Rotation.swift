@@ -14,9 +14,10 @@ extension BoardRequest {
                 of: presented.family,
                 "a refresh token names a family that the store does not know")
         }
-        guard let record = try transaction.session(family.session), owns(record) else {
-            return try replyOver()
+        guard let record = try transaction.session(family.session) else {
+            return try replyUnknown(.unknownToken)
         }
+        guard owns(record) else { return try replyForeign(record) }
         guard presented.generation <= family.generation else {
             return try aheadRefresh(
                 of: presented.family, "a refresh token is ahead of the store")
@@ -38,7 +39,7 @@ extension BoardRequest {
         try transaction.append(AuditEntry(
             at: now, event: "refresh.forged", actor: "board", board: sender.board, session: nil,
             detail: "a refresh token that this authority did not make"))
-        return try replyOver()
+        return try replyUnknown(.malformedToken)
     }
 
     private func rotate(

@@ -45,26 +45,12 @@ struct ScopeJudgement {
             return Refusal(.forbidden, "only an administrator may grant topics")
         }
         for topic in topics.compactMap(\.asString) {
-            guard TopicGrant(topic, outside: root) != nil else {
+            guard root.mayGrant(topic) else {
                 return Refusal(
                     .forbidden,
                     "a granted topic is a valid filter, not under \(root) and not under $")
             }
         }
         return nil
-    }
-}
-
-/// A topic filter that a board may be allowed to publish under: well-formed, and matching
-/// nothing under the topic root nor anything that begins with `$`.
-struct TopicGrant {
-    let filter: TopicFilter
-
-    init?(_ text: String, outside root: TopicRoot) {
-        guard text.utf8.count <= 200, text.utf8.first != UInt8(ascii: "$"),
-            let filter = TopicFilter(text), let contract = TopicFilter("\(root)/#"),
-            !filter.overlaps(contract)
-        else { return nil }
-        self.filter = filter
     }
 }

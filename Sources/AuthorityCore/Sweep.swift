@@ -19,6 +19,8 @@ extension Authority {
                     before: now - AuthorityRules.auditMemory, limit: limit),
                 try transaction.deleteSpentIDTokens(endedBefore: now, limit: limit),
                 try transaction.deleteReplies(expiredBefore: now, limit: limit),
+                try transaction.deleteInstallationsOfNobody(
+                    savedBefore: now - Self.ofNobodyKept, limit: limit),
             ]
             try transaction.deleteFailures(before: now - LoginLimit.window)
             return counts.contains(limit)

@@ -108,7 +108,7 @@ struct TokenImport {
             (claims.installation != url.installation, "it is another board's"),
             (claims.deviceKey != key, "it is bound to another device key"),
             (!claims.restricted, "it is not restricted"),
-            (claims.notBefore > act.now, "it is not valid yet"),
+            (max(claims.issuedAt, claims.notBefore) > act.now, "it is not valid yet"),
             (claims.expiresAt <= act.now, "it has expired"),
         ]
         if let fault = faults.first(where: { $0.0 }) { throw invalid(fault.1) }

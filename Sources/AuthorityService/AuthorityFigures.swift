@@ -1,3 +1,4 @@
+import AuthorityCore
 import AuthorityStore
 import Figures
 
@@ -6,6 +7,7 @@ import Figures
 struct AuthorityFigures {
     let counted: TallyShelf.Counted
     let traffic: TrafficTally
+    let refusals: [RefusalReason: Int]
     let isBrokerUp: Bool
     let isClockBelieved: Bool
 
@@ -25,6 +27,12 @@ struct AuthorityFigures {
             counted.tally.boardsAhead)
         addStore(to: &text)
         addTraffic(to: &text)
+        text.family(
+            "postern_authority_refusals_total", .counter,
+            "Requests of people and boards that were refused, by why; foreign-token is theft.",
+            refusals.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
+                FigureText.Sample([("reason", reason.rawValue)], Double(count))
+            })
         return text
     }
 

@@ -30,6 +30,7 @@ struct AuthorityServer: Sendable {
     private let store: any ServiceStore
     private let clock: ClockGuard
     private let tally: TallyShelf
+    private let refusals: RefusalBook
     /// Nil where nobody asks for figures.
     private let figures: FigureService?
     /// Nil where neither broker nor page shows a certificate.
@@ -76,16 +77,19 @@ struct AuthorityServer: Sendable {
         let desk = Authority(
             store: store, cryptography: cryptography, courier: NoCourier(), keys: keys,
             rules: rules, clock: systemClock)
+        let live = LiveBoards(root: settings.root, clock: systemClock)
+        let tap = settings.showsLiveData
+            ? try Self.tap(settings, keys, login, link, live, logger) : nil
+        (self.live, self.tap) = (live, tap)
         let courier = BrokerCourier(
             link: link, root: settings.root, access: Self.access(settings, login, logger),
             consumerAccess: try Self.consumerAccess(settings, ca: ownCA), logger: logger,
-            desk: desk, holds: LineHolds(store: store))
+            desk: desk, holds: LineHolds(store: store), tap: tap)
         let authority = Authority(
             store: store, cryptography: cryptography, courier: courier, keys: keys, rules: rules,
             signatures: IDTokenCheck(settings.keySets, logger: logger), clock: systemClock)
         (self.settings, self.logger) = (settings, logger)
-        self.authority = authority
-        self.link = link
+        (self.authority, self.link) = (authority, link)
         self.courier = courier
         self.embedded = embedded
         let clock = try await ClockGuard(
@@ -96,19 +100,16 @@ struct AuthorityServer: Sendable {
         readiness = Self.readiness(of: store)
         self.ownCA = ownCA
         keeper = try Self.keeper(settings, own, embedded?.bell, clock, logger)
-        let live = LiveBoards(root: settings.root, clock: systemClock)
-        self.live = live
         hub = EventHub(
             authority: authority, live: live, changes: store.changes(), clock: systemClock,
             logger: logger)
-        tap = settings.showsLiveData
-            ? try Self.tap(settings, keys, login, link, live, logger) : nil
         askingBroker = try Self.makeAskingBroker(settings, login, keys, authority)
+        refusals = RefusalBook(logger: logger)
         traffic = BoardTraffic(
             authority: authority, link: link, courier: courier, clock: clock, live: live,
-            duty: duty, logger: logger)
+            duty: duty, refusals: refusals, logger: logger)
         tally = TallyShelf(of: store)
-        figures = Self.figures(settings, store, tally, traffic, link, clock, logger)
+        figures = Self.figures(settings, store, tally, traffic, refusals, link, clock, logger)
         reconciliation = Reconciliation(
             authority: authority, store: store, link: link, courier: courier,
             access: settings.access != .dynamicSecurity ? .none
@@ -157,12 +158,23 @@ struct AuthorityServer: Sendable {
                     rules: rules, files: files, live: hub, askingBroker: askingBroker,
                     proxies: settings.proxies, certificate: keeper?.page, ownCA: ownCA,
                     isStrictlyHTTPS: settings.isStrictlyHTTPS, readiness: readiness,
+                    loginOrigins: await loginOrigins(), onRefusal: { refusals.note($0) },
                     onListening: { await gate.httpIsUp(port: $0) }
                 ).run()
             }
             defer { group.cancelAll() }
             // None of them ends by itself; the first that does ends all.
             try await group.next()
+        }
+    }
+
+    /// None where the store does not tell them: then nobody's login is preferred for now.
+    private func loginOrigins() async -> [String] {
+        do throws(AuthorityError) {
+            return try await authority.loginOrigins()
+        } catch {
+            logger.debug("where people have logged in from is not known: \(error.words)")
+            return []
         }
     }
 

@@ -99,11 +99,8 @@ struct StoreSource {
         case .file: try StoreFile(path: folder.database).copy(to: target)
         case .postgres:
             // Who gave its records up may want to have them after all.
-            let store = try await folder.opened(
+            let store = try await folder.openedDatabase(
                 wrapping: try MasterKey(at: folder.masterKey), evenMoved: true)
-            guard let store = store as? any TransferableStore else {
-                throw StateFolderError.notBuiltIn
-            }
             // It would take the place of a backup that has something in it.
             guard try await !folder.records(of: store).isEmpty else { throw folder.unfounded }
             _ = try await store.save(to: StoreFile(path: target))

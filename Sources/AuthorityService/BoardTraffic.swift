@@ -13,6 +13,7 @@ final class BoardTraffic: Sendable {
     private let clock: ClockGuard
     private let live: LiveBoards?
     private let duty: ReaderDuty?
+    private let refusals: RefusalBook?
     private let logger: Logger
     private let lanes: [Lane]
     /// Messages that are in the lanes, or worked at.
@@ -44,8 +45,9 @@ final class BoardTraffic: Sendable {
     init(
         authority: Authority, link: BrokerLink, courier: BrokerCourier, clock: ClockGuard,
         live: LiveBoards? = nil, duty: ReaderDuty? = nil,
-        publish: LoadShedding.Publishing? = nil, logger: Logger
+        publish: LoadShedding.Publishing? = nil, refusals: RefusalBook? = nil, logger: Logger
     ) {
+        self.refusals = refusals
         self.duty = duty
         let atBroker: LoadShedding.Publishing = { message async throws(AuthorityError) in
             try await link.publish(message)
@@ -167,6 +169,11 @@ final class BoardTraffic: Sendable {
         let heard = try await authority.hear(payload, from: board)
         if let type = heard.type { self.heard.withLock { $0[type, default: 0] += 1 } }
         if heard.isNewAhead { noteAhead(board) }
+        if let reason = heard.refused {
+            refusals?.note(RefusedRequest(
+                reason, subject: "board \(board)", className: "_Session",
+                operation: heard.type?.rawValue ?? "unreadable"))
+        }
         switch heard.answer {
         case .dropped(let reason):
             count(reason, board)

@@ -20,6 +20,8 @@ final class BrokerCourier: Courier {
     private let logger: Logger
     private let lines = LineGate()
     private let holds: LineHolds
+    /// Nil where nobody reads data.
+    private let tap: DataTap?
     /// Nil where nothing is cut by taking its place.
     private let proof: TakeoverProof?
     /// What was done, but not so that the broker is sure to have cut the connection.
@@ -39,9 +41,9 @@ final class BrokerCourier: Courier {
 
     init(
         link: BrokerLink, root: TopicRoot, access: Access, consumerAccess: ConsumerAccess?,
-        logger: Logger, desk: Authority, holds: LineHolds = LineHolds()
+        logger: Logger, desk: Authority, holds: LineHolds = LineHolds(), tap: DataTap? = nil
     ) {
-        self.holds = holds
+        (self.holds, self.tap) = (holds, tap)
         self.link = link
         self.root = root
         self.access = access
@@ -188,11 +190,15 @@ final class BrokerCourier: Courier {
             // long as a connection lasts.
             let client = BrokerAccount.clientID(of: board.description)
             try await takeover.end(client, isFinal: wish.login == nil)
-            if wish.login == nil { try await sayDown(board, wish) }
+            if wish.login == nil {
+                try await sayDown(board, wish)
+                tap?.clear(after: board)
+            }
             return true
         }
         guard let login = wish.login else {
             try await remove(board, wish)
+            tap?.clear(after: board)
             return false
         }
         try await install(

@@ -14,9 +14,9 @@ import Wire
 struct ClientTakeover: Sendable {
     let login: BrokerLink.BrokerLogins
     let logger: Logger
-
     /// How long a client that was let in just before is waited for.
-    private static let watch = Duration.milliseconds(500)
+    var watch = Duration.milliseconds(500)
+
     private static let rounds = 5
 
     /// Ends the connection of `clientID`, or finds that there is none. Its last will may or may
@@ -72,7 +72,7 @@ struct ClientTakeover: Sendable {
 
     /// Whether our connection ends within the watch.
     private func isTaken(from client: BrokerClient) async -> Bool {
-        let end = ContinuousClock.now + Self.watch
+        let end = ContinuousClock.now + watch
         while ContinuousClock.now < end, client.isConnected { await pause(.milliseconds(20)) }
         return !client.isConnected
     }

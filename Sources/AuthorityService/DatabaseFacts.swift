@@ -1,12 +1,8 @@
 import AuthorityStore
+import PostgreSQLStore
 import Settings
 
-#if PostgreSQL
-import PostgreSQLStore
-#endif
-
 extension AuthorityFacts {
-    #if PostgreSQL
     /// Asks a database server how it is, and for what a file would be opened for. Changes
     /// nothing.
     mutating func ask(_ place: PostgresPlace, _ state: StateFolder, _ own: SharedSettings) {
@@ -37,11 +33,4 @@ extension AuthorityFacts {
             storeFault = "the database cannot be asked"
         }
     }
-    #else
-    mutating func ask(_ place: PostgresPlace, _ state: StateFolder, _ own: SharedSettings) {
-        database = DatabaseFacts(
-            place: state.recordPlace, fault: "\(StateFolderError.notBuiltIn)")
-        storeFault = "the database cannot be asked"
-    }
-    #endif
 }

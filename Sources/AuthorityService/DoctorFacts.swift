@@ -13,7 +13,7 @@ import Wire
 
 /// All that the authority's checks decide from.
 struct AuthorityFacts: Examined {
-    enum Probe: Hashable, CaseIterable { case state, served, broker, reach, programs, disk }
+    enum Probe: Hashable, CaseIterable { case state, served, broker, reach, programs, disk, proof }
 
     /// A certificate of ours: how long it lasts, or nil where the file has none.
     struct Certificate: Equatable, Sendable {
@@ -48,6 +48,8 @@ struct AuthorityFacts: Examined {
     /// The way to an external broker.
     var reach: Reach?
     var broker: BrokerTrial?
+    /// What was tried that must be refused; nil: nothing.
+    var proof: RightsProof?
     /// The embedded broker's program and plugin, or which is missing.
     var program: Result<String, MissingProgram>?
     var certificates: [Certificate] = []
@@ -119,7 +121,11 @@ extension AuthorityFacts {
             isExternal || (isServed && !keys.isEmpty),
             let login = try? AuthorityServer.login(settings, state, keys)
         else { return }
-        broker = await BrokerTrial(login, managesAccess: settings.access == .dynamicSecurity)
+        let isManaged = settings.access == .dynamicSecurity
+        broker = await BrokerTrial(login, managesAccess: isManaged)
+        guard probes.contains(.proof), broker?.loginFault == nil else { return }
+        proof = await RightsProbe(login: login, root: settings.root)
+            .proof(managesAccess: isManaged)
     }
 
     /// What stands in the file; how it is protected is another check's.

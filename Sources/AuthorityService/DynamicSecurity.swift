@@ -35,7 +35,7 @@ enum DynamicSecurity {
     static func responses(in payload: [UInt8]) -> [String: Response] {
         let json: JSONObject
         do throws(WireError) {
-            json = try JSONObject(parsing: payload, limit: 64 << 20)
+            json = try JSONObject(parsing: payload, limit: 64 << 20, values: 8 << 20)
         } catch {
             return [:]
         }

@@ -7,6 +7,7 @@ import Logging
 import Sessions
 import Settings
 import Subprocess
+import SystemPackage
 import Wire
 
 /// A mosquitto of the authority's own: its files made, its process kept running.
@@ -62,10 +63,14 @@ struct EmbeddedBroker: Sendable {
     /// A shell stands between: when our end of its input closes, for whatever reason, SIGKILL
     /// included, it ends the broker. No broker outlives its authority.
     /// A hang-up is handed on: mosquitto reads its certificate anew.
+    ///
+    /// The kernel bounds its memory. mosquitto's own `memory_limit` counts what it frees and did
+    /// not count before: in 2.0.11 forty wrong logins take the count below zero, and then it
+    /// lets nobody in.
     private static let script = """
         trap 'kill -HUP "$broker" 2>/dev/null' HUP
         exec 3<&0 </dev/null
-        "$1" -c "$2" 3<&- & broker=$!
+        (ulimit -d \(dataLimit); exec "$1" -c "$2") 3<&- & broker=$!
         trap 'kill "$broker" 2>/dev/null' TERM
         (trap - TERM HUP; read -r _ <&3; kill "$broker" 2>/dev/null) & watch=$!
         exec 3<&-
@@ -74,6 +79,9 @@ struct EmbeddedBroker: Sendable {
         exit "$code"
         """
 
+    /// KiB: a GiB, some 100,000 boards and what waits for them.
+    private static let dataLimit = 1 << 20
+
     private func runOnce(_ program: String) async {
         var options = PlatformOptions()
         // Mosquitto writes down what waits before it ends.
@@ -81,7 +89,7 @@ struct EmbeddedBroker: Sendable {
         let rings = bell.rings()
         do {
             _ = try await Subprocess.run(
-                .name("sh"),
+                .path("/bin/sh"),
                 arguments: ["-c", Self.script, "postern-broker", program, configuration],
                 platformOptions: options, input: .inputWriter, output: .discarded,
                 error: .sequence
@@ -134,8 +142,7 @@ struct EmbeddedBroker: Sendable {
         let user = ProcessIdentity.effectiveUser == 0 ? "user root\n" : ""
         return """
             # Made by postern-authority at each start; changes here are lost.
-            \(user)per_listener_settings false
-            listener \(port) \(host)
+            \(user)listener \(port) \(host)
             \(encryption)allow_anonymous false
             plugin \(plugin)
             plugin_opt_config_file \(accessFile)

@@ -188,6 +188,7 @@ extension EventHub {
         }
     }
 
+    /// Ends the streams whose session is over: they hear nothing more.
     private func endStreams() async throws(AuthorityError) {
         let callers = Dictionary(
             streams.values.map { ($0.caller.session.objectID, $0.caller) },
@@ -204,6 +205,8 @@ extension EventHub {
             let news = try await authority.news(since: seen)
             // The last stream may have gone, and others come, since that was asked.
             guard mark == seen else { return }
+            if !news.isEmpty { try await endStreams() }
+            guard mark == seen else { return }
             mark = news.mark
             for stream in streams.values { stream.tell(news) }
             guard news.isPartial, !Task.isCancelled else { return }
@@ -217,6 +220,8 @@ extension EventHub {
         let concerned = Set(readings.map(\.board)).union(minutes.map(\.board))
         guard !concerned.isEmpty else { return }
         let owners = try await authority.owners(of: concerned)
+        // Whose session has ended since hears none of it.
+        try await endStreams()
         for stream in streams.values {
             for reading in readings where reading.board == stream.wish.board {
                 guard stream.sees(reading.board, of: owners[reading.board]) else { continue }

@@ -20,7 +20,7 @@ enum Exit {
             switch error {
             case .initialised, .notInitialised, .notMoved, .occupied: usage
             case .keyUnkept, .served, .servedFrom, .busy: failed
-            case .keyMissing, .otherKey, .notBuiltIn, .badStore, .otherSettings:
+            case .keyMissing, .otherKey, .badStore, .otherSettings:
                 configuration
             }
         case let error as FileFailure:

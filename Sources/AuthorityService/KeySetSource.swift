@@ -1,10 +1,6 @@
-import AsyncHTTPClient
 import AuthorityCore
+import HTTPClient
 import LinuxIO
-import NIOCore
-import NIOHTTP1
-import NIOPosix
-import NIOSSL
 import Settings
 
 /// Why a key set could not be had. No text in it is the provider's.
@@ -50,67 +46,34 @@ struct KeySetSource: Sendable {
     }
 
     private static func fetch(_ url: String) async throws(KeySetFailure) -> [UInt8] {
-        do {
-            return try await withThrowingTaskGroup(of: [UInt8].self) { group in
-                group.addTask { try await exchange(url) }
-                group.addTask {
-                    // The client's own limit ends with the answer's head; a body may drip.
-                    try await Task.sleep(for: time)
-                    throw KeySetFailure(words: "HTTP: not all of the answer came in time")
-                }
-                defer { group.cancelAll() }
-                return try await group.next() ?? []
-            }
-        } catch let failure as KeySetFailure {
-            throw failure
+        var request = HTTPRequest("GET", url, headers: [
+            ("Accept", "application/jwk-set+json, application/json")
+        ])
+        request.connectLimit = time
+        request.limit = time
+        request.answerLimit = IdentityKeySet.limit
+        let answer: HTTPAnswer
+        do throws(HTTPFailure) {
+            answer = try await request.answer()
         } catch {
-            throw KeySetFailure(words: layer(of: error), detail: url)
+            throw KeySetFailure(words: "\(error.layer.rawValue): \(reason(error))", detail: url)
         }
-    }
-
-    private static func exchange(_ url: String) async throws -> [UInt8] {
-        try await HTTPClient.withHTTPClient(configuration: configuration) { client in
-            var request = HTTPClientRequest(url: url)
-            request.headers.add(
-                name: "Accept", value: "application/jwk-set+json, application/json")
-            let response = try await client.execute(request, timeout: TimeAmount(time))
-            guard response.status == .ok else {
-                throw KeySetFailure(words: "HTTP: status \(response.status.code)")
-            }
-            let body = try await response.body.collect(upTo: IdentityKeySet.limit)
-            return Array(buffer: body)
+        guard answer.status == 200 else {
+            throw KeySetFailure(words: "HTTP: status \(answer.status)")
         }
+        return answer.body
     }
 
-    private static var configuration: HTTPClient.Configuration {
-        var configuration = HTTPClient.Configuration(
-            certificateVerification: .fullVerification, redirectConfiguration: .disallow)
-        configuration.timeout.connect = TimeAmount(time)
-        configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.httpVersion = .http1Only
-        return configuration
-    }
-
-    private static func layer(of error: any Error) -> String {
-        switch error {
-        case let error as NIOConnectionError:
-            error.connectionErrors.isEmpty
-                ? "name lookup: the host has no address" : "TCP: no connection"
-        case let error as IOError: "TCP: \(SystemError.text(error.errnoCode))"
-        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            "TLS: no trust in the server, or no agreement with it"
-        case is NIOTooManyBytesError: "HTTP: the key set is longer than 64 KiB"
-        case let error as HTTPClientError: layer(of: error)
-        default: "HTTP: the exchange broke off"
-        }
-    }
-
-    private static func layer(of error: HTTPClientError) -> String {
-        switch error {
-        case .connectTimeout: "TCP: no answer in time"
-        case .tlsHandshakeTimeout: "TLS: no handshake in time"
-        case .deadlineExceeded, .readTimeout: "HTTP: no answer in time"
-        default: "HTTP: \(error.shortDescription)"
+    private static func reason(_ failure: HTTPFailure) -> String {
+        switch failure {
+        case .noAddress: "the host has no address"
+        case .noConnection(let code): code.map(SystemError.text) ?? "no connection"
+        case .notTrusted, .tlsRefused, .tls: "no trust in the server, or no agreement with it"
+        case .late(.tls): "no handshake in time"
+        case .late: "no answer in time"
+        case .tooLong: "the key set is longer than 64 KiB"
+        case .closed: "the server closed the connection"
+        case .interrupted, .exchange: "the exchange broke off"
         }
     }
 }

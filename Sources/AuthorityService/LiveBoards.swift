@@ -42,7 +42,7 @@ final class LiveBoards: Sendable {
             now: SystemClock.monotonic)))
     }
 
-    /// Takes whatever came by a data topic. What the broker kept from before is no news.
+    /// Takes whatever came by a data topic. What is retained is no news.
     func take(_ message: IncomingMessage) {
         guard !message.retain,
             case .data(let board, let path, _)? = ContractTopic(message.topic, under: root)

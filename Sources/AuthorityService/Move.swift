@@ -87,22 +87,12 @@ struct Move {
     /// The database to move into; one that was closed says so, and takes nothing ever again.
     private func target(wrapping key: MasterKey) async throws -> any TransferableStore {
         do {
-            return try await database(wrapping: key)
+            return try await folder.openedDatabase(wrapping: key)
         } catch AuthorityError.failed(layer: Departure.layer, let text) {
             throw AuthorityError.failed(
                 layer: Departure.layer,
                 text: "\(text); to move there again, name an empty database")
         }
-    }
-
-    private func database(
-        wrapping key: MasterKey, evenMoved: Bool = false
-    ) async throws -> any TransferableStore {
-        let store = try await folder.opened(wrapping: key, evenMoved: evenMoved)
-        guard let store = store as? any TransferableStore else {
-            throw StateFolderError.notBuiltIn
-        }
-        return store
     }
 
     private func carry(into target: any TransferableStore) async throws -> Arrival {
@@ -199,7 +189,7 @@ struct Move {
     /// Whether something was done in the database since the move; that is lost now.
     private func closeDatabase(_ departure: Departure, _ mayLose: Bool) async throws -> Bool {
         let place = folder.recordPlace
-        let target = try await database(
+        let target = try await folder.openedDatabase(
             wrapping: try MasterKey(at: folder.masterKey), evenMoved: true)
         let outcome = try await target.giveBack(GiveBack(
             departure: departure, progress: try file.progress(), file: .file(file.path),

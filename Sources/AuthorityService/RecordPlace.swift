@@ -1,12 +1,9 @@
 import AuthorityCore
 import AuthorityStore
 import LinuxIO
+import PostgreSQLStore
 import Sessions
 import Settings
-
-#if PostgreSQL
-import PostgreSQLStore
-#endif
 
 // Where the records stand.
 extension StateFolder {
@@ -35,10 +32,19 @@ extension StateFolder {
         }
     }
 
-    #if PostgreSQL
+    /// The database that `store` names: what a backup or a move reads or fills.
+    func openedDatabase(
+        wrapping key: MasterKey, evenMoved: Bool = false
+    ) async throws -> any TransferableStore {
+        guard case .postgres(let place) = store else {
+            throw StateFolderError.badStore("is a file; name a database: store = \"postgres://…\"")
+        }
+        return try await Self.postgres(place, wrapping: key, evenMoved)
+    }
+
     private static func postgres(
         _ place: PostgresPlace, wrapping key: MasterKey, _ evenMoved: Bool
-    ) async throws -> any ServiceStore {
+    ) async throws -> PostgreSQLAuthorityStore {
         try await PostgreSQLAuthorityStore(
             address(of: place), connections: place.connections, wrapping: key,
             evenMoved: evenMoved)
@@ -61,13 +67,6 @@ extension StateFolder {
             throw StateFolderError.badStore(error.text)
         }
     }
-    #else
-    private static func postgres(
-        _ place: PostgresPlace, wrapping key: MasterKey, _ evenMoved: Bool
-    ) async throws -> any ServiceStore {
-        throw StateFolderError.notBuiltIn
-    }
-    #endif
 
     /// Waits until this process alone may do `what` in the store, half a minute at most.
     static func only(

@@ -169,10 +169,7 @@ struct Restoration {
     /// Carries the backup into a database that is empty: nothing there is written over. The note
     /// that it was restored goes with it, in the same transaction.
     private func fill() async throws {
-        let store = try await folder.opened(wrapping: try MasterKey(at: masterKey))
-        guard let target = store as? any TransferableStore else {
-            throw StateFolderError.notBuiltIn
-        }
+        let target = try await folder.openedDatabase(wrapping: try MasterKey(at: masterKey))
         guard try await StateFolder.isWithoutUsers(target) else {
             throw StateFolderError.occupied(folder.recordPlace)
         }

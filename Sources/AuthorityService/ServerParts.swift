@@ -5,6 +5,7 @@ import Cryptography
 import Foundation
 import LinuxIO
 import Logging
+import Mosquitto
 import Sessions
 import Settings
 import Wire
@@ -83,7 +84,10 @@ extension AuthorityServer {
                 username: account?.username ?? own.username,
                 password: account?.password ?? own.password, caFile: own.caFile,
                 identity: own.identity, isAlone: false),
-            root: settings.root, admit: admit, live: live, logger: logger)
+            root: settings.root, admit: admit, live: live,
+            empty: { topic throws(AuthorityError) in
+                try await link.publish(OutgoingMessage(topic: topic, payload: [], retain: true))
+            }, logger: logger)
     }
 
     /// Another each time: under one that is known, replicas would cut each other off, and so
@@ -95,7 +99,8 @@ extension AuthorityServer {
 
     static func figures(
         _ settings: ServiceSettings, _ store: any ServiceStore, _ tally: TallyShelf,
-        _ traffic: BoardTraffic, _ link: BrokerLink, _ clock: ClockGuard, _ logger: Logger
+        _ traffic: BoardTraffic, _ refusals: RefusalBook, _ link: BrokerLink,
+        _ clock: ClockGuard, _ logger: Logger
     ) -> FigureService? {
         settings.metrics.map { place in
             FigureService(place, logger) { () async throws(AuthorityError) in
@@ -103,6 +108,7 @@ extension AuthorityServer {
                 _ = try await store.latestTime()
                 return AuthorityFigures(
                     counted: try await tally.counted(), traffic: traffic.tally,
+                    refusals: refusals.tally,
                     isBrokerUp: await link.isUp, isClockBelieved: clock.mayAnswer)
             }
         }

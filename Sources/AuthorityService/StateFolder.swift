@@ -204,8 +204,6 @@ enum StateFolderError: Error, Equatable, CustomStringConvertible {
     case keyUnkept(String, String)
     /// The key's file, and the store that it does not open.
     case otherKey(String, String)
-    /// This program has no PostgreSQL in it.
-    case notBuiltIn
     /// What is wrong with the database's address.
     case badStore(String)
     /// In what this authority differs from the others on its store.
@@ -255,10 +253,6 @@ enum StateFolderError: Error, Equatable, CustomStringConvertible {
         case .otherKey(let path, let store): """
             \(path) is not the master key that the secrets in \(store) are wrapped by; copy that \
             one here from another authority of this store, or restore it from a backup
-            """
-        case .notBuiltIn: """
-            store = "postgres://…": this program was built without PostgreSQL; build it with \
-            `swift build -c release --traits PostgreSQL` (libpq-dev)
             """
         case .badStore(let text): "store: \(text)"
         case .otherSettings(let differences):

@@ -143,6 +143,10 @@ final class SystemCryptography: AuthorityCryptography {
         }
     }
 
+    func isOutdated(passwordHash: String) -> Bool {
+        PasswordHash(phc: passwordHash)?.isOutdated ?? false
+    }
+
     func verifyPassword(
         _ password: SecretBytes, against hash: String?
     ) async throws(AuthorityError) -> Bool {

@@ -67,6 +67,23 @@ extension StoreTransaction {
             readClaim)
     }
 
+    func openClaims(
+        of user: UserID?, at now: Timestamp, limit: Int
+    ) throws(AuthorityError) -> [ClaimRecord] {
+        let open = "SELECT * FROM claims WHERE state = 'sent' AND expires_at > ?1"
+        let order = "ORDER BY created_at DESC, id LIMIT ?2"
+        let found = if let user {
+            try rows(
+                """
+                \(open) AND (claimant = ?3 OR installation_id IN (
+                    SELECT id FROM boards WHERE owner = ?3 AND NOT released)) \(order)
+                """, [now.milliseconds, limit, user.description])
+        } else {
+            try rows("\(open) \(order)", [now.milliseconds, limit])
+        }
+        return try map(found, readClaim)
+    }
+
     func boardsWithInbox(
         at now: Timestamp, endedAfter ended: Timestamp, after last: InstallationID?, limit: Int
     ) throws(AuthorityError) -> [InstallationID] {

@@ -49,6 +49,16 @@ extension StoreTransaction {
              record.createdAt.milliseconds, record.updatedAt.milliseconds])
     }
 
+    func deleteInstallationsOfNobody(
+        savedBefore time: Timestamp, limit: Int
+    ) throws(AuthorityError) -> Int {
+        try change(
+            """
+            DELETE FROM installations WHERE id IN (
+                SELECT id FROM installations WHERE owner IS NULL AND updated_at < ? LIMIT ?)
+            """, [time.milliseconds, limit])
+    }
+
     func role(_ id: ObjectID) throws(AuthorityError) -> RoleRecord? {
         try row("SELECT * FROM roles WHERE id = ?", [id.description]).map(readRole)
     }

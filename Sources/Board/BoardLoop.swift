@@ -135,7 +135,8 @@ struct BoardLoop: ~Copyable {
     /// What the agent had to say of it is durable by now.
     private mutating func busSettled() {
         do throws(StoreError) {
-            try outbox.busSettled()
+            // What is held has yet to come again.
+            if !agent.isUnreadable { try outbox.busSettled() }
         } catch {
             return ending = .storeFailed(error)
         }
@@ -214,6 +215,10 @@ struct BoardLoop: ~Copyable {
         case .grant(let grants): outbox.grant(grants)
         case .retryForwarding: outbox.retryForwarding(at: SystemClock.monotonic)
         case .readBus(let isWanted): bus.read(isWanted)
+        case .holdBus(let isWanted):
+            if let text = bus.hold(isWanted, at: SystemClock.monotonic, into: &events) {
+                log.warning("\(text)")
+            }
         case .readRoutes(let filters):
             if let text = bus.readRoutes(
                 filters.map(\.description), at: SystemClock.monotonic, into: &events)
@@ -259,7 +264,7 @@ struct BoardLoop: ~Copyable {
         case .vault: outbox.key.shown
         case .rekey(let source): rekey(to: source)
         case .queue(let dead): outbox.completed(answer, dead: dead)
-        case .session, .pair, .pairNew, .refresh, .logout: answer
+        case .session, .pair, .pairNew, .refresh, .logout, .acceptNoPolicy: answer
         }
     }
 
@@ -276,12 +281,14 @@ struct BoardLoop: ~Copyable {
     /// Whether something less than everything works.
     var isDegraded: Bool {
         uplink.isDegraded || stallText != nil || outbox.spillFault != nil
+            || agent.isUnreadable || agent.isPolicyLost
     }
 
     private func completed(status: JSONValue) -> JSONValue {
         guard case .object(var members) = status else { return status }
         members["refusedUpstream"] = .integer(outbox.refusals)
         members["policy"] = rulesReport
+        members["busShared"] = .bool(bus.hasRival(at: SystemClock.monotonic))
         members["degraded"] = .bool(isDegraded)
         if uplink.isDegraded, members["uplink"] == .string("connected") {
             members["uplinkNote"] = .string("degraded: MQTT 3.1.1, without user properties")

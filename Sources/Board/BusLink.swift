@@ -4,19 +4,6 @@ import Mosquitto
 import Sessions
 import Wire
 
-/// How the agent logs in at the board's own broker.
-struct BusLogin: Sendable {
-    var uri: BrokerURI
-    var username: String?
-    var password: SecretBytes?
-    var clientName: BusClientName
-    var tls = TLSOptions()
-    /// What is subscribed: the agent's own topics, and the routes'.
-    var filters: [String]
-    /// What stands on the health topic once the agent is gone.
-    var will: [UInt8]
-}
-
 /// The two connections to the board's own broker.
 ///
 /// One is read and acknowledges, and does nothing else: PUBACKs stand in one queue, so none
@@ -44,7 +31,12 @@ struct BusLink: ~Copyable {
     /// When a connection without a SUBACK is given up.
     private var connectDeadline: Duration?
     private var answers = AnswerRoom()
-    private var backoff = Backoff(first: .milliseconds(200), limit: .seconds(10))
+    private var retries = BusRetries()
+    private var rival = BusRival()
+    private var subscribedAt: Duration?
+    /// One that ends sooner is no reason to come back at once: of two agents under one id each
+    /// ends the other's, and mosquitto 2.0.11 does not say why.
+    private static let standing = Duration.seconds(5)
     private var isResumed = false
     private var isSubscribed = false
     /// The subscription of a new connection; nil until it is sent.
@@ -54,6 +46,8 @@ struct BusLink: ~Copyable {
     /// Something for the log that ends nothing.
     private var complaint: String?
     private var isReading = true
+    /// Whether all that comes stays with the broker: it is neither taken nor acknowledged.
+    private var isHolding = false
     /// Whether what was read may be acknowledged. Until then no more is read.
     private var acknowledges = true
     private var failure = ""
@@ -64,6 +58,9 @@ struct BusLink: ~Copyable {
 
     /// Whether requests are subscribed and answers can be given.
     var isUp: Bool { isSubscribed }
+
+    /// Whether another agent uses this board's identity on this bus.
+    func hasRival(at now: Duration) -> Bool { rival.isThere(at: now) }
 
     mutating func nextDeadline(at now: Duration) -> Duration? {
         let isWaiting = speaker?.hasBufferedInput == true || readerHasBufferedInput
@@ -82,7 +79,10 @@ struct BusLink: ~Copyable {
     }
 
     private var wantsInput: Bool {
-        mutating get { acknowledges && answersAreOut && (isReading || !isSubscribed) }
+        mutating get {
+            if isHolding { return !isSubscribed }
+            return acknowledges && answersAreOut && (isReading || !isSubscribed)
+        }
     }
 
     /// What OpenSSL has read already, no poll tells of.
@@ -91,6 +91,27 @@ struct BusLink: ~Copyable {
     }
 
     mutating func read(_ isWanted: Bool) { isReading = isWanted }
+
+    /// Takes nothing that comes, from before the first connection on; or all again, over a new
+    /// connection: what came has no PUBACK.
+    mutating func hold(
+        _ isWanted: Bool, at now: Duration, into events: inout [AgentEvent]
+    ) -> String? {
+        guard isWanted != isHolding else { return nil }
+        isHolding = isWanted
+        guard !isWanted, reader != nil else { return nil }
+        events.append(.busLost)
+        reader = nil
+        isSubscribed = false
+        subscription = nil
+        connectDeadline = now + Self.patience
+        do throws(MQTTError) {
+            try connectReader()
+        } catch {
+            return lost(error, at: now, into: &events)
+        }
+        return nil
+    }
 
     mutating func acknowledge(_ isWanted: Bool) { acknowledges = isWanted }
 
@@ -142,7 +163,7 @@ struct BusLink: ~Copyable {
                 try listenToSpeaker(into: &events)
             }
             if isReady(poller, readerSlot) || readerHasBufferedInput {
-                try listen(into: &events)
+                try listen(at: now, into: &events)
             }
             defer { complaint = nil }
             return complaint
@@ -193,9 +214,9 @@ struct BusLink: ~Copyable {
     mutating func flush(at now: Duration, into events: inout [AgentEvent]) -> String? {
         do throws(MQTTError) {
             if speaker?.hasQueuedWrites == true { try speaker?.write() }
-            if acknowledges, answersAreOut, reader?.hasQueuedWrites == true {
-                try reader?.write()
-            }
+            // While all is held, only what comes before the first PUBACK is sent.
+            let mayWrite = isHolding ? subscription == nil : acknowledges && answersAreOut
+            if mayWrite, reader?.hasQueuedWrites == true { try reader?.write() }
             return nil
         } catch {
             return lost(error, at: now, into: &events)
@@ -209,7 +230,7 @@ struct BusLink: ~Copyable {
     mutating func close() {
         do throws(MQTTError) {
             try drain(until: SystemClock.monotonic + Self.farewell)
-            if acknowledges, answersAreOut { try reader?.write() }
+            if acknowledges, answersAreOut, !isHolding { try reader?.write() }
         } catch {
             // The broker has gone first: it repeats what it has no acknowledgement of.
         }
@@ -289,8 +310,12 @@ extension BusLink {
         }
     }
 
-    private mutating func listen(into events: inout [AgentEvent]) throws(MQTTError) {
-        try reader?.read(atMost: Int(Self.receiveMaximum), bytes: Self.batchBytes)
+    private mutating func listen(
+        at now: Duration, into events: inout [AgentEvent]
+    ) throws(MQTTError) {
+        // The CONNACK alone where all is held: SUBSCRIBE must leave before a PUBACK is queued.
+        let limit = isHolding && subscription == nil ? 1 : Int(Self.receiveMaximum)
+        try reader?.read(atMost: limit, bytes: Self.batchBytes)
         reader?.takeEvents(into: &heard)
         defer { heard.removeAll(keepingCapacity: true) }
         var batch: [BusMessage] = []
@@ -303,6 +328,7 @@ extension BusLink {
                     login.filters.map { Subscription($0, .atLeastOnce) },
                     sendRetained: false)
                 try dropUnwanted()
+                if isHolding { try reader?.write() }
             case .subscribed(let packetID, let codes) where packetID != subscription:
                 if !codes.allSatisfy({ $0 < 0x80 }) {
                     complaint = "the local broker refused to subscribe a new route's topic"
@@ -317,12 +343,13 @@ extension BusLink {
                 }
                 isSubscribed = true
                 connectDeadline = nil
-                backoff.reset()
+                subscribedAt = now
                 failure = ""
                 // What was read before the SUBACK may be a redelivery; what follows is not.
                 if !batch.isEmpty { events.append(.bus(batch)) }
                 batch.removeAll()
                 events.append(.busConnected(resumed: isResumed))
+            case .message where isHolding: break
             case .message(let message):
                 batch.append(BusMessage(message))
             case .refused, .disconnected:
@@ -346,8 +373,16 @@ extension BusLink {
         connectDeadline = nil
         answers = AnswerRoom()
         isSubscribed = false
-        subscription = nil
-        retryAt = now + backoff.next(share: 0)
+        defer { subscription = nil }
+        if let since = subscribedAt, now - since >= Self.standing { retries.hasStood() }
+        subscribedAt = nil
+        if error.isTakeover {
+            let (wait, isNews) = rival.tookPlace(at: now, share: .random(in: 0...1))
+            retryAt = now + wait
+            return isNews ? "the local broker (\(login.uri)): \(BusRival.words)" : nil
+        }
+        retryAt = now + retries.wait(
+            after: error, wasLetIn: subscription != nil, share: .random(in: 0...1))
         let text = "the local broker (\(login.uri)): \(error)"
         defer { failure = text }
         return text == failure ? nil : text

@@ -7,9 +7,14 @@ import Wire
 ///
 /// Who may speak is the socket's mode (0660, the agent's group): `pair` answers with a secret.
 struct ControlServer: ~Copyable {
+    /// Of all users but root.
     private static let connectionLimit = 16
-    /// How long a tool may say nothing.
-    private static let patience = Duration.seconds(10)
+    private static let connectionsOfUser = 4
+    private static let root: UInt32 = 0
+    /// More than the socket keeps waiting (16).
+    private static let callsOfTurn = 64
+    /// How long a request may take to come.
+    private static let patience = Duration.seconds(1)
     /// How long an answer may take that waits for the authority; the agent sees to it.
     static let answerPatience = Duration.seconds(20)
 
@@ -29,9 +34,7 @@ struct ControlServer: ~Copyable {
     var nextDeadline: Duration? { deadlines.values.min() }
 
     mutating func register(in poller: inout Poller) {
-        // Who calls while there is no room waits in the kernel, without waking anybody.
-        socketSlot = connections.count < Self.connectionLimit
-            ? poller.add(socket.descriptor, read: true, write: false) : nil
+        socketSlot = poller.add(socket.descriptor, read: true, write: false)
         slots.removeAll(keepingCapacity: true)
         for (id, connection) in connections {
             let slot = poller.add(
@@ -50,12 +53,23 @@ struct ControlServer: ~Copyable {
             }
         }
         for (id, deadline) in deadlines where deadline <= now { drop(id) }
-        guard let socketSlot, poller.isReadable(socketSlot),
-            let connection = try? socket.accept()
-        else { return }
-        connections[next] = connection
-        deadlines[next] = now + Self.patience
-        next += 1
+        guard let socketSlot, poller.isReadable(socketSlot) else { return }
+        // All that wait: root's may be behind those of others that call without end.
+        for _ in 0..<Self.callsOfTurn {
+            guard let connection = try? socket.accept() else { return }
+            guard hasRoom(for: connection.peer.user) else { continue }
+            connections[next] = connection
+            deadlines[next] = now + Self.patience
+            next += 1
+        }
+    }
+
+    /// Root always finds room that no other user can take.
+    private func hasRoom(for user: UInt32) -> Bool {
+        let own = connections.values.count { $0.peer.user == user }
+        let others = connections.values.count { $0.peer.user != Self.root }
+        return own < Self.connectionsOfUser
+            && (user == Self.root || others < Self.connectionLimit)
     }
 
     private mutating func drop(_ id: Int) {
@@ -66,7 +80,8 @@ struct ControlServer: ~Copyable {
     private mutating func read(_ id: Int, at now: Duration, into events: inout [AgentEvent]) {
         guard let connection = connections[id] else { return }
         switch connection.read() {
-        case .incomplete: deadlines[id] = now + Self.patience
+        // Its time began with the connection: a drip does not stretch it.
+        case .incomplete: break
         case .closed, .tooLong: drop(id)
         case .line(let line):
             deadlines[id] = now + Self.answerPatience

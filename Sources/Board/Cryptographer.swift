@@ -23,6 +23,10 @@ package struct Cryptographer: BoardCryptography {
         }
     }
 
+    package func holdsCertificates(_ pem: String) -> Bool {
+        (try? Certificate.chain(pem: Array(pem.utf8))) != nil
+    }
+
     package func digest(_ bytes: [UInt8]) throws(CryptographyFailure) -> [UInt8] {
         try Self.asked { () throws(CryptographyError) in try SHA256.digest(bytes) }
     }

@@ -86,6 +86,9 @@ struct Forwarder {
         lastUser = user
     }
 
+    /// What the broker was given and has not answered: it may have it.
+    var awaited: Set<Int64> { Set(inFlight.values.map(\.sequence)) }
+
     /// Where this board may publish from now on.
     mutating func grant(_ grants: PublishGrants) { self.grants = grants }
 

@@ -18,7 +18,7 @@ struct JudgedPolicy {
     /// The file as it is named to people.
     let file: String
     /// Nil where there is no such file: the built-in rules alone apply.
-    let policy: Policy?
+    private(set) var policy: Policy?
     let appLines: [AppName: Int]
     private(set) var routes = RouteTable()
     private(set) var scope: Scope?
@@ -73,6 +73,7 @@ struct JudgedPolicy {
                 "\(place.configDir): there is no such folder; name another with --config-dir, or"
                     + " a policy file with --policy")
         }
+        try RuleContent.checkFolder(place.configDir)
         return try guarded(file)
     }
 
@@ -178,6 +179,8 @@ struct JudgedPolicy {
         }
         do throws(AgentFailure) {
             let (_, answer) = try BoardFiles(place).ask(.session)
+            // The file that was in force is gone, and nobody has said that this is meant.
+            if policy == nil, answer.members["policyLost"] == .bool(true) { policy = .refusesAll }
             guard let json = answer.members["scope"], json != .null else {
                 scopeSource = "the session has none"
                 if answer.members["state"] != .string("available") {

@@ -115,11 +115,12 @@ struct Outbox: ~Copyable {
         _ changes: [RecordChange], into events: inout [AgentEvent]
     ) throws(StoreError) {
         var appended: [AcceptedWrite] = []
-        var isQueueChanged = false
+        var (isQueueChanged, isExpiry) = (false, false)
         for change in changes {
             switch change {
             case .append(let writes, _): appended += writes
-            case .destroyQueue, .expire: isQueueChanged = true
+            case .destroyQueue: isQueueChanged = true
+            case .expire: (isQueueChanged, isExpiry) = (true, true)
             case .claim, .trust, .session, .memory, .clearWindow, .lose: break
             }
         }
@@ -130,11 +131,15 @@ struct Outbox: ~Copyable {
             removed()
             dropping = room(for: appended)
         }
-        try storage.commit(changes, after: dropping + (appended.isEmpty ? [] : removal))
+        // What has arrived does not go for its age, nor what the broker has yet to answer for.
+        let removes = isExpiry || !appended.isEmpty
+        try storage.commit(
+            changes, after: dropping + (removes ? removal : []),
+            sparing: isExpiry ? forwarder.awaited : [])
         if isQueueChanged || !dropping.isEmpty { recent.removeAll() }
         // Without a way the next one begins at the front of the queue, and so on the disk.
         if forwarder.hasWay { recent.append(appended) }
-        if !appended.isEmpty { removed() }
+        if removes { removed() }
         events.append(.queue(storage.queue))
     }
 

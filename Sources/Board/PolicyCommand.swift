@@ -5,12 +5,13 @@ struct PolicyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy", abstract: "What this board's programs may write.",
         discussion: """
-            Nothing here changes a rule or sends a message. --policy judges a draft in place of \
-            the policy.toml that is in force; the routes are those of agent.toml.
+            Nothing here sends a message, and only accept-none changes what is in force. \
+            --policy judges a draft in place of the policy.toml that is in force; the routes are \
+            those of agent.toml.
             """,
         subcommands: [
             PolicyCheckCommand.self, PolicyExplainCommand.self, PolicyTestCommand.self,
-            PolicySimulateCommand.self,
+            PolicySimulateCommand.self, PolicyAcceptNoneCommand.self,
         ])
 }
 

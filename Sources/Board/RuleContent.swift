@@ -7,6 +7,8 @@ import Settings
 struct RuleContent: Equatable {
     /// The loosest mode of a file that decides rights.
     static let mode: UInt32 = 0o640
+    /// That of their folder: who may write there may put another file in their place.
+    static let folderMode: UInt32 = 0o755
     private static let limit = 1_048_576
 
     let folder: String
@@ -14,11 +16,13 @@ struct RuleContent: Equatable {
     /// Nil: there is no such file.
     private let policyBytes: [UInt8]?
 
-    /// Throws for a file that may not be read or that others may change, and without
-    /// `agent.toml`.
+    /// Throws for a file that may not be read, or that others may change by its mode or its
+    /// folder's, and without `agent.toml`. A looser mode than the usual asks nothing of the
+    /// folder.
     init(
         folder: String, withoutPolicy: Bool = false, strictestMode: UInt32 = mode
     ) throws(AgentFailure) {
+        if strictestMode == Self.mode { try Self.checkFolder(folder) }
         let path = Self.agentPath(in: folder)
         guard let agent = try Self.read(path, strictestMode) else {
             throw AgentFailure(.badConfiguration, "there is no \(path)")
@@ -31,6 +35,17 @@ struct RuleContent: Equatable {
 
     static func agentPath(in folder: String) -> String { "\(folder)/agent.toml" }
     static func policyPath(in folder: String) -> String { "\(folder)/policy.toml" }
+
+    /// Throws where others than root and this user may change what is in the folder. One that
+    /// is not there holds nothing.
+    static func checkFolder(_ folder: String) throws(AgentFailure) {
+        do throws(FileFailure) {
+            try PrivateFolder.checkTarget(folder, mode: folderMode)
+        } catch {
+            if case .missing = error { return }
+            throw AgentFailure(error)
+        }
+    }
 
     var hasPolicy: Bool { policyBytes != nil }
 
@@ -61,6 +76,7 @@ struct RuleContent: Equatable {
     static func policy(
         in folder: String, strictestMode: UInt32 = mode
     ) throws(AgentFailure) -> Policy? {
+        if strictestMode == mode { try checkFolder(folder) }
         let path = policyPath(in: folder)
         guard let bytes = try read(path, strictestMode) else { return nil }
         return try parse(bytes, path)

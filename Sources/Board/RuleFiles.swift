@@ -56,8 +56,8 @@ struct RuleFiles: ~Copyable {
             if cause == .change, watch.isDisturbed(at: SystemClock.monotonic) { return nil }
             if cause == .change, inForce.content.hasPolicy, !content.hasPolicy {
                 throw AgentFailure(.badConfiguration, """
-                    \(RuleContent.policyPath(in: content.folder)) is gone; SIGHUP, or a start, \
-                    takes that as meant
+                    \(RuleContent.policyPath(in: content.folder)) is gone; SIGHUP, or \
+                    `postern-agent policy accept-none`, takes that as meant
                     """)
             }
             guard content != inForce.content else {

@@ -59,11 +59,15 @@ struct RunCommand: AgentVerb {
                 return .ok
             } catch {
                 // Nothing of the failed change was said or acknowledged: begin anew from disk.
+                // What the next life salvages may be whole after that.
+                let maySalvage = error.isDamage && !isDamaged
                 isDamaged = error.isDamage
                 // What held for a while failed for another reason than what failed before it.
                 if SystemClock.monotonic - began >= Self.goodLife { backoff.reset() }
                 if isDamaged { damages += 1 }
-                guard error.mayPass, damages <= Self.damageLimit else { throw error }
+                guard error.mayPass || maySalvage, damages <= Self.damageLimit else {
+                    throw error
+                }
                 log.error("\(error.sentence)")
                 sentence = error.sentence
             }
@@ -88,7 +92,8 @@ struct RunCommand: AgentVerb {
             uplink: "unknown")
         let bus = try files.busLogin(for: identity, will: will.payload)
         var loop = BoardLoop(
-            agent: agent,
+            // A second one would keep what the first forgets.
+            agent: consume agent,
             outbox: Outbox(board.storage, files.outboxSettings, given: given, log: log),
             bus: BusLink(bus), uplink: UplinkLink(files.uplinkDefaults), log: log)
         switch loop.run(&service) {

@@ -53,10 +53,11 @@ struct StandingBoard: ~Copyable {
             }
             let records = saved.lostRecords.isEmpty
                 ? "" : "; LOST: the records \(saved.lostRecords.joined(separator: ", "))"
+            let numbers = saved.resumesAfter.map { "; sequences go on behind \($0)" } ?? ""
             report("""
                 the database was damaged. It is kept as \(saved.setAside); \(saved.messages) \
                 writes and \(saved.deadLetters) dead letters were carried into a new one, \
-                \(saved.lost) sequences are booked as lost\(records). Look at the disk.
+                \(saved.lost) sequences are booked as lost\(records)\(numbers). Look at the disk.
                 """)
         } catch {
             throw AgentFailure(error)

@@ -83,9 +83,15 @@ struct StandingService: ~Copyable {
                 }
             }
         }
+        let first = events.count
         control.collect(poller, at: now, into: &events)
-        let change = isReloadWanted ? rules.reload(.signal) : rules.collect(poller, at: now)
-        if let change { events.append(change) }
+        // It confirms that a policy file that is gone is meant, as SIGHUP does.
+        let confirms = events[first...].contains { event in
+            if case .control(.acceptNoPolicy, _) = event { true } else { false }
+        }
+        let change = isReloadWanted || confirms
+            ? rules.reload(.signal) : rules.collect(poller, at: now)
+        if let change { events.insert(change, at: first) }
         scrapes?.collect(poller, at: now)
         return isStopping
     }

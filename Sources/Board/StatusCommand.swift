@@ -91,6 +91,10 @@ struct StatusCommand: AgentVerb {
 
     /// What is in force, and why the files as they are now are not.
     private static func rules(_ answer: JSONObject) -> String {
+        if answer.members["policyLost"] == .bool(true) {
+            return "THE POLICY FILE IS GONE, EVERY WRITE IS REFUSED: bring it back, or run "
+                + "`postern-agent policy accept-none`"
+        }
         guard let rules = try? answer.object("policy") else { return "-" }
         let since = (try? rules.time("loadedAt")).map { ", since \(CalendarText.utc($0)) UTC" }
         let fault = rules.text("fault").map { "; THE FILES ARE NOT IN FORCE: \($0)" }

@@ -43,7 +43,7 @@ extension ControlRequest {
     var isQuestion: Bool {
         switch self {
         case .status, .session, .queue, .vault: true
-        case .pair, .pairNew, .refresh, .logout, .rekey: false
+        case .pair, .pairNew, .refresh, .logout, .rekey, .acceptNoPolicy: false
         }
     }
 
@@ -51,7 +51,7 @@ extension ControlRequest {
     var mayBegin: Bool {
         switch self {
         case .pair, .pairNew: true
-        case .status, .session, .queue, .refresh, .logout, .vault, .rekey: false
+        case .status, .session, .queue, .refresh, .logout, .vault, .rekey, .acceptNoPolicy: false
         }
     }
 }

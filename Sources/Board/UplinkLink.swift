@@ -236,6 +236,7 @@ extension UplinkLink {
     private mutating func failed(_ last: MQTTError) -> AgentEvent {
         let error = isMade || !last.mayBeOfAddress ? last : failure?.orFurther(last) ?? last
         if isMade { end = ConnectionEnd(error, after: seen) }
+        let isTakenOver = isMade && error.isTakeover
         isMade = false
         seen = .nothing
         connection = nil
@@ -243,6 +244,7 @@ extension UplinkLink {
         deadline = nil
         untried = []
         failure = nil
+        if isTakenOver { return .uplink(.takenOver) }
         let text = "\(error)"
         return .uplink(error.layer == .brokerLogin ? .refused(text) : .lost(text))
     }

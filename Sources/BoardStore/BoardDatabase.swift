@@ -42,18 +42,25 @@ package final class BoardDatabase {
     ///
     /// Throws `unreadable` when the file is damaged beyond use, is empty, or is gone while its
     /// key is there: the caller decides whether to `salvage`, or to `setAside` and open again.
+    ///
+    /// `founding` makes the identity that a new database has from its first instant: one without
+    /// an identity is then always a damaged one.
     package convenience init(
-        folder: String, keySource: KeyFile
+        folder: String, keySource: KeyFile,
+        founding: (() throws(StoreError) -> SecretBytes)? = nil
     ) throws(StoreError) {
-        try self.init(DatabaseFiles(folder: folder), keySource)
+        try self.init(DatabaseFiles(folder: folder), keySource, founding)
     }
 
-    init(_ files: DatabaseFiles, _ keySource: KeyFile) throws(StoreError) {
+    init(
+        _ files: DatabaseFiles, _ keySource: KeyFile,
+        _ founding: (() throws(StoreError) -> SecretBytes)? = nil
+    ) throws(StoreError) {
         let isTurning: Bool
         do throws(StoreError) {
             self.files = files
             try files.prepare()
-            try files.found(keySource)
+            try files.found(keySource, founding)
             isTurning = keySource.isTurning
             var key = isTurning ? nil : try keySource.load()
             guard isTurning || key != nil else { throw .keyMissing(source: keySource.name) }
@@ -81,9 +88,12 @@ package final class BoardDatabase {
         if isTurning { try finishTurning(keySource) }
     }
 
-    /// Whether there is a database in the folder, usable or not.
+    /// Whether there is a database in the folder, usable or not, or what is left of one.
     package static func exists(in folder: String) -> Bool {
-        (try? DatabaseFiles(folder: folder).isThere(folder + "/board.db")) ?? true
+        if PrivateFile.isThere(folder + "/storage.key") || IdentityCopy.isThere(in: folder) {
+            return true
+        }
+        return (try? DatabaseFiles(folder: folder).isThere(folder + "/board.db")) ?? true
     }
 
     /// Renames the files of a database that is `unreadable` to `board.db.damaged-` and the
@@ -147,7 +157,7 @@ package final class BoardDatabase {
         case .append(let writes): try append(writes)
         case .remove(let sequences): try remove(sequences)
         case .bury(let burials): try bury(burials)
-        case .expire(let start, let end): try expire(start, end)
+        case .expire(let start, let end, let spared): try expire(start, end, sparing: spared)
         case .makeRoom(let bytes, let keep): try makeRoom(bytes, keep)
         case .lose(let range, let cause): lose(range, cause)
         case .destroyQueue:

@@ -36,12 +36,14 @@ struct DatabaseFiles {
     ///
     /// Of two processes at their first start one waits for the other's whole making: a file
     /// renamed while another has it open would be lost to it.
-    func found(_ file: KeyFile) throws(StoreError) {
+    func found(
+        _ file: KeyFile, _ founding: (() throws(StoreError) -> SecretBytes)?
+    ) throws(StoreError) {
         guard try !isThere(database) else { return }
         let turn = try onFile { () throws(FileFailure) in try FolderTurn(at: folder) }
         if try !isThere(database) {
             try refuseLoss(file)
-            try create(file)
+            try create(file, founding)
         }
         _ = consume turn
     }
@@ -51,6 +53,9 @@ struct DatabaseFiles {
         if try isThere(database + "-wal") {
             throw .unreadable("there is a log, but no board.db")
         }
+        if IdentityCopy.isThere(in: folder), name == "board.db" {
+            throw .unreadable("there is the copy of an identity, but no board.db")
+        }
         if try isThere(next) { return }
         if file.isThere || file.isTurning {
             throw .unreadable("there is a storage key, but no board.db")
@@ -58,13 +63,17 @@ struct DatabaseFiles {
     }
 
     /// Builds a database and gives it its name.
-    private func create(_ file: KeyFile) throws(StoreError) {
+    private func create(
+        _ file: KeyFile, _ founding: (() throws(StoreError) -> SecretBytes)?
+    ) throws(StoreError) {
         try onFile { () throws(FileFailure) in try PrivateFile.touch(next) }
-        try build(file)
+        try build(file, founding)
         try onFile { () throws(FileFailure) in try PrivateFile.move(next, to: database) }
     }
 
-    private func build(_ file: KeyFile) throws(StoreError) {
+    private func build(
+        _ file: KeyFile, _ founding: (() throws(StoreError) -> SecretBytes)?
+    ) throws(StoreError) {
         let connection = try Connection(next)
         try connection.run(Schema.settings)
         try connection.run(Schema.beforeTables)
@@ -74,9 +83,20 @@ struct DatabaseFiles {
             if key == nil { key = try file.create() }
             guard let key else { throw .keyMissing(source: file.name) }
             try connection.run(Schema.tables)
-            try KeyTable.fill(connection, KeyWrapping(key, source: file.name))
+            let ring = try KeyTable.fill(connection, KeyWrapping(key, source: file.name))
+            if let founding { try put(try founding(), under: ring.identity, into: connection) }
         }
         try connection.run("COMMIT")
+    }
+
+    private func put(
+        _ identity: SecretBytes, under key: DataKey, into connection: Connection
+    ) throws(StoreError) {
+        let record = VaultRecord.identity
+        let insert = try Statement(connection, "INSERT INTO vault (name, sealed) VALUES (?1, ?2)")
+        insert.bind(1, record.rawValue)
+        let place = Place.vault(record, generation: key.generation)
+        try insert.run(2, blob: try RecordBox.seal(identity, under: key.secret, at: place))
     }
 
     /// Removes the damaged databases that were set aside: what they hold opens with the same

@@ -8,12 +8,13 @@ enum KeyTable {
     /// Puts new keys into a new database.
     static func fill(
         _ connection: Connection, _ wrapping: KeyWrapping
-    ) throws(StoreError) {
+    ) throws(StoreError) -> KeyRing {
         let ring = try KeyRing.random()
         for purpose in KeyPurpose.allCases {
             try insert(connection, ring[purpose], purpose, wrapping)
         }
         try insert(connection, fingerprintOf: wrapping)
+        return ring
     }
 
     /// Overwrites one wrapped key, and forgets a damaged one that was kept in its place.

@@ -62,6 +62,7 @@ extension BoardDatabase {
     ) throws(StoreError) {
         try checkPlace()
         if file.isTurning { try finishTurning(file) }
+        let copy = try identityCopy()
         let key = try file.createNext(tier, isBest: isBest)
         let old = wrapping
         do throws(StoreError) {
@@ -81,6 +82,7 @@ extension BoardDatabase {
             try? file.dropNext()
             throw error
         }
+        if let copy { try keep(copy) }
         try finishTurning(file)
     }
 

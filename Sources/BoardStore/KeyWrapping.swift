@@ -31,6 +31,15 @@ struct KeyWrapping {
         return DataKey(secret: key, generation: generation)
     }
 
+    func sealCopy(_ copy: SecretBytes) throws(StoreError) -> [UInt8] {
+        try RecordBox.seal(copy, under: try derive("identity copy"), at: Place.identityCopy)
+    }
+
+    /// Nil when the key is another, or any bit differs.
+    func openCopy(_ sealed: [UInt8]) throws(StoreError) -> SecretBytes? {
+        try RecordBox.open(sealed, under: try derive("identity copy"), at: Place.identityCopy)
+    }
+
     private func derive(_ use: String) throws(StoreError) -> SecretBytes {
         do throws(CryptographyError) {
             return try HKDFSHA256.derive(

@@ -9,6 +9,8 @@ enum Place {
         bytes("keys", purpose.rawValue, generation)
     }
 
+    static let identityCopy = bytes("copy", "identity", 0)
+
     static func vault(_ record: VaultRecord, generation: Int64) -> [UInt8] {
         bytes("vault", record.rawValue, generation)
     }

@@ -8,37 +8,45 @@ extension BoardDatabase {
 
     /// Drops what was accepted from `start` to before `end`: from the front as far as that
     /// goes, and behind it only when a step of the clock left something older there. A row with
-    /// a write from before `start` is left as it is.
-    func expire(_ start: Timestamp, _ end: Timestamp) throws(StoreError) {
+    /// a write from before `start` is left as it is, and so is each of the `spared`.
+    func expire(
+        _ start: Timestamp, _ end: Timestamp, sparing spared: Set<Int64>
+    ) throws(StoreError) {
         let span = (start.milliseconds, end.milliseconds)
-        while true {
-            let heads = try heads(
-                touching: memory.exempt &+ 1...Int64.max, limit: Self.chunk)
+        var position = memory.exempt
+        while position < .max {
+            let heads = try heads(touching: position + 1...Int64.max, limit: Self.chunk)
             for head in heads {
-                guard head.oldest < span.1 else { return try expireLate(span) }
+                guard head.oldest < span.1 else { return try expireLate(span, spared) }
                 if head.oldest < span.0 {
                     memory.exempt = head.last
-                } else {
-                    try expire(head, span)
+                } else if try !expire(head, span, spared) {
                     // What stays of a row is not so old.
                     let left = try self.heads(touching: head.first...head.last, limit: 1)
-                    guard left.isEmpty else { return try expireLate(span) }
+                    guard left.isEmpty else { return try expireLate(span, spared) }
                 }
+                position = head.last
             }
-            guard heads.count == Self.chunk, memory.exempt < .max else {
-                return try expireLate(span)
-            }
+            guard heads.count == Self.chunk else { break }
         }
+        try expireLate(span, spared)
     }
 
-    private func expire(_ head: RowHead, _ span: (Int64, Int64)) throws(StoreError) {
+    /// Whether the row holds a write that was spared.
+    private func expire(
+        _ head: RowHead, _ span: (Int64, Int64), _ spared: Set<Int64>
+    ) throws(StoreError) -> Bool {
         try take(from: head, .expired) { write in
             write.acceptedAt.milliseconds >= span.0 && write.acceptedAt.milliseconds < span.1
+                && !spared.contains(write.sequence)
         }
+        return spared.contains { $0 >= head.first && $0 <= head.last }
     }
 
     /// Looks at all rows, and learns anew what is older than what stands before it.
-    private func expireLate(_ span: (Int64, Int64)) throws(StoreError) {
+    private func expireLate(
+        _ span: (Int64, Int64), _ spared: Set<Int64>
+    ) throws(StoreError) {
         guard state.lateFloor < span.1 else { return }
         var (latest, floor): (Int64, Int64) = (0, .max)
         var position: Int64 = 0
@@ -47,7 +55,7 @@ extension BoardDatabase {
         {
             for head in heads where head.oldest >= span.0 {
                 if head.oldest < span.1 {
-                    try expire(head, span)
+                    if try expire(head, span, spared) { floor = min(floor, head.oldest) }
                 } else if head.oldest < latest {
                     floor = min(floor, head.oldest)
                 }

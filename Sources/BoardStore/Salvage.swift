@@ -12,6 +12,8 @@ package struct SalvageReport: Equatable, Sendable {
     package var deadLetters: Int64 = 0
     /// Sequences that were accepted, did not leave, and cannot be read.
     package var lost: Int64 = 0
+    /// Behind which number it goes on, where no number that was given is known any more.
+    package var resumesAfter: Int64?
     /// Nothing had to be read out of a damaged file: a whole copy stood there already. Then the
     /// numbers above say nothing.
     package var isWhole = false
@@ -26,9 +28,10 @@ extension BoardDatabase {
     /// writes are booked as damaged; a write that had left may come back with its sequence. Takes
     /// as much room again as the queue takes.
     ///
-    /// Throws `unreadable`, and leaves all as it was, when the identity cannot be read or the
-    /// log cannot be carried into the file; `unavailable` when there is no room for it now. After
-    /// a power cut in it, calling it again finishes it.
+    /// Where the identity cannot be read, its copy counts. Throws `unreadable`, and leaves all as
+    /// it was, when there is neither, or no copy and the log cannot be carried into the file;
+    /// `unavailable` when there is no room for it now. After a power cut in it, calling it again
+    /// finishes it.
     package static func salvage(
         folder: String, keySource: KeyFile, at time: Timestamp
     ) throws(StoreError) -> SalvageReport {
@@ -77,6 +80,13 @@ extension BoardDatabase {
         try transact(wreck.records.map { .put($0, $1) })
         report.lostRecords = wreck.lostRecords
         let known = try wreck.state()
+        // Without the state nobody knows which numbers were given.
+        let base = known == nil ? wreck.copy?.baseAfterLoss(of: wreck.highest) : nil
+        report.resumesAfter = base
+        if let copy = wreck.copy, let base {
+            try keep(IdentityCopy(
+                copy.identity, wasClaimed: copy.wasClaimed, lastSequence: base))
+        }
         let counted = try wreck.ledger()
         ledger.counters = counted?.counters ?? [:]
         ledger.losses = counted?.losses ?? QueueLosses()
@@ -86,7 +96,8 @@ extension BoardDatabase {
             try trimDead()
             try addToWindow(try wreck.window())
             let before = ledger.losses.total
-            try bookGaps(known, wreck.highest, isSure: known != nil && counted != nil)
+            try bookGaps(
+                known, wreck.highest, isSure: known != nil && counted != nil, base: base)
             report.lost = ledger.losses.total - before
             (stateIsChanged, ledgerIsChanged) = (true, true)
         }
@@ -129,14 +140,16 @@ extension BoardDatabase {
         }
     }
 
-    /// Sets the last sequence, and books what stands between the rows.
+    /// Sets the last sequence, and books what stands between the rows. Up to `base` nothing else
+    /// is booked: what was given there may have arrived.
     private func bookGaps(
-        _ known: QueueState?, _ highest: Int64, isSure: Bool
+        _ known: QueueState?, _ highest: Int64, isSure: Bool, base: Int64?
     ) throws(StoreError) {
         let adopted = try connection.number("SELECT coalesce(max(last), 0) FROM batch")
         let top = max(highest, known?.lastSequence ?? 0, adopted)
-        let (above, overflow) = top.addingReportingOverflow(isSure ? 0 : 1 << 20)
+        let (next, overflow) = top.addingReportingOverflow(isSure ? 0 : 1 << 20)
         guard !overflow else { throw .corrupt("queue state") }
+        let above = base ?? next
         state.lastSequence = above
         let front = try frontRow()
         var position = known?.watermark ?? front.map { $0.first - 1 } ?? top
@@ -156,7 +169,7 @@ extension BoardDatabase {
             position = max(position, heads.int(1))
         }
         book(to: top)
-        if above > top { lose(top + 1...above, .unknown) }
+        if above > top, base == nil { lose(top + 1...above, .unknown) }
         state.watermark = front.map { $0.first - 1 } ?? above
     }
 }

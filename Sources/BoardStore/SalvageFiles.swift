@@ -11,7 +11,8 @@ extension DatabaseFiles {
     /// Whether a whole one waits to take its place, for power was cut before it could.
     func isFinishedSalvage() throws(StoreError) -> Bool { try isThere(finished) }
 
-    /// Carries the log into the file, so that the file alone holds everything.
+    /// Carries the log into the file, so that the file alone holds everything. One that cannot
+    /// be carried is set aside with the file, where the identity has a copy.
     func carryLog() throws(StoreError) {
         guard try isThere(database + "-wal") else { return }
         do throws(StoreError) {
@@ -19,6 +20,7 @@ extension DatabaseFiles {
             try connection.emptyLog()
         } catch {
             if case .unavailable = error { throw error }
+            guard !IdentityCopy.isThere(in: folder) else { return }
             throw .unreadable("its log cannot be carried into it: \(error)")
         }
     }
@@ -28,20 +30,24 @@ extension DatabaseFiles {
     func wreck(_ file: KeyFile) throws(StoreError) -> Wreck {
         guard file.isTurning else {
             guard let key = try file.load() else { throw .keyMissing(source: file.name) }
-            return try Wreck(database, KeyWrapping(key, source: file.name))
+            return try wreck(KeyWrapping(key, source: file.name))
         }
         var obstacle: StoreError?
         for isNext in [false, true] {
             do throws(StoreError) {
                 guard let key = isNext ? try file.loadNext() : try file.load() else { continue }
-                let wreck = try Wreck(database, KeyWrapping(key, source: file.name))
+                let found = try wreck(KeyWrapping(key, source: file.name))
                 if isNext { try file.adoptNext() } else { try file.dropNext() }
-                return wreck
+                return found
             } catch {
                 obstacle = obstacle ?? error
             }
         }
         throw obstacle ?? .keyMissing(source: file.name)
+    }
+
+    private func wreck(_ wrapping: KeyWrapping) throws(StoreError) -> Wreck {
+        try Wreck(database, wrapping, copy: try IdentityCopy.read(in: folder, wrapping))
     }
 
     /// Clears what an earlier attempt left, and says that a database is due there.

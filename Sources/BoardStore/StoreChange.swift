@@ -34,8 +34,9 @@ package enum StoreChange: Sendable {
     /// the newest `DeadLetter.kept` stay, within `DeadLetter.bytesKept`. Unknown ones are skipped.
     case bury([Burial])
     /// Drops the writes that were accepted before this, but for those from before `from`: a
-    /// clock that was not set gave them their time.
-    case expire(from: Timestamp, before: Timestamp)
+    /// clock that was not set gave them their time. Those of these sequences stay: the broker
+    /// may have them already.
+    case expire(from: Timestamp, before: Timestamp, sparing: Set<Int64> = [])
     /// Drops writes until at least so many bytes (as `QueueUsage.bytes` counts) are free, or
     /// none is left: first those of classes that are not in `keep`, the oldest first, then of
     /// the last class in it, and so on; those of the first class go last.

@@ -5,18 +5,22 @@ import Sessions
 
 /// A damaged database file, of which each record counts that opens at its place.
 struct Wreck {
-    private let carver: PageCarver
+    /// Nil where there is no file.
+    private let carver: PageCarver?
     private let queueKey: DataKey?
     private(set) var records: [(VaultRecord, SecretBytes)] = []
     private(set) var lostRecords: [String] = []
     /// The highest sequence that shows anywhere, readable or not.
     private(set) var highest: Int64 = 0
+    /// What stood beside it, where it opens.
+    let copy: IdentityCopy?
 
-    /// Throws `unreadable` when the identity is not among what can be read.
-    init(_ path: String, _ wrapping: KeyWrapping) throws(StoreError) {
-        let carver = try Self.carver(path)
+    /// Throws `unreadable` when the identity is neither among what can be read nor copied.
+    init(_ path: String, _ wrapping: KeyWrapping, copy: IdentityCopy?) throws(StoreError) {
+        let carver = try Self.carver(path, isNeeded: copy == nil)
+        self.copy = copy
         var keys: [KeyPurpose: DataKey] = [:]
-        try carver.records(.index, columns: 3) { (_, row) throws(StoreError) in
+        try carver?.records(.index, columns: 3) { (_, row) throws(StoreError) in
             guard let purpose = row[0].text.flatMap(KeyPurpose.init(rawValue:)),
                 let generation = row[1].number, let wrapped = row[2].blob,
                 let key = try wrapping.unwrap(wrapped, generation: generation, for: purpose)
@@ -26,16 +30,21 @@ struct Wreck {
         queueKey = keys[.queue]
         self.carver = carver
         try readVault(keys)
-        guard records.contains(where: { $0.0 == .identity }) else {
-            throw .unreadable("the board's identity cannot be read")
+        if !records.contains(where: { $0.0 == .identity }) {
+            guard let copy else { throw .unreadable("the board's identity cannot be read") }
+            records.append((.identity, copy.identity))
+            lostRecords.removeAll { $0 == VaultRecord.identity.rawValue }
         }
         noteHighest()
     }
 
-    private static func carver(_ path: String) throws(StoreError) -> PageCarver {
+    private static func carver(
+        _ path: String, isNeeded: Bool
+    ) throws(StoreError) -> PageCarver? {
         do throws(FileFailure) {
             return try PageCarver(path)
         } catch .missing {
+            guard isNeeded else { return nil }
             throw .unreadable("there is no board.db")
         } catch {
             throw StoreError(error)
@@ -50,24 +59,24 @@ struct Wreck {
         }
         // Batches, the state, the redelivery window, rows set aside, dead letters: each tells of
         // numbers that were given, and the page of any may be the damaged one.
-        carver.records(.table, columns: 8) { (first, row) in
+        carver?.records(.table, columns: 8) { (first, row) in
             note(first)
             note(row[1].number)
         }
-        carver.records(.table, columns: 3) { (_, row) in note(row[1].number) }
-        carver.records(.table, columns: 2) { (last, _) in note(last) }
-        carver.records(.table, columns: 4) { (first, row) in
+        carver?.records(.table, columns: 3) { (_, row) in note(row[1].number) }
+        carver?.records(.table, columns: 2) { (last, _) in note(last) }
+        carver?.records(.table, columns: 4) { (first, row) in
             note(first)
             note(row[1].number)
         }
-        carver.records(.table, columns: 5) { (sequence, _) in note(sequence) }
+        carver?.records(.table, columns: 5) { (sequence, _) in note(sequence) }
         self.highest = highest
     }
 
     private mutating func readVault(_ keys: [KeyPurpose: DataKey]) throws(StoreError) {
         var found: [VaultRecord: SecretBytes] = [:]
         var seen: Set<VaultRecord> = []
-        try carver.records(.index, columns: 2) { (_, row) throws(StoreError) in
+        try carver?.records(.index, columns: 2) { (_, row) throws(StoreError) in
             guard let record = row[0].text.flatMap(VaultRecord.init(rawValue:)),
                 let sealed = row[1].blob
             else { return }
@@ -92,7 +101,7 @@ struct Wreck {
         guard let key = queueKey else { return }
         var cipher = try EpochCipher(key, for: 0)
         let shared = Place.batch(generation: key.generation)
-        try carver.records(.table, columns: 8) { (first, row) throws(StoreError) in
+        try carver?.records(.table, columns: 8) { (first, row) throws(StoreError) in
             guard let head = RowHead(first, row), let sealed = row[7].blob else { return }
             var place = shared
             Place.append(head, to: &place)
@@ -109,7 +118,7 @@ struct Wreck {
     func letters(_ body: (DeadLetter) throws(StoreError) -> Void) throws(StoreError) {
         guard let key = queueKey else { return }
         var cipher = try EpochCipher(key, for: 0)
-        try carver.records(.table, columns: 5) { (sequence, row) throws(StoreError) in
+        try carver?.records(.table, columns: 5) { (sequence, row) throws(StoreError) in
             guard let buried = row[1].number, let session = row[2].text,
                 let user = row[3].text, let sealed = row[4].blob
             else { return }
@@ -128,7 +137,7 @@ struct Wreck {
         guard let key = queueKey else { return [] }
         var cipher = try EpochCipher(key, for: 0)
         var entries: [WindowEntry] = []
-        try carver.records(.table, columns: 2) { (last, row) throws(StoreError) in
+        try carver?.records(.table, columns: 2) { (last, row) throws(StoreError) in
             guard let sealed = row[1].blob else { return }
             let place = Place.window(last: last, generation: key.generation)
             var plain: [UInt8] = []
@@ -153,7 +162,7 @@ struct Wreck {
         guard let key = queueKey else { return nil }
         var cipher = try EpochCipher(key, for: 0)
         var found: (plain: [UInt8], last: Int64)?
-        try carver.records(.table, columns: 3) { (row, values) throws(StoreError) in
+        try carver?.records(.table, columns: 3) { (row, values) throws(StoreError) in
             guard row == id, let last = values[1].number, let sealed = values[2].blob else {
                 return
             }

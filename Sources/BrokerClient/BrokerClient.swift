@@ -92,9 +92,14 @@ package final class BrokerClient: Sendable {
     }
 
     /// Subscribes and returns the broker's code for each filter, 0x80 and above a refusal.
+    /// `marksRetained`: what is published to be kept comes with its mark, not only what was kept.
     @discardableResult
-    package func subscribe(_ subscriptions: [Subscription]) async throws(MQTTError) -> [UInt8] {
-        try await mailbox.request { .subscribe(subscriptions, $0) }.get()
+    package func subscribe(
+        _ subscriptions: [Subscription], marksRetained: Bool = false
+    ) async throws(MQTTError) -> [UInt8] {
+        try await mailbox.request {
+            .subscribe(subscriptions, marksRetained: marksRetained, $0)
+        }.get()
     }
 
     /// Ends subscriptions; returns when the broker has confirmed it.

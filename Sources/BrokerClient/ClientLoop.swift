@@ -200,7 +200,8 @@ extension ClientLoop {
         do throws(MQTTError) {
             let packetID = switch command {
             case .publish(let message, _): try connection.publish(message)
-            case .subscribe(let list, _): try connection.subscribe(list)
+            case .subscribe(let list, let marksRetained, _):
+                try connection.subscribe(list, marksRetained: marksRetained)
             case .unsubscribe(let filters, _): try connection.unsubscribe(filters)
             case .close: Int32(0)
             }

@@ -8,13 +8,14 @@ typealias Reply = CheckedContinuation<Result<[UInt8], MQTTError>, Never>
 /// What a task asks of the thread that owns the connection.
 enum Command: Sendable {
     case publish(OutgoingMessage, Reply)
-    case subscribe([Subscription], Reply)
+    case subscribe([Subscription], marksRetained: Bool, Reply)
     case unsubscribe([String], Reply)
     case close
 
     var reply: Reply? {
         switch self {
-        case .publish(_, let reply), .subscribe(_, let reply), .unsubscribe(_, let reply): reply
+        case .publish(_, let reply), .subscribe(_, _, let reply), .unsubscribe(_, let reply):
+            reply
         case .close: nil
         }
     }

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "packet_guard_table.h"
 #include "socket_buffer.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -148,8 +149,7 @@ void socket_pairs_withhold(bool is_wanted) { is_withheld = is_wanted; }
 // The definitions that hide libc's. They keep its promises: a count may be short, 0 is the end,
 // -1 and EAGAIN mean not now.
 
-__attribute__((visibility("default")))
-ssize_t read(int descriptor, void *bytes, size_t count) {
+static ssize_t buffered_read(int descriptor, void *bytes, size_t count) {
     struct socket_buffer *buffer = buffer_of(descriptor);
     if (!buffer) return next_read()(descriptor, bytes, count);
     if (socket_buffer_unread(buffer) == 0) {
@@ -165,6 +165,11 @@ ssize_t read(int descriptor, void *bytes, size_t count) {
     memcpy(bytes, buffer->input + buffer->input_start, taken);
     buffer->input_start += taken;
     return (ssize_t)taken;
+}
+
+__attribute__((visibility("default")))
+ssize_t read(int descriptor, void *bytes, size_t count) {
+    return packet_guard_judge(descriptor, bytes, buffered_read(descriptor, bytes, count));
 }
 
 __attribute__((visibility("default")))
@@ -202,6 +207,7 @@ __attribute__((visibility("default")))
 int close(int descriptor) {
     struct socket_buffer *buffer = buffer_of(descriptor);
     if (buffer && buffer->process == getpid()) remove_buffer(buffer);
+    packet_guard_forget(descriptor);
     return next_close()(descriptor);
 }
 

@@ -1,6 +1,4 @@
-import AsyncHTTPClient
-import NIOCore
-import NIOHTTP1
+import HTTPClient
 import Sessions
 import Wire
 
@@ -32,58 +30,47 @@ struct AuthorityClient: Sendable {
     private func send(
         _ method: Method, _ path: String, _ body: [String: JSONValue]?
     ) async throws(CommandFailure) -> JSONObject {
-        var request = HTTPClientRequest(url: url.description + path)
-        request.method = HTTPMethod(rawValue: method.rawValue)
-        request.headers.add(name: "Accept", value: "application/json")
+        var request = try request(method.rawValue, path)
+        request.headers.append(("Accept", "application/json"))
         if let applicationID {
-            request.headers.add(name: "X-Parse-Application-Id", value: applicationID)
+            request.headers.append(("X-Parse-Application-Id", applicationID))
         }
-        if let token {
-            request.headers.add(name: "X-Parse-Session-Token", value: token.reveal())
-        }
+        if let token { request.headers.append(("X-Parse-Session-Token", token.reveal())) }
         if let body {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(bytes: JSONValue.object(body).bytes))
+            request.headers.append(("Content-Type", "application/json"))
+            request.body = JSONValue.object(body).bytes
         }
-        let (status, bytes) = try await exchange(request)
-        return try Self.read(status: status, bytes)
+        let answer = try await exchange(request)
+        return try Self.read(status: answer.status, answer.body)
     }
 
     /// What stands there as it is, whatever it is.
-    func fetch(_ path: String) async throws(CommandFailure) -> (status: UInt, bytes: [UInt8]) {
-        try await exchange(HTTPClientRequest(url: url.description + path))
+    func fetch(_ path: String) async throws(CommandFailure) -> HTTPAnswer {
+        try await exchange(try request("GET", path))
     }
 
-    private func exchange(
-        _ request: HTTPClientRequest
-    ) async throws(CommandFailure) -> (status: UInt, bytes: [UInt8]) {
-        do {
-            return try await HTTPClient.withHTTPClient(configuration: configuration()) { client in
-                let response = try await client.execute(request, timeout: .seconds(30))
-                let body = try await response.body.collect(upTo: Self.answerLimit)
-                return (response.status.code, Array(buffer: body))
-            }
-        } catch let failure as CommandFailure {
-            throw failure
+    private func exchange(_ request: HTTPRequest) async throws(CommandFailure) -> HTTPAnswer {
+        do throws(HTTPFailure) {
+            return try await request.answer()
         } catch {
             throw TransportFailure.sort(error, at: url)
         }
     }
 
-    func configuration() throws(CommandFailure) -> HTTPClient.Configuration {
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.timeout.connect = .seconds(10)
-        configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.httpVersion = .http1Only
-        if url.isEncrypted { configuration.tlsConfiguration = try trust.configuration() }
-        return configuration
+    /// A request without application id and token.
+    func request(_ method: String, _ path: String) throws(CommandFailure) -> HTTPRequest {
+        var request = HTTPRequest(method, url.description + path)
+        request.answerLimit = Self.answerLimit
+        if url.isEncrypted { request.trust = try trust.read() }
+        return request
     }
 
     /// Sorts an answer by its status. Source: Parse REST guide, Response format.
-    static func read(status: UInt, _ bytes: [UInt8]) throws(CommandFailure) -> JSONObject {
+    static func read(status: Int, _ bytes: [UInt8]) throws(CommandFailure) -> JSONObject {
         let json: JSONObject
         do throws(WireError) {
-            json = try JSONObject(parsing: bytes, limit: answerLimit)
+            // As many as fit: a list of boards may be long.
+            json = try JSONObject(parsing: bytes, limit: answerLimit, values: answerLimit)
         } catch {
             throw .failed(layer: "HTTP", text: "status \(status), and not an authority's answer")
         }

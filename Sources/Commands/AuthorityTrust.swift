@@ -1,7 +1,6 @@
-import AsyncHTTPClient
 import Cryptography
+import HTTPClient
 import LinuxIO
-import NIOSSL
 import Sessions
 import Wire
 
@@ -26,52 +25,52 @@ struct AuthorityTrust: Equatable, Sendable {
     var roots = Roots.system
     var identity: Identity?
 
-    /// TLS 1.2 at least. Throws `configuration` for a file that cannot be used.
-    func configuration() throws(CommandFailure) -> TLSConfiguration {
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
+    /// What the files hold. Throws `configuration` for one that cannot be used.
+    func read() throws(CommandFailure) -> HTTPTrust {
+        var read = HTTPTrust()
         switch roots {
         case .system: break
-        case .none: tls.certificateVerification = .none
+        case .none: read.roots = .unchecked
         case .file(let file):
-            do {
-                tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file))
-            } catch {
+            let pem = try Self.read(file, mode: 0o755)
+            guard Self.holdsCertificates(pem) else {
                 throw .configuration("\(file): no certificates can be read from it")
             }
+            read.roots = .certificates(pem)
         case .pinned(let pem):
-            do {
-                tls.trustRoots = .certificates(
-                    try NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)))
-            } catch {
+            let pem = Array(pem.utf8)
+            guard Self.holdsCertificates(pem) else {
                 throw .configuration("the login's CA is damaged; log in again to replace it")
             }
+            read.roots = .certificates(pem)
         }
-        if let identity { try identity.put(into: &tls) }
-        return tls
+        if let identity {
+            let chain = try Self.read(identity.certificateFile, mode: 0o755)
+            let bytes = try Self.read(identity.keyFile, mode: 0o640)
+            // Read by our own code first, which asks nobody for a passphrase.
+            guard Self.holdsCertificates(chain),
+                let key = try? CertificateKey(pem: SecretBytes(bytes)).pem()
+            else {
+                throw .configuration(
+                    "\(identity.certificateFile) and \(identity.keyFile): no certificate and "
+                        + "key can be read from them")
+            }
+            read.identity = (chain, key)
+        }
+        return read
     }
-}
 
-extension AuthorityTrust.Identity {
-    private static let limit = 64 * 1024
+    /// As many as a bundle of the whole Web's authorities has, and some more.
+    private static func holdsCertificates(_ pem: [UInt8]) -> Bool {
+        (try? Certificate.chain(pem: pem, atMost: 1000)) != nil
+    }
 
-    fileprivate func put(into tls: inout TLSConfiguration) throws(CommandFailure) {
-        let bytes: [UInt8]
+    private static func read(_ file: String, mode: UInt32) throws(CommandFailure) -> [UInt8] {
         do throws(FileFailure) {
-            bytes = try PrivateFile.read(
-                keyFile, limit: Self.limit, strictestMode: 0o640, followsLinks: true)
+            return try PrivateFile.read(
+                file, limit: 4 * 1024 * 1024, strictestMode: mode, followsLinks: true)
         } catch {
             throw .configuration(error.description)
-        }
-        do {
-            tls.certificateChain = try NIOSSLCertificate.fromPEMFile(certificateFile)
-                .map { .certificate($0) }
-            // Read by our own code first, which asks nobody for a passphrase.
-            let pem = try CertificateKey(pem: SecretBytes(bytes)).pem().reveal()
-            tls.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: pem, format: .pem))
-        } catch {
-            throw .configuration(
-                "\(certificateFile) and \(keyFile): no certificate and key can be read from them")
         }
     }
 }
@@ -88,8 +87,8 @@ extension AuthorityClient {
         }
         let client = AuthorityClient(
             url: url, trust: AuthorityTrust(roots: .none, identity: identity))
-        let (status, bytes) = try await client.fetch("/postern/v1/ca")
-        let shown = status == 200 ? (try? Certificate.chain(pem: bytes)) ?? [] : []
+        let answer = try await client.fetch("/postern/v1/ca")
+        let shown = answer.status == 200 ? (try? Certificate.chain(pem: answer.body)) ?? [] : []
         guard let found = shown.first(where: { $0.sha256 == fingerprint.bytes && $0.isRoot }),
             let pem = try? found.pem()
         else {

@@ -5,8 +5,17 @@ import Wire
 /// `postern boards`: what one has claimed.
 struct BoardsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "boards", abstract: "List boards, or let go of one.",
-        subcommands: [List.self, Release.self], defaultSubcommand: List.self)
+        commandName: "boards", abstract: "List boards and their open claims, or let go of one.",
+        subcommands: [
+            List.self, Release.self, Claims.self, EndClaim.self, ForgetRevocation.self,
+        ], defaultSubcommand: List.self)
+
+    static func id(_ text: String) throws(CommandFailure) -> InstallationID {
+        guard let id = InstallationID(text) else {
+            throw .usage("a board's id is a UUID in lower case, as `postern boards` shows it")
+        }
+        return id
+    }
 
     struct List: Verb {
         static let configuration = CommandConfiguration(
@@ -44,17 +53,12 @@ struct BoardsCommand: ParsableCommand {
         var board: String
 
         func perform(in surroundings: Surroundings) async throws(CommandFailure) {
-            guard let id = InstallationID(board) else {
-                throw .usage("a board's id is a UUID in lower case, as `postern boards` shows it")
-            }
+            let id = try BoardsCommand.id(board)
             let client = try place.login(in: surroundings).client
             let told = BrokerTold(try await client.own(.delete, "/boards/\(id)"))
-            surroundings.step(true, "released \(id)\(told.words)")
-            if place.json {
-                surroundings.emit(.object([
-                    "installationId": .string(id.description), "brokerTold": told.json,
-                ]))
-            }
+            told.report(
+                "released \(id)", "installationId", id.description, asJSON: place.json,
+                in: surroundings)
         }
     }
 }

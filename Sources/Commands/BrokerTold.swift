@@ -10,6 +10,16 @@ struct BrokerTold {
 
     var json: JSONValue { .bool(isTold) }
 
+    /// Says what was done; where JSON is asked for, also as JSON, with the id as `member`.
+    func report(
+        _ done: String, _ member: String, _ id: String, asJSON: Bool,
+        in surroundings: Surroundings
+    ) {
+        surroundings.step(true, done + words)
+        guard asJSON else { return }
+        surroundings.emit(.object([member: .string(id), "brokerTold": json]))
+    }
+
     /// What follows the words for what was done.
     var words: String {
         isTold ? "" : """

@@ -19,7 +19,7 @@ struct ClaimRow: Sendable {
         self = try decoding { () throws(WireError) in try ClaimRow(json: answer) }
     }
 
-    private init(json: JSONObject) throws(WireError) {
+    init(json: JSONObject) throws(WireError) {
         id = try json.parsed("claimId", MessageID.init)
         installation = try json.parsed("installationId", InstallationID.init)
         session = try json.parsed("sessionId", ObjectID.init)

@@ -18,6 +18,8 @@ struct DataMessage: Sendable {
 
     /// Nil for a topic that carries no board's data.
     init?(_ message: IncomingMessage, under root: TopicRoot) {
+        // No board may retain data, and what a broker kept is no news.
+        guard !message.retain else { return nil }
         self.init(
             topic: message.topic, payload: message.payload, under: root,
             property: { message.properties.userProperty($0) })

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Cryptography
 import Diagnosis
 import LinuxIO

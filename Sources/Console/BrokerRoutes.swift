@@ -49,6 +49,7 @@ struct BrokerRoutes: Sendable {
             guard let broker,
                 try await broker.knows(call.brokerSecret, from: call.origin)
             else { return nil }
+            call.connection.keepForBroker()
             return { call throws(AuthorityError) in
                 guard let question = call.brokerQuestion else { return answer(false) }
                 return answer(try await judge(question, broker))

@@ -29,6 +29,11 @@ struct Connection: Sendable {
     /// Ends it at once; what was not sent is lost.
     func close() { channel.close(promise: nil) }
 
+    /// Has it kept when there are too many: the broker asks on it.
+    func keepForBroker() {
+        channel.pipeline.fireUserInboundEventTriggered(ConnectionWatch.IsBrokers())
+    }
+
     /// Has `action` run once the peer has gone, which is otherwise seen only when something is
     /// sent. From now on one that sends nothing more counts as gone.
     func onceClosed(_ action: @escaping @Sendable () -> Void) {
@@ -52,6 +57,8 @@ enum HTTPFieldName {
         HTTPField.Name("Forwarded"), HTTPField.Name("X-Forwarded-For"),
         HTTPField.Name("X-Real-IP"), HTTPField.Name("Via"),
     ]
+    /// The first is the request's authority, so this is a second.
+    static let secondHost = HTTPField.Name("Host")
     /// Set by the console's page with whatever it sends.
     static let page = HTTPField.Name("X-Postern-Console")
     /// Understood by nginx and others: events are passed on one by one.

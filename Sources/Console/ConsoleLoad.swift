@@ -9,6 +9,7 @@ import Synchronization
 final class ConsoleLoad: Sendable {
     private let admission = Mutex(Admission())
     private let turns = Mutex(PasswordTurns())
+    private let bodies = Mutex(BodyAllowance())
     private let clock: @Sendable () -> Duration
 
     /// A clock that never goes back; this machine's without one.
@@ -49,12 +50,42 @@ final class ConsoleLoad: Sendable {
         { call async throws(AuthorityError) in
             guard route.work(call) != .ordinary else { return try await handle(call) }
             let origin = CountedOrigin(call.origin)
-            guard self.turns.withLock({ $0.enter(origin) }) else {
+            guard let turn = self.turn(from: origin) else {
                 return .overloaded(retryAfter: PasswordTurns.retryAfter)
             }
-            defer { self.turns.withLock { $0.leave(origin) } }
-            return try await handle(call)
+            defer { self.turns.withLock { $0.leave(turn) } }
+            let answer = try await handle(call)
+            // What hashes a password succeeds for nobody without one, or without a session.
+            if route.work(call) == .hashing, answer.status.kind == .successful {
+                self.turns.withLock { $0.know(origin) }
+            }
+            return answer
         }
+    }
+
+    /// A turn at hashing a password; nil if there is none to be had.
+    func turn(from origin: CountedOrigin) -> PasswordTurns.Turn? {
+        turns.withLock { $0.enter(origin) }
+    }
+
+    /// Somebody has logged in from these addresses before, the last one last.
+    func know(_ origins: [String]) {
+        turns.withLock { turns in
+            for origin in origins { turns.know(CountedOrigin(origin)) }
+        }
+    }
+
+    /// Whether a body of so many bytes may be read, of somebody of whom nothing is known yet.
+    func mayRead(_ count: Int, from origin: String) -> Bool {
+        let now = clock()
+        return bodies.withLock { $0.take(count, from: CountedOrigin(origin), at: now) }
+    }
+
+    /// The same work, its time measured: that of reading a body, which may come of anybody.
+    func measuring<T>(_ work: () -> T) -> T {
+        begin()
+        defer { end() }
+        return work()
     }
 
     func begin() {

@@ -1,7 +1,6 @@
 package import AuthorityCore
 import Hummingbird
 import HummingbirdCore
-import HummingbirdTLS
 package import Logging
 import NIOCore
 import ServiceLifecycle
@@ -24,22 +23,28 @@ package struct ConsoleServer: Sendable {
     private let isStrictlyHTTPS: Bool
     private let readiness: Readiness
     private let logger: Logger
+    private let onRefusal: @Sendable (RefusedRequest) -> Void
     private let onListening: @Sendable (Int) async -> Void
     var load = ConsoleLoad()
+    var connections = ConnectionLimits()
 
     /// Port 0 takes a free one; `onListening` is told the real one once connections are taken.
     /// Without `files` there is no console, and without `live` it shows nothing that happens.
     /// Without `askingBroker` no broker is answered about its clients.
-    /// What `X-Forwarded-For` says counts from the addresses in `proxies` alone. The
-    /// application id is the frontend's own. `ownCA`, PEM, is given to whoever asks;
-    /// `isStrictlyHTTPS` has browsers come by HTTPS alone for a year. `readiness` says whether
-    /// requests should come here, and ends the server.
+    /// What `X-Forwarded-For` says counts from the addresses in `proxies` alone, and these may
+    /// have any number of connections. The application id is the frontend's own. `ownCA`, PEM,
+    /// is given to whoever asks; `isStrictlyHTTPS` has browsers come by HTTPS alone for a year.
+    /// `readiness` says whether requests should come here, and ends the server. `loginOrigins`
+    /// are the addresses that people logged in from, the last one last. `onRefusal` is told of
+    /// each request that was refused for who asks.
     package init(
         frontend: any AuthorityFrontend, listen: (host: String, port: Int),
         logger: Logger, rules: ParseRules = ParseRules(), files: StaticFiles = .none,
         live: (any LiveFeed)? = nil, askingBroker: AskingBroker? = nil, proxies: [String] = [],
         certificate: ConsoleCertificate? = nil, ownCA: String? = nil,
         isStrictlyHTTPS: Bool = false, readiness: Readiness = Readiness(),
+        loginOrigins: [String] = [],
+        onRefusal: @escaping @Sendable (RefusedRequest) -> Void = { _ in },
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
         self.frontend = frontend
@@ -54,15 +59,20 @@ package struct ConsoleServer: Sendable {
         self.isStrictlyHTTPS = isStrictlyHTTPS
         self.readiness = readiness
         self.logger = logger
+        self.onRefusal = onRefusal
         self.onListening = onListening
+        load.know(loginOrigins)
     }
 
     /// Serves until its task is cancelled or `readiness` closes it; then open requests are
     /// finished. Throws what the socket says when the address cannot be had.
     package func run() async throws {
-        var server = HTTPServerBuilder.http1(configuration: Self.limits)
-        if let certificate {
-            server = try .tls(server, tlsConfiguration: certificate.configuration)
+        let book = ConnectionBook(connections, proxies: proxies)
+        let server = HTTPServerBuilder { responder in
+            let clear = HTTP1Channel(
+                responder: responder, configuration: Self.configuration(book))
+            guard let certificate else { return clear }
+            return TLSChannel(base: clear, certificate: certificate)
         }
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
@@ -88,7 +98,8 @@ package struct ConsoleServer: Sendable {
         ).routes
         let page = PageRoutes(frontend: frontend, files: files).routes
         return RouteTable(
-            routes: parse + own + page, door: Doorkeeper(frontend: frontend, rules: rules),
+            routes: parse + own + page,
+            door: Doorkeeper(frontend: frontend, rules: rules, onRefusal: onRefusal),
             proxies: ProxiedOrigin(proxies: proxies), isStrictlyHTTPS: isStrictlyHTTPS,
             readiness: readiness, load: load, logger: logger)
     }
@@ -100,14 +111,19 @@ package struct ConsoleServer: Sendable {
             server: server,
             configuration: ApplicationConfiguration(
                 address: .hostname(listen.host, port: listen.port),
-                availableConnectionsDelegate: .maximum(1024, logger: logger)),
+                availableConnectionsDelegate: .maximum(
+                    connections.all + Self.closing, logger: logger)),
             onServerRunning: { channel in await ready(channel.localAddress?.port ?? 0) },
             logger: logger)
     }
 
+    /// How many may be on their way out when the next comes in.
+    private static let closing = 64
+
     /// Headers of 16 KiB in at most 64 lines; a connection that is still for 30 s is closed.
-    private static var limits: HTTP1Channel.Configuration {
+    private static func configuration(_ book: ConnectionBook) -> HTTP1Channel.Configuration {
         HTTP1Channel.Configuration(
+            additionalChannelHandlers: [ConnectionWatch(book), MalformedRequestHandler()],
             idleTimeout: .seconds(30),
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 8 * 1024, maxHeaderListSize: 16 * 1024,

@@ -48,9 +48,14 @@ extension Answer {
     }
 
     /// Whether it says 209.
-    var isSessionOver: Bool {
+    var isSessionOver: Bool { says(.invalidSession) }
+
+    /// Whether it says 119.
+    var isForbidden: Bool { status != .ok && says(.forbidden) }
+
+    private func says(_ code: ErrorCode) -> Bool {
         guard case .json(let value) = content else { return false }
-        return value.asObject?["code"]?.asInteger == Int64(ErrorCode.invalidSession.rawValue)
+        return value.asObject?["code"]?.asInteger == Int64(code.rawValue)
     }
 
     /// A request that names another application, or none. Source: Parse server's own answer.

@@ -122,6 +122,7 @@ extension Board {
             "queueBytes": report.map { .integer($0.queue.bytes) } ?? .null,
             "queueOldest": .optionalTime(report?.queue.oldest),
             "reportedAt": .optionalTime(reportedAt),
+            "identityShared": .bool(report?.isShared == true),
         ]
     }
 

@@ -16,6 +16,7 @@ struct PosternRoutes: Sendable {
 
     var routes: [Route] {
         let parts = AccountRoutes(frontend: frontend).routes
+            + ClaimRoutes(frontend: frontend).routes
             + BoardRoutes(frontend: frontend, live: live).routes
             + ExplainRoutes(frontend: frontend).routes
             + AuditRoutes(frontend: frontend).routes
@@ -26,8 +27,6 @@ struct PosternRoutes: Sendable {
             Route(.get, "/info", .open(info)),
             Route(.get, "/health", .open(health)),
             Route(.get, "/ca", .open(authorityCertificate)),
-            Route(.post, "/claims", bodyLimit: Route.largeBody, .session(startClaim)),
-            Route(.get, "/claims/:id", .session(claim)),
             Route(.post, "/broker", .session(broker)),
         ]
         return (own + parts).map { $0.under("/postern/v1") }
@@ -53,38 +52,7 @@ struct PosternRoutes: Sendable {
         return Answer(certificate: ownCA)
     }
 
-    private func startClaim(
-        _ call: Call, by caller: Caller
-    ) async throws(AuthorityError) -> Answer {
-        let order = try ClaimOrder(json: try call.json())
-        let claim: Claim
-        do throws(AuthorityError) {
-            claim = try await frontend.claim(order, by: caller)
-        } catch {
-            return Answer(claim: error)
-        }
-        var answer = Answer(.created, claim.form)
-        answer.headers[.location] = "/postern/v1/claims/\(claim.id)"
-        return answer
-    }
-
-    private func claim(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        Answer(try await frontend.claim(try call.parameter("id", MessageID.init), by: caller).form)
-    }
-
     private func broker(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         Answer(try await frontend.brokerLogin(by: caller).form)
-    }
-}
-
-extension Answer {
-    /// A claim that failed between authority and board has a name, as refusals have.
-    fileprivate init(claim error: AuthorityError) {
-        self.init(error)
-        guard case .failed(let layer, _) = error, fault == nil, layer != "crypto",
-            case .json(.object(var members)) = content
-        else { return }
-        members["name"] = .string(Refusal.Name.brokerAway.description)
-        content = .json(.object(members))
     }
 }

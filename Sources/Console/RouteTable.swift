@@ -50,6 +50,10 @@ struct RouteTable: HTTPResponder {
     }
 
     private func answer(_ request: Request, in context: ConsoleContext) async -> Answer {
+        // Source: RFC 9112 §3.2.
+        if let name = HTTPFieldName.secondHost, request.headers.contains(name) {
+            return Answer(.badRequest, Refusal(.validation, "there are two Host headers"))
+        }
         guard let place = matcher.place(of: request.uri.path) else { return .noRoute }
         let call = Call(request, in: context, at: place.parameters)
         let own = place.route(for: request.method)
@@ -108,7 +112,10 @@ struct RouteTable: HTTPResponder {
         case .whole(let whole): bytes = whole
         case .refused(let answer): return answer
         }
-        guard let form = BodyForm(bytes) else {
+        guard handle != nil || load.mayRead(bytes.count, from: call.origin) else {
+            return .overloaded(retryAfter: BodyAllowance.retryAfter)
+        }
+        guard let form = load.measuring({ BodyForm(bytes) }) else {
             // Not an object, so it says nothing of who asks or how.
             guard let handle else { return .unauthorized }
             guard let own else { return .noMethod(allowed: place.allowed) }

@@ -194,9 +194,7 @@ struct UserRoutes: Sendable {
     ) async throws(AuthorityError) -> UserView {
         let id = try call.parameter("id", UserID.init)
         if id == caller.user.objectID, !caller.isMaster { return caller.user }
-        guard caller.user.isAdministrator, !caller.session.restricted,
-            let user = try await frontend.users(by: caller).first(where: { $0.objectID == id })
-        else { throw .noObject }
-        return user
+        guard caller.user.isAdministrator, !caller.session.restricted else { throw .noObject }
+        return try await frontend.user(id, by: caller)
     }
 }

@@ -12,7 +12,7 @@ package struct PasswordHash: Sendable {
     static let saltCount = 16
     static let hashCount = 32
 
-    /// Hashes `password` with a new salt. Takes some 0.1 s and 32 MiB, so not on an event loop.
+    /// Hashes `password` with a new salt. Takes some 0.3 s and 32 MiB, so not on an event loop.
     ///
     /// Throws `malformed` for a password that is empty or over 1 KiB.
     package static func make(_ password: SecretBytes) throws(CryptographyError) -> PasswordHash {
@@ -38,6 +38,9 @@ package struct PasswordHash: Sendable {
         return candidate.matches(SecretBytes(hash))
     }
 
+    /// Whether it was made at another cost than `make` makes one now.
+    package var isOutdated: Bool { cost != .standard }
+
     /// Does the work of `verify` for a user that is not there, so that the time tells nobody
     /// which names exist. Always false.
     package static func verifyNobody(_ password: SecretBytes) throws(CryptographyError) -> Bool {
@@ -50,7 +53,7 @@ package struct PasswordHash: Sendable {
 }
 
 extension PasswordHash {
-    /// `$scrypt$ln=15,r=8,p=1$salt$hash`, to be stored. Source: the PHC string format.
+    /// `$scrypt$ln=15,r=8,p=3$salt$hash`, to be stored. Source: the PHC string format.
     package var phc: String {
         let parameters = "ln=\(cost.log2N),r=\(cost.r),p=\(cost.p)"
         return "$scrypt$\(parameters)$\(Base64.encode(salt))$\(Base64.encode(hash))"

@@ -24,6 +24,7 @@ package struct FieldFault: Error, Equatable, Sendable {
         case overflow
         case unknownField
         case tooManyMembers
+        case tooManyValues
         // It holds what only a server may say: 105, 119.
         case badKey
         case serverKey(String)
@@ -48,7 +49,7 @@ package struct FieldFault: Error, Equatable, Sendable {
         switch kind {
         case .notJSON, .duplicateKey, .tooDeep: .invalidJSON
         case .wrongType: .wrongType
-        case .missing, .outOfRange, .overflow, .tooManyMembers: .validation
+        case .missing, .outOfRange, .overflow, .tooManyMembers, .tooManyValues: .validation
         case .unknownField, .serverKey, .protectedClass: .forbidden
         case .badKey: .badKeyName
         }
@@ -68,6 +69,7 @@ extension FieldFault.Kind {
         case .overflow: "a number beyond what a double can hold"
         case .unknownField: "the rule does not list this field; drop it or have it listed"
         case .tooManyMembers: "more than \(PayloadScanner.maxMembers) keys in one object"
+        case .tooManyValues: "more values than a message may have"
         case .badKey:
             "a key is 1 to 128 bytes, does not begin with _ and holds no $, dot or control"
         case .serverKey(let key): "\"\(key)\" is the server's to set; drop it"

@@ -123,19 +123,19 @@ extension PayloadScanner {
         }
     }
 
-    private mutating func open(_ depth: Int) throws(FieldFault) {
+    mutating func open(_ depth: Int) throws(FieldFault) {
         guard depth <= Self.maxDepth else { throw FieldFault(.tooDeep) }
         position += 1
     }
 
-    private mutating func hasFirst(end: UInt8) throws(FieldFault) -> Bool {
+    mutating func hasFirst(end: UInt8) throws(FieldFault) -> Bool {
         skipSpace()
         guard next == end, position < bytes.count else { return true }
         position += 1
         return false
     }
 
-    private mutating func hasNext(end: UInt8) throws(FieldFault) -> Bool {
+    mutating func hasNext(end: UInt8) throws(FieldFault) -> Bool {
         skipSpace()
         switch next {
         case end:
@@ -149,7 +149,7 @@ extension PayloadScanner {
         }
     }
 
-    private mutating func key() throws(FieldFault) -> ScannedString {
+    mutating func key() throws(FieldFault) -> ScannedString {
         guard next == UInt8(ascii: "\"") else { throw flaw(.unexpected) }
         let key = try string()
         skipSpace()

@@ -16,7 +16,7 @@ struct PayloadScanner {
     /// The keys of the open objects without field rules, innermost last.
     var openKeys: [OpenKey] = []
 
-    private init(_ bytes: [UInt8], requiresAll: Bool) {
+    init(_ bytes: [UInt8], requiresAll: Bool) {
         self.bytes = bytes
         self.requiresAll = requiresAll
     }
@@ -54,7 +54,7 @@ struct PayloadScanner {
         }
     }
 
-    private mutating func end() throws(FieldFault) {
+    mutating func end() throws(FieldFault) {
         skipSpace()
         guard position == bytes.count else { throw flaw(.trailing) }
     }
@@ -83,6 +83,10 @@ struct PayloadScanner {
     mutating func expect(_ byte: UInt8) throws(FieldFault) {
         guard next == byte else { throw flaw(.unexpected) }
         position += 1
+    }
+
+    mutating func expect(_ word: String) throws(FieldFault) {
+        for byte in word.utf8 { try expect(byte) }
     }
 
     /// Scans one value and judges it. `depth` counts the objects and arrays around it.
@@ -117,10 +121,7 @@ struct PayloadScanner {
     private mutating func word(
         _ word: String, _ type: ValueType, is own: WordType
     ) throws(FieldFault) {
-        for byte in word.utf8 {
-            guard next == byte else { throw flaw(.unexpected) }
-            position += 1
-        }
+        try expect(word)
         switch (type, own) {
         case (.any, _), (.boolean, .boolean), (.null, .null): return
         default: throw wrongType(type)

@@ -46,6 +46,9 @@ package struct Policy: Equatable, Sendable {
     package let apps: [AppName: AppLimit]
     package let rules: [Rule]
 
+    /// Stands in for a policy that is lost.
+    package static let refusesAll = Policy(allowsByDefault: false, apps: [:], rules: [])
+
     package init(allowsByDefault: Bool, apps: [AppName: AppLimit], rules: [Rule]) {
         self.allowsByDefault = allowsByDefault
         self.apps = apps

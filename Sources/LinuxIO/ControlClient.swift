@@ -23,7 +23,7 @@ package enum ControlClient {
         guard let address = UnixAddress(path) else { throw .notRunning(path: path) }
         let deadline = SystemClock.monotonic + timeout
         do throws(SystemError) {
-            let handle = try address.connect(flags: Int32(SOCK_NONBLOCK.rawValue))
+            let handle = try address.connect(within: timeout)
             try send(bytes + [UInt8(ascii: "\n")], handle, deadline)
             guard let answer = try receive(handle, deadline, limit) else { throw Stop.broken }
             return answer

@@ -11,8 +11,9 @@ package struct ControlSocket: ~Copyable {
 
     /// Listens at `path`, with `mode` on the socket file.
     ///
-    /// A socket file that nobody answers behind is replaced; one that answers throws `inUse`.
-    /// Anything else at that path is left alone and throws `wrongKind`.
+    /// A socket file of ours that nobody answers behind is replaced; one that answers throws
+    /// `inUse`. What another user has put there is left alone and throws `foreignOwner`, for root,
+    /// too; anything else throws `wrongKind`.
     package init(path: String, mode: UInt32 = 0o660) throws(FileFailure) {
         guard let address = UnixAddress(path) else { throw .wrongKind(path: path) }
         try Self.clear(path, address)
@@ -56,6 +57,9 @@ package struct ControlSocket: ~Copyable {
         guard unsafe lstat(path, &status) == 0 else {
             if errno == ENOENT { return }
             throw FileFailure(.last("lstat"), path: path)
+        }
+        guard status.st_uid == geteuid() else {
+            throw .foreignOwner(path: path, user: status.st_uid)
         }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .wrongKind(path: path) }
         do throws(SystemError) {

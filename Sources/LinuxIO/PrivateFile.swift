@@ -100,6 +100,12 @@ enum FileCheck {
         guard unsafe fstat(descriptor, &status) == 0 else {
             throw FileFailure(.last("fstat"), path: path)
         }
+        try check(status, path, kind: kind, strictestMode: strictestMode)
+    }
+
+    static func check(
+        _ status: stat, _ path: String, kind: mode_t, strictestMode: UInt32
+    ) throws(FileFailure) {
         guard status.st_mode & S_IFMT == kind else { throw .wrongKind(path: path) }
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             throw .foreignOwner(path: path, user: status.st_uid)

@@ -20,6 +20,16 @@ package enum PrivateFolder {
         try FileCheck.check(folder.raw, path, kind: S_IFDIR, strictestMode: mode)
     }
 
+    /// The same of the folder that `path` leads to, which may be a link, and which need not be
+    /// readable. The corresponding C function is `stat`.
+    package static func checkTarget(_ path: String, mode: UInt32) throws(FileFailure) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else {
+            throw FileFailure(.last("stat"), path: path)
+        }
+        try FileCheck.check(status, path, kind: S_IFDIR, strictestMode: mode)
+    }
+
     /// The names of what is in a folder, in no order. The corresponding C function is `readdir`.
     package static func names(in path: String) throws(FileFailure) -> [String] {
         guard let folder = unsafe opendir(path) else {

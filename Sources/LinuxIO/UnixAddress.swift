@@ -30,6 +30,28 @@ struct UnixAddress {
         }
     }
 
+    /// A new non-blocking stream socket connected to it, or the failure: EAGAIN where so many
+    /// others wait to be taken in that there was no room within `patience`. Who waits longest
+    /// comes first. Source: connect(2), unix(7); SO_SNDTIMEO in socket(7).
+    func connect(within patience: Duration) throws(SystemError) -> Descriptor {
+        let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard raw >= 0 else { throw .last("socket") }
+        let handle = Descriptor(owning: raw)
+        // Zero would be for ever.
+        let milliseconds = max(1, Int(patience / .milliseconds(1)))
+        var limit = timeval(
+            tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        guard unsafe setsockopt(raw, SOL_SOCKET, SO_SNDTIMEO, &limit, size) == 0 else {
+            throw .last("setsockopt")
+        }
+        guard unsafe withPointer({ unsafe Glibc.connect(raw, $0, $1) }) == 0 else {
+            throw .last("connect")
+        }
+        guard fcntl(raw, F_SETFL, O_NONBLOCK) == 0 else { throw .last("fcntl") }
+        return handle
+    }
+
     /// A new stream socket connected to it, or the failure.
     func connect(flags: Int32 = 0) throws(SystemError) -> Descriptor {
         let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | flags

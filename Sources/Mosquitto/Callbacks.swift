@@ -23,7 +23,7 @@ enum Callbacks {
         unsafe mosquitto_subscribe_v5_callback_set(client) { _, data, packetID, count, codes, _ in
             let buffer = unsafe UnsafeBufferPointer(start: codes, count: Int(count))
             let granted = unsafe buffer.map { UInt8(truncatingIfNeeded: $0) }
-            unsafe Callbacks.box(data)?.events.append(.subscribed(packetID: packetID, granted))
+            unsafe Callbacks.box(data)?.subscribed(packetID: packetID, granted)
         }
         unsafe mosquitto_unsubscribe_v5_callback_set(client) { _, data, packetID, _ in
             unsafe Callbacks.box(data)?.events.append(.unsubscribed(packetID: packetID))

@@ -20,6 +20,9 @@ extension Connection {
                 code, systemCode: systemCode, isConnected: false)
             throw MQTTError(layer, handshakeText() ?? text, reasonCode: 0)
         }
+        inbox.packetGuard = PacketGuard(
+            client.socket, isTLS: isTLS, version: options.version,
+            most: options.maximumPacketSize)
         timer.started(at: SystemClock.monotonic)
         hasUnwritten = true
         if options.uri.scheme == .unix { open() } else { phase = .connecting }

@@ -34,17 +34,23 @@ extension Connection {
     /// Queues a subscription and returns its packet id, which `subscribed` names.
     ///
     /// All filters of one call have one level. `sendRetained` false (MQTT 5): the broker
-    /// does not send what it keeps.
+    /// does not send what it keeps. `marksRetained` (MQTT 5): what is published from now on to
+    /// be kept comes with its mark, too.
+    ///
+    /// Source: MQTT 5 §3.8.3.1.
     package mutating func subscribe(
-        _ subscriptions: [Subscription], sendRetained: Bool = true
+        _ subscriptions: [Subscription], sendRetained: Bool = true, marksRetained: Bool = false
     ) throws(MQTTError) -> Int32 {
         guard let ack else { throw .notConnected }
         guard let qos = subscriptions.first?.qos,
               subscriptions.allSatisfy({ $0.qos == qos }) else {
             throw .invalid("the filters of a subscription have one level, and there is one")
         }
-        let isQuiet = !sendRetained && ack.version == .v5
-        let options = isQuiet ? Int32(MQTT_SUB_OPT_SEND_RETAIN_NEVER.rawValue) : 0
+        var options: Int32 = 0
+        if ack.version == .v5 {
+            if !sendRetained { options |= Int32(MQTT_SUB_OPT_SEND_RETAIN_NEVER.rawValue) }
+            if marksRetained { options |= Int32(MQTT_SUB_OPT_RETAIN_AS_PUBLISHED.rawValue) }
+        }
         var packetID: Int32 = 0
         let strings = try CStrings(subscriptions.map(\.filter))
         let code = unsafe strings.withPointers { pointers, count in
@@ -52,6 +58,7 @@ extension Connection {
                 client.raw, &packetID, count, pointers, Int32(qos.rawValue), options, nil)
         }
         try check(code)
+        inbox.asked[packetID] = subscriptions.count
         hasUnwritten = true
         return packetID
     }

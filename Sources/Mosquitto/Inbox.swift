@@ -16,6 +16,8 @@ final class Inbox {
     var hasEnded = false
     /// Published with `atLeastOnce` and not yet acknowledged.
     var unacknowledged = 0
+    /// How many filters each subscription has that waits for its answer, by packet id.
+    var asked: [Int32: Int] = [:]
     /// Whether `mosquitto_loop_write` runs: only then does "published" mean `atMostOnce`.
     var isWriting = false
     /// Messages whose topic is no UTF-8; their PUBACK goes out all the same.
@@ -26,6 +28,8 @@ final class Inbox {
     var certificateError: String?
     /// The last error line of a TLS handshake.
     var handshakeError: String?
+    /// Judges what is read, from the moment that there is a socket.
+    var packetGuard: PacketGuard?
     private let version: ProtocolVersion
     private let isTLS: Bool
 
@@ -58,6 +62,11 @@ final class Inbox {
     /// libmosquitto passes the broker's reason code or one of its own errors here; the
     /// broker's begin at 0x80, its own end below 0x20.
     func disconnected(code: Int32) {
+        if packetGuard?.hasRefused == true {
+            return end(.disconnected(
+                reasonCode: ReasonCode.malformedPacket,
+                text: "the broker sent a malformed packet", layer: .mqtt))
+        }
         if let reason = UInt8(exactly: code), reason >= 0x80 {
             let layer = ReasonCode.isLogin(reason) ? Layer.brokerLogin : .mqtt
             return end(.disconnected(
@@ -72,6 +81,21 @@ final class Inbox {
         if !isWriting { unacknowledged -= 1 }
         events.append(.published(
             packetID: packetID, reasonCode: UInt8(truncatingIfNeeded: reasonCode)))
+    }
+
+    /// One that answers for more or fewer filters than were asked for, or in a code that MQTT has
+    /// not, is no answer: nobody could say what is subscribed. Source: MQTT 5 §3.9.3, MQTT 3.1.1
+    /// §3.9.3.
+    func subscribed(packetID: Int32, _ codes: [UInt8]) {
+        let count = asked.removeValue(forKey: packetID)
+        guard codes.count == count,
+            codes.allSatisfy({ ReasonCode.mayAnswerSubscription($0, version) })
+        else {
+            return end(.disconnected(
+                reasonCode: 0, text: "the broker's SUBACK does not fit what was asked",
+                layer: .mqtt))
+        }
+        events.append(.subscribed(packetID: packetID, codes))
     }
 
     /// Files the last event. Later ones are echoes of it and are left out.

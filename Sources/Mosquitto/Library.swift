@@ -1,4 +1,5 @@
 import CMosquitto
+import CSocketBuffer
 
 /// libmosquitto as a whole.
 package enum Library {
@@ -16,9 +17,11 @@ package enum Library {
 
     /// Whether the linked version ends the process on some malformed MQTT 5 packets.
     ///
-    /// Before 2.0.16 a property where none belongs runs into an assertion: the supervisor
-    /// starts the program again. Source: the ChangeLog of mosquitto 2.0.16.
-    package static var abortsOnMalformedPackets: Bool { parts < (2, 0, 16) }
+    /// Before 2.0.16 a property where none belongs runs into an assertion, unless `PacketGuard`
+    /// sees it before. Source: the ChangeLog of mosquitto 2.0.16.
+    package static var abortsOnMalformedPackets: Bool {
+        parts < (2, 0, 16) && !packet_guards_are_called()
+    }
 
     private static var parts: (Int32, Int32, Int32) {
         var (major, minor, revision): (Int32, Int32, Int32) = (0, 0, 0)

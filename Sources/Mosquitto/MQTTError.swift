@@ -55,6 +55,20 @@ package enum MQTTError: Error, Equatable, Sendable {
         }
     }
 
+    /// Whether the broker ended the connection for another one of the same client id.
+    package var isTakeover: Bool {
+        if case .mqtt(_, ReasonCode.sessionTakenOver) = self { true } else { false }
+    }
+
+    /// Whether the broker answered with a code that refuses: to let a client in, where it comes
+    /// before the connection was made. Source: MQTT 5 §3.2.2.2, MQTT 3.1.1 §3.2.2.3.
+    package var isRefusal: Bool {
+        switch self {
+        case .mqtt(_, let code), .brokerLogin(_, let code): code >= 0x80 && !isTakeover
+        default: false
+        }
+    }
+
     /// Whether another address of the same name may do better: at this one nobody judged the
     /// login. A node that is starting, or a balancer without one behind it, hangs up or waits.
     package var mayBeOfAddress: Bool {
@@ -108,6 +122,7 @@ extension MQTTError: CustomStringConvertible {
 /// The reason codes that a caller decides by. Source: MQTT 5 §2.4.
 package enum ReasonCode {
     package static let success: UInt8 = 0x00
+    package static let unspecifiedError: UInt8 = 0x80
     package static let malformedPacket: UInt8 = 0x81
     package static let protocolError: UInt8 = 0x82
     package static let unsupportedProtocolVersion: UInt8 = 0x84
@@ -115,6 +130,7 @@ package enum ReasonCode {
     package static let badUserNameOrPassword: UInt8 = 0x86
     package static let notAuthorized: UInt8 = 0x87
     package static let serverUnavailable: UInt8 = 0x88
+    package static let banned: UInt8 = 0x8A
     package static let badAuthenticationMethod: UInt8 = 0x8C
     package static let sessionTakenOver: UInt8 = 0x8E
     package static let topicNameInvalid: UInt8 = 0x90
@@ -136,11 +152,19 @@ package enum ReasonCode {
 
     /// Whether new credentials may help: the broker refused these, or this client.
     package static func isLogin(_ code: UInt8) -> Bool {
-        [clientIdentifierNotValid, badUserNameOrPassword, notAuthorized,
+        [clientIdentifierNotValid, badUserNameOrPassword, notAuthorized, banned,
          badAuthenticationMethod].contains(code)
     }
 
-    /// The code that MQTT 5 has for a return code of 3.1.1. Source: MQTT 3.1.1 §3.2.2.3.
+    /// Source: MQTT 5 §3.9.3, MQTT 3.1.1 §3.9.3.
+    static func mayAnswerSubscription(_ code: UInt8, _ version: ProtocolVersion) -> Bool {
+        let failures: Set<UInt8> = version == .v311
+            ? [0x80] : [0x80, 0x83, 0x87, 0x8F, 0x91, 0x97, 0x9E, 0xA1, 0xA2]
+        return code <= 2 || failures.contains(code)
+    }
+
+    /// The code that MQTT 5 has for a return code of 3.1.1; one that is reserved there refuses
+    /// all the same. Source: MQTT 3.1.1 §3.2.2.3.
     static func fromVersion311(_ code: UInt8) -> UInt8 {
         switch code {
         case 1: unsupportedProtocolVersion
@@ -148,7 +172,7 @@ package enum ReasonCode {
         case 3: serverUnavailable
         case 4: badUserNameOrPassword
         case 5: notAuthorized
-        default: code
+        default: code < 0x80 ? unspecifiedError : code
         }
     }
 }

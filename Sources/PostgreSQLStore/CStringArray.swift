@@ -1,4 +1,3 @@
-#if PostgreSQL
 import Sessions
 
 /// Texts as C takes them: pointers to bytes that end with NUL, and a null pointer at the end.
@@ -55,4 +54,3 @@ struct CStringArray: ~Copyable {
         unsafe body(UnsafePointer(storage.baseAddress))
     }
 }
-#endif

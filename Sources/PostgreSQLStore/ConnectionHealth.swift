@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityStore
 import CPostgreSQL
 
@@ -46,4 +45,3 @@ extension ServerLink {
         return !isBroken
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import CPostgreSQL
 
 /// libpq's own reading of its connection parameters.
@@ -48,4 +47,3 @@ enum ConnectionParameters {
         return found
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import LinuxIO
 
 extension PostgresError {
@@ -26,4 +25,3 @@ struct ConnectionWatch {
         bell.take()
     }
 }
-#endif

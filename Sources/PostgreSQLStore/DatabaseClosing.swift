@@ -1,4 +1,3 @@
-#if PostgreSQL
 package import AuthorityCore
 package import AuthorityStore
 import Sessions
@@ -103,4 +102,3 @@ extension PostgreSQLAuthorityStore {
         """
     }
 }
-#endif

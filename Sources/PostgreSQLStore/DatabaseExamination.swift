@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityCore
 package import AuthorityStore
 package import Sessions
@@ -115,4 +114,3 @@ private struct NoWrapping: SecretWrapping {
         throw .failed(layer: "store", text: "there is no master key")
     }
 }
-#endif

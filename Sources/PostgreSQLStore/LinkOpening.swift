@@ -1,4 +1,3 @@
-#if PostgreSQL
 import CPostgreSQL
 
 extension ServerLink {
@@ -181,4 +180,3 @@ struct LoginReport {
         "channel binding required",
     ]
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 /// What a pool knows of a database that it cannot reach, and when it tries again.
 ///
 /// A value: time and chance are arguments.
@@ -46,4 +45,3 @@ struct Outage: Sendable {
         return min(doubled, longest) * (0.5 + min(max(chance, 0), 1) / 2)
     }
 }
-#endif

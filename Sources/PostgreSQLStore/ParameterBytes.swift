@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityStore
 
 /// The values of one statement's parameters, in the arrays that libpq takes.
@@ -59,4 +58,3 @@ struct ParameterBytes {
         }
     }
 }
-#endif

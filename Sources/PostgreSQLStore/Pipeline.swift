@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityStore
 import CPostgreSQL
 
@@ -181,4 +180,3 @@ extension PostgresConnection {
         unanswered.append(SentStatement(kind: kind, columns: SQLColumns([]), types: []))
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 /// A statement of the shared tables with PostgreSQL's placeholders: `?` is the next `$n`, `?2`
 /// is `$2`. No statement has a question mark that is anything else.
 enum PlaceholderText {
@@ -12,4 +11,3 @@ enum PlaceholderText {
         return text
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import Dispatch
 import LinuxIO
 import Synchronization
@@ -73,8 +72,9 @@ final class PoolCore: Sendable {
 
     private func startSeat(_ job: PoolJob) {
         let seat = PoolSeat()
+        seat.job.withLock { $0 = job }
         do throws(SystemError) {
-            try WorkerThread(name: "database") { [self] in serve(seat, first: job) }.detach()
+            try WorkerThread(name: "database") { [self] in serve(seat) }.detach()
         } catch {
             state.withLock { $0.seats -= 1 }
             job.fail(PostgresError(error))
@@ -82,14 +82,22 @@ final class PoolCore: Sendable {
     }
 
     /// The life of one thread: one connection at a time, one call after the other.
-    private func serve(_ seat: PoolSeat, first: PoolJob) {
+    ///
+    /// It keeps no call that is over: the call may be all that keeps the pool's owner, whose end
+    /// closes the pool.
+    private func serve(_ seat: PoolSeat) {
         var connection: PostgresConnection?
-        var job: PoolJob? = first
-        while let current = job {
-            perform(current, &connection)
+        var job = seat.job.withLock { $0.take() }
+        while job != nil {
+            performTaken(&job, &connection)
             job = next(seat)
         }
         drop(&connection)
+    }
+
+    private func performTaken(_ job: inout PoolJob?, _ connection: inout PostgresConnection?) {
+        guard let taken = job.take() else { return }
+        perform(taken, &connection)
     }
 
     /// The next call, for which this sleeps; nil once the pool is closed.
@@ -187,4 +195,3 @@ final class PoolCore: Sendable {
         }
     }
 }
-#endif

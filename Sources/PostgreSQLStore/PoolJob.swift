@@ -1,4 +1,3 @@
-#if PostgreSQL
 import Dispatch
 import Synchronization
 
@@ -96,4 +95,3 @@ struct PoolState {
         return queue[head...].compactMap(\.self)
     }
 }
-#endif

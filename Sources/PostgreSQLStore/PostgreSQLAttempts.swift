@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityCore
 import AuthorityStore
 import Synchronization
@@ -275,4 +274,3 @@ final class Turn: Sendable {
         for waiting in next { waiting.continuation.resume() }
     }
 }
-#endif

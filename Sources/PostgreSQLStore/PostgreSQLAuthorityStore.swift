@@ -1,4 +1,3 @@
-#if PostgreSQL
 package import AuthorityCore
 package import AuthorityStore
 package import Sessions
@@ -186,4 +185,3 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
         holds.close()
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityCore
 import AuthorityStore
 
@@ -118,4 +117,3 @@ struct PostgreSQLMigrations {
         _ = try connection.change("DELETE FROM news WHERE at < now() - interval '7 days'")
     }
 }
-#endif

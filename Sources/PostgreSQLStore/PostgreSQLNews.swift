@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityCore
 import AuthorityStore
 import Synchronization
@@ -77,4 +76,3 @@ final class Crier: Sendable {
         try? await Task.sleep(for: .milliseconds(20))
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityCore
 import AuthorityStore
 
@@ -85,4 +84,3 @@ final class PostgreSQLRunner: SQLRunner {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 package import AuthorityCore
 package import AuthorityStore
 
@@ -61,4 +60,3 @@ struct KeptSettings {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 extension PostgreSQLTables {
     /// Spans of which the store knows nothing, and boards found ahead of it.
     static let gaps = [
@@ -26,4 +25,3 @@ extension PostgreSQLTables {
         """,
     ]
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityCore
 
 extension PostgreSQLTables {
@@ -91,4 +90,3 @@ extension PostgreSQLTables {
         """,
     ]
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityCore
 
 /// The tables as SQLite's store has them, under the same names.
@@ -260,4 +259,3 @@ enum PostgreSQLTables {
         "CREATE INDEX chores_in_line ON chores (line, number)",
     ]
 }
-#endif

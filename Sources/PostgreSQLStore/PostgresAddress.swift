@@ -1,4 +1,3 @@
-#if PostgreSQL
 import CPostgreSQL
 import LinuxIO
 package import Sessions
@@ -170,4 +169,3 @@ private enum SystemTrust {
         }
     }
 }
-#endif

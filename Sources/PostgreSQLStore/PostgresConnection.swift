@@ -1,4 +1,3 @@
-#if PostgreSQL
 package import AuthorityStore
 import CPostgreSQL
 
@@ -111,4 +110,3 @@ package final class PostgresConnection {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 package import AuthorityCore
 import AuthorityStore
 
@@ -109,4 +108,3 @@ package enum PostgresError: Error, Equatable, Sendable {
         }
     }
 }
-#endif

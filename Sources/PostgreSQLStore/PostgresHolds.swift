@@ -1,4 +1,3 @@
-#if PostgreSQL
 package import AuthorityStore
 import LinuxIO
 import Synchronization
@@ -238,4 +237,3 @@ private struct HoldSession {
         }
     }
 }
-#endif

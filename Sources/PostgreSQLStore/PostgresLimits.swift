@@ -1,4 +1,3 @@
-#if PostgreSQL
 /// How long one connection waits and how much it takes.
 package struct PostgresLimits: Equatable, Sendable {
     /// For TCP, TLS and login of one host together; looking its name up comes before, and takes
@@ -60,4 +59,3 @@ extension Duration {
         return Int32(clamping: parts.seconds * 1000 + rest)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import LinuxIO
 import Synchronization
 
@@ -124,4 +123,3 @@ private final class ListenerCore: Sendable {
         }
     }
 }
-#endif

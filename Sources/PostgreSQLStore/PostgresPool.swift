@@ -1,4 +1,3 @@
-#if PostgreSQL
 import LinuxIO
 import Synchronization
 
@@ -81,4 +80,3 @@ package final class PostgresPool: Sendable {
     /// close after that, not necessarily before this returns.
     package func close() { core.close() }
 }
-#endif

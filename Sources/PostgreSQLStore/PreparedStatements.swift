@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityStore
 
 /// A statement that the server knows by name on one connection.
@@ -48,4 +47,3 @@ struct PreparedStatements {
         return dropped
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 package import AuthorityCore
 package import AuthorityStore
 package import Sessions
@@ -146,4 +145,3 @@ extension PostgreSQLAuthorityStore: TransferableStore {
         return try result.get()
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 /// Five characters by which the server says what kind of error it had.
 ///
 /// Source: PostgreSQL, appendix A, "PostgreSQL Error Codes".
@@ -68,4 +67,3 @@ package struct SQLState: Equatable, Sendable {
     /// The message of such an error may hold the value that was refused.
     var maySayValues: Bool { errorClass == "22" }
 }
-#endif

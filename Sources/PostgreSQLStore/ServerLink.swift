@@ -1,4 +1,3 @@
-#if PostgreSQL
 import CPostgreSQL
 import LinuxIO
 
@@ -112,4 +111,3 @@ enum SocketWait {
         return poller.isReadable(slot) ? .readable : .writable
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityStore
 import CPostgreSQL
 
@@ -122,4 +121,3 @@ extension String {
         String(decoding: utf8.prefix { $0 != 0x0A && $0 != 0x0D }.prefix(300), as: UTF8.self)
     }
 }
-#endif

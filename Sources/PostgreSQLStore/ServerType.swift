@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityStore
 
 /// The types of columns and parameters that this program knows, in the server's binary form.
@@ -100,4 +99,3 @@ extension SQLValue {
         }
     }
 }
-#endif

@@ -129,6 +129,16 @@ extension SessionLife {
         }
     }
 
+    /// Whether only a person's provisioning brings a session back: false where it may come back
+    /// by itself, or where writes wait for it; nil where there is one, or never was.
+    package var isFinal: Bool? {
+        switch self {
+        case .unclaimed, .available, .outOfContact: nil
+        case .withheld, .expired, .unreadable: false
+        case .over: true
+        }
+    }
+
     /// What the board's programs see of it.
     package var state: SessionState {
         switch self {

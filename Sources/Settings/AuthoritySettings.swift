@@ -46,7 +46,8 @@ package struct AuthoritySettings: Equatable, Sendable {
         package var appID: String
         /// The folder with the console's page; nil looks for it.
         package var console: String?
-        /// Addresses of our own proxies, whose `X-Forwarded-For` says who asks.
+        /// Addresses of our own proxies, whose `X-Forwarded-For` says who asks, and which may
+        /// have more than the 64 connections of others.
         package var proxies: [String]
         package var parse: ParseHTTP
         /// A certificate made elsewhere; it wins over one of our own.

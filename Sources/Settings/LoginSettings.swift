@@ -66,7 +66,7 @@ extension AuthoritySettings.Login {
     /// One text, or a list of them.
     private static func audience(_ section: TOMLSection) throws(SettingsError) -> [String] {
         let texts: [String]
-        if case .array = section.entries["audience"] {
+        if case .array = section.value("audience") {
             texts = try section.texts("audience") ?? []
         } else {
             texts = [try section.need("audience", section.text("audience"))]

@@ -7,6 +7,7 @@ package enum PolicyFile {
     /// Reads the text of `policy.toml`. A file with any fault is refused as a whole: a rule
     /// that is not understood must not be a rule that is not there. No variable overrides it.
     ///
+    /// A file without a `default` and without a rule is a fault: it says nothing of what may pass.
     /// A rule is known by the line of its `[[rule]]`. The errors carry the faulty value's place.
     package static func parse(_ text: String, file: String) throws(SettingsError) -> Policy {
         try located(text, file: file).policy
@@ -18,16 +19,25 @@ package enum PolicyFile {
     ) throws(SettingsError) -> (policy: Policy, appLines: [AppName: Int]) {
         let root = try TOMLDocument(text, file: file, environment: { _ in nil }).root
         try root.allow(only: ["default", "app", "rule"])
-        let standard: Default = try root.value("default", SettingValue.choice) ?? .allow
+        let standard: Default? = try root.value("default", SettingValue.choice)
         var rules: [Rule] = []
         for (line, section) in try root.sections("rule") {
             rules.append(try rule(section, line: line))
         }
-        let apps = try apps(root.section("app"))
+        let limits = try root.section("app")
+        let apps = try apps(limits)
         var appLines: [AppName: Int] = [:]
-        for app in apps.keys { appLines[app] = root.document.places.value(["app", "\(app)"])?.line }
+        for app in apps.keys { appLines[app] = limits.entries["\(app)"]?.node.place.line }
+        // What a cut leaves of a file, or a comment before each of its lines.
+        guard standard != nil || !rules.isEmpty else {
+            throw SettingsError(
+                file: file, line: appLines.values.min() ?? 1, column: 1, message: """
+                    neither a default nor a rule: say default = "allow" or default = "deny", or \
+                    write a [[rule]]
+                    """)
+        }
         let policy = Policy(
-            allowsByDefault: standard == .allow, apps: apps, rules: rules)
+            allowsByDefault: standard != .deny, apps: apps, rules: rules)
         return (policy, appLines)
     }
 
@@ -126,13 +136,13 @@ package enum PolicyFile {
         of table: TOMLSection
     ) throws(SettingsError) -> [String: FieldDeclaration] {
         var declared: [String: FieldDeclaration] = [:]
-        for (key, node) in table.entries.sorted(by: { $0.key < $1.key }) {
-            switch node {
+        for key in table.entries.keys.sorted() {
+            switch table.value(key) {
             case .string(let text): declared[key] = .type(text)
             case .table:
                 declared[key] = .object(try declarations(of: table.within(key)))
             case .array(let nodes):
-                guard nodes.count == 1, case .table = nodes[0] else {
+                guard nodes.count == 1, case .table = nodes[0].value else {
                     throw table.fault(key, "is an array of objects, written [{ name = \"type\" }]")
                 }
                 declared[key] = .objects(try declarations(of: table.within(key)))

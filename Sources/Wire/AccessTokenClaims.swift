@@ -25,6 +25,10 @@ package struct AccessTokenHeader: Equatable, Sendable {
 /// The claims of an access token. Source: the wire contract, The access token; RFC 7519 §4.1.
 package struct AccessTokenClaims: Equatable, Sendable {
     package static let audience = "postern"
+    /// From `iat` to `exp`.
+    package static let longestLife = Duration.seconds(3600)
+    /// How far the clocks of who signs and who reads may be apart.
+    package static let tolerance = Duration.seconds(60)
 
     package var issuer: String
     package var subject: UserID
@@ -57,7 +61,8 @@ package struct AccessTokenClaims: Equatable, Sendable {
         self.deviceKey = deviceKey
     }
 
-    /// Parses and checks form and audience; times and identities are the caller's to judge.
+    /// Parses and checks form, audience and life; identities are the caller's to judge, and the
+    /// times against a clock.
     package init(parsing bytes: [UInt8]) throws(WireError) {
         let json = try JSONObject(parsing: bytes, limit: AccessToken.limit)
         guard try json.string("aud") == Self.audience else { throw .mistyped("aud") }
@@ -66,12 +71,25 @@ package struct AccessTokenClaims: Equatable, Sendable {
         issuedAt = try json.time("iat")
         notBefore = try json.time("nbf")
         expiresAt = try json.time("exp")
+        guard issuedAt < expiresAt, expiresAt - issuedAt <= Self.longestLife else {
+            throw .mistyped("exp")
+        }
         tokenID = try json.string("jti")
         session = try json.parsed("sid", ObjectID.init)
         installation = try json.parsed("iid", InstallationID.init)
         restricted = try json.required("restricted") { $0.asBool }
         scope = try json.scope("scope")
         deviceKey = try json.object("cnf").parsed("kid", KeyID.init)
+    }
+
+    /// Whether it has begun, by a clock that is `tolerance` off at most.
+    package func hasBegun(at now: Timestamp) -> Bool {
+        max(issuedAt, notBefore) <= now + Self.tolerance
+    }
+
+    /// Whether it is in force, by such a clock.
+    package func isTimely(at now: Timestamp) -> Bool {
+        hasBegun(at: now) && now < expiresAt + Self.tolerance
     }
 
     package var bytes: [UInt8] {

@@ -34,11 +34,12 @@ package struct BoardMessage: Sendable {
 }
 
 extension BoardMessage.Body {
-    /// Whether a token in it must not be looked at while the board's clock is off.
-    package var bearsToken: Bool {
+    /// Whether a token in it must not be looked at while the board's clock is off. A `revoke` was
+    /// perhaps sealed long before it could be sent, and ends no session but its own.
+    package var needsClock: Bool {
         switch self {
-        case .authenticate, .refresh, .revoke, .list, .user: true
-        case .provisionAccepted, .provisionRejected, .sessionEnded, .unknown: false
+        case .authenticate, .refresh, .list, .user: true
+        case .revoke, .provisionAccepted, .provisionRejected, .sessionEnded, .unknown: false
         }
     }
 }

@@ -36,16 +36,25 @@ package struct BoardReport: Equatable, Sendable {
     package var refusals: [RefusalCount]
     /// Nil: as told last.
     package var rules: Rules?
+    /// Whether another machine uses this board's identity, by what its broker tells it.
+    package var isShared: Bool
+    /// Which process says this: another with each start. Nil: not said.
+    package var run: MessageID?
+    /// Which process spoke before `run`. The authority's own; a board's word for it is not kept.
+    package var earlierRun: MessageID?
 
     package static let refusalLimit = 64
 
     package init(
-        queue: Queue, refused: Int64, refusals: [RefusalCount], rules: Rules? = nil
+        queue: Queue, refused: Int64, refusals: [RefusalCount], rules: Rules? = nil,
+        isShared: Bool = false, run: MessageID? = nil
     ) {
         self.queue = queue
         self.refused = refused
         self.refusals = refusals
         self.rules = rules
+        self.isShared = isShared
+        self.run = run
     }
 }
 
@@ -70,7 +79,16 @@ extension BoardReport {
                     value.asInteger.flatMap(Timestamp.init(seconds:))
                 }),
             refused: try json.count("refused"), refusals: try Self.refusals(json),
-            rules: try Rules(json: json))
+            rules: try Rules(json: json),
+            isShared: try json.optional("identityShared") { $0.asBool } ?? false,
+            run: try Self.run("run", json))
+        earlierRun = try Self.run("earlierRun", json)
+    }
+
+    private static func run(
+        _ member: String, _ json: JSONObject
+    ) throws(WireError) -> MessageID? {
+        try json.optional(member) { $0.asString.flatMap(MessageID.init) }
     }
 
     private static func refusals(_ json: JSONObject) throws(WireError) -> [RefusalCount] {
@@ -94,6 +112,9 @@ extension BoardReport {
         ])
         members["refused"] = .integer(refused)
         members["refusals"] = .array(refusals.map(\.json))
+        if isShared { members["identityShared"] = .bool(true) }
+        members["run"] = run.map { .string($0.description) }
+        members["earlierRun"] = earlierRun.map { .string($0.description) }
         return .object(members)
     }
 }

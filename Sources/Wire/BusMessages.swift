@@ -8,8 +8,13 @@ package struct SessionNotice: Equatable, Sendable {
     }
 
     package let state: State
+    /// Beside code 209, whether only a provisioning helps.
+    package let isFinal: Bool?
 
-    package init(_ state: State) { self.state = state }
+    package init(_ state: State, isFinal: Bool? = nil) {
+        self.state = state
+        self.isFinal = isFinal
+    }
 
     package var payload: [UInt8] {
         switch state {
@@ -22,8 +27,17 @@ package struct SessionNotice: Equatable, Sendable {
             JSONValue.object([
                 "state": .string("unavailable"), "reason": .string(reason.rawValue),
                 "code": .integer(Int64(reason.code.rawValue)),
-            ]).bytes
+            ]).with("final", isFinal.map(JSONValue.bool)).bytes
         }
+    }
+}
+
+extension JSONValue {
+    /// An object with one member more; the same where there is none to add.
+    package func with(_ name: String, _ value: JSONValue?) -> JSONValue {
+        guard case .object(var members) = self, let value else { return self }
+        members[name] = value
+        return .object(members)
     }
 }
 
@@ -57,6 +71,8 @@ package struct HealthNotice: Equatable, Sendable {
     package var dead: Int64 = 0
     /// Absent where the local broker does not tell.
     package var bus: BusBrokerFigures?
+    /// A part of the board's state is lost, until a person acts.
+    package var isDegraded = false
     /// How many classes `drops` names; the rest is one sum, under `*`.
     package static let dropLimit = 64
 
@@ -91,6 +107,7 @@ package struct HealthNotice: Equatable, Sendable {
             "refusals": .array(refusals.map(\.json)),
         ]
         members["bus"] = bus?.json
+        if isDegraded { members["degraded"] = .bool(true) }
         return .object(members)
     }
 

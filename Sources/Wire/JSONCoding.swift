@@ -1,81 +1,17 @@
-import FoundationEssentials
+import Gate
 package import Sessions
 
-extension JSONValue: Codable {
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        // What is most of a message first: each wrong guess is an error thrown and caught.
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode(Int64.self) {
-            self = .integer(value)
-        } else if let value = try? container.decode([String: JSONValue].self) {
-            self = .object(value)
-        } else if let value = try? container.decode(Bool.self) {
-            self = .bool(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
-        } else {
-            self = .array(try container.decode([JSONValue].self))
-        }
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .null: try container.encodeNil()
-        case .bool(let value): try container.encode(value)
-        case .integer(let value): try container.encode(value)
-        case .number(let value): try container.encode(value)
-        case .string(let value): try container.encode(value)
-        case .array(let value): try container.encode(value)
-        case .object(let value): try container.encode(value)
-        }
-    }
-}
-
 extension JSONValue {
-    /// Parses one JSON text of at most `limit` bytes.
-    package init(parsing bytes: [UInt8], limit: Int = 256 * 1024) throws(WireError) {
+    /// The most values that one text may hold, itself the first.
+    package static let valueLimit = 32_768
+
+    /// Parses one JSON text of at most `limit` bytes and `values` values.
+    package init(
+        parsing bytes: [UInt8], limit: Int = 256 * 1024, values: Int = valueLimit
+    ) throws(WireError) {
         guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
-        if let plain = PlainJSONReader.read(bytes) {
-            self = plain
-            return
-        }
-        guard !Self.isTooDeep(bytes) else { throw .notJSON }
-        self = try Self.decoded(bytes)
-    }
-
-    /// Objects and arrays within each other. The decoder takes a time that grows faster than
-    /// with their number: a few kilobytes of brackets would cost seconds.
-    private static let depthLimit = 32
-
-    private static func isTooDeep(_ bytes: [UInt8]) -> Bool {
-        var (depth, isInString, isEscaped) = (0, false, false)
-        for byte in bytes {
-            if isInString {
-                isInString = isEscaped || byte != UInt8(ascii: "\"")
-                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "\""): isInString = true
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                depth += 1
-                if depth > depthLimit { return true }
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-            default: break
-            }
-        }
-        return false
-    }
-
-    /// By the decoder, which reads all of JSON.
-    static func decoded(_ bytes: [UInt8]) throws(WireError) -> JSONValue {
-        do {
-            return try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
+        do throws(FieldFault) {
+            try self.init(reading: bytes, values: values)
         } catch {
             throw .notJSON
         }
@@ -83,15 +19,7 @@ extension JSONValue {
 
     /// The JSON text, members in the order of their names. Numbers that JSON cannot write
     /// (they never come from JSON) become `null`.
-    package var bytes: [UInt8] { PlainJSONWriter.write(self) ?? encoded }
-
-    /// By the encoder, which writes all of JSON.
-    var encoded: [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(self) else { return Array("null".utf8) }
-        return Array(data)
-    }
+    package var bytes: [UInt8] { JSONWriter.write(self) }
 
     /// The JSON text as a string.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
@@ -103,11 +31,12 @@ package struct JSONObject: Equatable, Sendable {
 
     package init(_ members: [String: JSONValue]) { self.members = members }
 
-    /// Parses a JSON object of at most `limit` bytes.
-    package init(parsing bytes: [UInt8], limit: Int = 256 * 1024) throws(WireError) {
-        guard case .object(let members) = try JSONValue(parsing: bytes, limit: limit) else {
-            throw .notJSON
-        }
+    /// Parses a JSON object of at most `limit` bytes and `values` values.
+    package init(
+        parsing bytes: [UInt8], limit: Int = 256 * 1024, values: Int = JSONValue.valueLimit
+    ) throws(WireError) {
+        let value = try JSONValue(parsing: bytes, limit: limit, values: values)
+        guard case .object(let members) = value else { throw .notJSON }
         self.members = members
     }
 

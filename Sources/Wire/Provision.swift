@@ -132,6 +132,10 @@ extension Provision {
     private static let spans: ClosedRange<Int64> = 1...(400 * 86_400)
 
     package init(json: JSONObject) throws(WireError) {
+        // Null says that the session never ends; nothing at all says nothing.
+        guard try json.object("session").members["expiresAt"] != nil else {
+            throw .missing("expiresAt")
+        }
         self.init(
             sequence: try json.integer("seq"),
             expiresAt: try json.time("exp"),

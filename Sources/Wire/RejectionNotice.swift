@@ -11,12 +11,14 @@ package struct RejectionNotice: Equatable, Sendable {
     package let topic: String
     /// The offending field of the payload, where one decided.
     package let field: String?
+    /// Beside code 209, whether only a provisioning helps; false: trying again may.
+    package let isFinal: Bool?
 
     /// A topic is cut to 512 bytes and a field to 256: what is sent back is no longer than
     /// what any well-formed write has.
     package init(
         code: Int, error: String, rule: String, className: String, operation: String,
-        topic: String, field: String? = nil
+        topic: String, field: String? = nil, isFinal: Bool? = nil
     ) {
         self.code = code
         self.error = error
@@ -25,6 +27,7 @@ package struct RejectionNotice: Equatable, Sendable {
         self.operation = operation
         self.topic = topic.cut(to: 512)
         self.field = field?.cut(to: 256)
+        self.isFinal = isFinal
     }
 
     /// `id` makes two rejections of one text tell apart.
@@ -46,6 +49,7 @@ package struct RejectionNotice: Equatable, Sendable {
             "id": .string(id.description),
         ]
         members["field"] = field.map(JSONValue.string)
+        members["final"] = isFinal.map(JSONValue.bool)
         return members
     }
 }

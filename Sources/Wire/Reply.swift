@@ -26,6 +26,8 @@ package struct Reply: Sendable {
         package var sessions: [Session]?
         /// As `Provision.spread`, of a heartbeat's answer; nil: not said.
         package var spread: Duration?
+        /// Of a heartbeat's answer: another machine uses this board's identity.
+        package var isShared = false
 
         package init() {}
     }
@@ -73,6 +75,7 @@ extension Reply.Result {
         if json.members["user"] != nil { user = try json.user("user") }
         scope = try json.scope("scope")
         spread = try json.spread()
+        isShared = try json.optional("identityShared") { $0.asBool } ?? false
         accessToken = try json.optional("accessToken") { value in
             value.asString.flatMap(AccessToken.init)
         }
@@ -96,6 +99,7 @@ extension Reply.Result {
         members["user"] = user?.json
         members["scope"] = scope?.json
         members["spread"] = spread.map { .integer($0.components.seconds) }
+        if isShared { members["identityShared"] = .bool(true) }
         members["accessToken"] = accessToken.map { .string($0.reveal()) }
         members["refreshToken"] = refreshToken.map { .string($0.reveal()) }
         members["sessions"] = sessions.map { .array($0.map(\.json)) }

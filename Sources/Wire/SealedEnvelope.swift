@@ -15,6 +15,8 @@ package struct SealedEnvelope: Equatable, Sendable {
     package static let info = Array("postern/v1 sealed".utf8)
     /// The most bytes a payload may have.
     package static let limit = 128 * 1024
+    /// The five members, and some that a later version may add.
+    private static let valueLimit = 64
 
     package let mode: Mode
     /// The recipient's key.
@@ -33,7 +35,7 @@ package struct SealedEnvelope: Equatable, Sendable {
 
     /// Parses a payload; lengths are checked here, before any cryptography.
     package init(parsing payload: [UInt8]) throws(WireError) {
-        let json = try JSONObject(parsing: payload, limit: Self.limit)
+        let json = try JSONObject(parsing: payload, limit: Self.limit, values: Self.valueLimit)
         guard try json.integer("v") == 1 else { throw .mistyped("v") }
         mode = try json.parsed("mode", Mode.init)
         to = try json.parsed("to", KeyID.init)

@@ -264,6 +264,10 @@ struct ClockTests {
         #expect(try bench.sent(effects).map(\.body.name) == ["rejected"])
         #expect(try bench.store.load().session == nil)
         #expect(try bench.store.load().claim != nil)
+        // Nor by a clock that was set back: the authority has given it up.
+        bench.wall = bench.wall - .seconds(age + 1)
+        #expect(bench.handle(.inbox(payload)).states.isEmpty)
+        #expect(try bench.store.load().session == nil)
     }
 
     @Test("never overflows", arguments: [0, 253_402_300_799_000] as [Int64])

@@ -20,7 +20,7 @@ extension AgentEffect {
         case .readRoutes(let filters): "\(filters)"
         case .grant(let grants): "\(grants)"
         case .commit, .disconnectUplink, .abandonUplink, .forward, .retryForwarding, .readBus,
-            .exit: ""
+            .holdBus, .exit: ""
         }
     }
 
@@ -61,6 +61,10 @@ extension [AgentEffect] {
         compactMap { if case .readBus(let reads) = $0 { reads } else { nil } }
     }
 
+    var holding: [Bool] {
+        compactMap { if case .holdBus(let holds) = $0 { holds } else { nil } }
+    }
+
     /// Whose records may leave, as the last word on it.
     var forwarded: [String] {
         compactMap { effect in
@@ -85,6 +89,7 @@ extension [AgentEffect] {
             case .grant: "grant"
             case .retryForwarding: "retry"
             case .readBus: "read"
+            case .holdBus: "hold"
             case .readRoutes: "routes"
             case .answer: "answer"
             case .log: "log"

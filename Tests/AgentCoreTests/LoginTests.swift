@@ -1,5 +1,6 @@
 import Board
 import AgentCore
+import Cryptography
 import Sessions
 import Testing
 import Wire
@@ -34,6 +35,12 @@ struct LoginTests {
         bench.handle(.inbox(try bench.authority.seal(.provision(provision), claim: claim)))
         return (bench, try derived(claim, bench))
     }
+
+    private static let ca: String = {
+        let made = try? CertificateAuthority(
+            commonName: "test", now: Bench.start, lifetime: .seconds(86_400)).certificate.pem()
+        return String(decoding: made ?? [], as: UTF8.self)
+    }()
 
     private func access(uri: String? = nil, ca: String? = nil,
     _ password: String?) -> BrokerAccess {
@@ -152,11 +159,11 @@ struct LoginTests {
     @Test("falls back on agent.toml's place when the provisioned one is not reached")
     func place() throws {
         var (bench, derived) = try provisioned(
-            access(uri: "mqtts://wrong.example", ca: "PEM", "broker-password-new"))
+            access(uri: "mqtts://wrong.example", ca: Self.ca, "broker-password-new"))
         bench.handle(.uplink(.lost("gone")))
         let first = next(&bench)
         #expect(first?.uri == "mqtts://wrong.example")
-        #expect(first?.ca == "PEM")
+        #expect(first?.ca == Self.ca)
         bench.handle(.uplink(.lost("name lookup failed")))
         let second = next(&bench)
         #expect(second?.uri == nil)
@@ -209,11 +216,26 @@ struct LoginTests {
         #expect(wait(&bench, holding: .seconds(60)) <= .seconds(1))
     }
 
+    @Test("that is refused, by the login's fault or not, is waited for from 1 s to 60 s",
+          arguments: [UplinkEvent.refused("broker login: not authorised"),
+                      .lost("MQTT: the server is busy"), .lost("MQTT: quota exceeded")])
+    func refused(event: UplinkEvent) throws {
+        var (bench, _) = try provisioned(nil)
+        bench.handle(.uplink(.lost("gone")))
+        for seconds in [2, 4, 8, 16, 32, 60, 60] as [Int64] {
+            #expect(next(&bench) != nil)
+            bench.handle(.uplink(event))
+            let due = try #require(bench.agent.nextDeadline(at: bench.instant))
+            let wait = due - bench.monotonic
+            #expect(wait <= .seconds(seconds) && wait >= .seconds(seconds) / 2)
+        }
+    }
+
     @Test("takes nothing from another authority that had the board before")
     func newAuthority() throws {
         var (bench, _) = try provisioned(BrokerAccess(
             uri: "mqtts://old.example", username: "old-name",
-            password: SecretBytes(Array("broker-password-old".utf8)), ca: "OLD"))
+            password: SecretBytes(Array("broker-password-old".utf8)), ca: Self.ca))
         bench.handle(.inbox(try bench.authority.seal(.revoked(
             sequence: 101, session: try #require(ObjectID("Session001")), reason: "revoked"))))
         bench.authority = try TestAuthority(board: bench.identity)

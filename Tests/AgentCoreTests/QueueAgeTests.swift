@@ -39,6 +39,19 @@ struct QueueAgeTests {
         #expect(expiries(holds(&bench, since: bench.wall - .seconds(2000))).count == 1)
     }
 
+    @Test("is judged again once what was in flight is so no more", arguments: [true, false])
+    func inFlight(isLost: Bool) throws {
+        var bench = try board()
+        _ = holds(&bench, since: bench.wall)
+        bench.pass(.seconds(1020))
+        #expect(expiries(bench.handle(.deadline)).count == 1)
+        // The store spared it: its PUBACK may come.
+        #expect(expiries(bench.handle(.deadline)).isEmpty)
+        let again = bench.handle(.uplink(isLost ? .lost("TCP: reset") : .held(.refused("quota"))))
+        #expect(expiries(again).count == 1)
+        #expect(expiries(bench.handle(.deadline)).isEmpty)
+    }
+
     @Test("is judged by no clock that the authority has not set")
     func unset() throws {
         var bench = try board(isClockSet: false)

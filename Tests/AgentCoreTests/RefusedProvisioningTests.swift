@@ -56,6 +56,10 @@ extension Provision {
 struct RefusedProvisioningTests {
     private static let stranger = InstallationID(random: Array(0..<16))
 
+    private static func granting(_ topic: String) -> ScopeDocument {
+        ScopeDocument(unchecked: .object(["topics": .array([.string(topic)])]))
+    }
+
     static let faults: [Fault] = [
         Fault("expired") { provision, _ in provision.expiresAt = Bench.start },
         Fault("expired long ago") { provision, _ in
@@ -83,6 +87,20 @@ struct RefusedProvisioningTests {
         Fault("with a broker that is no address") { provision, _ in
             provision.broker = BrokerAccess(
                 uri: "http://x", username: nil, password: nil, ca: nil)
+        },
+        Fault("with a scope that grants all topics") { provision, _ in
+            provision.scope = granting("#")
+        },
+        Fault("with a scope that grants topics of the authority") { provision, _ in
+            provision.scope = granting("postern/+/x/inbox")
+        },
+        Fault("with a scope that grants topics of the broker") { provision, _ in
+            provision.scope = granting("$SYS/#")
+        },
+        Fault("with a CA that is no certificate") { provision, _ in
+            provision.broker = BrokerAccess(
+                uri: nil, username: nil, password: nil,
+                ca: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
         },
         Fault("with an opaque access token") { provision, _ in try provision.setAccess("opaque") },
         Fault("signed by another key") { provision, authority in
@@ -116,6 +134,12 @@ struct RefusedProvisioningTests {
         },
         .claims("another installation") { $0.installation = stranger },
         .claims("not restricted") { $0.restricted = false },
+        .claims("that lives for more than an hour") {
+            $0.expiresAt = $0.issuedAt + .seconds(3601)
+        },
+        .claims("that ends before it begins") { $0.expiresAt = $0.issuedAt },
+        .claims("made in the future") { $0.issuedAt = $0.issuedAt + .seconds(61) },
+        .claims("not valid yet") { $0.notBefore = $0.issuedAt + .seconds(61) },
         .claims("another device's key") { $0.deviceKey = KeyID(digest: Array(0..<32)) },
     ]
 
@@ -160,6 +184,21 @@ struct RefusedProvisioningTests {
         #expect(bench.store.text == before)
         bench.handle(.bus([.write("thermo", "create/Reading", "1")]))
         #expect(bench.store.writes.count == 1)
+    }
+
+    @Test("with a key of small order is refused by name, and nothing is sealed for it")
+    func smallOrder() throws {
+        var bench = try Bench()
+        bench.handle(.started)
+        let claim = try bench.pair()
+        bench.connect()
+        var provision = try bench.authority.provision()
+        provision.authority.sealKey = [UInt8](repeating: 0, count: 32)
+        let effects = bench.handle(
+            .inbox(try bench.authority.seal(.provision(provision), claim: claim)))
+        #expect(effects.commits.isEmpty && effects.states.isEmpty)
+        #expect(try bench.sent(effects).isEmpty)
+        #expect(effects.logs.contains { $0.contains("authority.sealKey") })
     }
 
     @Test("under a claim that has expired is refused")

@@ -40,9 +40,10 @@ struct HeartbeatReportTests {
     func numbers() throws {
         var bench = try Bench()
         let first = try #require(try bench.sent(try bench.provision()).last)
+        let run = try #require(first.report?.run)
         #expect(first.report == BoardReport(
             queue: .init(messages: 0, bytes: 0, oldest: nil), refused: 0, refusals: [],
-            rules: .noFile))
+            rules: .noFile, run: run))
         try bench.answer(first)
         bench.handle(.bus([
             .write("mad", "create/_User", "1"), .write("mad", "create/_User", "2"),
@@ -51,7 +52,8 @@ struct HeartbeatReportTests {
         let report = try #require(try bench.nextHeartbeat().report)
         #expect(report == BoardReport(
             queue: .init(messages: 5, bytes: 700, oldest: Bench.start), refused: 2,
-            refusals: [RefusalCount(app: "mad", rule: "builtin:protected-class", count: 2)]))
+            refusals: [RefusalCount(app: "mad", rule: "builtin:protected-class", count: 2)],
+            run: run))
     }
 
     @Test("tells the rules until it is answered, when they change, and after each connect")

@@ -54,6 +54,36 @@ struct StartTests {
         #expect(healed.states == ["available"])
     }
 
+    @Test("leaves what comes to the broker while the session cannot be read, and says degraded")
+    func held() throws {
+        var bench = try Bench()
+        try bench.provision()
+        bench.store.isUnreadable = true
+        try bench.restart()
+        let start = bench.handle(.started)
+        #expect(start.holding == [true])
+        let up = bench.handle(.busConnected(resumed: true))
+        let session = try #require(up.published(BusTopic.session).last)
+        let said = try JSONObject(parsing: session)
+        #expect(said.members["code"] == .integer(209))
+        #expect(said.members["final"] == .bool(false))
+        let health = try JSONObject(parsing: try #require(up.published(BusTopic.health).last))
+        #expect(health.members["degraded"] == .bool(true))
+        bench.store.isUnreadable = false
+        let claim = try bench.pair()
+        bench.connect()
+        let healed = bench.handle(.inbox(try bench.authority.seal(
+            .provision(try bench.authority.provision(session: "Session002")), claim: claim)))
+        #expect(healed.holding == [false])
+        bench.handle(.busLost)
+        let again = bench.handle(.busConnected(resumed: true))
+        #expect(again.states == ["available"])
+        let answered = bench.handle(.bus([
+            .write("thermo", "create/Reading", "1", packet: 1, response: "answers"),
+        ]))
+        #expect(answered.published("postern/app/thermo/answers").count == 1)
+    }
+
     @Test("publishes expired, without a network, once the session's end has passed")
     func expired() throws {
         var bench = try Bench()

@@ -96,6 +96,11 @@ struct BrokerDoorTests {
             try await door.countStranger(from: "192.0.2.1")
         }
         try await door.countStranger(from: "192.0.2.2")
+        for number in 0..<100 { try await door.countStranger(from: "2001:db8::\(number)") }
+        await #expect(throws: AuthorityError.refused(refusal)) {
+            try await door.countStranger(from: "2001:db8::ffff")
+        }
+        try await door.countStranger(from: "2001:db8:0:1::1")
         house.clock.advance(.seconds(301))
         try await door.countStranger(from: "192.0.2.1")
     }

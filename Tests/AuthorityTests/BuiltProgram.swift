@@ -70,3 +70,16 @@ private final class Nursery: Sendable {
         thread?.detach()
     }
 }
+
+extension Process {
+    /// Waits for its end, as `waitUntilExit` does, without a thread of Swift's concurrency that
+    /// sleeps: there are as few as there are processors, and other tests wait for them.
+    func end() async -> Int32 {
+        await withCheckedContinuation { waiting in
+            DispatchQueue.global().async {
+                self.waitUntilExit()
+                waiting.resume(returning: self.terminationStatus)
+            }
+        }
+    }
+}

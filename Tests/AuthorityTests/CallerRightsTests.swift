@@ -208,7 +208,7 @@ struct FrontendCall: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("Restricted caller", .everyStore)
+@Suite("Restricted caller", .everyStoreInLong)
 struct RestrictedCallerTests {
     /// An administrator's restricted session: his rights are none of its.
     @Test("gets from each call what the contract leaves it", arguments: FrontendCall.all)
@@ -274,7 +274,8 @@ struct RestrictedCallerTests {
     @Test("is judged by one table", arguments: Deed.allCases)
     func table(deed: Deed) {
         let forAdministrators: [Deed] = [
-            .everyBoard, .everySession, .users, .addUser, .changeUser, .audit, .makeRole,
+            .everyBoard, .everyOpenClaim, .everySession, .users, .addUser, .changeUser, .audit,
+            .makeRole,
         ]
         for (restricted, administrator, mayClaim) in [
             (false, false, false), (false, false, true), (false, true, false),
@@ -293,7 +294,7 @@ struct RestrictedCallerTests {
                 #expect(verdict == .allowed)
             case .everyInstallation:
                 #expect(isRefused)
-            case .ownBoards, .board, .claimState, .identities, .explain:
+            case .ownBoards, .board, .claimState, .openClaims, .identities, .explain:
                 #expect(verdict == (restricted ? .nothing : .allowed))
             case .claim:
                 #expect(isRefused == (restricted || !(mayClaim || administrator)))

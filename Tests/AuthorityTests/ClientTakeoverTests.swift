@@ -45,7 +45,8 @@ struct ClientTakeoverTests {
                 try await untilTrue { !client.isConnected }
             }
         }
-        try await ClientTakeover(login: login, logger: quiet)
+        // Long enough for one who comes late because the machine is busy.
+        try await ClientTakeover(login: login, logger: quiet, watch: .seconds(5))
             .end("postern-board", isFinal: true)
         try await intruder.value
         await broker.stop()

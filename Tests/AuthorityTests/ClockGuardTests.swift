@@ -93,7 +93,7 @@ struct ClockGuardTests {
           .timeLimit(.minutes(1)))
     func program() async throws {
         let place = try Place()
-        #expect(try place.run("init", "--admin", "ada", "--password-file", place.password) == 0)
+        #expect(try await place.initialise() == 0)
         let store = try await StateFolder(path: place.state).open()
         try await store.resetLatestTime(to: systemClock() + .seconds(7200))
         for (arguments, isSaid) in [([], true), (["--accept-clock"], false)] {

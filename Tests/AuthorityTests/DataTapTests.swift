@@ -55,19 +55,86 @@ struct DataTapTests {
         await house.stop()
     }
 
+    @Test("clears what a board retains as it comes, and is not told so as news")
+    func retained() async throws {
+        let house = try await RunningHouse()
+        let board = try BoardDouble()
+        let link = try await admit(board, in: house)
+        let topic = "postern/v1/\(board.installation)/data/Reading/create"
+        for number in 0..<1500 {
+            let code = try await link.client.publish(OutgoingMessage(
+                topic: "\(topic)/\(number)", payload: [0x31], retain: true))
+            #expect(code < 0x80)
+        }
+        try await untilTrue { try await kept(of: board, in: house) == 0 }
+        #expect(house.server.live.lastData(of: board.installation) == nil)
+        // What is not retained is news as before.
+        try await untilTrue {
+            _ = try await link.publish(topic, [0x31])
+            return house.server.live.lastData(of: board.installation) != nil
+        }
+        await link.client.close()
+        await house.stop()
+    }
+
+    @Test("clears what was retained while it was away")
+    func retainedBefore() async throws {
+        let broker = try ExternalBroker()
+        let board = try BoardDouble()
+        try await broker.start(accounts: [try account(of: board)])
+        let options = ConnectOptions(
+            uri: try BrokerURI("mqtt://127.0.0.1:\(broker.port)"),
+            clientID: "postern-\(board.installation)", cleanStart: true, sessionExpiry: 0,
+            username: "\(board.installation)", password: try board.brokerPassword)
+        let client = try await until { try? await BrokerClient.connect(options) }
+        let code = try await client.publish(OutgoingMessage(
+            topic: "postern/v1/\(board.installation)/data/Reading/create", payload: [0x31],
+            retain: true))
+        #expect(code < 0x80)
+        await client.close()
+        let house = try await RunningHouse(broker: broker)
+        try await untilTrue {
+            (try? await kept(of: board, in: house)) == 0
+        }
+        await house.stop()
+        await broker.stop()
+    }
+
+    /// How many messages the broker keeps on a board's data topics.
+    private func kept(of board: BoardDouble, in house: RunningHouse) async throws -> Int {
+        let account = try DataTap.account(keys: house.authority.ownKeys, root: .standard)
+        let link = try await house.connect(
+            account.username, account.password, clientID: "a reader")
+        let filter = "postern/v1/\(board.installation)/data/#"
+        try await link.client.subscribe([Subscription(filter)])
+        // It is sent before the answer to what is asked after it.
+        try await link.client.unsubscribe([filter])
+        await link.client.close()
+        try await untilTrue { link.hasEnded }
+        return link.retainedMessages
+    }
+
+    private func account(of board: BoardDouble) throws -> BrokerAccount {
+        BrokerAccount(
+            username: "\(board.installation)", password: try board.brokerPassword,
+            clientID: "postern-\(board.installation)",
+            role: BrokerRole(
+                board: board.installation, root: .standard, data: true, extraTopics: []),
+            owner: nil)
+    }
+
+    private func admit(_ board: BoardDouble, in house: RunningHouse) async throws -> Listener {
+        let account = try account(of: board)
+        _ = try await until { try? await house.server.link.control(account.creation) }
+        return try await until { try? await house.connect(board) }
+    }
+
     @Test("takes no time from boards' requests, however much data comes")
     func flood() async throws {
         let house = try await RunningHouse()
         let ada = try await house.login()
         let loud = try BoardDouble()
-        let account = BrokerAccount(
-            username: "\(loud.installation)", password: try loud.brokerPassword,
-            clientID: "postern-\(loud.installation)",
-            role: BrokerRole(
-                board: loud.installation, root: .standard, data: true, extraTopics: []),
-            owner: nil)
-        _ = try await house.server.link.control(account.creation)
-        let link = try await house.connect(loud)
+        let link = try await admit(loud, in: house)
         let flood = Task {
             let data = OutgoingMessage(
                 topic: "postern/v1/\(loud.installation)/data/Reading/create",
@@ -110,14 +177,7 @@ struct DataTapTests {
     private func hear(in house: RunningHouse) async throws {
         let board = try BoardDouble()
         let topic = "postern/v1/\(board.installation)/data/Reading/create"
-        let account = BrokerAccount(
-            username: "\(board.installation)", password: try board.brokerPassword,
-            clientID: "postern-\(board.installation)",
-            role: BrokerRole(
-                board: board.installation, root: .standard, data: true, extraTopics: []),
-            owner: nil)
-        _ = try await until { try? await house.server.link.control(account.creation) }
-        let link = try await until { try? await house.connect(board) }
+        let link = try await admit(board, in: house)
         try await untilTrue {
             _ = try await link.publish(topic, Array(#"{"celsius":21.5}"#.utf8))
             return house.server.live.lastData(of: board.installation) != nil

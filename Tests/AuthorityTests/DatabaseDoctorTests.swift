@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityCore
 import AuthorityStore
 import Diagnosis
@@ -17,9 +16,9 @@ struct DatabaseDoctorTests {
     private let folder: TemporaryFolder
     private let server: PostgresServer
 
-    init() throws {
+    init() async throws {
         folder = try TemporaryFolder()
-        server = try PostgresServer()
+        server = try await PostgresServer()
     }
 
     private func configure(_ uri: String?, _ more: String = "") throws {
@@ -51,7 +50,7 @@ struct DatabaseDoctorTests {
     @Test("sees what is ahead of a database, and blames no state for one that is away",
           .timeLimit(.minutes(2)))
     func upAndDown() async throws {
-        try configure(try server.newDatabase())
+        try await configure(server.newDatabase())
         try await found()
         let well = await findings()
         for id in ["state", "key-file", "clock", "restored", "database", "shared-settings"] {
@@ -70,7 +69,7 @@ struct DatabaseDoctorTests {
         }
         #expect(await findings()["restored"]?.found.contains("not settled") == true)
         try store.close()
-        try server.stop()
+        try await server.stop()
         let away = await findings()
         #expect(away["database"]?.result == .failed)
         for id in ["state", "key-file", "clock", "restored"] {
@@ -80,7 +79,7 @@ struct DatabaseDoctorTests {
 
     @Test("finds a schema without keys, of a founding that was cut short", arguments: [true, false])
     func unfounded(isFile: Bool) async throws {
-        try configure(isFile ? nil : try server.newDatabase())
+        try await configure(isFile ? nil : server.newDatabase())
         let state = StateFolder(try settings())
         try PrivateFolder.prepare(state.path)
         let key = try MasterKey.fresh()
@@ -109,7 +108,7 @@ struct DatabaseDoctorTests {
 
     @Test("sees settings that are others than those the other authorities have")
     func others() async throws {
-        let uri = try server.newDatabase()
+        let uri = try await server.newDatabase()
         try configure(uri)
         try await found()
         let store = try await StateFolder(settings()).open()
@@ -129,4 +128,3 @@ struct DatabaseDoctorTests {
         #expect(await findings()["shared-settings"]?.result == .ok)
     }
 }
-#endif

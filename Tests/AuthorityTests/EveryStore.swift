@@ -1,19 +1,15 @@
 import AuthorityCore
 import AuthorityStore
+import Foundation
+import PostgreSQLStore
 import Testing
 
 @testable import AuthorityService
 
-#if PostgreSQL
-import PostgreSQLStore
-#endif
-
 /// What a house keeps its records in.
 enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     case sqlite = "SQLite"
-    #if PostgreSQL
     case postgreSQL = "PostgreSQL"
-    #endif
 
     /// What a house is made with where a test does not say.
     @TaskLocal static var current = StoreKind.sqlite
@@ -25,6 +21,7 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
 ///
 /// The kind is in the comment of whatever fails.
 struct EveryStore: SuiteTrait, TestTrait, TestScoping {
+    var kinds = StoreKind.allCases
     var isRecursive: Bool { true }
 
     func provideScope(
@@ -32,7 +29,7 @@ struct EveryStore: SuiteTrait, TestTrait, TestScoping {
     ) async throws {
         guard testCase != nil else { return try await function() }
         var failure: (any Error)?
-        for kind in StoreKind.allCases {
+        for kind in kinds {
             let named = IssueHandlingTrait.compactMapIssues { issue in
                 var issue = issue
                 issue.comments.append("on \(kind.rawValue)")
@@ -52,4 +49,11 @@ struct EveryStore: SuiteTrait, TestTrait, TestScoping {
 
 extension Trait where Self == EveryStore {
     static var everyStore: EveryStore { EveryStore() }
+
+    /// For suites of some hundred cases that ask the store for the same: the file, and the database
+    /// only where POSTERN_LONG is set, as `make test-all` does.
+    static var everyStoreInLong: EveryStore {
+        let isLong = ProcessInfo.processInfo.environment["POSTERN_LONG"] != nil
+        return EveryStore(kinds: isLong ? StoreKind.allCases : [.sqlite])
+    }
 }

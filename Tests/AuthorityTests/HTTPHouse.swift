@@ -1,9 +1,7 @@
-import AsyncHTTPClient
 import AuthorityCore
 import Console
+import HTTPClient
 import Logging
-import NIOCore
-import NIOHTTP1
 import Sessions
 import Wire
 
@@ -15,7 +13,7 @@ struct HTTPHouse: Sendable {
     static let masterKey = "a master key of some length"
 
     struct Reply: Sendable {
-        let status: UInt
+        let status: Int
         let value: JSONValue
 
         var members: [String: JSONValue] { value.asObject ?? [:] }
@@ -52,15 +50,12 @@ struct HTTPHouse: Sendable {
     func send(
         _ method: String, _ path: String, _ body: String?, _ headers: [String: String]
     ) async throws -> Reply {
-        var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
-        request.method = HTTPMethod(rawValue: method)
-        for (name, value) in headers { request.headers.add(name: name, value: value) }
-        if let body { request.body = .bytes(ByteBuffer(string: body)) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
-        let bytes = try await response.body.collect(upTo: 1 << 20)
+        let answer = try await HTTPRequest(
+            method, "http://127.0.0.1:\(port)\(path)",
+            headers: headers.map { ($0.key, $0.value) }, body: body.map { Array($0.utf8) }
+        ).answer()
         return Reply(
-            status: response.status.code,
-            value: try JSONValue(parsing: Array(buffer: bytes), limit: 1 << 20))
+            status: answer.status, value: try JSONValue(parsing: answer.body, limit: 1 << 20))
     }
 }
 

@@ -23,7 +23,7 @@ final class House: Sendable {
         lifetimes: LifetimePolicy = .consumer, managesBrokerAccess: Bool = true,
         letsPeopleSignUp: Bool = false, place: HousePlace? = nil
     ) async throws {
-        self.place = if let place { place } else { try HousePlace(.current) }
+        self.place = if let place { place } else { try await HousePlace(.current) }
         folder = self.place.folder
         store = try await self.place.open()
         let records = try KeyRing.make(at: clock.now)

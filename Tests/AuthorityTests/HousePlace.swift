@@ -1,41 +1,30 @@
 import AuthorityCore
 import AuthorityStore
-
-@testable import AuthorityService
-
-#if PostgreSQL
 import PostgreSQLStore
 import PostgresServers
-#endif
+
+@testable import AuthorityService
 
 /// Where a house's records are, for as many stores as a test wants on them.
 struct HousePlace: Sendable {
     let folder: TemporaryFolder
-    #if PostgreSQL
     /// Nil for a file.
     let database: TestDatabase?
-    #endif
 
-    init(_ kind: StoreKind) throws {
+    init(_ kind: StoreKind) async throws {
         folder = try TemporaryFolder()
         try MasterKey.make(at: "\(folder.path)/authority.key")
-        #if PostgreSQL
-        database = kind == .postgreSQL ? try TestDatabase(on: .shared()) : nil
-        #endif
+        database = kind == .postgreSQL ? try await TestDatabase(.schema, on: .shared()) : nil
     }
 
-    #if PostgreSQL
     init(_ database: TestDatabase) throws {
         folder = try TemporaryFolder()
         try MasterKey.make(at: "\(folder.path)/authority.key")
         self.database = database
     }
-    #endif
 
     func open() async throws -> any ServiceStore {
-        #if PostgreSQL
         if database != nil { return try await openDatabase() }
-        #endif
         return try openFile()
     }
 
@@ -46,14 +35,12 @@ struct HousePlace: Sendable {
             wrapping: MasterKey(at: "\(folder.path)/authority.key"))
     }
 
-    #if PostgreSQL
     func openDatabase(connections: Int = 8) async throws -> PostgreSQLAuthorityStore {
         guard let database else { throw NotThat() }
         return try await PostgreSQLAuthorityStore(
             database.address, connections: connections,
             wrapping: MasterKey(at: "\(folder.path)/authority.key"))
     }
-    #endif
 }
 
 extension House {

@@ -29,6 +29,10 @@ struct SpoiltToken: Sendable, CustomTestStringConvertible {
         [name: .integer(now + seconds)]
     }
 
+    private static func lived(from begin: Int64, to end: Int64) -> [String: JSONValue?] {
+        ["iat": .integer(now + begin), "exp": .integer(now + end)]
+    }
+
     static let now: Int64 = 1_800_000_000
     private static let others: JSONValue = .array([.string("us"), .string("them")])
 
@@ -51,16 +55,17 @@ struct SpoiltToken: Sendable, CustomTestStringConvertible {
              ["aud": .array([.string("a"), .string("b")]), "azp": .string("us")]),
         Self("us, made for our phone app", nil, ["azp": .string("phone-app")]),
         Self("a party that is a number", .malformed, ["azp": .integer(1)]),
-        Self("expired, within the leeway", nil, claim("exp", in: -299)),
-        Self("expired", .expired, claim("exp", in: -300)),
+        Self("expired, within the leeway", nil, lived(from: -400, to: -299)),
+        Self("expired", .expired, lived(from: -400, to: -300)),
         Self("no end", .malformed, ["exp": nil]),
         Self("an end as text", .malformed, ["exp": .string("1800000600")]),
         Self("an end beyond all time", .malformed, ["exp": .number(1e300)]),
         Self("an end with a fraction", nil, ["exp": .number(1_800_000_600.5)]),
-        Self("made in the future, within the leeway", nil, claim("iat", in: 300)),
-        Self("made in the future", .notYet, claim("iat", in: 301)),
-        Self("not yet, within the leeway", nil, claim("nbf", in: 300)),
-        Self("not yet", .notYet, claim("nbf", in: 301)),
+        Self("made at its own end", .malformed, lived(from: 30, to: 30)),
+        Self("made in the future, within the leeway", nil, claim("iat", in: 60)),
+        Self("made in the future", .notYet, claim("iat", in: 61)),
+        Self("not yet, within the leeway", nil, claim("nbf", in: 60)),
+        Self("not yet", .notYet, claim("nbf", in: 61)),
         Self("no beginning", .malformed, ["iat": nil]),
         Self("made yesterday", .tooOld, claim("iat", in: -86_400)),
         Self("made almost yesterday", nil, claim("iat", in: -86_399)),
@@ -88,7 +93,7 @@ struct SpoiltToken: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("ID token", .everyStore)
+@Suite("ID token", .everyStoreInLong)
 struct IDTokenTests {
     @Test("is judged by all that it says",
           arguments: SpoiltToken.spoiltClaims + SpoiltToken.spoiltHeaders)

@@ -89,6 +89,22 @@ struct LoginTests {
         try await attempt(house.password, "x")
     }
 
+    @Test("is remembered by the address that it came from, a wrong one is not")
+    func origins() async throws {
+        let house = try await House()
+        let login = { (origin: String, isRight: Bool) in
+            _ = try? await house.authority.login(LoginAttempt(
+                username: "ada", password: isRight ? house.password : SecretBytes("wrong"),
+                origin: origin))
+        }
+        await login("192.0.2.1", true)
+        house.clock.advance(.seconds(31 * 86_400))
+        for (origin, isRight) in [
+            ("192.0.2.2", true), ("192.0.2.3", false), ("192.0.2.4", true), ("192.0.2.2", true),
+        ] { await login(origin, isRight) }
+        #expect(try await house.authority.loginOrigins() == ["192.0.2.4", "192.0.2.2"])
+    }
+
     @Test("opens a session that ends by logging out, and by its limits")
     func sessions() async throws {
         let house = try await House()
@@ -188,6 +204,28 @@ extension LoginTests {
             written.append(try await house.audit("login.failed").count - before)
         }
         #expect(written == [1, 1, 1, 1])
+    }
+
+    @Test("hashes a password anew whose hash cost less, once it was right")
+    func renews() async throws {
+        let house = try await House()
+        // `hashlib.scrypt` of Python, N 2^14 and p 1.
+        let old = "$scrypt$ln=14,r=8,p=1$AQIDBAUGBwg$9pzLHoprWBqU2Op7DajFARrbIRCFtgeoz5cPDrBLuwg"
+        func hash() async throws -> String? {
+            try await house.store.read { transaction throws(AuthorityError) in
+                try transaction.user(named: "ada")?.passwordHash
+            }
+        }
+        try await house.store.transact { transaction throws(AuthorityError) in
+            guard let ada = try transaction.user(named: "ada") else { return }
+            try transaction.setPasswordHash(old, of: ada.objectID)
+        }
+        _ = try? await house.authority.login(LoginAttempt(
+            username: "ada", password: SecretBytes("wrong password"), origin: "test"))
+        #expect(try await hash() == old)
+        _ = try await house.login()
+        #expect(try await hash() != old)
+        _ = try await house.login()
     }
 
     @Test("is limited for each name and each address, apart from each other")

@@ -1,19 +1,14 @@
-import AsyncHTTPClient
 import AuthorityCore
 import AuthorityStore
 import Foundation
 import GRDB
-import NIOCore
-import NIOHTTP1
+import HTTPClient
+import PostgreSQLStore
+import PostgresServers
 import Sessions
 import Testing
 
 @testable import AuthorityService
-
-#if PostgreSQL
-import PostgreSQLStore
-import PostgresServers
-#endif
 
 @Suite("A service whose records move", .serialized)
 struct MovingServiceTests {
@@ -21,7 +16,7 @@ struct MovingServiceTests {
           .timeLimit(.minutes(2)))
     func service() async throws {
         let place = try Place()
-        #expect(try place.run("init", "--admin", "ada", "--password-file", place.password) == 0)
+        #expect(try await place.initialise() == 0)
         let (service, log) = try place.start("serve")
         try await untilTrue { try place.text(log).contains("ready\n") }
         let file = StoreFile(path: "\(place.state)/authority.db")
@@ -32,93 +27,88 @@ struct MovingServiceTests {
         try await untilTrue { try await health(place) == "200 ok" }
         try file.freeze(at: systemClock(), for: target)
         try file.noteArrival()
-        service.waitUntilExit()
-        #expect(service.terminationStatus == 78)
+        #expect(await service.end() == 78)
         let last = try place.text(log).split(separator: "\n").last.map(String.init) ?? ""
         #expect(last.hasPrefix("moved store: \(place.state): the records have moved to "))
         #expect(last.contains(target.place))
         #expect(!(try place.text(log).contains("SQLite 19")))
         try await untilTrue { try place.brokers().isEmpty }
-        #expect(try place.run("serve") == 78)
+        #expect(try await place.run("serve") == 78)
         // Nobody is there to be told that a move was given up; the database may be gone, too.
-        #expect(try place.run("migrate", "--undo") == 2)
-        #expect(try place.run("migrate", "--undo", "--without-database") == 0)
-        #expect(try place.run("user", "list") == 0)
+        #expect(try await place.run("migrate", "--undo") == 2)
+        #expect(try await place.run("migrate", "--undo", "--without-database") == 0)
+        #expect(try await place.run("user", "list") == 0)
     }
 
     private func health(_ place: Place) async throws -> String {
-        let answer = try await HTTPClient.shared.execute(
-            .init(url: "http://127.0.0.1:\(place.ports.http)/postern/v1/health"),
-            timeout: .seconds(5))
-        let body = String(buffer: try await answer.body.collect(upTo: 1024))
+        let answer = try await HTTPRequest(
+            "GET", "http://127.0.0.1:\(place.ports.http)/postern/v1/health").answer()
+        let body = String(decoding: answer.body, as: UTF8.self)
         let word = body.split(separator: "\"").dropFirst(3).first ?? ""
-        return "\(answer.status.code) \(word)"
+        return "\(answer.status) \(word)"
     }
 }
 
-#if PostgreSQL
 @Suite("Migration of a house", .serialized)
 struct HouseMigrationTests {
     private let place: Place
     private let databases: [TestDatabase]
 
-    init() throws {
+    init() async throws {
         place = try Place()
-        databases = try (0..<2).map { _ in try TestDatabase(on: .shared()) }
-        #expect(try place.run("init", "--admin", "ada", "--password-file", place.password) == 0)
+        databases = [try await TestDatabase(on: .shared()), try await TestDatabase(on: .shared())]
+        #expect(try await place.initialise() == 0)
     }
 
+    private func line(_ number: Int) -> String { "store = \"\(databases[number].uri)\"\n" }
+
     private func name(_ number: Int?) throws {
-        let line = try number.map {
-            "store = \"\(try PostgresServer.shared().uri(databases[$0].name))\"\n"
-        }
-        try place.configure(line ?? "")
+        try place.configure(number.map(line) ?? "")
     }
 
     /// The exit code, and what was said.
-    private func migrate(_ arguments: String...) throws -> (Int32, String) {
+    private func migrate(_ arguments: String...) async throws -> (Int32, String) {
         let (process, log) = try place.start(["migrate"] + arguments)
-        process.waitUntilExit()
-        return (process.terminationStatus, try place.text(log))
+        return (await process.end(), try place.text(log))
     }
 
-    private func move() throws -> (Int32, String) {
-        try migrate("--from", "sqlite", "--to", "postgres")
+    private func move() async throws -> (Int32, String) {
+        try await migrate("--from", "sqlite", "--to", "postgres")
     }
 
-    private func addUser(_ name: String) throws -> Int32 {
-        try place.run("user", "add", name, "--password-file", place.password)
+    private func addUser(_ name: String) async throws -> Int32 {
+        try await place.run("user", "add", name, "--password-file", place.password)
     }
 
     @Test("goes into one database alone, and says so the second time", .timeLimit(.minutes(2)))
-    func once() throws {
+    func once() async throws {
         try name(0)
-        #expect(try move().0 == 0)
-        let again = try move()
+        #expect(try await move().0 == 0)
+        let again = try await move()
         #expect(again.0 == 0)
         #expect(again.1.contains("already moved on 20"))
         #expect(again.1.contains("has 1 users"))
         try name(1)
-        let other = try move()
+        let other = try await move()
         #expect(other.0 == 2)
         #expect(other.1.contains("/\(databases[0].name) on 20"))
         try name(nil)
-        let nowhere = try move()
+        let nowhere = try await move()
         #expect(nowhere.0 == 2)
         #expect(nowhere.1.contains("/\(databases[0].name) on 20"))
         #expect(nowhere.1.contains("Name the database first"))
         try name(1)
-        let foreign = try migrate("--undo")
+        let foreign = try await migrate("--undo")
         #expect(foreign.0 == 2)
-        #expect(try addUser("eve") == 2)
+        #expect(try await addUser("eve") == 2)
         try name(0)
-        #expect(try addUser("bob") == 0)
+        #expect(try await addUser("bob") == 0)
         let kept = "\(place.folder.path)/kept.db"
-        #expect(try place.run("backup", "--to", kept) == 0)
+        #expect(try await place.run("backup", "--to", kept) == 0)
         try name(nil)
-        #expect(try place.run("user", "list") == 78)
-        #expect(try place.run("restore", "--from", kept) == 78)
-        #expect(try migrate("--undo").0 == 2)
+        #expect(try await place.run("user", "list") == 78)
+        #expect(try await place.run("restore", "--from", kept) == 78)
+        #expect(try await migrate("--undo").0 == 2)
     }
 
     @Test("takes a file with it that an earlier version wrote", .timeLimit(.minutes(2)))
@@ -132,62 +122,62 @@ struct HouseMigrationTests {
         }
         try file.close()
         try name(0)
-        let moved = try move()
+        let moved = try await move()
         #expect(moved.0 == 0, "\(moved.1)")
-        #expect(try addUser("bob") == 0)
+        #expect(try await addUser("bob") == 0)
     }
 
     @Test("is refused where somebody's records are already, and changes nothing",
           .timeLimit(.minutes(2)))
-    func occupied() throws {
+    func occupied() async throws {
         let other = try Place()
-        try other.configure("store = \"\(PostgresServer.shared().uri(databases[0].name))\"")
-        #expect(try other.run("init", "--admin", "eve", "--password-file", place.password) == 0)
+        try other.configure(line(0))
+        #expect(try await other.initialise("eve") == 0)
         try name(0)
-        let refused = try move()
+        let refused = try await move()
         #expect(refused.0 == 2)
         #expect(refused.1.contains("/\(databases[0].name) has records already"), "\(refused.1)")
         try name(nil)
-        #expect(try addUser("bob") == 0)
+        #expect(try await addUser("bob") == 0)
     }
 
     @Test("is taken back by closing the database, and loses nothing there unasked",
           .timeLimit(.minutes(2)))
-    func back() throws {
+    func back() async throws {
         try name(0)
-        #expect(try move().0 == 0)
+        #expect(try await move().0 == 0)
         // Nothing was done there since.
-        let first = try migrate("--undo")
+        let first = try await migrate("--undo")
         #expect(first.0 == 0)
         #expect(!first.1.contains("not issued here"))
-        #expect(try place.run("user", "list") == 78)
-        let closed = try move()
+        #expect(try await place.run("user", "list") == 78)
+        let closed = try await move()
         #expect(closed.0 == 78)
         #expect(closed.1.contains("/\(databases[0].name): the records are in \(place.state)"))
         #expect(closed.1.contains("name an empty database"))
-        #expect(try migrate("--undo").0 == 2)
+        #expect(try await migrate("--undo").0 == 2)
 
         try name(1)
-        #expect(try move().0 == 0)
-        #expect(try addUser("bob") == 0)
+        #expect(try await move().0 == 0)
+        #expect(try await addUser("bob") == 0)
         let kept = "\(place.folder.path)/kept.db"
-        #expect(try place.run("backup", "--to", kept) == 0)
-        let refused = try migrate("--undo")
+        #expect(try await place.run("backup", "--to", kept) == 0)
+        let refused = try await migrate("--undo")
         #expect(refused.0 == 2)
         #expect(refused.1.contains("1 new audit entries"))
-        #expect(try addUser("cy") == 0)
-        #expect(try migrate("--undo", "--discard").0 == 0)
-        #expect(try addUser("dan") == 78)
+        #expect(try await addUser("cy") == 0)
+        #expect(try await migrate("--undo", "--discard").0 == 0)
+        #expect(try await addUser("dan") == 78)
         let later = "\(place.folder.path)/later.db"
-        #expect(try place.run("backup", "--to", later) == 0)
+        #expect(try await place.run("backup", "--to", later) == 0)
         try name(nil)
-        #expect(try addUser("eve") == 0)
+        #expect(try await addUser("eve") == 0)
         // What was kept is brought back by a restore, also what was kept too late.
         for (file, user) in [(kept, "bob"), (later, "cy")] {
-            #expect(try addUser(user) == 0)
-            #expect(try place.run("restore", "--from", file) == 0)
-            #expect(try addUser(user) == 2)
-            #expect(try addUser("eve") == 0)
+            #expect(try await addUser(user) == 0)
+            #expect(try await place.run("restore", "--from", file) == 0)
+            #expect(try await addUser(user) == 2)
+            #expect(try await addUser("eve") == 0)
         }
     }
 
@@ -195,9 +185,9 @@ struct HouseMigrationTests {
           .timeLimit(.minutes(2)))
     func forgotten() async throws {
         try name(0)
-        #expect(try move().0 == 0)
+        #expect(try await move().0 == 0)
         let other = try Place()
-        try other.configure("store = \"\(PostgresServer.shared().uri(databases[0].name))\"")
+        try other.configure(line(0))
         try FileManager.default.createDirectory(
             atPath: other.state, withIntermediateDirectories: false,
             attributes: [.posixPermissions: 0o700])
@@ -205,10 +195,9 @@ struct HouseMigrationTests {
             atPath: "\(place.state)/authority.key", toPath: "\(other.state)/authority.key")
         let (replica, log) = try other.start("serve")
         try await untilTrue { try other.text(log).contains("ready\n") }
-        #expect(try migrate("--undo").0 == 2)
-        #expect(try migrate("--undo", "--discard").0 == 0)
-        replica.waitUntilExit()
-        #expect(replica.terminationStatus == 78)
+        #expect(try await migrate("--undo").0 == 2)
+        #expect(try await migrate("--undo", "--discard").0 == 0)
+        #expect(await replica.end() == 78)
         let last = try other.text(log).split(separator: "\n").last ?? ""
         #expect(last.contains("the records are in \(place.state)/authority.db again"))
         #expect(!(try other.text(log).contains("SQLSTATE PM001")))
@@ -218,7 +207,7 @@ struct HouseMigrationTests {
     @Test("is taken back once more where that was cut short", .timeLimit(.minutes(2)))
     func cut() async throws {
         try name(0)
-        #expect(try move().0 == 0)
+        #expect(try await move().0 == 0)
         let file = StoreFile(path: "\(place.state)/authority.db")
         let departure = try #require(try file.departure())
         #expect(departure.isDone)
@@ -238,9 +227,8 @@ struct HouseMigrationTests {
             try await store.raiseLatestTime(to: systemClock())
         }
         try store.close()
-        #expect(try migrate("--undo").0 == 0)
+        #expect(try await migrate("--undo").0 == 0)
         try name(nil)
-        #expect(try addUser("bob") == 0)
+        #expect(try await addUser("bob") == 0)
     }
 }
-#endif

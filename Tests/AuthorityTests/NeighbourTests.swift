@@ -71,18 +71,18 @@ struct NeighbourTests {
           .timeLimit(.minutes(1)))
     func rotation() async throws {
         let place = try Place()
-        #expect(try place.run("init", "--admin", "ada", "--password-file", place.password) == 0)
+        #expect(try await place.initialise() == 0)
         let (service, log) = try place.start("serve")
         try await untilTrue { try place.text(log).contains("ready\n") }
         for count in 1...3 {
-            #expect(try place.run("keys", "rotate") == 0)
+            #expect(try await place.run("keys", "rotate") == 0)
             let rotated = ContinuousClock.now
             try await untilTrue {
                 try place.text(log).components(separatedBy: "another key").count == count + 1
             }
             report("a key rotated beside the service signs", since: rotated)
         }
-        #expect(try place.run("keys", "list", "--json") == 0)
+        #expect(try await place.run("keys", "list", "--json") == 0)
         #expect(service.isRunning)
         kill(service.processIdentifier, SIGTERM)
         try await untilTrue { try !service.isRunning && place.brokers().isEmpty }

@@ -131,6 +131,28 @@ struct ParseInstallationTests {
             draft(try BoardDouble().installation), by: nil).isNew)
     }
 
+    @Test("of nobody are counted by an IPv6 network, and go 30 days after they were last saved")
+    func nobody() async throws {
+        let house = try await House()
+        for number in 0..<30 {
+            _ = try await house.authority.saveInstallation(
+                draft(try BoardDouble().installation, from: "2001:db8::\(number)"), by: nil)
+        }
+        let phone = try BoardDouble().installation
+        await expectRefusal(.rateLimit) {
+            try await house.authority.saveInstallation(draft(phone, from: "2001:db8::ff"), by: nil)
+        }
+        _ = try await house.authority.saveInstallation(draft(phone, from: "192.0.2.1"), by: nil)
+        let own = try await house.authority.saveInstallation(
+            draft(try BoardDouble().installation), by: house.login())
+        house.clock.advance(.seconds(20 * 86_400))
+        _ = try await house.authority.saveInstallation(draft(phone), by: nil)
+        house.clock.advance(.seconds(10 * 86_400 + 1))
+        while try await house.authority.sweep() {}
+        let left = try await house.authority.installations(by: .master)
+        #expect(Set(left.map(\.installation)) == [phone, own.saved.installation])
+    }
+
     @Test("open nothing, and are no board")
     func nothing() async throws {
         let house = try await House()

@@ -28,17 +28,30 @@ struct ParseKeyFileTests {
         let path = try write("sixteen bytes ok\nand more\n", in: folder)
         let rules = try settings(
             "[http]\nmount = \"/api\"\nmaster_key_file = \"\(path)\"\n"
-                + "rest_api_key_file = \"\(path)\"\n[session.permissions]\nget = true\n"
+                + "rest_api_key = \"k\"\n[session.permissions]\nget = true\n"
         ).parseRules()
         let key = SecretBytes("sixteen bytes ok")
         #expect(rules.masterKey?.matches(key) == true)
-        #expect(rules.restAPIKey?.matches(key) == true)
+        #expect(rules.restAPIKey?.matches(SecretBytes("k")) == true)
         #expect(rules.mount == "/api")
         #expect(rules.sessionPermissions.allows(.get))
         #expect(!rules.takesMasterKeyFromAnywhere)
-        let none = try settings("[http]\nrest_api_key = \"k\"").parseRules()
+        let none = try settings("[http]\nrest_api_key_file = \"\(path)\"").parseRules()
         #expect(none.masterKey == nil)
-        #expect(none.restAPIKey?.matches(SecretBytes("k")) == true)
+        #expect(none.restAPIKey?.matches(key) == true)
+    }
+
+    @Test("are refused where clients would have the master key")
+    func equal() throws {
+        let folder = try TemporaryFolder()
+        let path = try write("sixteen-bytes-ok\n", in: folder)
+        for client in ["rest_api_key = \"sixteen-bytes-ok\"", "rest_api_key_file = \"\(path)\""] {
+            let settings = try settings(
+                "[http]\nmaster_key_file = \"\(path)\"\n\(client)\n")
+            #expect { try settings.parseRules() } throws: { error in
+                "\(error)".contains("rest_api_key") && !"\(error)".contains("sixteen")
+            }
+        }
     }
 
     @Test("are refused where they are short, open to others, or not there", arguments: [

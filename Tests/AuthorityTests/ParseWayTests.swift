@@ -5,7 +5,7 @@ import Testing
 import Wire
 
 /// Who × what × by which way, over the real store.
-@Suite("Parse's API", .everyStore)
+@Suite("Parse's API", .everyStoreInLong)
 struct ParseWayTests {
     /// Every write of a protected class. `USER`, `OWN`, `FULL` and `ROLE` stand for the ids of
     /// the user, of the session that asks, of an unrestricted one, and of a role.

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityCore
 import AuthorityStore
 import PostgresServers
@@ -10,7 +9,7 @@ import Testing
 
 @Suite("PostgreSQL's schema")
 struct PostgreSQLSchemaTests {
-    private func place() throws -> HousePlace { try HousePlace(.postgreSQL) }
+    private func place() async throws -> HousePlace { try await HousePlace(.postgreSQL) }
 
     private func connection(_ place: HousePlace) throws -> PostgresConnection {
         try PostgresConnection(try #require(place.database).address)
@@ -18,7 +17,7 @@ struct PostgreSQLSchemaTests {
 
     @Test("is made once by several that start at once")
     func together() async throws {
-        let place = try place()
+        let place = try await place()
         try await withThrowingTaskGroup { group in
             for _ in 0..<6 {
                 group.addTask {
@@ -38,7 +37,7 @@ struct PostgreSQLSchemaTests {
 
     @Test("of a later program is refused by name, and nothing is changed")
     func later() async throws {
-        let place = try place()
+        let place = try await place()
         try await place.openDatabase().close()
         let connection = try connection(place)
         _ = try connection.change("INSERT INTO schema_versions (name) VALUES ('moon')")
@@ -53,8 +52,8 @@ struct PostgreSQLSchemaTests {
     }
 
     @Test("is undone to the last step that was whole where a step fails")
-    func broken() throws {
-        let place = try place()
+    func broken() async throws {
+        let place = try await place()
         let connection = try connection(place)
         let steps = [
             PostgreSQLMigrations.Step(name: "a", statements: ["CREATE TABLE a (x BIGINT)"]),
@@ -65,7 +64,7 @@ struct PostgreSQLSchemaTests {
             try PostgreSQLMigrations(steps: steps, connection: connection).run()
         }
         let tables = try connection.query("""
-            SELECT tablename::text AS name FROM pg_tables WHERE schemaname = 'public'
+            SELECT tablename::text AS name FROM pg_tables WHERE schemaname = current_schema()
             ORDER BY 1
             """).map { $0["name"] }
         #expect(tables == [.text("a"), .text("schema_versions")])
@@ -92,4 +91,3 @@ struct PostgreSQLSchemaTests {
         }
     }
 }
-#endif

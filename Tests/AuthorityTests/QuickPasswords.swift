@@ -17,10 +17,18 @@ struct QuickPasswords: AuthorityCryptography {
         Base64URL.encode(try system.hmac(password.reveal(), key: key))
     }
 
+    func isOutdated(passwordHash: String) -> Bool {
+        system.isOutdated(passwordHash: passwordHash)
+    }
+
     func verifyPassword(
         _ password: SecretBytes, against hash: String?
     ) async throws(AuthorityError) -> Bool {
         tally?.add(hash != nil)
+        // One of today, or of a program before it.
+        if hash?.hasPrefix("$") == true {
+            return try await system.verifyPassword(password, against: hash)
+        }
         return try await hashPassword(password) == hash
     }
 

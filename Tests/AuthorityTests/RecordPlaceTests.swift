@@ -73,19 +73,4 @@ struct RecordPlaceTests {
         }
         #expect(!FileManager.default.fileExists(atPath: state.database))
     }
-
-    #if !PostgreSQL
-    @Test("is no database where PostgreSQL is not built in")
-    func notBuiltIn() async throws {
-        let folder = try TemporaryFolder()
-        let state = try await founded(folder, "a")
-        let place = PostgresPlace(
-            uri: "postgres:///postern", passwordFile: nil, connections: 2, insecure: false)
-        let wanted = StateFolder(
-            path: state.path, store: .postgres(place), masterKeyFile: state.masterKey)
-        let error = await #expect(throws: StateFolderError.self) { _ = try await wanted.open() }
-        #expect(error == .notBuiltIn)
-        #expect(error.map(Exit.code(for:)) == Exit.configuration)
-    }
-    #endif
 }

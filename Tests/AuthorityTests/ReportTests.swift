@@ -69,6 +69,29 @@ struct ReportTests {
         #expect(try await board(of: house, by: ada).report?.rules == .omitted)
     }
 
+    @Test("that another machine uses the board's identity is an alarm, once an hour")
+    func shared() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        var report = BoardReport.sample(3)
+        for (isShared, minutes, count) in [
+            (true, 0, 1), (true, 3, 1), (false, 3, 1), (true, 3, 1), (true, 60, 2),
+        ] {
+            house.clock.advance(.seconds(minutes * 60))
+            report.isShared = isShared
+            _ = try await live.tell(report)
+            #expect(try await board(of: house, by: ada).report?.isShared == isShared)
+            var query = AuditQuery(limit: 9, board: live.board.installation)
+            query.event = "identity.shared"
+            let asked = query
+            let entries = try await house.store.transact {
+                transaction throws(AuthorityError) in try transaction.entries(asked)
+            }
+            #expect(entries.count == count)
+        }
+    }
+
     @Test("that tells nothing new is not written")
     func unwritten() async throws {
         let house = try await House()
@@ -89,6 +112,25 @@ struct ReportTests {
             return since
         }
         #expect(since == [0, 0, 0, 3, 4, 4].map { start + .seconds($0) })
+    }
+
+    @Test("of two processes in turn is of two machines; of one after another it is not")
+    func inTurn() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        let runs = try (0..<3).map { index in
+            try #require(MessageID("0e9c1f6a-2b7d-4c3e-9f10-a1b2c3d4e5f\(index)"))
+        }
+        var told: [Bool?] = []
+        // Started anew twice, then the one before again, and again.
+        for index in [0, 0, 1, 1, 2, 1, 1, 2] {
+            var report = BoardReport.sample(3)
+            report.run = runs[index]
+            told.append(try await live.tell(report).result?.isShared)
+        }
+        #expect(told == [false, false, false, false, false, true, false, true])
+        #expect(try await house.audit("identity.shared").count == 1)
     }
 
     @Test("counts under a session that lives, and from its own board alone")

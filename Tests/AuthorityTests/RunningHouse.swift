@@ -135,6 +135,9 @@ final class Listener: Sendable {
 
     var hasEnded: Bool { ended.withLock { $0 } }
 
+    /// How many messages the broker had kept.
+    var retainedMessages: Int { heard.withLock { $0.count(where: \.retain) } }
+
     func messages(on topic: String) -> [IncomingMessage] {
         heard.withLock { $0.filter { $0.topic == topic } }
     }

@@ -6,7 +6,7 @@ import Wire
 
 @testable import AuthorityService
 
-@Suite("Scope", .everyStore)
+@Suite("Scope", .everyStoreInLong)
 struct ScopeTests {
     @Test("that would open what is the contract's own is refused", arguments: [
         (##"{"rules":[{"class":"_User","allow":["create"]}]}"##, 119),

@@ -1,12 +1,10 @@
-import AsyncHTTPClient
 import AuthorityCore
 import AuthorityStore
 import BrokerClient
 import Foundation
+import HTTPClient
 import Logging
 import Mosquitto
-import NIOCore
-import NIOHTTP1
 import Sessions
 import Testing
 import Wire
@@ -101,24 +99,21 @@ struct SideBySideTests {
     func draining() async throws {
         let pair = try await Pair()
         let url = "http://127.0.0.1:\(pair.first.httpPort)/postern/v1/health"
-        let ready = try await HTTPClient.shared.execute(.init(url: url), timeout: .seconds(5))
-        #expect(ready.status == .ok)
-        #expect(ready.headers["connection"] != ["close"])
+        let ready = try await HTTPRequest("GET", url).answer()
+        #expect(ready.status == 200)
+        #expect(ready.header("connection") != "close")
         let leaving = Task { await pair.first.server.leave() }
         try await untilTrue {
-            let answer = try await HTTPClient.shared.execute(
-                .init(url: url), timeout: .seconds(5))
-            return answer.status == .serviceUnavailable
-                && answer.headers["connection"] == ["close"]
+            let answer = try await HTTPRequest("GET", url).answer()
+            return answer.status == 503 && answer.header("connection") == "close"
         }
         // Until everybody had the time to hear of it, who comes is answered.
-        let info = try await HTTPClient.shared.execute(
-            .init(url: "http://127.0.0.1:\(pair.first.httpPort)/postern/v1/info"),
-            timeout: .seconds(5))
-        #expect(info.status == .ok)
+        let info = try await HTTPRequest(
+            "GET", "http://127.0.0.1:\(pair.first.httpPort)/postern/v1/info").answer()
+        #expect(info.status == 200)
         await leaving.value
         try await untilTrue {
-            (try? await HTTPClient.shared.execute(.init(url: url), timeout: .seconds(1))) == nil
+            (try? await HTTPRequest("GET", url).answer()) == nil
         }
         await pair.stop()
     }

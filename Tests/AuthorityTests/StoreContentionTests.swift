@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityCore
 import AuthorityStore
 import Foundation
@@ -73,4 +72,3 @@ struct StoreContentionTests {
         }
     }
 }
-#endif

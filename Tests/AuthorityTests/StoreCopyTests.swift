@@ -1,16 +1,13 @@
 import AuthorityCore
 import Foundation
 import GRDB
+import PostgreSQLStore
 import Sessions
 import Testing
 import Wire
 
 @testable import AuthorityService
 @testable import AuthorityStore
-
-#if PostgreSQL
-import PostgreSQLStore
-#endif
 
 @Suite("Copy of a store")
 struct StoreCopyTests {
@@ -129,23 +126,23 @@ struct BackupTests {
     @Test("is one view of a store in use, and replaces none unasked", .timeLimit(.minutes(2)))
     func command() async throws {
         let place = try Place()
-        #expect(try place.run("init", "--admin", "ada", "--password-file", place.password) == 0)
+        #expect(try await place.initialise() == 0)
         let (service, log) = try place.start(["serve"])
         try await untilTrue { try place.text(log).contains("ready\n") }
         let (file, key) = ("\(place.state)/copy.db", "\(place.state)/copy.key")
-        #expect(try place.run("backup", "--to", file, "--with-key", file) == 2)
+        #expect(try await place.run("backup", "--to", file, "--with-key", file) == 2)
         #expect(!FileManager.default.fileExists(atPath: file))
-        #expect(try place.run("backup", "--to", file, "--with-key", key) == 0)
+        #expect(try await place.run("backup", "--to", file, "--with-key", key) == 0)
         #expect(
-            try place.run("backup", "--to", key, "--with-key", key, "--replace") == 2)
-        #expect(try place.run("backup", "--to", file) == 2)
-        #expect(try place.run("backup", "--to", file, "--replace") == 0)
+            try await place.run("backup", "--to", key, "--with-key", key, "--replace") == 2)
+        #expect(try await place.run("backup", "--to", file) == 2)
+        #expect(try await place.run("backup", "--to", file, "--replace") == 0)
         // Nobody restores under a service that runs.
-        #expect(try place.run("restore", "--from", file) == 1)
+        #expect(try await place.run("restore", "--from", file) == 1)
         kill(service.processIdentifier, SIGTERM)
         try await untilTrue { try !service.isRunning && place.brokers().isEmpty }
-        #expect(try place.run("user", "add", "bob", "--password-file", place.password) == 0)
-        #expect(try place.run("restore", "--from", file) == 0)
+        #expect(try await place.run("user", "add", "bob", "--password-file", place.password) == 0)
+        #expect(try await place.run("restore", "--from", file) == 0)
         let store = try await StateFolder(path: place.state).open()
         let users = try await store.read { tx throws(AuthorityError) in
             try tx.users().map(\.username)
@@ -159,19 +156,18 @@ struct BackupTests {
         let kept = try FileManager.default.contentsOfDirectory(atPath: place.state)
             .filter { $0.hasPrefix("authority.db.before-") }
         #expect(kept.count == 1)
-        #expect(try place.run("restore", "--settle") == 0)
-        #expect(try place.run("restore", "--settle", "--mark") == 2)
+        #expect(try await place.run("restore", "--settle") == 0)
+        #expect(try await place.run("restore", "--settle", "--mark") == 2)
         // To a machine that has nothing.
         for name in ["authority.db", "authority.key"] {
             try FileManager.default.removeItem(atPath: "\(place.state)/\(name)")
         }
-        #expect(try place.run("restore", "--from", file) == 78)
-        #expect(try place.run("restore", "--from", file, "--with-key", key) == 0)
-        #expect(try place.run("user", "list") == 0)
+        #expect(try await place.run("restore", "--from", file) == 78)
+        #expect(try await place.run("restore", "--from", file, "--with-key", key) == 0)
+        #expect(try await place.run("user", "list") == 0)
     }
 }
 
-#if PostgreSQL
 @Suite("Move to PostgreSQL")
 struct PostgreSQLMoveTests {
     @Test("leaves every session valid, and every number above what was given out")
@@ -184,7 +180,7 @@ struct PostgreSQLMoveTests {
         let first = try await live.ask(refresh, id: id)
         let file = StoreFile(path: "\(house.folder.path)/authority.db")
         try file.freeze(at: house.clock.now, for: .init(id: "1", place: "it"))
-        let place = try HousePlace(.postgreSQL)
+        let place = try await HousePlace(.postgreSQL)
         try FileManager.default.removeItem(atPath: "\(place.folder.path)/authority.key")
         try FileManager.default.copyItem(
             atPath: "\(house.folder.path)/authority.key",
@@ -228,4 +224,3 @@ struct PostgreSQLMoveTests {
         try opened.close()
     }
 }
-#endif

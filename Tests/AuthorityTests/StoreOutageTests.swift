@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityCore
 import AuthorityStore
 import PostgreSQLStore
@@ -79,7 +78,7 @@ struct StoreOutageTests {
     @Test("consumes nothing and revokes nobody, and all goes on without a restart",
           .timeLimit(.minutes(3)), arguments: [PostgresServer.Stop.immediate, .fast])
     func outage(manner: PostgresServer.Stop) async throws {
-        let server = try PostgresServer()
+        let server = try await PostgresServer()
         let house = try await House(place: HousePlace(TestDatabase(on: server)))
         let ada = try await house.login()
         var boards: [BusyBoard] = []
@@ -97,9 +96,9 @@ struct StoreOutageTests {
             let before = all.map(\.answered)
             try await untilTrue { zip(all, before).allSatisfy { $0.answered > $1 + 4 } }
             let failed = all.map(\.failures.count)
-            try server.stop(manner)
+            try await server.stop(manner)
             try await untilTrue { zip(all, failed).allSatisfy { $0.failures.count > $1 } }
-            try server.start()
+            try await server.start()
         }
         let before = all.map(\.answered)
         try await untilTrue { zip(all, before).allSatisfy { $0.answered > $1 + 4 } }
@@ -117,4 +116,3 @@ struct StoreOutageTests {
         #expect(try await house.audit("alarm.refresh").isEmpty)
     }
 }
-#endif

@@ -1,44 +1,39 @@
-#if PostgreSQL
-import Foundation
 import PostgreSQLStore
 import PostgresServers
 import Sessions
 import Synchronization
 
-/// A database of its own on the server of this test process, gone with its owner.
+/// An empty database on the server of this test process, gone with that.
 final class TestDatabase: Sendable {
+    /// What a house needs of PostgreSQL for itself.
+    enum Room {
+        /// Tables: made in a hundredth of the time, so most tests take one.
+        case schema
+        /// All that a database keeps apart from others: rights, channels, locks.
+        case database
+    }
+
     let name: String
+    let uri: String
     let address: PostgresAddress
-    private let server: PostgresServer
 
     private static let number = Atomic(0)
 
-    init(on server: PostgresServer) throws {
-        self.server = server
+    init(_ room: Room = .database, on server: PostgresServer) throws {
         name = "house\(Self.number.add(1, ordering: .relaxed).newValue)"
-        try Self.run("CREATE DATABASE \(name)", on: server)
-        address = try PostgresAddress(uri: server.uri(name), password: nil)
-    }
-
-    deinit {
-        let (name, server) = (name, server)
-        // Whoever made it need not wait for that, nor be able to.
-        DispatchQueue.global().async {
-            do {
-                try Self.run("DROP DATABASE \(name) WITH (FORCE)", on: server)
-            } catch {
-                print("\(name) stays until the server goes: \(error)")
-            }
-        }
-    }
-
-    private static func run(_ sql: String, on server: PostgresServer) throws {
         var limits = PostgresLimits()
         // It takes as long as the disk does.
         limits.statement = .zero
         let connection = try PostgresConnection(
             PostgresAddress(uri: server.uri(), password: nil), limits: limits)
-        _ = try connection.change(sql)
+        switch room {
+        case .schema:
+            _ = try connection.change("CREATE SCHEMA \(name)")
+            uri = "\(server.uri())&options=-csearch_path%3D\(name)"
+        case .database:
+            _ = try connection.change("CREATE DATABASE \(name)")
+            uri = server.uri(name)
+        }
+        address = try PostgresAddress(uri: uri, password: nil)
     }
 }
-#endif

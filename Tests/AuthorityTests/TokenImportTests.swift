@@ -178,7 +178,10 @@ struct TokenImportTests {
               Flaw("device key") { $0.deviceKey = KeyID("AAAAAAAAAAA") ?? $0.deviceKey },
               Flaw("not restricted") { $0.restricted = false },
               Flaw("not valid yet") { $0.notBefore = $0.issuedAt + .seconds(1) },
-              Flaw("expired") { $0.expiresAt = $0.issuedAt },
+              Flaw("expired") {
+                  $0.issuedAt = $0.issuedAt + .seconds(-10)
+                  $0.expiresAt = $0.issuedAt + .seconds(5)
+              },
               Flaw("another session") { $0.session = ObjectID("oThEr00001") ?? $0.session },
           ])
     func invalid(flaw: Flaw) async throws {

@@ -53,6 +53,34 @@ struct DropTests {
         }
     }
 
+    @Test("by age spares what is in flight, and takes it when it is so no more")
+    func spared() throws {
+        let folder = try StateFolder()
+        let store = try folder.open()
+        // More rows than are looked at in one go, and an old one behind a step of the clock.
+        try store.transact(try (1...200).map { .append([try Sample.write($0, at: 1000 + $0)]) })
+        try store.transact([
+            .append(try (201...210).map { try Sample.write($0, at: 9000 + $0) }),
+            .append(try (211...220).map { try Sample.write($0, at: 1000 + $0) }),
+            .append(try (221...230).map { try Sample.write($0, at: 9000 + $0) }),
+        ])
+        let end = Timestamp(milliseconds: 5000)
+        let flying = Set(1...100 as ClosedRange<Int64>).union([150, 215])
+        try store.transact([.expire(from: zero, before: end, sparing: flying)])
+        var left = Array(1...100 as ClosedRange<Int64>)
+        left += [150] + Array(201...210)
+        left += [215] + Array(221...230)
+        #expect(try store.allSequences() == left)
+        #expect(store.usage().losses.ranges == [101...149, 151...200, 211...214, 216...220])
+        // Those that arrived leave; the others are as old as before.
+        try store.transact([.remove(Array(1...90))])
+        try store.transact([.expire(from: zero, before: end)])
+        #expect(try store.allSequences() == Array(201...210) + Array(221...230))
+        let losses = store.usage().losses
+        #expect(losses.ranges == [91...200, 211...220] && losses.causes == [.expired: 120])
+        #expect(try store.integrityCheck() == [])
+    }
+
     @Test("for room takes the least important first, then the oldest")
     func ranks() throws {
         let folder = try StateFolder()

@@ -1,6 +1,7 @@
 import AgentCore
 import BoardStore
 import Gate
+import LinuxIO
 import Sessions
 import Testing
 import Wire
@@ -96,13 +97,7 @@ struct BoardStorageTests {
         let trust = try trust()
         let id = try #require(MessageID("0e9c1f6a-2b7d-4c3e-9f10-a1b2c3d4e5f6"))
         let signOut = SignOut(
-            session: held.session.objectID,
-            requests: (0..<2 * SignOut.count).map { index in
-                SignOut.Request(
-                    id: id, issuedAt: Timestamp(milliseconds: 1_800_000_000_000)
-                        + SignOut.spacing * index,
-                    payload: Array("{\"v\":1}".utf8))
-            })
+            session: held.session.objectID, id: id, payload: Array("{\"v\":1}".utf8))
         try storage.commit([
             .session(held), .trust(trust), .memory(BoardMemory(signOut: signOut)),
         ])
@@ -153,6 +148,120 @@ struct BoardStorageTests {
         #expect(storage.queue.messages == 0 && storage.queue.bytes == 0)
         #expect(storage.queue.losses.causes == [.destroyed: 1])
         #expect(records.lastSequence == 1)
+    }
+
+    /// A folder in which a board was claimed, with all that it then has.
+    private func claimed() throws -> (folder: TemporaryFolder, identity: BoardIdentity) {
+        let folder = try TemporaryFolder()
+        let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+        try storage.commit([
+            .session(try held()), .trust(try trust()), .memory(BoardMemory()),
+            .append([try write(1), try write(2)], window: []),
+        ])
+        return (folder, try storage.load().identity)
+    }
+
+    @Test("never takes lost records for a first start", arguments: [
+        [.session], [.trust], [.identity], [.session, .trust], [.session, .trust, .memory],
+        VaultRecord.allCases,
+    ])
+    func lostRecords(records: [VaultRecord]) throws {
+        let (folder, identity) = try claimed()
+        do {
+            let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+            try storage.queueReader.transact(records.map { .destroy($0) })
+        }
+        // The second start finds the same.
+        for _ in 0..<2 {
+            let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+            var said: [String] = []
+            let found = try storage.load { said.append($0) }
+            #expect(found.isUnreadable && found.session == nil)
+            #expect(found.identity.installation == identity.installation)
+            #expect(found.identity.deviceSecret.matches(identity.deviceSecret))
+            #expect(said.contains { $0.contains("pair this board again") })
+        }
+        let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+        try storage.commit([
+            .session(nil), .session(try held()), .trust(try trust()), .memory(BoardMemory()),
+        ])
+        let healed = try BoardStorage(
+            folder: folder.path, cryptography: Cryptographer()).load()
+        #expect(!healed.isUnreadable && healed.session != nil)
+        #expect(healed.identity.installation == identity.installation)
+        #expect(try storage.queueReader.read(.identity) != nil)
+    }
+
+    @Test("of a board that was claimed and never wrote is unreadable by the copy alone")
+    func lostLog() throws {
+        let folder = try TemporaryFolder()
+        do {
+            let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+            #expect(try !storage.load().isUnreadable)
+            try storage.commit([.session(try held()), .trust(try trust())])
+            try storage.queueReader.transact([.destroy(.session), .destroy(.trust)])
+        }
+        let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+        #expect(try storage.load().isUnreadable)
+    }
+
+    @Test("makes no second identity where the database is gone", arguments: [true, false])
+    func goneDatabase(hasCopy: Bool) throws {
+        let (folder, identity) = try claimed()
+        let names = ["board.db", "board.db-wal", "board.db-shm"]
+        for name in names + (hasCopy ? [] : ["identity.copy"]) {
+            try PrivateFile.remove(folder.path + "/" + name)
+        }
+        #expect(BoardDatabase.exists(in: folder.path))
+        #expect(throws: StoreError.self) {
+            _ = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+        }
+        let key = KeyFile(folder: folder.path)
+        guard hasCopy else {
+            #expect(throws: StoreError.self) {
+                _ = try BoardDatabase.salvage(
+                    folder: folder.path, keySource: key, at: Timestamp(milliseconds: 1))
+            }
+            return
+        }
+        // Twice: the numbers of neither database are given once more.
+        var last: Int64 = 0
+        for time in 1...2 {
+            let report = try BoardDatabase.salvage(
+                folder: folder.path, keySource: key, at: Timestamp(milliseconds: Int64(time)))
+            let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+            let found = try storage.load()
+            #expect(found.identity.installation == identity.installation)
+            #expect(found.isUnreadable && found.lastSequence > last + 1_000_000_000)
+            #expect(report.resumesAfter == found.lastSequence)
+            #expect(storage.queue.losses.total == 0)
+            last = found.lastSequence
+            for name in ["board.db", "board.db-wal", "board.db-shm"] {
+                try PrivateFile.remove(folder.path + "/" + name)
+            }
+        }
+    }
+
+    @Test("opens the copy of the identity after a new storage key, and with no other")
+    func copyAndKey() throws {
+        let (folder, identity) = try claimed()
+        let key = KeyFile(folder: folder.path)
+        do {
+            let storage = try BoardStorage(folder: folder.path, cryptography: Cryptographer())
+            try storage.queueReader.rekey(key, to: nil)
+            let copy = try #require(try storage.queueReader.identityCopy())
+            #expect(copy.wasClaimed)
+            let read = try BoardIdentity(json: JSONObject(parsing: copy.identity.reveal()))
+            #expect(read.installation == identity.installation)
+        }
+        let bytes = try PrivateFile.read(folder.path + "/identity.copy", limit: 8192)
+        for index in stride(from: 0, to: bytes.count, by: 9) {
+            var flipped = bytes
+            flipped[index] ^= 1
+            try PrivateFile.write(folder.path + "/identity.copy", flipped)
+            let database = try BoardDatabase(folder: folder.path, keySource: key)
+            #expect(try database.identityCopy() == nil)
+        }
     }
 
     @Test("lives on without a record that cannot be read, and says which", arguments: [

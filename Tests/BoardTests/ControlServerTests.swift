@@ -17,31 +17,39 @@ struct ControlServerTests {
         }
     }
 
-    @Test("does not wake for who calls while it is full, and drops who says nothing for 10 s")
+    @Test("has four connections for a user, and drops who has asked for nothing after a second")
     func full() throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/agent.sock"
         var server = try ControlServer(path: path)
-        let callers = try (0..<17).map { _ in try Caller(path) }
+        let callers = try (0..<6).map { _ in try Caller(path) }
         var poller = Poller()
         var events: [AgentEvent] = []
-        for _ in 0..<16 {
+        func turn(at now: Duration) throws {
             poller.clear()
             server.register(in: &poller)
-            #expect(try poller.wait(.seconds(20)) == 1)
-            server.collect(poller, at: .zero, into: &events)
+            _ = try poller.wait(.seconds(20))
+            server.collect(poller, at: now, into: &events)
         }
-        poller.clear()
-        server.register(in: &poller)
-        #expect(try poller.wait(.zero) == 0)
-        #expect(server.nextDeadline == .seconds(10))
-        server.collect(poller, at: .seconds(10), into: &events)
+        for _ in callers { try turn(at: .zero) }
+        let isCut = try callers.map { caller in
+            var probe = Poller()
+            let slot = probe.add(caller.handle.raw, read: true, write: false)
+            _ = try probe.wait(.zero)
+            return probe.isReadable(slot)
+        }
+        #expect(isCut == [false, false, false, false, true, true])
+        // A drip is no request.
+        _ = try callers[0].handle.send(Array("{".utf8)[...])
+        try turn(at: .milliseconds(900))
+        #expect(server.nextDeadline == .seconds(1))
+        server.collect(poller, at: .seconds(1), into: &events)
         #expect(server.nextDeadline == nil)
-        poller.clear()
-        server.register(in: &poller)
-        #expect(try poller.wait(.zero) == 1)
+        let next = try Caller(path)
+        try turn(at: .seconds(1))
+        #expect(server.nextDeadline == .seconds(2))
         #expect(events.isEmpty)
-        withExtendedLifetime(callers) {}
+        withExtendedLifetime((callers, next)) {}
     }
 
     @Test("waits longer with an answer than with a question, and gives it to who asked")

@@ -123,6 +123,8 @@ struct DoctorTests {
         Breakage("bus-acl", .failed, .failed) {
             $0.busLogin = .letIn(.init(unsubscribable: ["zigbee2mqtt/+"]))
         },
+        Breakage("identity", .failed, .failed) { $0.set("identityShared", .bool(true)) },
+        Breakage("identity", .failed, .failed) { $0.set("busShared", .bool(true)) },
         Breakage("issued", .warning, .warnings) { $0.set("notIssuedThere", .bool(true)) },
         Breakage("session-outlasts", .warning, .warnings) {
             $0.set("offlineUntil", .time(Self.now + .seconds(1800)))

@@ -37,6 +37,20 @@ struct ForwarderTests {
         #expect(forwarder.mayForward(write) == false)
     }
 
+    @Test("awaits what was sent until it is answered or the way is closed")
+    func awaited() throws {
+        var forwarder = Forwarder()
+        forwarder.forward(ann)
+        for sequence in 1...4 as ClosedRange<Int64> {
+            forwarder.sent(sequence, as: Int32(sequence) + 10, at: .zero)
+        }
+        #expect(forwarder.awaited == [1, 2, 3, 4])
+        forwarder.settle([(11, 0), (13, 0x97)], at: .zero)
+        #expect(forwarder.awaited == [2, 4])
+        forwarder.forward(nil)
+        #expect(forwarder.awaited.isEmpty)
+    }
+
     @Test("never lets another user's write leave")
     func foreign() throws {
         var forwarder = Forwarder()

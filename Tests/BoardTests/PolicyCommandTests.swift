@@ -32,7 +32,8 @@ struct PolicyCommandTests {
     }
 
     @Test("check ends with 3 on a finding and 78 on a malformed file", arguments: [
-        ("[[rule]]\nclass = \"A\"\nallow = []\n", .ok), ("", .ok),
+        ("[[rule]]\nclass = \"A\"\nallow = []\n", .ok), ("", .badConfiguration),
+        ("[app.x]\nmax_bytes = 1\n", .badConfiguration),
         ("[[rule]]\nclass = \"*\"\nallow = []\n[[rule]]\nclass = \"A\"\nallow = []\n", .degraded),
         ("[[rule]]\nclass = \"Session\"\nallow = []\n", .degraded),
         ("[[rule]]\nclass = \"A\"\n", .badConfiguration), ("x = [\n", .badConfiguration),
@@ -82,7 +83,7 @@ struct PolicyCommandTests {
     func largePayload() throws {
         let folder = try TemporaryFolder()
         try folder.write("large", String(repeating: "x", count: 300_000))
-        try folder.write("draft.toml", "")
+        try folder.write("draft.toml", "default = \"allow\"\n")
         let draft = ["--policy", folder.path + "/draft.toml"]
         let words = ["explain", "a", "create", "A", "--payload", folder.path + "/large"]
         #expect(run(words + draft, in: folder) == .ok)
@@ -130,12 +131,14 @@ struct PolicyCommandTests {
     @Test("end with 2 where a file that the caller names is not there, or is a folder", arguments: [
         ["test", "FILE"], ["simulate", "FILE"], ["check", "--policy", "FILE"],
         ["check", "--scope", "FILE"],
-        ["explain", "a", "create", "A", "--policy", "/dev/null", "--payload", "FILE"],
+        ["explain", "a", "create", "A", "--policy", "DRAFT", "--payload", "FILE"],
     ])
     func missingFile(words: [String]) throws {
         let folder = try TemporaryFolder()
+        try folder.write("draft.toml", "default = \"allow\"\n")
         for file in [folder.path + "/nowhere", folder.path] {
-            #expect(run(words.map { $0 == "FILE" ? file : $0 }, in: folder) == .usage)
+            let named = ["FILE": file, "DRAFT": folder.path + "/draft.toml"]
+            #expect(run(words.map { named[$0] ?? $0 }, in: folder) == .usage)
         }
     }
 
@@ -145,7 +148,8 @@ struct PolicyCommandTests {
         let place = ["--config-dir", folder.path + "/nowhere"]
         #expect(AgentProgram.run(["policy", "check"] + place) == .badConfiguration)
         #expect(run(["check"], in: folder) == .ok)
-        let draft = ["policy", "check", "--policy", "/dev/null"]
+        try folder.write("draft.toml", "default = \"allow\"\n")
+        let draft = ["policy", "check", "--policy", folder.path + "/draft.toml"]
         #expect(AgentProgram.run(draft + place) == .ok)
     }
 
@@ -173,7 +177,7 @@ struct PolicyCommandTests {
     ) throws {
         let folder = try TemporaryFolder()
         try folder.write("agent.toml", Self.board)
-        try folder.write("policy.toml", "")
+        try folder.write("policy.toml", "default = \"allow\"\n")
         try folder.write("scope.json", scope ?? "")
         try folder.write("cases.toml", "[[case]]\ntopic = \"meters/a\"\nexpect = \"allow\"\n")
         let words = scope == nil ? [] : ["--scope", folder.path + "/scope.json"]

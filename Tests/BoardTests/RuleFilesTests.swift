@@ -130,6 +130,21 @@ struct RuleFilesTests {
         #expect(rules.report["default"] == .string("deny"))
     }
 
+    @Test("are refused in a folder that others may write to", arguments: [0o770, 0o707, 0o777])
+    func folderModes(mode: Int) throws {
+        let rules = try files()
+        try FileManager.default.setAttributes(
+            [.posixPermissions: mode], ofItemAtPath: folder.path)
+        try folder.write("policy.toml", "default = \"allow\"\n")
+        #expect(rules.reload(.signal) == nil)
+        #expect(text(rules.report["fault"]).contains("too open"))
+        #expect(rules.report["default"] == .string("deny"))
+        #expect(throws: AgentFailure.self) { try RuleContent(folder: folder.path) }
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o755], ofItemAtPath: folder.path)
+        #expect(rules.reload(.signal) != nil)
+    }
+
     @Test("are refused when others may change them")
     func modes() throws {
         let rules = try files()

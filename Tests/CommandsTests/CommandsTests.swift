@@ -121,8 +121,8 @@ struct AnswerTests {
          "session: over (209); log in with `postern login`"),
         (400, "{\"code\":142,\"error\":\"a\\u001b[1m\"}", "authority: a[1m (142)"),
         (400, "{\"code\":142,\"error\":\"a\\u202eb\"}", "authority: a\\u{202e}b (142)"),
-    ] as [(UInt, String, String?)])
-    func sorted(status: UInt, body: String, sentence: String?) {
+    ] as [(Int, String, String?)])
+    func sorted(status: Int, body: String, sentence: String?) {
         var failure: CommandFailure?
         do throws(CommandFailure) {
             _ = try AuthorityClient.read(status: status, Array(body.utf8))
@@ -130,6 +130,13 @@ struct AnswerTests {
             failure = error
         }
         #expect(failure?.sentence == sentence)
+    }
+
+    @Test("may list as many boards as there are")
+    func long() throws {
+        let body = "{\"results\":[" + String(repeating: "{\"a\":1},", count: 50_000) + "{}]}"
+        let answer = try AuthorityClient.read(status: 200, Array(body.utf8))
+        #expect(answer.members["results"]?.asArray?.count == 50_001)
     }
 
     @Test("say that nobody is there where the store is away")

@@ -126,12 +126,6 @@ struct PersonDoctorTests {
         #expect(Set(ids) == Set(Self.breakages.map(\.id)))
         #expect(Set(ids).count == ids.count)
     }
-
-    @Test("reads the time of an answer as HTTP writes it")
-    func date() {
-        #expect(AuthorityClient.time("Sun, 06 Nov 1994 08:49:37 GMT")?.seconds == 784_111_777)
-        #expect(AuthorityClient.time("yesterday") == nil)
-    }
 }
 
 extension DoctorFacts {

@@ -28,8 +28,8 @@ struct BodyFormTests {
         ("/parse/sessions", live + #","label":"shed""#, 201, [#"make {"label":"shed"}"#]),
         ("/parse/classes/_Installation", sdk + #","deviceType":"js""#, 201,
          [#"save {"deviceType":"js"} claimed \#(StubFrontend.iid) by nobody"#]),
-    ] as [(String, String, UInt, [String])])
-    func taken(path: String, body: String, status: UInt, calls: [String]) async throws {
+    ] as [(String, String, Int, [String])])
+    func taken(path: String, body: String, status: Int, calls: [String]) async throws {
         try await RunningConsole.with { console in
             let reply = try await console.send(
                 .POST, path, "{\(body)}", application: nil, token: nil, headers: Self.plain)
@@ -101,9 +101,9 @@ struct BodyFormTests {
         ("/parse/sessions/me", "POST", StubFrontend.token, 405, 119),
         ("/parse/users", "DELETE", StubFrontend.token, 405, 119),
         ("/parse/users", "GET", "r:stranger", 400, 209),
-    ] as [(String, String, String, UInt, Int64)])
+    ] as [(String, String, String, Int, Int64)])
     func override(
-        path: String, method: String, token: String, status: UInt, code: Int64
+        path: String, method: String, token: String, status: Int, code: Int64
     ) async throws {
         try await RunningConsole.with { console in
             let reply = try await console.send(

@@ -115,6 +115,24 @@ struct CommandLineTests {
         }
     }
 
+    @Test("lists open claims, ends one, and waits no longer for a board's answer")
+    func openClaims() async throws {
+        try await Person.loggedIn { person in
+            let listed = await person.types("boards claims --json")
+            #expect(listed.contains(#""claimant":"bob""#) && listed.contains(StubFrontend.claimID))
+            let table = await person.types("boards claims --everyone")
+            #expect(table.contains("greenhouse") && table.contains("[0]"))
+            #expect(await person.types("boards end-claim \(StubFrontend.claimID)") == """
+                ! ✓ ended claim \(StubFrontend.claimID)
+                [0]
+                """)
+            #expect(await person.types("boards forget-revocation \(StubFrontend.iid)") == """
+                ! ✓ waits no longer for \(StubFrontend.iid)
+                [0]
+                """)
+        }
+    }
+
     @Test("claims a board, from the command line or standard input", arguments: [true, false])
     func claim(fromInput: Bool) async throws {
         try await Person.loggedIn { person in
@@ -189,8 +207,8 @@ struct CommandLineTests {
     }
 
     @Test("tells which layer lost it on the way", arguments: [
-        ("http://127.0.0.1:9", "! postern: TCP: http://127.0.0.1:9: Connection refused"),
-        ("https://127.0.0.1:PORT", "! postern: TLS: no trust in https://127.0.0.1:PORT"),
+        ("http://127.0.0.1:9", "! postern: TCP: 127.0.0.1 port 9: Connection refused"),
+        ("https://127.0.0.1:PORT", "! postern: TLS: no agreement with https://127.0.0.1:PORT"),
         ("https://nowhere.invalid", "! postern: name lookup: nowhere.invalid has no address"),
     ])
     func layers(url: String, words: String) async throws {

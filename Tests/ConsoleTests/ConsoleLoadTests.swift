@@ -22,39 +22,6 @@ struct ConsoleLoadTests {
         }
     }
 
-    private func entered(
-        _ tries: Int, _ origin: CountedOrigin, _ turns: inout PasswordTurns
-    ) -> Int {
-        var count = 0
-        for _ in 0..<tries where turns.enter(origin) { count += 1 }
-        return count
-    }
-
-    @Test("gives one address four turns at passwords, and all together sixteen")
-    func turns() {
-        var turns = PasswordTurns()
-        let loud = CountedOrigin("192.0.2.1")
-        #expect(entered(95, loud, &turns) == 4)
-        for number in 2...4 {
-            let other = CountedOrigin("192.0.2.\(number)")
-            #expect(entered(5, other, &turns) == 4)
-        }
-        #expect(entered(1, CountedOrigin("192.0.2.5"), &turns) == 0)
-        turns.leave(loud)
-        #expect(entered(2, CountedOrigin("192.0.2.5"), &turns) == 1)
-    }
-
-    @Test("counts an IPv6 address by its first 64 bits", arguments: [
-        ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"), ("2001:db8::1", "2001:db8:0:0::/64"),
-        ("2001:DB8:0:0:ffff::", "2001:db8:0:0::/64"), ("::1", "0:0:0:0::/64"),
-        ("fe80::1%eth0", "fe80:0:0:0::/64"), ("unknown", "unknown"),
-        ("1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7:8:9"), ("x::1", "x::1"),
-    ])
-    func origin(text: String, counted: String) {
-        #expect(CountedOrigin(text).description == counted)
-    }
-
     @Test("refuses a flood of logins by name, also within a batch, and leaves what reads alone",
           .timeLimit(.minutes(1)))
     func flood() async throws {
@@ -82,6 +49,21 @@ struct ConsoleLoadTests {
                 }
                 #expect(refused == 40 - PasswordTurns.each)
             }
+        }
+    }
+
+    @Test("lets in whoever logged in from there before, while strangers take their turns",
+          .timeLimit(.minutes(1)))
+    func known() async throws {
+        let load = ConsoleLoad()
+        load.know(["127.0.0.1"])
+        try await RunningConsole.with(load: load) { console in
+            let body = #"{"username":"alice","password":"correct"}"#
+            // Every turn of a stranger is taken, by addresses that never logged in.
+            let held = (0..<24).compactMap { load.turn(from: CountedOrigin("203.0.\($0).1")) }
+            #expect(held.count == PasswordTurns.ofStrangers)
+            let reply = try await console.send(.POST, "/parse/login", body, token: nil)
+            #expect(reply.status == 200)
         }
     }
 

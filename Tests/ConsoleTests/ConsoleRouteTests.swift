@@ -10,7 +10,7 @@ import Wire
 struct ConsoleRouteTests {
     private static let board = "/postern/v1/boards/\(StubFrontend.iid)"
 
-    private static let rows: [(HTTPMethod, String, String?, UInt, String)] = [
+    private static let rows: [(HTTPMethod, String, String?, Int, String)] = [
         (.GET, "/postern/v1/me", nil, 200, "session sEsS000001"),
         (.GET, board, nil, 200, "board \(StubFrontend.iid)"),
         (.PUT, board, #"{"name":"shed"}"#, 200, "rename \(StubFrontend.iid) to shed"),
@@ -23,6 +23,12 @@ struct ConsoleRouteTests {
         (.DELETE, "/postern/v1/sessions/sEsS000002", nil, 200, "revoke sEsS000002"),
         (.POST, "/postern/v1/sessions/sEsS000002/extend", #"{"durationSeconds":600}"#, 200,
          "extend sEsS000002 by 600 s"),
+        (.GET, "/postern/v1/claims", nil, 200, "open claims everyone false"),
+        (.GET, "/postern/v1/claims?everyone=true", nil, 200, "open claims everyone true"),
+        (.DELETE, "/postern/v1/claims/\(StubFrontend.claimID)", nil, 200,
+         "end claim \(StubFrontend.claimID)"),
+        (.DELETE, "/postern/v1/boards/\(StubFrontend.iid)/revocation", nil, 200,
+         "forget the revocation of \(StubFrontend.iid)"),
         (.POST, "/postern/v1/users/bob/revoke", #"{"keepBoards":true}"#, 200,
          "revoke all of bob but boards"),
         (.POST, "/postern/v1/users/bob/revoke", nil, 200, "revoke all of bob"),
@@ -38,7 +44,7 @@ struct ConsoleRouteTests {
 
     @Test("ask the frontend what the request asks for", arguments: rows)
     func calls(
-        method: HTTPMethod, path: String, body: String?, status: UInt, call: String
+        method: HTTPMethod, path: String, body: String?, status: Int, call: String
     ) async throws {
         try await RunningConsole.with { console in
             let reply = try await console.send(method, path, body)
@@ -86,7 +92,7 @@ struct ConsoleRouteTests {
         }
     }
 
-    private static let claimFailures: [(String, AuthorityError?, UInt, String?)] = [
+    private static let claimFailures: [(String, AuthorityError?, Int, String?)] = [
         (#"{"url":"https://elsewhere.example/"}"#, nil, 400,
          "claim-malformed"),
         (#"{"url":"URL","durationSeconds":0}"#, nil, 400, "duration-out-of-range"),
@@ -99,7 +105,7 @@ struct ConsoleRouteTests {
 
     @Test("say what a refusal of a claim is called", arguments: claimFailures)
     func names(
-        body: String, failure: AuthorityError?, status: UInt, name: String?
+        body: String, failure: AuthorityError?, status: Int, name: String?
     ) async throws {
         try await RunningConsole.with { console in
             await console.frontend.fail(with: failure)

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import AuthorityCore
 import NIOHTTP1
 import Sessions

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import AuthorityCore
 import Gate
 import NIOCore

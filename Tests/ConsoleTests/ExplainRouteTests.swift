@@ -45,7 +45,7 @@ struct ExplainRouteTests {
     @Test("takes a payload of 64 KiB, however it is escaped, and no longer one")
     func payload() async throws {
         try await RunningConsole.with { console in
-            for (count, status) in [(64 * 1024, 200), (64 * 1024 + 1, 400)] as [(Int, UInt)] {
+            for (count, status) in [(64 * 1024, 200), (64 * 1024 + 1, 400)] as [(Int, Int)] {
                 let payload = String(repeating: #"\u0001"#, count: count)
                 let reply = try await console.send(
                     .POST, Self.path,
@@ -95,11 +95,13 @@ struct ExplainRouteTests {
             "scope": scope, "policy": policy, "policyKnown": .bool(true),
             "policyOmitted": .bool(false), "refusals": .array([count.json]),
             "queueBytes": .integer(9), "queueOldest": .integer(5), "reportedAt": .integer(7),
+            "identityShared": .bool(false),
         ])
         #expect(try board(nil, nil).rulesForm == [
             "scope": .null, "policy": .null, "policyKnown": .bool(false),
             "policyOmitted": .bool(false), "refusals": .array([]), "queueBytes": .null,
             "queueOldest": .null, "reportedAt": .null,
+            "identityShared": .bool(false),
         ])
     }
 

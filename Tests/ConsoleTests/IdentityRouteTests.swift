@@ -14,8 +14,8 @@ struct IdentityRouteTests {
          200, "sign up facebook, a token of 8 bytes, id again"),
         (#"{"authData":{"my-idp_2":{"id_token":"x","id":null}},"_ClientVersion":"js5"}"#,
          201, "sign up my-idp_2, a token of 1 bytes"),
-    ] as [(String, UInt, String)])
-    func signUp(body: String, status: UInt, call: String) async throws {
+    ] as [(String, Int, String)])
+    func signUp(body: String, status: Int, call: String) async throws {
         try await RunningConsole.with { console in
             for token in [nil, StubFrontend.token] {
                 let reply = try await console.send(.POST, "/parse/users", body, token: token)
@@ -35,7 +35,7 @@ struct IdentityRouteTests {
         try await RunningConsole.with { console in
             for (count, status, code) in [
                 (16 * 1024, 201, nil), (16 * 1024 + 1, 400, 111), (20 * 1024, 413, 116),
-            ] as [(Int, UInt, Int64?)] {
+            ] as [(Int, Int, Int64?)] {
                 let token = String(repeating: "a", count: count)
                 let reply = try await console.send(
                     .POST, "/parse/users", #"{"authData":{"x":{"id_token":"\#(token)"}}}"#,
@@ -106,7 +106,7 @@ struct IdentityRouteTests {
             let anonymous = try await console.send(
                 .PUT, Self.own, #"{"authData":{"anonymous":null}}"#)
             #expect(anonymous.code == 119)
-            #expect(await Set(console.frontend.calls) == ["users"])
+            #expect(await Set(console.frontend.calls) == ["user uSeR000002", "user uSeR000009"])
         }
     }
 

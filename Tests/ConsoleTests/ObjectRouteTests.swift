@@ -27,9 +27,9 @@ struct ObjectRouteTests {
         (.PUT, "/parse/roles/rOlE000001", #"{"users":\#(both)}"#, 200,
          "update role rOlE000001 +uSeR000002 -uSeR000001 by alice"),
         (.DELETE, "/parse/roles/rOlE000001", nil, 200, "delete role rOlE000001 by alice"),
-    ] as [(HTTPMethod, String, String?, UInt, String)])
+    ] as [(HTTPMethod, String, String?, Int, String)])
     func calls(
-        method: HTTPMethod, path: String, body: String?, status: UInt, call: String
+        method: HTTPMethod, path: String, body: String?, status: Int, call: String
     ) async throws {
         try await RunningConsole.with { console in
             let reply = try await console.send(method, path, body)

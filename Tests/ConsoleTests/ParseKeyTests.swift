@@ -1,11 +1,18 @@
-import Console
+import AuthorityCore
 import NIOHTTP1
 import Sessions
+import Synchronization
 import Testing
 import Wire
 
+@testable import Console
+
 @Suite("Parse's keys")
 struct ParseKeyTests {
+    private final class Clock: Sendable {
+        let now = Mutex(Duration.zero)
+    }
+
     private static let master = "a master key of some length"
 
     private static var rules: ParseRules {
@@ -18,8 +25,8 @@ struct ParseKeyTests {
         (["X-Parse-REST-API-Key": "the key"], 200), (["X-Parse-JavaScript-Key": "the key"], 200),
         (["X-Parse-Client-Key": "the key"], 200), ([:], 403),
         (["X-Parse-REST-API-Key": "The key"], 403), (["X-Parse-REST-API-Key": ""], 403),
-    ] as [([String: String], UInt)])
-    func clientKey(headers: [String: String], status: UInt) async throws {
+    ] as [([String: String], Int)])
+    func clientKey(headers: [String: String], status: Int) async throws {
         var rules = Self.rules
         rules.restAPIKey = SecretBytes(Array("the key".utf8))
         try await RunningConsole.with(rules) { console in
@@ -82,8 +89,8 @@ struct ParseKeyTests {
         (["X-Parse-Master-Key": master, "X-Forwarded-For": "203.0.113.7"], true, 403),
         (["X-Parse-Master-Key": master, "Forwarded": "for=203.0.113.7"], true, 403),
         (["X-Parse-Master-Key": master], true, 200),
-    ] as [([String: String], Bool, UInt)])
-    func wrong(headers: [String: String], isConfigured: Bool, status: UInt) async throws {
+    ] as [([String: String], Bool, Int)])
+    func wrong(headers: [String: String], isConfigured: Bool, status: Int) async throws {
         var rules = Self.rules
         if !isConfigured { rules.masterKey = nil }
         try await RunningConsole.with(rules) { console in
@@ -95,6 +102,43 @@ struct ParseKeyTests {
                 #expect(reply.status == status)
             }
         }
+    }
+
+    @Test("are tried so often from one address and no more")
+    func tries() async throws {
+        try await RunningConsole.with(Self.rules, proxies: ["127.0.0.1"]) { console in
+            let thief = "203.0.113.7"
+            for _ in 0..<MasterKeyTries.limit {
+                let reply = try await console.send(.GET, "/parse/users", headers: [
+                    "X-Parse-Master-Key": "a wrong key of some length", "X-Forwarded-For": thief,
+                ])
+                #expect(reply.status == 403)
+            }
+            let more = try await console.send(.GET, "/parse/users", headers: [
+                "X-Parse-Master-Key": Self.master, "X-Forwarded-For": thief,
+            ])
+            #expect(more.status == 429)
+            #expect(more.code == 155)
+            let other = try await console.send(.GET, "/parse/users", token: nil, headers: [
+                "X-Parse-Master-Key": Self.master,
+            ])
+            #expect(other.status == 200)
+            let without = try await console.send(
+                .GET, "/parse/users", headers: ["X-Forwarded-For": thief])
+            #expect(without.status == 200)
+        }
+    }
+
+    @Test("count again when five minutes are over")
+    func window() throws {
+        let clock = Clock()
+        let tries = MasterKeyTries(clock: { clock.now.withLock { $0 } })
+        for _ in 0..<MasterKeyTries.limit { tries.countWrong(from: "192.0.2.1") }
+        #expect(throws: AuthorityError.self) { try tries.admit("192.0.2.1") }
+        clock.now.withLock { $0 = .seconds(300) }
+        try tries.admit("192.0.2.1")
+        tries.countWrong(from: "192.0.2.1")
+        try tries.admit("192.0.2.1")
     }
 
     @Test("count from anywhere only where that is configured")

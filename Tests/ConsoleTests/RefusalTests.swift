@@ -11,8 +11,8 @@ struct RefusalTests {
         (ErrorCode.notFound, 404), (.badClassName, 400), (.badKeyName, 400), (.invalidJSON, 400),
         (.wrongType, 400), (.tooLarge, 400), (.forbidden, 400), (.quota, 400),
         (.validation, 400), (.rateLimit, 429), (.sessionMissing, 400), (.invalidSession, 400),
-    ] as [(ErrorCode, UInt)])
-    func statuses(code: ErrorCode, status: UInt) async throws {
+    ] as [(ErrorCode, Int)])
+    func statuses(code: ErrorCode, status: Int) async throws {
         try await RunningConsole.with { console in
             await console.frontend.fail(with: .refused(Refusal(code, "because")))
             let reply = try await console.send(.GET, "/postern/v1/boards")
@@ -173,8 +173,8 @@ struct RefusalTests {
         (.GET, "/postern/v1/audit?limit=many", 400, 142),
         (.GET, "/postern/v1/audit?board=x", 400, 142),
         (.GET, "/postern/v1/boards?everyone=1", 400, 142),
-    ] as [(HTTPMethod, String, UInt, Int64)])
-    func badParameter(method: HTTPMethod, path: String, status: UInt, code: Int64) async throws {
+    ] as [(HTTPMethod, String, Int, Int64)])
+    func badParameter(method: HTTPMethod, path: String, status: Int, code: Int64) async throws {
         try await RunningConsole.with { console in
             let reply = try await console.send(method, path)
             #expect(reply.status == status)

@@ -47,7 +47,7 @@ struct RouteTests {
         (.POST, "/postern/v1/broker", nil, 200, "broker"),
     ])
     func calls(
-        method: HTTPMethod, path: String, body: String?, status: UInt, call: String
+        method: HTTPMethod, path: String, body: String?, status: Int, call: String
     ) async throws {
         try await RunningConsole.with { console in
             let reply = try await console.send(method, path, body)

@@ -1,5 +1,5 @@
-import AsyncHTTPClient
 import AuthorityCore
+import HTTPClient
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -16,7 +16,7 @@ struct RunningConsole: Sendable {
     let port: Int
 
     struct Reply: Sendable {
-        let status: UInt
+        let status: Int
         let headers: HTTPHeaders
         let text: String
 
@@ -37,7 +37,9 @@ struct RunningConsole: Sendable {
     static func with(
         _ rules: ParseRules = open, live: (any LiveFeed)? = nil,
         askingBroker: AskingBroker? = nil, proxies: [String] = [],
-        load: ConsoleLoad = ConsoleLoad(),
+        load: ConsoleLoad = ConsoleLoad(), connections: ConnectionLimits = ConnectionLimits(),
+        files: StaticFiles = .none,
+        onRefusal: @escaping @Sendable (RefusedRequest) -> Void = { _ in },
         logger: Logger = Logger(label: "console", factory: { _ in SwiftLogNoOpLogHandler() }),
         _ body: @Sendable (RunningConsole) async throws -> Void
     ) async throws {
@@ -45,10 +47,11 @@ struct RunningConsole: Sendable {
         let (ports, found) = AsyncStream.makeStream(of: Int.self)
         var made = ConsoleServer(
             frontend: frontend, listen: (host: "127.0.0.1", port: 0),
-            logger: logger, rules: rules, live: live, askingBroker: askingBroker,
-            proxies: proxies,
+            logger: logger, rules: rules, files: files, live: live,
+            askingBroker: askingBroker, proxies: proxies, onRefusal: onRefusal,
             onListening: { found.yield($0) })
         made.load = load
+        made.connections = connections
         let server = made
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
@@ -87,18 +90,15 @@ struct RunningConsole: Sendable {
         application: String? = "postern", token: String? = StubFrontend.token,
         headers: [String: String] = [:]
     ) async throws -> Reply {
-        var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
-        request.method = method
-        if let application {
-            request.headers.add(name: "X-Parse-Application-Id", value: application)
-        }
-        if let token { request.headers.add(name: "X-Parse-Session-Token", value: token) }
-        for (name, value) in headers { request.headers.add(name: name, value: value) }
-        if let body { request.body = .bytes(ByteBuffer(string: body)) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
-        let bytes = try await response.body.collect(upTo: 1 << 20)
+        var request = HTTPRequest(
+            method.rawValue, "http://127.0.0.1:\(port)\(path)",
+            headers: headers.map { ($0.key, $0.value) }, body: body.map { Array($0.utf8) })
+        if let application { request.headers.append(("X-Parse-Application-Id", application)) }
+        if let token { request.headers.append(("X-Parse-Session-Token", token)) }
+        let answer = try await request.answer()
         return Reply(
-            status: response.status.code, headers: response.headers,
-            text: String(buffer: bytes))
+            status: answer.status,
+            headers: HTTPHeaders(answer.headers.map { ($0.name, $0.value) }),
+            text: String(decoding: answer.body, as: UTF8.self))
     }
 }

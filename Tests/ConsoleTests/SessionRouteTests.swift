@@ -34,7 +34,7 @@ struct SessionRouteTests {
          "extend sEsS000002 by 31536000 s"),
     ])
     func calls(
-        method: HTTPMethod, path: String, body: String?, status: UInt, call: String
+        method: HTTPMethod, path: String, body: String?, status: Int, call: String
     ) async throws {
         try await RunningConsole.with { console in
             let reply = try await console.send(method, path, body)

@@ -104,13 +104,11 @@ actor StubFrontend: AuthorityFrontend {
         return LoggedIn(token: token, session: try view(board: false).session, user: try user())
     }
 
-    func caller(_ token: SessionToken) async throws(AuthorityError) -> Caller {
+    func holder(of token: SessionToken) async throws(AuthorityError) -> TokenHolder {
         callers += 1
         let isRestricted = token.reveal() == Self.restrictedToken
-        guard isRestricted || token.reveal() == Self.token else {
-            throw .refused(Refusal(.invalidSession, "Invalid session token"))
-        }
-        return Caller(user: try user(), session: try view(board: isRestricted).session)
+        guard isRestricted || token.reveal() == Self.token else { return .nobody(.unknownToken) }
+        return .caller(Caller(user: try user(), session: try view(board: isRestricted).session))
     }
 
     func logout(_ caller: Caller) async throws(AuthorityError) {
@@ -134,6 +132,27 @@ actor StubFrontend: AuthorityFrontend {
     func claim(_ id: MessageID, by caller: Caller) async throws(AuthorityError) -> Claim {
         try note("claim \(id)")
         return try claim(state: claimState)
+    }
+
+    func openClaims(
+        by caller: Caller, everyone: Bool
+    ) async throws(AuthorityError) -> [OpenClaim] {
+        try note("open claims everyone \(everyone)")
+        return [OpenClaim(
+            claim: try claim(state: .sent), boardName: "greenhouse", claimant: "bob",
+            madeAt: time(5))]
+    }
+
+    func endClaim(_ id: MessageID, by caller: Caller) async throws(AuthorityError) -> Bool {
+        try note("end claim \(id)")
+        return isBrokerTold
+    }
+
+    func forgetRevocation(
+        of board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> Bool {
+        try note("forget the revocation of \(board)")
+        return isBrokerTold
     }
 
     private func claim(state: Claim.State) throws(AuthorityError) -> Claim {
@@ -197,6 +216,15 @@ actor StubFrontend: AuthorityFrontend {
     func revoke(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) -> Bool {
         try note("revoke \(id)")
         return isBrokerTold
+    }
+
+    func user(_ id: UserID, by caller: Caller) async throws(AuthorityError) -> UserView {
+        try note("user \(id)")
+        let known = [try user(), try user("bob", isEnabled: false)]
+        guard let found = known.first(where: { $0.objectID == id }) else {
+            throw .refused(Refusal(.notFound, "Object not found."))
+        }
+        return found
     }
 
     func users(by caller: Caller) async throws(AuthorityError) -> [UserView] {

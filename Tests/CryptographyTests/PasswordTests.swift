@@ -38,7 +38,7 @@ struct PasswordTests {
         #expect(stored.phc == hash.phc)
         #expect(try stored.verify(secret("correct horse")))
         #expect(try PasswordHash.make(secret("correct horse")).phc != hash.phc)
-        #expect(hash.phc.hasPrefix("$scrypt$ln=15,r=8,p=1$"))
+        #expect(hash.phc.hasPrefix("$scrypt$ln=15,r=8,p=3$"))
         #expect("\(hash)" == "(password hash)")
         #expect(try !PasswordHash.verifyNobody(secret("correct horse")))
     }
@@ -52,6 +52,8 @@ struct PasswordTests {
         let stored = try #require(PasswordHash(phc: phc))
         #expect(try stored.verify(secret("x")))
         #expect(stored.phc == phc)
+        #expect(stored.isOutdated)
+        #expect(try !PasswordHash.make(secret("x")).isOutdated)
     }
 
     private static let salt = "AQIDBAUGBwg"

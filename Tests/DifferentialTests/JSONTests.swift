@@ -3,7 +3,6 @@ import Foundation
 import Oracles
 import Sessions
 import Testing
-import Wire
 
 /// A document beside Foundation's two parsers, free of any rule.
 private struct Reading {
@@ -13,7 +12,7 @@ private struct Reading {
 
     init(_ bytes: [UInt8]) {
         fault = PayloadScanner.fault(in: bytes, type: .any)
-        tree = try? JSONValue(parsing: bytes)
+        tree = FoundationReader.value(of: bytes)
         isRead = (try? JSONSerialization.jsonObject(
             with: Data(bytes), options: .fragmentsAllowed)) != nil
     }
@@ -21,8 +20,9 @@ private struct Reading {
     init(_ text: String) { self.init(Array(text.utf8)) }
 
     /// The scanner takes nothing that Foundation does not, and refuses nothing that Foundation
-    /// takes but for a reason on the list.
+    /// takes but for a reason on the list; and what peers send is read as Foundation reads it.
     func isSound(_ bytes: [UInt8]) -> Bool {
+        guard ReaderOracle.complaint(about: bytes) == nil else { return false }
         guard let fault else { return tree != nil && isRead }
         return tree == nil || Strictness(fault, in: bytes) != nil
     }

@@ -282,8 +282,10 @@ class AuthorityPlayer:
         board.login, board.offered, board.revoked = board.offered, None, None
 
     def _ended(self, board: Installation, body: dict) -> None:
+        """Once a revocation: a board that hears it again at its new connection answers again."""
         if body["re"] != board.revocation_id:
             return
+        board.revocation_id = None
         self.send(board, b"", retain=True)
         if board.revoked is not None:
             self.door.access.remove(board.iid)

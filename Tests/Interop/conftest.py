@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import fake_clock
 from bench.evidence import Evidence
 
 
@@ -20,6 +21,10 @@ def programs() -> Path:
     if not folder:
         pytest.skip("POSTERN_BIN is not set: the real programs were not played against")
     return Path(folder).resolve()
+
+
+def pytest_sessionfinish() -> None:
+    fake_clock.sweep()
 
 
 @pytest.hookimpl(hookwrapper=True)

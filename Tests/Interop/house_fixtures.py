@@ -20,7 +20,7 @@ def house(tmp_path_factory, evidence, programs, house_settings):
 
 
 class Measure:
-    """Figures for the report: printed, kept as properties of the test, and bounded widely."""
+    """Measurements for the report: printed, and kept as properties of the test. None fails it."""
 
     def __init__(self, record_property, capsys):
         self._record = record_property
@@ -31,9 +31,8 @@ class Measure:
         with self._capsys.disabled():
             print(f"\n  {what}: {figure}", flush=True)
 
-    def milliseconds(self, what: str, seconds: float, bound: float) -> None:
+    def milliseconds(self, what: str, seconds: float) -> None:
         self.tell(what, f"{1000 * seconds:.0f} ms")
-        assert seconds < bound, f"{what} took {seconds:.2f} s"
 
 
 @pytest.fixture

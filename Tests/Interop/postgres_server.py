@@ -49,7 +49,7 @@ class PostgresServer:
             raise RuntimeError("PostgreSQL is not installed: apt-get install postgresql")
         self._programs = folder
         # Short: a socket's path has at most 107 bytes.
-        self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
+        self.folder = Path(tempfile.mkdtemp(prefix="pg-"))
         self._keeper = subprocess.Popen(
             ["sh", "-c", KEEPER, "sh", str(self.folder)], stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)

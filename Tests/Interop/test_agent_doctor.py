@@ -215,7 +215,7 @@ def test_certificate_of_the_broker_is_judged(make_bench, tmp_path, name):
             f'ca_file = "{ca}"'))
         found = examine(bench)[1]
         assert (found["tls"]["result"], words in found["tls"]["found"]) == (result, True), found
-        others = {"agent-running", "local-broker", "bus-acl", "libmosquitto"}
+        others = {"agent-running", "local-broker", "bus-acl"}
         assert unwell(found) - others == ({"tls"} if result != "ok" else set())
         # Nothing was made: a board without a state has none after doctor, either.
         assert list((bench.folder / "state").iterdir()) == []
@@ -247,7 +247,7 @@ def test_bus_that_refuses_the_agent_its_topics(make_bench, tmp_path):
 
 def test_checks_can_be_left_out_and_warnings_count(bench):
     bench.live()
-    left_out = ("local-broker", "bus-acl", "libmosquitto")
+    left_out = ("local-broker", "bus-acl")
     options = [option for id in left_out for option in ("--dont-run", id)]
     log = bench.bus.program.log
     done = run(bench._argv("doctor", "--json", *options))

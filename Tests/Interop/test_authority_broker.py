@@ -112,6 +112,8 @@ def test_revoked_board_can_be_claimed_again(bench):
     board = bench.live_board()
     old = board.held.session["objectId"]
     bench.revoke(old)
+    # Who tries the login takes the board's place, and the board has to say farewell first.
+    board.wait_opened("session.revoked")
     until(lambda: not can_log_in(board), "the client to be removed", 30)
     board.held, board.broker_password = None, None
     url = board.pair()

@@ -55,7 +55,7 @@ def test_redelivered_request_outlives_a_restart(bench):
 
 
 @pytest.mark.parametrize("strayed", [-600, -301, 301, 600])
-@pytest.mark.parametrize("type_", ["session.authenticate", "session.revoke", "user.get"])
+@pytest.mark.parametrize("type_", ["session.authenticate", "session.list", "user.get"])
 def test_strayed_clock_is_told_now_and_nothing_is_done(bench, strayed, type_):
     board = bench.live_board()
     for token in (board.held.session_token, GARBAGE_TOKEN):
@@ -65,6 +65,21 @@ def test_strayed_clock_is_told_now_and_nothing_is_done(bench, strayed, type_):
         assert reply["error"]["code"] == 142
         assert abs(reply["now"] - time.time()) < 5
     board.beat()
+
+
+@pytest.mark.parametrize("strayed", [-90 * 86_400, -600, 600])
+@pytest.mark.parametrize("clock", [None, "unset"])
+def test_sign_out_counts_at_any_time(bench, strayed, clock):
+    board = bench.live_board()
+    for token in (GARBAGE_TOKEN, "r:", board.held.session_token):
+        request = board.new_request("session.revoke", sessionToken=token)
+        request["iat"] += strayed
+        if clock:
+            request["clock"] = clock
+        reply = sent_anew(board, request)
+        is_its_own = token is board.held.session_token
+        assert reply.get("error", {}).get("code") == (None if is_its_own else 209)
+    assert refusal(board, "session.authenticate", sessionToken=board.held.session_token) == 209
 
 
 @pytest.mark.parametrize("token", [None, GARBAGE_TOKEN])
@@ -128,6 +143,19 @@ def test_messages_that_cannot_be_opened_get_no_answer(bench):
         board.link.publish(topic, payload)
     board.beat()
     assert board.reply_to(request["id"]) is None
+    assert bench.server.is_running
+
+
+def test_what_the_authority_said_is_nothing_when_it_comes_back(bench):
+    board = bench.live_board()
+    board.refresh()
+    said = [message.payload for message in board.link.heard if message.payload]
+    assert said
+    before = len(board.opened)
+    for payload in said:
+        board.link.publish(topics.outbox(board.iid), payload)
+    board.beat()
+    assert len(board.opened) == before + 1
     assert bench.server.is_running
 
 

@@ -10,6 +10,8 @@ from bench.waiting import until
 from house_fixtures import house, house_settings  # noqa: F401, fixtures
 from postgres_server import postgres_server  # noqa: F401, a fixture
 
+pytestmark = pytest.mark.slow
+
 
 def authority(house, *arguments):
     return house.must(house._authority(*arguments))

@@ -11,6 +11,8 @@ from bench.waiting import until
 from postgres_server import USER, postgres_server  # noqa: F401, a fixture
 from test_backup import authority, generation_by_refresh, house_run, restart
 
+pytestmark = pytest.mark.slow
+
 
 class StoredHouse(House):
     """A house whose records are in a database."""

@@ -18,6 +18,8 @@ from conftest import assert_nothing_leaked
 from house_fixtures import measure  # noqa: F401, a fixture
 from postern_contract import topics
 
+pytestmark = pytest.mark.slow
+
 NODES = (1, 2)
 
 
@@ -81,7 +83,7 @@ def test_a_revocation_cuts_at_either_node(house, measure, at):
     house.revoke(player.held.session["objectId"])
     wait_cut(player)
     measure.milliseconds(f"from `sessions revoke` to the cut at node {at}",
-                         time.monotonic() - began, 10)
+                         time.monotonic() - began)
 
 
 @pytest.mark.parametrize("at", NODES)

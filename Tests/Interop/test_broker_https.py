@@ -14,6 +14,8 @@ import pytest
 from bench.certificates import Authority
 from bench.rabbitmq import missing
 
+pytestmark = pytest.mark.slow
+
 SHIPPED = Path(__file__).resolve().parents[2] / "Provisioning/broker/rabbitmq-advanced.config"
 PLACE = "/etc/rabbitmq/authority-ca.pem"
 PLUGINS = Path("/usr/lib/rabbitmq/lib")

@@ -21,6 +21,8 @@ from conftest import assert_nothing_leaked
 from house_fixtures import measure  # noqa: F401, a fixture
 from postern_contract import messages, names, topics
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory, evidence, programs):
@@ -199,7 +201,7 @@ def test_a_question_is_answered_at_once(house, player, measure):
         spans.append(time.monotonic() - began)
         assert answer == b"allow"
     link.close()
-    measure.milliseconds("a question about a topic, the median", sorted(spans)[100], 0.25)
+    measure.milliseconds("a question about a topic, the median", sorted(spans)[100])
 
 
 def test_a_revocation_cuts_a_connection_that_does_not_listen(house, player, measure):
@@ -208,7 +210,7 @@ def test_a_revocation_cuts_a_connection_that_does_not_listen(house, player, meas
     began = time.monotonic()
     house.revoke(player.held.session["objectId"])
     until(lambda: not player.link.is_up, "the open connection to be cut", 10)
-    measure.milliseconds("from `sessions revoke` to the cut", time.monotonic() - began, 10)
+    measure.milliseconds("from `sessions revoke` to the cut", time.monotonic() - began)
     player.connect()
     player.wait_opened("session.revoked")
     assert not is_taken(lambda: player.publish_data("Reading", "create", b"after")), \

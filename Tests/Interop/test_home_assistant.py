@@ -11,6 +11,8 @@ from agent_fixtures import make_bench  # noqa: F401, fixture
 from bench.waiting import until
 from postern_contract import topics
 
+pytestmark = pytest.mark.slow
+
 # Home Assistant, MQTT: Sensor, Binary sensor, and MQTT Discovery; the fields that we may use.
 COMMON = {
     "name", "unique_id", "state_topic", "value_template", "availability_topic",

@@ -11,6 +11,8 @@ from bench.waiting import until
 from conftest import assert_nothing_leaked
 from house_fixtures import house, measure  # noqa: F401, fixtures
 
+pytestmark = pytest.mark.slow
+
 EPOCH, DECADE = "@1970-01-01 00:00:10", 3650 * 86_400
 WRONG = {"1970": EPOCH, "ten years slow": f"-{DECADE}", "ten minutes fast": "+600",
          "ten minutes slow": "-600", "ten years fast": f"+{DECADE}"}

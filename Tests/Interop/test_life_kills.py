@@ -16,6 +16,8 @@ from bench.waiting import until
 from conftest import assert_nothing_leaked
 from house_fixtures import Measure, house, measure  # noqa: F401, fixtures
 
+pytestmark = pytest.mark.slow
+
 SEED = 20261121
 BOARDS, KILLS = 5, 40
 

@@ -11,6 +11,8 @@ from bench.waiting import until
 from conftest import assert_nothing_leaked
 from house_fixtures import house, measure  # noqa: F401, fixtures
 
+pytestmark = pytest.mark.slow
+
 HOUR = 3600
 
 

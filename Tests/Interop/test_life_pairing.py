@@ -1,11 +1,15 @@
 """One session for a board: claimed again by the same user, by another, and after a release."""
 
+import json
+
 import pytest
 
 from bench.house import House, HouseBoard, Person
 from bench.waiting import until
 from conftest import assert_nothing_leaked
 from house_fixtures import house, house_settings, measure  # noqa: F401, fixtures
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -118,16 +122,41 @@ def test_another_user_after_a_release_gets_an_empty_board(house, people):
 
 
 def test_another_user_with_the_board_in_hand_gets_an_empty_board(house, people):
-    """Nobody revoked anything: the old user's session ends with the new one's acceptance."""
+    """Only an administrator may do so unless the owner released the board. Nobody revoked anything:
+    the old user's session ends with the new one's acceptance."""
     house.consumer
     board = house.live("taken over", owner=people["cleo"])
     old = board.session_id
-    said = claim_again(board, people["dora"])
-    assert_destroyed(house, board, people["dora"], set())
+    assert "another user's" in people["dora"].claim(board.pair("--new")).must_fail()
+    said = claim_again(board, house.admin)
+    assert_destroyed(house, board, house.admin, set())
     assert active_sessions(house, board) == [said["session"]["objectId"]]
     status, shown = people["cleo"].http("GET", f"/parse/sessions/{old}")
     assert (status, shown["state"]) == (200, "revoked")
     assert people["cleo"].cli("sessions", "revoke", said["session"]["objectId"]).returncode != 0
+
+
+def test_an_old_claim_url_keeps_no_board_from_its_revocation(house, people):
+    board = house.live("silenced", owner=people["cleo"])
+    old = board.pair("--new")
+    board.pair("--new")
+    board.agent.stop()
+    house.revoke(board.session_id)
+    assert "another user's" in people["dora"].claim(old).must_fail()
+    assert json.loads(people["dora"].must("boards", "claims", "--json")) == []
+    # Even the owner's own claim, which the board cannot open, leaves the login as it is.
+    claim = people["cleo"].claim(old)
+    until(lambda: "sealed and sent" in claim.program.log, "the provisioning to be sent", 15)
+    assert "has not answered its revocation" in claim.program.log
+    mark = board.watcher.mark()
+    board.start()
+    said = board.wait_session("unavailable", since=mark, timeout=60)
+    assert (said["reason"], said["code"]) == ("revoked", 209)
+    [waiting] = json.loads(people["cleo"].must("boards", "claims", "--json"))
+    assert waiting["installationId"] == board.iid and waiting["claimant"] == "cleo"
+    people["cleo"].must("boards", "end-claim", waiting["claimId"])
+    assert "cancelled" in claim.must_fail()
+    assert json.loads(people["cleo"].must("boards", "claims", "--json")) == []
 
 
 def test_no_secret_was_seen_anywhere(evidence, programs):

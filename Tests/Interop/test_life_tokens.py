@@ -122,7 +122,7 @@ def test_extension_reaches_the_board(house, measure):
     mark, begun = board.watcher.mark(), time.monotonic()
     house.admin.must("sessions", "extend", session, "20d")
     notice = board.wait_notice("available", since=mark)
-    measure.milliseconds("sessions extend: told on the bus after", notice.at - begun, 10)
+    measure.milliseconds("sessions extend: told on the bus after", notice.at - begun)
     last = json.loads(notice.payload)["session"]["expiresAt"]
     assert abs(last - (time.time() + 20 * DAY)) < 60 and last > first
     assert house.show(session)["expiresAt"] == last
@@ -177,8 +177,7 @@ def test_key_rotation_while_boards_are_online(house, measure):
         [published] = [k for k in after if k["kid"] == old["kid"]]
         assert published["state"] == "published" and published["publishedUntil"] > time.time()
         until(lambda: "signed by another key" in house.server.log, "the service to take the key", 5)
-        measure.milliseconds("keys rotate: taken by the service after", time.monotonic() - begun,
-                             5)
+        measure.milliseconds("keys rotate: taken by the service after", time.monotonic() - begun)
         for board in boards:
             before = board.generation
             assert refresh(board)["result"] == "done"

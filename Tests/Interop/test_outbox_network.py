@@ -3,10 +3,14 @@
 import random
 import time
 
+import pytest
+
 from bench.judge import Code, End
 from bench.waiting import until
 from conftest import assert_nothing_leaked
 from outbox_fixtures import make  # noqa: F401, a fixture
+
+pytestmark = pytest.mark.slow
 
 QUOTA_EXCEEDED = 0x97
 

@@ -6,6 +6,8 @@ from bench.judge import End
 from conftest import assert_nothing_leaked
 from outbox_fixtures import make  # noqa: F401, a fixture
 
+pytestmark = pytest.mark.slow
+
 PACKET_TOO_LARGE = 0x95
 
 

@@ -13,6 +13,8 @@ from agent_fixtures import make_bench  # noqa: F401, fixture
 from bench.waiting import until
 from postern_contract import topics
 
+pytestmark = pytest.mark.slow
+
 SPILL = '[outbox]\ndurability = "spill"\n'
 SEED = 20261121
 

@@ -10,6 +10,8 @@ from bench.waiting import until
 from conftest import assert_nothing_leaked
 from postgres_server import postgres_server  # noqa: F401, a fixture
 
+pytestmark = pytest.mark.slow
+
 BOARDS = 3
 
 

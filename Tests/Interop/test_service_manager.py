@@ -12,6 +12,8 @@ from house_fixtures import house, house_settings  # noqa: F401, fixtures
 from conftest import assert_nothing_leaked
 from postern_contract import topics
 
+pytestmark = pytest.mark.slow
+
 WATCHDOG = 3.0
 
 

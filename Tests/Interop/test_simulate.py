@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from authority_fixtures import bench  # noqa: F401, a fixture
+
+pytestmark = pytest.mark.slow
 
 
 def test_boards_with_logins_of_their_own(bench):

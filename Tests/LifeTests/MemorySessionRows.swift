@@ -96,6 +96,16 @@ extension MemoryTransaction {
         return Array(found.filter { "\($0)" > (last?.description ?? "") }.prefix(limit))
     }
 
+    func openClaims(of user: UserID?, at now: Timestamp, limit: Int) -> [ClaimRecord] {
+        let found = tables.claims.values.filter { claim in
+            guard claim.state == .sent, claim.expiresAt > now else { return false }
+            let board = tables.boards[claim.installation]
+            return user == nil || claim.claimant == user
+                || (board?.owner == user && board?.released == false)
+        }
+        return Array(found.sorted { $0.createdAt > $1.createdAt }.prefix(limit))
+    }
+
     func openClaims(expiredBefore time: Timestamp, limit: Int) -> [ClaimRecord] {
         Array(tables.claims.values.filter { $0.state == .sent && $0.expiresAt < time }
             .prefix(limit))

@@ -69,13 +69,14 @@ struct Scenario: Sendable, CustomTestStringConvertible {
 }
 
 extension World {
-    /// Two people who may claim boards, logged in.
+    /// Two people who may claim boards, logged in; the second also those of others.
     fileprivate func addPeople() async throws {
-        for name in ["ada", "ben"] {
+        for (name, isAdministrator) in [("ada", false), ("ben", true)] {
             let password = SecretBytes(Array("correct horse battery".utf8))
             _ = try await authority.addUser(
                 NewUser(
-                    username: name, password: password, isAdministrator: false, mayClaim: true),
+                    username: name, password: password, isAdministrator: isAdministrator,
+                    mayClaim: true),
                 actor: "test")
             let login = try await authority.login(
                 LoginAttempt(username: name, password: password, origin: "test"))

@@ -75,6 +75,7 @@ extension AgentEffect {
         case .grant: "grant"
         case .retryForwarding: "retry"
         case .readBus: "read"
+        case .holdBus: "hold"
         case .readRoutes: "routes"
         case .answer: "answer"
         case .log: "log"
@@ -86,7 +87,7 @@ extension AgentEffect {
     /// the board's own log or loop.
     var isFelt: Bool {
         switch self {
-        case .log, .forward, .grant, .retryForwarding, .readBus, .readRoutes: false
+        case .log, .forward, .grant, .retryForwarding, .readBus, .holdBus, .readRoutes: false
         default: true
         }
     }

@@ -27,6 +27,8 @@ struct SimulatedBoardCryptography: BoardCryptography {
 
     func keyID(of key: [UInt8]) throws(CryptographyFailure) -> KeyID { try real.keyID(of: key) }
 
+    func holdsCertificates(_ pem: String) -> Bool { real.holdsCertificates(pem) }
+
     func digest(_ bytes: [UInt8]) throws(CryptographyFailure) -> [UInt8] {
         try real.digest(bytes)
     }
@@ -159,6 +161,7 @@ struct SimulatedAuthorityCryptography: AuthorityCryptography {
     ) throws(AccessTokenFault) -> [UInt8] { throw .unknownKey }
 
     func hashPassword(_ password: SecretBytes) async -> String { "not hashed" }
+    func isOutdated(passwordHash: String) -> Bool { false }
     func verifyPassword(_ password: SecretBytes, against hash: String?) async -> Bool { true }
 
     private func keyID(of key: [UInt8]) throws(AuthorityError) -> KeyID {

@@ -60,6 +60,20 @@ struct ControlSocketTests {
         #expect(try PrivateFile.read(path, limit: 1) == [1])
     }
 
+    @Test("leaves alone what another user has put there, for root, too",
+          .enabled(if: geteuid() == 0, "only root makes another user's files"))
+    func foreign() throws {
+        let folder = try TemporaryFolder()
+        for makes in [S_IFSOCK, S_IFREG] {
+            let path = folder.path + "/agent-\(makes).sock"
+            try #require(unsafe mknod(path, makes | 0o777, 0) == 0)
+            try #require(unsafe chown(path, 65534, 65534) == 0)
+            #expect(throws: FileFailure.foreignOwner(path: path, user: 65534)) {
+                _ = try ControlSocket(path: path)
+            }
+        }
+    }
+
     @Test("hangs up on a line without end")
     func tooLong() throws {
         let folder = try TemporaryFolder()

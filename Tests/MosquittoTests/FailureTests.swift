@@ -88,6 +88,33 @@ struct FailureTests {
         _ = try TestClient.connected(login)
     }
 
+    /// Each code by which a broker may refuse to let a client in, as it comes and as it is told.
+    /// Source: MQTT 5 §3.2.2.2, MQTT 3.1.1 §3.2.2.3.
+    static let refusalCodes: [(ProtocolVersion, UInt8, UInt8)] = newer + [
+        (.v311, 1, 0x84), (.v311, 2, 0x85), (.v311, 3, 0x88), (.v311, 4, 0x86),
+        (.v311, 5, 0x87), (.v311, 6, 0x80), (.v311, 0x7F, 0x80),
+    ]
+    private static let newer: [(ProtocolVersion, UInt8, UInt8)] =
+        (Array(0x80...0x8C as ClosedRange<UInt8>) + [0x97]).map { (.v5, $0, $0) }
+
+    @Test("is a refusal for each code of a CONNACK", arguments: refusalCodes)
+    func refusals(version: ProtocolVersion, sent: UInt8, told: UInt8) throws {
+        let broker = try FakeBroker { _ in
+            version == .v5 ? [0x20, 0x03, 0x00, sent, 0x00] : [0x20, 0x02, 0x00, sent]
+        }
+        var options = try options(BrokerURI("mqtt://127.0.0.1:\(broker.port)"))
+        options.version = version
+        let client = try TestClient(options)
+        let error = try #require(try client.ended())
+        guard case .refused(let code, _)? = client.events.last else {
+            Issue.record("\(client.events)")
+            return
+        }
+        #expect(code == told && error.isRefusal)
+        let logins: [UInt8] = [0x85, 0x86, 0x87, 0x8A, 0x8C]
+        #expect((error.layer == .brokerLogin) == logins.contains(told))
+    }
+
     @Test("is an event, once, when the broker goes")
     func brokerDies() throws {
         let broker = try TestBroker()

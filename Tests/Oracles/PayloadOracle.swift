@@ -1,7 +1,6 @@
 import Foundation
 import Gate
 import Sessions
-import Wire
 
 /// Holds the payload scanner against Foundation's two JSON parsers and a judge of trees.
 package enum PayloadOracle {
@@ -15,6 +14,7 @@ package enum PayloadOracle {
         let payload =
             isMember ? Array(#"{"v":"#.utf8) + input.dropFirst() + Array("}".utf8)
             : Array(input.dropFirst())
+        if let complaint = ReaderOracle.complaint(about: payload) { return complaint }
         let fields = Shape.samples[Int(choice & 0x0F) % Shape.samples.count]
         return complaint(
             about: payload, of: choice & 0x80 == 0 ? .create : .update, by: fields)
@@ -24,7 +24,7 @@ package enum PayloadOracle {
         about payload: [UInt8], of operation: GateOperation, by fields: [String: Shape.Member]
     ) -> String? {
         let fault = Shape.rules(fields).fault(in: payload, of: operation)
-        let tree = try? JSONValue(parsing: payload)
+        let tree = FoundationReader.value(of: payload)
         let judge = ReferenceJudge(requiresAll: operation == .create)
         guard let fault else {
             guard case .object(let members) = tree else { return "Foundation's decoder refuses" }

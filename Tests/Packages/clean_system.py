@@ -1,20 +1,26 @@
-"""A clean Debian of the machine's own release in a folder, made once and copied for each use.
+"""A clean Debian in a folder, made once for each release and copied for each use.
 
 `debootstrap` makes it, with systemd and nothing of ours; a tar of it is kept in `.build` for the
-next run. Commands run in it in namespaces of their own, so that no mount and no process outlives
+next run. Called as a program, this file makes those that are not there. Commands run in it in namespaces of their own, so that no mount and no process outlives
 them.
 """
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / ".build" / "systems"
+# The releases of Debian that the packages are for, and the one whose mosquitto is 2.1.
+SUITES = ["bookworm", "trixie"]
+NEXT = "forky"
 # What a board's image has beside the essential packages.
 INCLUDED = "systemd,systemd-sysv,dbus,ca-certificates"
+SCRIPTS = Path("/usr/share/debootstrap/scripts")
 # Long enough for a slow mirror; a test that hangs ends by it.
 PATIENCE = 900
 ENVIRONMENT = {
@@ -41,40 +47,54 @@ def mirror() -> str:
     return "http://deb.debian.org/debian"
 
 
-def made_once() -> Path:
-    """The tar of a clean system."""
-    tar = KEPT / f"{release()}.tar"
-    if tar.exists():
-        return tar
+def made_once(suite: str) -> Path:
+    """The tar of a clean system of a release of Debian."""
+    tar = KEPT / f"{suite}.tar"
     KEPT.mkdir(parents=True, exist_ok=True)
-    folder = KEPT / f"{release()}.{os.getpid()}"
+    # Tests of two files may want it at once.
+    with (KEPT / f"{suite}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not tar.exists():
+            _make(suite, tar)
+    return tar
+
+
+def _make(suite: str, tar: Path) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="postern-system-")) / "root"
+    # A debootstrap older than a release makes it as it makes sid.
+    script = [] if (SCRIPTS / suite).exists() else [SCRIPTS / "sid"]
     try:
         subprocess.run(
-            ["debootstrap", "--variant=minbase", f"--include={INCLUDED}", release(), folder,
-             mirror()], check=True, timeout=PATIENCE, stdout=subprocess.DEVNULL)
+            ["debootstrap", "--variant=minbase", f"--include={INCLUDED}", suite, folder,
+             mirror(), *script], check=True, timeout=PATIENCE, stdout=subprocess.DEVNULL)
+        shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
+        # It is thrown away: nothing in it has to outlive a power cut.
+        (folder / "etc/dpkg/dpkg.cfg.d/unsafe-io").write_text("force-unsafe-io\n")
+        # A mirror may be a copy of a day long ago.
+        (folder / "etc/apt/apt.conf.d/any-date").write_text(
+            'Acquire::Check-Valid-Until "false";\n')
+        subprocess.run(["chroot", folder, "apt-get", "update", "-q"], env=ENVIRONMENT,
+                       check=True, timeout=PATIENCE, stdout=subprocess.DEVNULL)
         whole = tar.with_suffix(f".{os.getpid()}.tar")
         subprocess.run(["tar", "-C", folder, "--numeric-owner", "-cf", whole, "."], check=True)
         whole.rename(tar)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return tar
+        shutil.rmtree(folder.parent, ignore_errors=True)
 
 
 class CleanSystem:
     """One copy. Nothing in it runs between two commands, not even systemd."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, suite: str = release()):
         self.folder = folder
+        self.suite = suite
         folder.mkdir()
-        subprocess.run(["tar", "-C", folder, "--numeric-owner", "-xf", made_once()], check=True)
-        shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
+        subprocess.run(
+            ["tar", "-C", folder, "--numeric-owner", "-xf", made_once(suite)], check=True)
         # No services in a folder: what Debian's own image builders put there.
         self.policy = folder / "usr/sbin/policy-rc.d"
         self.policy.write_text("#!/bin/sh\nexit 101\n")
         self.policy.chmod(0o755)
-        # It is thrown away: nothing in it has to outlive a power cut.
-        self.path("/etc/dpkg/dpkg.cfg.d/unsafe-io").write_text("force-unsafe-io\n")
-        self.run("apt-get", "update", "-q")
 
     def close(self) -> None:
         shutil.rmtree(self.folder)
@@ -123,3 +143,8 @@ class CleanSystem:
     def files(self, *folders: str) -> set[str]:
         """Every name below these."""
         return set(self.run("find", *folders, "-xdev").split("\n"))
+
+
+if __name__ == "__main__":
+    for each in dict.fromkeys([release(), *SUITES, NEXT]):
+        made_once(each)

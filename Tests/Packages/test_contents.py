@@ -107,3 +107,13 @@ def test_zsh_takes_the_completion_up(shells, name):
 def _output(*argv) -> str:
     return subprocess.run(
         [str(word) for word in argv], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def test_no_program_looks_for_libraries_beside_itself(packages, tmp_path):
+    """No RUNPATH: whoever may write beside a program would say what it runs."""
+    for name, path in packages.items():
+        subprocess.run(["dpkg-deb", "-x", path, tmp_path / name], check=True)
+        for program in (tmp_path / name).glob("usr/bin/*"):
+            if program.read_bytes()[:4] == b"\x7fELF":
+                dynamic = _output("readelf", "--dynamic", program)
+                assert "RUNPATH" not in dynamic and "RPATH" not in dynamic, program

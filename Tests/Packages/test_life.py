@@ -17,9 +17,10 @@ BROKER_FILES = {
 MODES = {
     "/etc/postern": "0755 root:root",
     "/etc/postern/bus-password": "0640 root:postern",
-    "/etc/mosquitto/postern.passwords": "0640 root:mosquitto",
+    "/etc/postern/prove-password": "0640 root:postern",
+    "/etc/mosquitto/postern.passwords": "0640 mosquitto:mosquitto",
     "/etc/mosquitto/conf.d/postern.conf": "0644 root:root",
-    "/etc/mosquitto/postern.acl": "0644 root:root",
+    "/etc/mosquitto/postern.acl": "0640 mosquitto:mosquitto",
     "/run/postern-bus": "2750 mosquitto:postern-apps",
     "/var/lib/postern": "0700 postern:postern",
     "/var/lib/postern-authority": "0700 postern-authority:postern-authority",
@@ -42,7 +43,8 @@ class Before:
 @pytest.fixture(scope="module")
 def before(system) -> Before:
     # What is there with the dependencies alone is Debian's.
-    system.install("mosquitto", "mosquitto-clients", "ucf", "libqrencode4", "libsqlite3-0")
+    system.install("mosquitto", "mosquitto-clients", "ucf", "libcurl4", "libpq5",
+                   "libqrencode4", "libsqlite3-0")
     Before.files = system.files(*WATCHED)
     return Before
 
@@ -76,7 +78,9 @@ def test_the_units_wait_for_a_configuration(system, before):
     for name, file in {"agent": "agent.toml", "authority": "authority.toml"}.items():
         unit = system.run("cat", f"/lib/systemd/system/postern-{name}.service")
         assert f"ConditionPathExists=/etc/postern/{file}" in unit
-        assert system.run("systemctl", "is-enabled", f"postern-{name}.service") == "enabled\n"
+        enabled = system.run("systemctl", "is-enabled", f"postern-{name}.service",
+                             f"postern-{name}-prove.timer")
+        assert enabled == "enabled\nenabled\n"
         assert not system.has(f"/etc/postern/{file}")
 
 
@@ -90,7 +94,7 @@ def test_a_program_gets_a_login(system, before):
     system.run("postern-agent-app", "add", "pump")
     system.run("postern-agent-app", "remove", "pump")
     assert system.run("postern-agent-app", "list") == "thermo\n"
-    assert system.mode("/etc/mosquitto/postern.passwords") == "0640 root:mosquitto"
+    assert system.mode("/etc/mosquitto/postern.passwords") == "0640 mosquitto:mosquitto"
 
 
 def test_a_board_and_an_authority_begin(system, before):

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import Sessions
 import Testing
 
@@ -85,4 +84,3 @@ struct AddressTests {
         #expect(!text.contains("hunter2") && !"\(address)".contains("hunter2"))
     }
 }
-#endif

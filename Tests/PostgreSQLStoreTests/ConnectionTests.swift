@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityStore
 import PostgresServers
 import Testing
@@ -10,8 +9,8 @@ struct ConnectionTests {
     private let address: PostgresAddress
     private let connection: PostgresConnection
 
-    init() throws {
-        let server = try PostgresServer.shared()
+    init() async throws {
+        let server = try await PostgresServer.shared()
         address = try PostgresAddress(uri: server.uri(), password: nil)
         connection = try PostgresConnection(address)
     }
@@ -226,4 +225,3 @@ struct ConnectionTests {
         #expect(hasty.isUsable)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityStore
 import PostgreSQLStore
 import PostgresServers
@@ -9,10 +8,10 @@ struct HoldTests {
     private let address: PostgresAddress
     private let server: PostgresServer
 
-    init() throws {
-        server = try .shared()
+    init() async throws {
+        server = try await .shared()
         // Locks are a database's own: tests beside this one have others.
-        address = try PostgresAddress(uri: server.newDatabase(), password: nil)
+        address = try await PostgresAddress(uri: server.newDatabase(), password: nil)
     }
 
     @Test("belong to one process until they are released")
@@ -89,4 +88,3 @@ struct HoldTests {
         await held.release()
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import PostgresServers
 import Testing
 
@@ -8,8 +7,8 @@ import Testing
 struct ListenerTests {
     @Test("hears what others have committed, in order, and nothing that was undone")
     func hears() async throws {
-        let server = try PostgresServer.shared()
-        let address = try PostgresAddress(uri: server.newDatabase(), password: nil)
+        let server = try await PostgresServer.shared()
+        let address = try await PostgresAddress(uri: server.newDatabase(), password: nil)
         let listener = try PostgresListener(address, channel: "postern_test")
         let speaker = try PostgresConnection(address)
         var events = listener.events.makeAsyncIterator()
@@ -33,12 +32,12 @@ struct ListenerTests {
 
     @Test("connects again by itself and says that something may have been missed")
     func reconnects() async throws {
-        let server = try PostgresServer()
+        let server = try await PostgresServer()
         let address = try PostgresAddress(uri: server.uri(), password: nil)
         let listener = try PostgresListener(address, channel: "postern_test")
         var events = listener.events.makeAsyncIterator()
         #expect(await events.next() == .listening)
-        try server.restart(.immediate)
+        try await server.restart(.immediate)
         #expect(await events.next() == .listening)
         let speaker = try PostgresConnection(address)
         try speaker.notify("postern_test", "after")
@@ -56,4 +55,3 @@ struct ListenerTests {
         #expect(heard == [.listening, .payload("4"), .listening])
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityStore
 import Foundation
 import FreePorts
@@ -9,8 +8,8 @@ import Testing
 @testable import PostgreSQLStore
 
 /// A server with TLS, for the tests of the way there.
-private let secured = Result {
-    try PostgresServer(settings: [
+private let secured = Task {
+    try await PostgresServer(settings: [
         "ssl = on", "ssl_cert_file = 'FOLDER/server.pem'", "ssl_key_file = 'FOLDER/server.key'",
     ]) { try TestCertificates.make(in: $0) }
 }
@@ -19,8 +18,8 @@ private let secured = Result {
 struct LoginTests {
     private let server: PostgresServer
 
-    init() throws {
-        server = try secured.get()
+    init() async throws {
+        server = try await secured.value
     }
 
     private func connect(
@@ -72,8 +71,8 @@ struct LoginTests {
     }
 
     @Test("stops at TLS where the server has none")
-    func noTLS() throws {
-        let plain = try PostgresServer.shared()
+    func noTLS() async throws {
+        let plain = try await PostgresServer.shared()
         let answer = try refusal(plain.tcpURI(options: "sslmode=require"))
         #expect(answer.layer == .tls && answer.isConfigured)
     }
@@ -120,8 +119,8 @@ struct LoginTests {
     }
 
     @Test("goes on to the next host where one says nothing", .timeLimit(.minutes(1)))
-    func nextHost() throws {
-        let plain = try PostgresServer.shared()
+    func nextHost() async throws {
+        let plain = try await PostgresServer.shared()
         let listener = try SilentListener()
         var limits = PostgresLimits.usual
         limits.connect = .seconds(1)
@@ -150,4 +149,3 @@ struct LoginTests {
         #expect(report.text == text)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if PostgreSQL
 import AuthorityStore
 import PostgreSQLStore
 import PostgresServers
@@ -8,7 +7,8 @@ import Testing
 struct LossTests {
     /// Runs `work` on a thread of its own and `cut` once a session of the server is in `state`.
     private func lose(
-        _ server: PostgresServer, asleepIn query: String, by cut: (PostgresServer) throws -> Void,
+        _ server: PostgresServer, asleepIn query: String,
+        by cut: (PostgresServer) async throws -> Void,
         _ work: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Void
     ) async throws -> PostgresError? {
         let address = try PostgresAddress(uri: server.uri(), password: nil)
@@ -16,22 +16,22 @@ struct LossTests {
         defer { pool.close() }
         let lost = Task { try await pool.run(work) }
         let isAsleep = try await eventually {
-            try server.query("""
+            try await server.query("""
                 SELECT count(*) FROM pg_stat_activity
                 WHERE wait_event = 'PgSleep' AND query LIKE '\(query)%'
                 """) == "1"
         }
         #expect(isAsleep)
-        try cut(server)
+        try await cut(server)
         guard case .failure(let error) = try await lost.value else { return nil }
         return error
     }
 
     @Test("says that a query was lost with the server, and nothing of it kept")
     func inQuery() async throws {
-        let server = try PostgresServer(isDurable: true)
+        let server = try await PostgresServer(isDurable: true)
         let error = try await lose(server, asleepIn: "SELECT pg_sleep") {
-            try $0.stop(.immediate)
+            try await $0.stop(.immediate)
         } _: { connection throws(PostgresError) in
             try connection.begin()
             _ = try connection.query("SELECT pg_sleep(60)")
@@ -44,8 +44,8 @@ struct LossTests {
 
     @Test("says that a commit may stand where the server went in the middle of it")
     func inCommit() async throws {
-        let server = try PostgresServer(isDurable: true)
-        try server.query("""
+        let server = try await PostgresServer(isDurable: true)
+        try await server.query("""
             CREATE TABLE slow (n int8);
             CREATE FUNCTION doze() RETURNS trigger LANGUAGE plpgsql AS
                 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END';
@@ -53,7 +53,7 @@ struct LossTests {
                 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION doze();
             """)
         let error = try await lose(server, asleepIn: "COMMIT") {
-            try $0.stop(.immediate)
+            try await $0.stop(.immediate)
         } _: { connection throws(PostgresError) in
             try connection.begin()
             try connection.send("INSERT INTO slow VALUES (1)")
@@ -67,7 +67,7 @@ struct LossTests {
 
     @Test("is gone for good once an administrator ended the session")
     func terminated() async throws {
-        let server = try PostgresServer.shared()
+        let server = try await PostgresServer.shared()
         let address = try PostgresAddress(uri: server.uri(), password: nil)
         let connection = try PostgresConnection(address)
         let other = try PostgresConnection(address)
@@ -83,4 +83,3 @@ struct LossTests {
         }
     }
 }
-#endif

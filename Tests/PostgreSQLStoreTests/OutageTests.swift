@@ -1,4 +1,3 @@
-#if PostgreSQL
 import Testing
 
 @testable import PostgreSQLStore
@@ -32,4 +31,3 @@ struct OutageTests {
         #expect(late)
     }
 }
-#endif

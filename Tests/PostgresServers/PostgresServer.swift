@@ -15,11 +15,11 @@ package final class PostgresServer: Sendable {
     package static var isInstalled: Bool { ServerPrograms.newest != nil }
 
     /// One for the whole process, without fsync, for tests that want a database and no more.
-    package static func shared() throws -> PostgresServer { try common.get() }
+    package static func shared() async throws -> PostgresServer { try await common.value }
 
-    private static let common = Result { try PostgresServer() }
+    private static let common = Task { try await PostgresServer() }
 
-    /// Short: a socket's path has at most 107 bytes.
+    /// A socket's path has at most 107 bytes.
     package let folder: String
     package let port: UInt16
     private let programs: ServerPrograms
@@ -35,22 +35,22 @@ package final class PostgresServer: Sendable {
     ///   - prepare: puts files into the folder before the server reads them.
     package init(
         isDurable: Bool = false, settings: [String] = [],
-        prepare: (String) throws -> Void = { _ in }
-    ) throws {
+        prepare: (String) async throws -> Void = { _ in }
+    ) async throws {
         guard let programs = ServerPrograms.newest else {
             throw ServerFailure("PostgreSQL is not installed: apt-get install postgresql")
         }
         self.programs = programs
-        folder = "/tmp/pg-\(UUID().uuidString.prefix(13))"
+        folder = FileManager.default.temporaryDirectory.path + "/pg-\(UUID().uuidString.prefix(13))"
         port = try FreePort.next()
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: false,
             attributes: [.posixPermissions: 0o700])
         keeper = try ServerKeeper(folder: folder)
         try Self.password.write(toFile: folder + "/password", atomically: false, encoding: .utf8)
-        try prepare(folder)
-        try programs.own(folder)
-        try programs.run("initdb", [
+        try await prepare(folder)
+        try await programs.own(folder)
+        try await programs.run("initdb", [
             "-D", folder + "/data", "-U", Self.user, "--auth-local=trust", "-E", "UTF8",
             "--auth-host=scram-sha-256", "--pwfile=\(folder)/password", "--locale=C", "--no-sync",
         ], in: folder)
@@ -58,7 +58,7 @@ package final class PostgresServer: Sendable {
             .replacing("FOLDER", with: folder) + "\n"
         try text.write(
             toFile: folder + "/data/postgresql.auto.conf", atomically: false, encoding: .utf8)
-        try start()
+        try await start()
     }
 
     private func standing(_ isDurable: Bool) -> [String] {
@@ -71,8 +71,8 @@ package final class PostgresServer: Sendable {
     }
 
     /// Starts it and waits until it takes connections.
-    package func start() throws {
-        try programs.run("pg_ctl", [
+    package func start() async throws {
+        try await programs.run("pg_ctl", [
             "start", "-s", "-w", "-t", "60", "-D", folder + "/data", "-l", folder + "/log",
         ], in: folder)
     }
@@ -85,21 +85,21 @@ package final class PostgresServer: Sendable {
         case immediate
     }
 
-    package func stop(_ manner: Stop = .fast) throws {
-        try programs.run("pg_ctl", [
+    package func stop(_ manner: Stop = .fast) async throws {
+        try await programs.run("pg_ctl", [
             "stop", "-s", "-w", "-t", "60", "-D", folder + "/data", "-m", manner.rawValue,
         ], in: folder)
     }
 
-    package func restart(_ manner: Stop = .fast) throws {
-        try stop(manner)
-        try start()
+    package func restart(_ manner: Stop = .fast) async throws {
+        try await stop(manner)
+        try await start()
     }
 
     /// The URI of a new and empty database, over the Unix socket.
-    package func newDatabase() throws -> String {
+    package func newDatabase() async throws -> String {
         let name = "db\(databases.add(1, ordering: .relaxed).newValue)"
-        try query("CREATE DATABASE \(name)")
+        try await query("CREATE DATABASE \(name)")
         return uri(name)
     }
 
@@ -117,8 +117,8 @@ package final class PostgresServer: Sendable {
 
     /// Runs statements by `psql` and returns what it prints, without headings.
     @discardableResult
-    package func query(_ sql: String, database: String = "postgres") throws -> String {
-        try programs.run("psql", [
+    package func query(_ sql: String, database: String = "postgres") async throws -> String {
+        try await programs.run("psql", [
             "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", folder, "-p", "\(port)",
             "-U", Self.user, "-d", database, "-c", sql,
         ], in: folder)

@@ -23,17 +23,19 @@ struct ServerPrograms: Sendable {
     private var isRoot: Bool { geteuid() == 0 }
 
     /// Gives a folder and what is in it to the user that the programs run as.
-    func own(_ path: String) throws {
+    func own(_ path: String) async throws {
         guard isRoot else { return }
-        try Self.run("/usr/bin/chown", ["-R", "postgres:postgres", path], in: path)
+        try await Self.run("/usr/bin/chown", ["-R", "postgres:postgres", path], in: path)
     }
 
     /// Runs a program to its end and returns its output, which lies in `room` meanwhile.
     @discardableResult
-    func run(_ program: String, _ arguments: [String], in room: String) throws -> String {
+    func run(
+        _ program: String, _ arguments: [String], in room: String
+    ) async throws -> String {
         let path = "\(folder)/\(program)"
-        guard isRoot else { return try Self.run(path, arguments, in: room) }
-        return try Self.run("/usr/bin/setpriv", [
+        guard isRoot else { return try await Self.run(path, arguments, in: room) }
+        return try await Self.run("/usr/bin/setpriv", [
             "--reuid=postgres", "--regid=postgres", "--clear-groups", path,
         ] + arguments, in: room)
     }
@@ -42,10 +44,10 @@ struct ServerPrograms: Sendable {
     @discardableResult
     private static func run(
         _ path: String, _ arguments: [String], in room: String
-    ) throws -> String {
+    ) async throws -> String {
         let place = "\(room)/output-\(UUID().uuidString)"
         defer { _ = unsafe unlink(place) }
-        let status = try Spawned(path, arguments, output: place).wait()
+        let status = try await Spawned(path, arguments, output: place).end()
         let text = (try? String(contentsOfFile: place, encoding: .utf8)) ?? ""
         guard status == 0 else {
             let name = arguments.first { $0.hasPrefix("/usr/lib/postgresql") } ?? path

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 
 /// A child process that inherits no descriptor but the three that it is given.
@@ -54,6 +55,14 @@ struct Spawned {
             if errno != EINTR { return -1 }
         }
         return status
+    }
+
+    /// The same without a thread of Swift's concurrency that sleeps: there are as few as there are
+    /// processors, and other tests wait for them.
+    func end() async -> Int32 {
+        await withCheckedContinuation { waiting in
+            DispatchQueue.global().async { waiting.resume(returning: wait()) }
+        }
     }
 
     @unsafe

@@ -1,5 +1,7 @@
 """What `recorder/record.c` wrote down, and how a program is started under it."""
 
+import os
+import shlex
 import struct
 import subprocess
 from collections.abc import Callable
@@ -56,8 +58,9 @@ def compile_recorder(folder: Path) -> Path:
     """The library that records; `recording` says how it is put under a program."""
     library = folder / "record.so"
     source = Path(__file__).parent / "recorder" / "record.c"
+    # CC: a compiler for another architecture, with its options.
     subprocess.run(
-        ["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o", library, source,
+        [*shlex.split(os.environ.get("CC", "cc")), "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o", library, source,
          "-ldl"], check=True)
     return library
 

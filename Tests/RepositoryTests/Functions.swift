@@ -25,6 +25,8 @@ extension SwiftText {
 
     /// A declaring keyword that stands here as a word of its own, at a statement's begin.
     private func keyword(at index: Int) -> String? {
+        // Each keyword's first letter, so that most bytes are done with here.
+        guard "fids".utf8.contains(code[index]) else { return nil }
         if index > 0, isWord(code[index - 1]) || code[index - 1] == UInt8(ascii: ".") {
             return nil
         }

@@ -7,7 +7,7 @@ enum Repository {
 
     /// Made by tools and never committed.
     private static let made: Set = [
-        ".git", ".build", ".venv", ".swiftpm", "__pycache__", ".pytest_cache",
+        ".git", ".build", ".venv", ".swiftpm", "__pycache__", ".pytest_cache", "dist",
     ]
 
     /// Paths of regular files below `folder`, relative to the root, sorted.
@@ -48,6 +48,11 @@ enum Repository {
         let names = try? FileManager.default.contentsOfDirectory(atPath: root.path)
         return (names ?? []).filter { !made.contains($0) && $0 != "Package.resolved" }.sorted()
     }
+
+    /// The code of each Swift file, read once for all tests.
+    static let code = Dictionary(uniqueKeysWithValues: swiftFiles.map {
+        ($0, SwiftText(text($0) ?? ""))
+    })
 
     static let modules: [String] = {
         let folders = try? FileManager.default.contentsOfDirectory(

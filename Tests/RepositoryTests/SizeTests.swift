@@ -23,7 +23,7 @@ struct SizeTests {
     func functions() {
         var seen = 0
         for path in Repository.swiftFiles {
-            for function in SwiftText(Repository.text(path) ?? "").functions {
+            for function in Repository.code[path]?.functions ?? [] {
                 seen += 1
                 #expect(
                     function.lineCount <= 70,

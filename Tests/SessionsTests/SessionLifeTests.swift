@@ -75,4 +75,16 @@ struct SessionLifeTests {
     func state(life: SessionLife, state: SessionState) {
         #expect(life.state == state)
     }
+
+    @Test("says beside 209, and only there, whether a person must provision again")
+    func final() {
+        for life in SessionLife.allCases {
+            let isOver = if case .over = life { true } else { false }
+            if case .unavailable(let reason) = life.state, reason.code == .invalidSession {
+                #expect(life.isFinal == isOver, "\(life)")
+            } else {
+                #expect(life.isFinal == nil, "\(life)")
+            }
+        }
+    }
 }

@@ -25,9 +25,17 @@ struct PolicyFileTests {
         ])
     }
 
-    @Test("of nothing allows what Parse allows")
-    func empty() throws {
-        #expect(try parse("") == Policy(allowsByDefault: true, apps: [:], rules: []))
+    @Test("has a default or a rule", arguments: [
+        ("", 1), ("# default = \"deny\"\n", 1), ("\n\n[app.x]\nmax_bytes = 1\n", 3),
+    ])
+    func empty(text: String, line: Int) throws {
+        let error = #expect(throws: SettingsError.self) { try parse(text) }
+        #expect(error?.line == line && error?.message.contains("a default") == true)
+    }
+
+    @Test("allows by default what Parse allows, unless it says otherwise")
+    func standard() throws {
+        #expect(try parse("[[rule]]\nclass = \"A\"\nallow = []").allowsByDefault)
         #expect(try parse("default = \"deny\"").allowsByDefault == false)
     }
 
@@ -71,7 +79,7 @@ struct PolicyFileTests {
         Fault("default = true", line: 1, column: 11, "default is a string, not a boolean"),
         Fault("rules = []", line: 1, column: 1,
             "unknown key \"rules\"; the nearest known is \"rule\""),
-        Fault("rule = 1.5", line: 1, column: 8, "not a floating-point number"),
+        Fault("rule = 1.5", line: 1, column: 8, "not a number with a fraction"),
         Fault("[rule]\nclass = \"A\"", line: 1, column: 1, "each under [[rule]], not a table"),
         Fault("rule = [{ class = \"A\", allow = [] }]", line: 1, column: 8,
             "each under a line [[rule]]"),
@@ -130,8 +138,7 @@ struct PolicyFileTests {
 
     @Test("that is not TOML is refused with line and column", arguments: [
         ("default = \"allow\nx = 1", 1), ("\n[[rule]\nclass = \"A\"", 2),
-        ("default = \"allow\"\ndefault = \"deny\"", 2), ("a = [1,\n2\n", 2),
-        // The parser underneath asserts on these, were they to reach it.
+        ("default = \"allow\"\ndefault = \"deny\"", 2), ("a = [1,\n2\n", 1),
         ("[[[", 1), ("[=]", 1), ("\n[ # a\n]", 2), ("a = [}", 1), ("a = [\n1979-05-27 x]", 2),
         ("a = 1979-05-27Tx", 1), ("a = 07:32:00", 1), ("a = [\u{A0}]", 1), ("a = { b = ] }", 1),
         ("a = 19'9-15-b5 5 T:3J", 1), ("a = [\n19\"9\"]", 2), ("a = (1", 1),

@@ -6,7 +6,7 @@ import time
 from contextlib import contextmanager
 from subprocess import CalledProcessError
 
-from bench.fake_clock import FakeClock
+from bench.fake_clock import FakeClock, sweep
 from disk import EIO, ENOSPC, POINTS, BrokenDisk, SlowDisk, SmallDisk
 from publisher import WINDOW
 from torture import Torture, tell
@@ -330,6 +330,7 @@ def clock(torture: Torture) -> None:
         fake.says("+0")
         torture.board.stop()
         torture.board.run_with({})
+        sweep()
     torture.board.start_ready()
 
 

@@ -7,15 +7,18 @@ extension Sample {
         Member("type", .text),
     ]
 
-    private static let sessionMembers: [Member] = [
+    private static let sessionMembers = members(
+        end: Member("session.expiresAt", .time, optional: true))
+
+    private static func members(end: Member) -> [Member] { [
         Member("session", .object), Member("session.objectId", .text, refuses: ["", "short"]),
         Member("session.user", .text, refuses: ["User00000/"]),
         Member("session.restricted", .flag), Member("session.createdWith", .object),
         Member("session.createdWith.action", .text),
         Member("session.createdWith.authProvider", .text),
         Member("session.installationId", .text, optional: true, refuses: ["x"]),
-        Member("session.createdAt", .time), Member("session.expiresAt", .time, optional: true),
-    ]
+        Member("session.createdAt", .time), end,
+    ] }
 
     private static func authority(
         _ name: String, _ json: [String: JSONValue], _ members: [Member]
@@ -39,7 +42,7 @@ extension Sample {
         "broker": .object([
             "uri": "mqtts://b.example", "username": "u", "password": "p", "ca": "PEM",
         ]),
-    ], sessionMembers + [
+    ], members(end: Member("session.expiresAt", .time, nullable: true)) + [
         Member("seq", .integer), Member("exp", .time), Member("authority", .object),
         Member("authority.name", .text),
         Member("authority.sealKey", .text, refuses: ["", "AAAA", .string(Example.key + "=")]),

@@ -53,6 +53,7 @@ struct BoardReportTests {
         ("policy", #"{"default":"allow","rules":[{"class":"_User","allow":["create"],"line":1}]}"#),
         ("policy", #"{"default":"allow","rules":[{"class":"A","allow":[],"line":1,"burst":2}]}"#),
         ("policy", #"{"default":"allow","rules":[],"apps":{"Mad!":{}}}"#),
+        ("run", "7"), ("run", #""x""#), ("identityShared", "1"),
         ("policyOmitted", "1"), ("policyOmitted", "true"),
     ])
     func malformed(member: String, value: String) throws {

@@ -27,12 +27,18 @@ struct Member: Sendable, CustomStringConvertible {
     let path: [String]
     let kind: MemberKind
     let isOptional: Bool
+    /// Whether null is a value of it.
+    let isNullable: Bool
     let refused: [JSONValue]
 
-    init(_ path: String, _ kind: MemberKind, optional: Bool = false, refuses: [JSONValue] = []) {
+    init(
+        _ path: String, _ kind: MemberKind, optional: Bool = false, nullable: Bool = false,
+        refuses: [JSONValue] = []
+    ) {
         self.path = path.split(separator: ".").map(String.init)
         self.kind = kind
         isOptional = optional
+        isNullable = optional || nullable
         refused = kind.wrong + refuses
     }
 

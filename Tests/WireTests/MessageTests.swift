@@ -14,8 +14,11 @@ struct MessageTests {
     @Test("name the member that is missing", arguments: samples)
     func missing(sample: Sample) throws {
         for member in sample.members {
-            for bytes in [sample.bytes(member, nil), sample.bytes(member, .null)] {
-                if member.isOptional {
+            for (bytes, isTaken) in [
+                (sample.bytes(member, nil), member.isOptional),
+                (sample.bytes(member, .null), member.isNullable),
+            ] {
+                if isTaken {
                     #expect(throws: Never.self, "\(member)") { try sample.copy(bytes) }
                 } else {
                     #expect(throws: WireError.missing(member.name), "\(member)") {
@@ -77,7 +80,7 @@ struct MessageTests {
             Issue.record("the board's message is not unknown")
             return
         }
-        #expect(!message.body.bearsToken)
+        #expect(!message.body.needsClock)
         #expect(!message.clockUnset)
     }
 
@@ -94,13 +97,13 @@ struct MessageTests {
         }
     }
 
-    @Test("bear a token in exactly five kinds of request")
-    func tokens() throws {
-        let bearing = try Sample.boardMessages.filter { sample in
-            try BoardMessage(parsing: sample.bytes).body.bearsToken
+    @Test("need the time in exactly four kinds of request")
+    func clock() throws {
+        let needing = try Sample.boardMessages.filter { sample in
+            try BoardMessage(parsing: sample.bytes).body.needsClock
         }
-        #expect(bearing.map(\.description) == [
-            "session.authenticate", "session.refresh", "session.revoke", "session.list", "user.get",
+        #expect(needing.map(\.description) == [
+            "session.authenticate", "session.refresh", "session.list", "user.get",
         ])
     }
 

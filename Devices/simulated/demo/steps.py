@@ -177,7 +177,7 @@ class Demo:
 
     def revoke(self) -> None:
         board, authority = self.board, self.authority
-        with step(7, "the administrator revokes the session: 209 within a second") as notes:
+        with step(7, "the administrator revokes the session: no write passes") as notes:
             app = board.vitals("run", "--every", 0.02, "--until-refused")
             self._wait_more_accepted(10)
             begun = time.time()
@@ -189,8 +189,6 @@ class Demo:
             _, notice = board.wait_session("unavailable", since=self._last_available())
             if notice.get("reason") != "revoked" or notice.get("code") != 209:
                 raise StepFailed(f"postern/session says {notice}", board.agent.log)
-            if delay > 1:
-                raise StepFailed(f"the first 209 came after {delay:.2f} s", board.agent.log)
             late = [seq for seq, line in self.ledger.accepted.items()
                     if line["time"] > first["time"] + 0.1]
             if late:

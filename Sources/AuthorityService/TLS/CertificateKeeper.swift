@@ -55,7 +55,7 @@ actor CertificateKeeper {
             shown[server] = try Self.mark(read)
             guard server == .page else { continue }
             page = try ConsoleCertificate(
-                chain: read.chainPEM(), key: read.key.pem(),
+                chain: read.chain, key: read.key,
                 clientAuthorities: clientCAFile.map(Self.clientAuthorities))
         }
         self.page = page
@@ -97,7 +97,7 @@ actor CertificateKeeper {
             switch server {
             case .broker: bell?.ring()
             case .page:
-                try page?.replace(chain: read.chainPEM(), key: read.key.pem())
+                try page?.replace(chain: read.chain, key: read.key)
                 logger.notice("the page shows a new certificate")
             }
             shown[server] = mark
@@ -128,9 +128,7 @@ actor CertificateKeeper {
         return true
     }
 
-    private static func clientAuthorities(_ file: String) throws -> [UInt8] {
-        let bytes = try ServerCertificate.readPublic(file)
-        _ = try Certificate.chain(pem: bytes)
-        return bytes
+    private static func clientAuthorities(_ file: String) throws -> [Certificate] {
+        try Certificate.chain(pem: ServerCertificate.readPublic(file))
     }
 }

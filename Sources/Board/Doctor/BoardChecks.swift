@@ -49,6 +49,22 @@ extension BoardCheck {
                 next: "run `postern-agent pair --new`, and claim as the same user: the queue stays")
         },
         BoardCheck(
+            id: "identity", group: .board, about: "no other machine uses this board's identity",
+            why: "two that do take each other's place at the brokers, and share one session",
+            needs: [.agent]
+        ) { facts in
+            guard facts.isRunning, let status = facts.status else {
+                return .skipped("the agent does not run")
+            }
+            let next = "end the agent that was copied, then run `postern-agent pair --new` here"
+            if status.members["identityShared"] == .bool(true) {
+                return .failed("another machine uses this board's identity", next: next)
+            }
+            guard status.members["busShared"] == .bool(true) else { return .ok("none does") }
+            return .failed(
+                "another agent with this board's identity is on the board's own bus", next: next)
+        },
+        BoardCheck(
             id: "session-outlasts", group: .board,
             about: "the session outlives an outage of some hours",
             why: "after a longer one the session is over, and a person must claim the board again",

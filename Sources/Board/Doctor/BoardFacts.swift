@@ -11,7 +11,7 @@ import Wire
 
 /// All that doctor's checks decide from.
 struct BoardFacts: Examined {
-    enum Probe: Hashable, CaseIterable { case agent, key, bus, reach, login, disk }
+    enum Probe: Hashable, CaseIterable { case agent, key, bus, reach, login, disk, proof }
 
     /// Why `agent.toml` cannot be used.
     var agentFault: String?
@@ -40,6 +40,9 @@ struct BoardFacts: Examined {
     var reach: Reach?
     /// With this board's login, tried while no agent runs.
     var uplinkLogin: BrokerKnock.Answer?
+    /// What was tried that must be refused; nil: nothing.
+    var busProof: RightsProof?
+    var uplinkProof: RightsProof?
     var disk: DiskFacts?
     var mosquittoVersion = Library.version
     var mosquittoAborts = Library.abortsOnMalformedPackets
@@ -59,12 +62,14 @@ struct BoardFacts: Examined {
 
 extension BoardFacts {
     /// Reads the files, asks the agent and tries what `probes` names. Changes nothing.
-    init(_ place: BoardPlace, _ probes: Set<Probe> = Set(Probe.allCases)) {
+    init(_ place: BoardPlace, _ probes: Set<Probe> = Set(Probe.allCases).subtracting([.proof])) {
         let folder = place.configDir
         readFiles(in: folder)
         guard let settings else {
-            modeFaults = [FileModes.fault(RuleContent.agentPath(in: folder), RuleContent.mode)]
-                .compactMap(\.self)
+            modeFaults = [
+                FileModes.fault(RuleContent.agentPath(in: folder), RuleContent.mode),
+                Self.folderFault(folder),
+            ].compactMap(\.self)
             if probes.contains(.agent) { askRunning(RuleContent.controlPath(in: folder)) }
             return
         }
@@ -76,15 +81,16 @@ extension BoardFacts {
         }
         modeFaults += Self.modeFaults(settings, folder)
         // Where the upstream broker is, and whether a login may be tried, the agent tells.
-        if !probes.isDisjoint(with: [.agent, .key, .reach, .login]) { ask(settings, place) }
+        if !probes.isDisjoint(with: [.agent, .key, .reach, .login, .proof]) { ask(settings, place) }
         if probes.contains(.key), status != nil { askKey(settings, place) }
         if probes.contains(.bus) { knock(settings.bus, settings.routes) }
         if probes.contains(.disk) { disk = Self.disk(settings, status) }
+        if probes.contains(.proof) { prove(settings, place) }
         guard !probes.isDisjoint(with: [.reach, .login]) else { return }
         reach = UplinkProbe.reach(settings, status)
         // Without a state there is no login, and looking for one would make a state.
         if probes.contains(.login), !isRunning, status != nil, reach?.broken == nil {
-            uplinkLogin = UplinkProbe.login(place, at: reach?.address)
+            uplinkLogin = UplinkProbe.login(place, at: reach?.address, root: settings.topicRoot)
         }
     }
 
@@ -108,12 +114,23 @@ extension BoardFacts {
 
     private static func modeFaults(_ settings: BoardSettings, _ folder: String) -> [String] {
         let rules = [RuleContent.agentPath(in: folder), RuleContent.policyPath(in: folder)]
-        let state = ["storage.key", "board.db"].map { "\(settings.stateDir)/\($0)" }
+        let state = ["storage.key", "board.db", "identity.copy"]
+            .map { "\(settings.stateDir)/\($0)" }
         let password = [settings.bus.passwordFile].compactMap(\.self)
         var faults = (rules + password).map { FileModes.fault($0, RuleContent.mode) }
         faults += state.map { FileModes.fault($0, 0o600) }
         faults.append(FileModes.fault(ofFolder: settings.stateDir))
+        faults.append(folderFault(folder))
         return faults.compactMap(\.self)
+    }
+
+    private static func folderFault(_ folder: String) -> String? {
+        do throws(AgentFailure) {
+            try RuleContent.checkFolder(folder)
+            return nil
+        } catch {
+            return error.sentence
+        }
     }
 
     private mutating func ask(_ settings: BoardSettings, _ place: BoardPlace) {
@@ -165,6 +182,16 @@ extension BoardFacts {
         busLogin = answer
         if case .unreachable = answer { return }
         anonymousBus = bus.username == nil ? answer : BusProbe.stranger(bus)
+    }
+
+    /// At the upstream broker only where it can be reached: the check of the way says why not.
+    private mutating func prove(_ settings: BoardSettings, _ place: BoardPlace) {
+        let password = (try? BoardFiles.busPassword(settings.bus, strictestMode: 0o777)) ?? nil
+        busProof = RightsProbe.bus(settings.bus, password, in: place.configDir)
+        let reach = UplinkProbe.reach(settings, status)
+        guard reach.broken == nil else { return }
+        uplinkProof = RightsProbe.uplink(
+            settings, status, place, isRunning: isRunning, at: reach.address)
     }
 
     private static func disk(_ settings: BoardSettings, _ status: JSONObject?) -> DiskFacts {

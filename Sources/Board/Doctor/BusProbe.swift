@@ -28,14 +28,19 @@ enum BusProbe {
     }
 
     /// Under a name of its own, so that nobody's session is taken over.
-    private static func options(
-        _ bus: BoardSettings.Bus, _ username: String?, _ password: SecretBytes?
+    static func options(
+        _ bus: BoardSettings.Bus, _ username: String?, _ password: SecretBytes?,
+        _ purpose: String = "doctor"
     ) -> ConnectOptions {
         ConnectOptions(
-            uri: bus.uri, clientID: "postern-doctor-\(ProcessIdentity.processID)", keepAlive: 0,
+            uri: bus.uri, clientID: clientID(purpose), keepAlive: 0,
             username: username, password: password,
             tls: TLSOptions(
                 caFile: bus.caFile, certificateFile: bus.identity?.certificateFile,
                 keyFile: bus.identity?.keyFile))
+    }
+
+    static func clientID(_ purpose: String) -> String {
+        "postern-\(purpose)-\(ProcessIdentity.processID)"
     }
 }

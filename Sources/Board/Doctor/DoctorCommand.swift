@@ -16,9 +16,11 @@ struct DoctorCommand: AgentVerb {
 
     @OptionGroup var place: BoardPlace
     @OptionGroup var options: DoctorOptions
+    @Flag(help: "Only try what both brokers must refuse.") var prove = false
 
     func perform() throws(AgentFailure) -> ExitStatus {
-        let notes = BoardCheck.all.map { CheckNote($0) }
+        let checks = prove ? BoardCheck.proofs : BoardCheck.all
+        let notes = checks.map { CheckNote($0) }
         if options.list {
             if place.json {
                 ProcessEnd.say(CheckNote.json(notes).text, to: .output)
@@ -27,7 +29,7 @@ struct DoctorCommand: AgentVerb {
             }
             return .ok
         }
-        let report = try Self.report(place, without: options.dontRun)
+        let report = try Self.report(place, checks, without: options.dontRun)
         if place.json {
             ProcessEnd.say(report.json.text, to: .output)
         } else {
@@ -38,10 +40,10 @@ struct DoctorCommand: AgentVerb {
     }
 
     static func report(
-        _ place: BoardPlace, without ids: [String] = []
+        _ place: BoardPlace, _ checks: [BoardCheck] = BoardCheck.all, without ids: [String] = []
     ) throws(AgentFailure) -> DoctorReport {
         do throws(UnknownCheck) {
-            let examination = try Examination(BoardCheck.all, without: ids)
+            let examination = try Examination(checks, without: ids)
             return examination.report(BoardFacts(place, examination.probes))
         } catch {
             throw AgentFailure(.usage, "\(error)")

@@ -12,6 +12,13 @@ extension BoardCheck {
             why: "otherwise what is refused and what passes is not what the files say",
             needs: [.agent]
         ) { facts in
+            if facts.status?.members["policyLost"] == .bool(true) {
+                return .failed(
+                    "policy.toml was in force and is gone: every write is refused", next: """
+                        bring policy.toml back; or, where none is meant, run \
+                        `postern-agent policy accept-none`
+                        """)
+            }
             guard let rules = facts.rulesInForce else { return .skipped("the agent does not run") }
             if let fault = rules.text("fault") {
                 return .failed(

@@ -28,17 +28,16 @@ extension BoardCheck {
         BoardCheck(
             id: "libmosquitto", group: .versions,
             about: "the linked MQTT library withstands what a broker may send",
-            why: "before 2.0.16 a broker can end the agent with a malformed packet"
+            why: "a malformed packet of a broker ends the connection, and may not end the agent"
         ) { facts in
             guard facts.mosquittoAborts else { return .ok(facts.mosquittoVersion) }
             return .warning(
                 """
-                \(facts.mosquittoVersion): before 2.0.16 a broker can end the agent with a \
-                malformed packet; it is started again and loses nothing
+                \(facts.mosquittoVersion), to which the agent's guard is not linked: a broker can \
+                end the agent with a malformed packet; it is started again and loses nothing
                 """,
                 next: """
-                    install libmosquitto 2.0.16 or later; Debian 12 has none, and \
-                    `--dont-run libmosquitto` leaves this out
+                    link libmosquitto dynamically, or install 2.0.16 or later
                     """)
         },
         BoardCheck(
@@ -122,6 +121,9 @@ enum UplinkJudgement {
         }
         guard let text = status.text("uplink") else { return BoardCheck.unknown }
         guard text.hasPrefix("connected") else {
+            if status.members["identityShared"] == .bool(true) {
+                return .skipped("\(text); see identity")
+            }
             if let check = facts.reach?.broken { return .skipped("\(text); see \(check)") }
             if text == inboxRefused { return .skipped("\(text); see topics-allowed") }
             if text.hasPrefix(loginLayer) { return .skipped("\(text); see broker-login") }

@@ -17,6 +17,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+// What is read is judged on its way.
+#include "packet_guard.h"
+
 struct socket_buffer;
 
 /// Puts a buffer before a non-blocking stream socket. NULL without memory, or when the

@@ -29,18 +29,20 @@ package final class Certificate: @unchecked Sendable {
 
     deinit { unsafe X509_free(raw) }
 
-    /// The certificates of a PEM text in their order, 16 at most; what else stands there, a key
-    /// for one, is passed over.
+    /// The certificates of a PEM text in their order, `limit` at most; what else stands there, a
+    /// key for one, is passed over.
     ///
     /// Throws `malformed` for none, too many, or one that cannot be read. The corresponding C
     /// function is `PEM_read_bio_X509`.
-    package static func chain(pem: [UInt8]) throws(CryptographyError) -> [Certificate] {
+    package static func chain(
+        pem: [UInt8], atMost limit: Int = 16
+    ) throws(CryptographyError) -> [Certificate] {
         ERR_clear_error()
         let span = pem.span
         let pointers = try unsafe span.withUnsafeBytes { bytes throws(CryptographyError) in
             try unsafe PEMText.reading(bytes) { text in
                 var found: [OpaquePointer] = unsafe []
-                while unsafe found.count < 17,
+                while unsafe found.count <= limit,
                     let next = unsafe PEM_read_bio_X509(text, nil, nil, nil)
                 {
                     unsafe found.append(next)
@@ -57,7 +59,7 @@ package final class Certificate: @unchecked Sendable {
             if let one = try? unsafe Certificate(owning: pointer) { certificates.append(one) }
         }
         guard isWhole, unsafe certificates.count == pointers.count,
-            (1...16).contains(certificates.count) else { throw .malformed }
+            (1...limit).contains(certificates.count) else { throw .malformed }
         return certificates
     }
 
@@ -98,7 +100,8 @@ package final class Certificate: @unchecked Sendable {
             : unsafe X509_check_host(raw, host.text, host.text.utf8.count, 0, nil) == 1
     }
 
-    func withRaw<R>(
+    /// Lends the `X509` to `body` for the length of the call.
+    package func withRaw<R>(
         _ body: (OpaquePointer) throws(CryptographyError) -> R
     ) throws(CryptographyError) -> R {
         try unsafe body(raw)

@@ -59,7 +59,7 @@ package final class CertificateKey: @unchecked Sendable {
     }
 
     /// Lends the key to `body` for the length of the call.
-    func withKey<R: ~Copyable>(
+    package func withKey<R: ~Copyable>(
         _ body: (OpaquePointer) throws(CryptographyError) -> R
     ) throws(CryptographyError) -> R {
         try unsafe body(raw)

@@ -64,7 +64,7 @@ def _arguments() -> argparse.Namespace:
         prog="bench-authority", description=__doc__.splitlines()[0])
     parser.add_argument("programs", type=Path, help="the folder of the programs to measure")
     parser.add_argument("--json", metavar="FILE", help="where everything goes")
-    parser.add_argument("--short", action="store_true", help="a small fleet, one round")
+    parser.add_argument("--short", action="store_true", help="a small fleet, one round, one core")
     parser.add_argument("--boards", type=int)
     parser.add_argument("--in-flight", type=int)
     parser.add_argument("--seconds", type=int, help="of each span of load")

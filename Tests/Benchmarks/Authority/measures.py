@@ -35,7 +35,8 @@ class Measures:
         plan = self._plan
         for store in plan.stores:
             self._try(self._stored, Site(store))
-            self._try(self._stored, _shared(store))
+            if plan.on_all_cores:
+                self._try(self._stored, _shared(store))
         if "postgres" in plan.stores:
             self._try(self._beside, _shared("postgres", 2))
             self._try(self._growth)

@@ -18,6 +18,8 @@ class Plan:
     # requests in flight for both.
     part: float = 0.25
     in_flight_parted: int = 64
+    # Whether one authority is measured on all cores, too.
+    on_all_cores: bool = True
     stores: list[str] = field(default_factory=lambda: ["sqlite", "postgres"])
 
     @staticmethod
@@ -28,4 +30,5 @@ class Plan:
     @staticmethod
     def short() -> "Plan":
         # An authority hears 20 messages a second of one board, so that few boards are no load.
-        return Plan(boards=300, in_flight=64, seconds=2, rounds=1, few=300, stored=10_000)
+        return Plan(boards=300, in_flight=64, seconds=2, rounds=1, few=300, stored=10_000,
+                    on_all_cores=False)

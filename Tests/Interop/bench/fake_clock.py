@@ -29,3 +29,10 @@ class FakeClock:
         return {"LD_PRELOAD": found[0], "FAKETIME_TIMESTAMP_FILE": str(self.path),
                 "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
                 "FAKETIME_DONT_RESET": "1"}
+
+
+def sweep() -> None:
+    """Removes what libfaketime leaves in shared memory after a program that was killed."""
+    for left in Path("/dev/shm").glob("*faketime_*"):
+        if not Path("/proc", left.name.rsplit("_", 1)[1]).exists():
+            left.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """One recorded MQTT connection: it remembers all that it heard and waits for what it should."""
 
+import contextlib
 import threading
 import time
 from dataclasses import dataclass, field
@@ -91,15 +92,20 @@ class Link:
             assert granted < 0x80, f"{topic_filter} was refused with 0x{granted:02x}"
         return self
 
+    def _end_thread(self) -> None:
+        # paho's thread forgets itself at its end, which may come between paho's two looks at it.
+        with contextlib.suppress(AttributeError):
+            self._client.loop_stop()
+
     def close(self) -> None:
         self._client.disconnect()
-        self._client.loop_stop()
+        self._end_thread()
         self.is_up = False
 
     def drop(self) -> None:
         """Cuts the connection without a DISCONNECT, so that the will goes out."""
         sock = self._client.socket()
-        self._client.loop_stop()
+        self._end_thread()
         if sock is not None:
             sock.close()
         self.is_up = False

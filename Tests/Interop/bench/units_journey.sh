@@ -46,7 +46,7 @@ for n in 1 2 3; do
     mosquitto_pub -h 127.0.0.1 -V 5 -q 1 -t postern/app/thermo/create/Reading -m "{\"n\":$n}"
 done
 until_so 20 has_arrived 3; say forwarded $?
-until_so 10 sh -c 'systemctl show -p StatusText postern-agent | grep -q "uplink connected"'
+until_so 10 sh -c 'systemctl show -p StatusText postern-agent | grep -q "; 0 waiting; uplink connected"'
 say status "$(show postern-agent StatusText)"
 until_so 20 sh -c 'systemctl show -p StatusText postern-authority | grep -q "1 of 1"'
 say authority_status "$(show postern-authority StatusText)"
@@ -63,8 +63,19 @@ journalctl -u postern-agent -u postern-authority | grep -c "Watchdog timeout" | 
     read -r count; say watchdogs "$count"; }
 until_so 20 is_available; say still_paired $?
 
+# More crashes, one after the other, than any start limit would let pass.
+is_another() { pid=$(show postern-agent MainPID); [ "$pid" != 0 ] && [ "$pid" != "$killed" ]; }
+killed=
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    until_so 10 is_another || break
+    killed=$pid
+    kill -KILL "$killed"
+done
+until_so 20 sh -c 'systemctl is-active postern-agent' && is_available; say after_crashes $?
+
 systemctl stop postern-agent; say stopped "$(show postern-agent Result)"
 echo 'nonsense = 1' >>/etc/postern/agent.toml
+systemctl reset-failed postern-agent
 systemctl start postern-agent
 sleep 4
 say refused "$(show postern-agent ExecMainStatus) $(show postern-agent NRestarts)" 

@@ -279,10 +279,10 @@ void *mmap(void *at, size_t length, int rights, int flags, int fd, off_t offset)
     return mmap64(at, length, rights, flags, fd, offset);
 }
 
-// Changing folders.
+// Changing folders. arm64 has only the calls that begin at a folder.
 
 int mkdir(const char *path, mode_t mode) {
-    int done = syscall(SYS_mkdir, path, mode);
+    int done = syscall(SYS_mkdirat, AT_FDCWD, path, mode);
     struct stat status;
     if (done == 0 && is_within(path) && stat(path, &status) == 0)
         record('D', -1, status.st_ino, 0, path, 0, 0, 0);
@@ -290,18 +290,18 @@ int mkdir(const char *path, mode_t mode) {
 }
 
 int rename(const char *from, const char *to) {
-    int done = syscall(SYS_rename, from, to);
+    int done = syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
     if (done == 0 && (is_within(from) || is_within(to))) record('R', -1, 0, 0, from, to, 0, 0);
     return done;
 }
 
 int link(const char *from, const char *to) {
     if (is_within(to)) record('B', -1, 0, 0, "link", 0, 0, 0);
-    return syscall(SYS_link, from, to);
+    return syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 int unlink(const char *path) {
-    int done = syscall(SYS_unlink, path);
+    int done = syscall(SYS_unlinkat, AT_FDCWD, path, 0);
     if (done == 0 && is_within(path)) record('U', -1, 0, 0, path, 0, 0, 0);
     return done;
 }

@@ -1,0 +1,119 @@
+package import Sessions
+
+/// A claim that waits for its board, with what a list shows.
+package struct OpenClaim: Equatable, Sendable {
+    package let claim: Claim
+    /// As its claim URL names it.
+    package let boardName: String
+    /// The claimant's user name.
+    package let claimant: String
+    package let madeAt: Timestamp
+
+    package init(claim: Claim, boardName: String, claimant: String, madeAt: Timestamp) {
+        self.claim = claim
+        self.boardName = boardName
+        self.claimant = claimant
+        self.madeAt = madeAt
+    }
+}
+
+extension Act {
+    /// A board that is known and was not released belongs to its owner: only the owner and
+    /// administrators may claim it. Others get 119.
+    ///
+    /// Source: the wire contract, The claim, At the authority.
+    func mayClaim(_ board: InstallationID) throws(AuthorityError) {
+        guard let record = try transaction.board(board), !record.released,
+            record.owner != user.objectID, !user.isAdministrator
+        else { return }
+        throw .refused(Refusal(
+            .forbidden,
+            "this board is another user's; its owner must release it, or an administrator claim it",
+            name: .boardOwned))
+    }
+
+    /// A claim that the caller made, or one on a board of the caller's; any for an
+    /// administrator. 101 for any other, there or not.
+    func visibleClaim(_ id: MessageID) throws(AuthorityError) -> ClaimRecord {
+        guard let claim = try transaction.claim(id) else {
+            throw .refuse(.notFound, "no such claim")
+        }
+        if claim.claimant == user.objectID || user.isAdministrator { return claim }
+        guard let board = try transaction.board(claim.installation), !board.released,
+            board.owner == user.objectID
+        else { throw .refuse(.notFound, "no such claim") }
+        return claim
+    }
+}
+
+/// Open claims, as the owners of boards see and end them.
+extension Authority {
+    package func claim(
+        _ id: MessageID, by caller: Caller
+    ) async throws(AuthorityError) -> Claim {
+        try await look(.claimState, by: caller) { act throws(AuthorityError) in
+            try act.visibleClaim(id).view(at: act.now)
+        }
+    }
+
+    package func openClaims(
+        by caller: Caller, everyone: Bool
+    ) async throws(AuthorityError) -> [OpenClaim] {
+        let deed: Deed = everyone ? .everyOpenClaim : .openClaims
+        return try await look(deed, by: caller, nothing: []) { act throws(AuthorityError) in
+            let found = try act.transaction.openClaims(
+                of: everyone ? nil : act.user.objectID, at: act.now, limit: Self.listedClaims)
+            var claims: [OpenClaim] = []
+            for claim in found {
+                claims.append(OpenClaim(
+                    claim: claim.view(at: act.now), boardName: claim.boardName,
+                    claimant: try act.transaction.user(claim.claimant)?.username ?? "",
+                    madeAt: claim.createdAt))
+            }
+            return claims
+        }
+    }
+
+    private static let listedClaims = 1000
+
+    @discardableResult
+    package func endClaim(
+        _ id: MessageID, by caller: Caller
+    ) async throws(AuthorityError) -> Bool {
+        let board = try await act(.endClaim, by: caller) { act throws(AuthorityError) in
+            let claim = try act.visibleClaim(id)
+            if claim.state == .sent {
+                try close(
+                    claim, as: .cancelled, detail: "", actor: act.user.username,
+                    act.transaction, at: act.now)
+            }
+            return claim.installation
+        }
+        return await settleAll(of: board)
+    }
+
+    @discardableResult
+    package func forgetRevocation(
+        of board: InstallationID, by caller: Caller
+    ) async throws(AuthorityError) -> Bool {
+        try await act(.forgetRevocation, by: caller) { act throws(AuthorityError) in
+            guard let record = try act.transaction.board(board),
+                act.user.isAdministrator
+                    || (record.owner == act.user.objectID && !record.released)
+            else { throw .refuse(.notFound, "no such board") }
+            guard let departing = try act.transaction.departing(on: board) else { return }
+            // A claim of this time has left the login as it is, which goes now.
+            if let open = try act.transaction.openClaim(on: board) {
+                try close(
+                    open, as: .cancelled, detail: "", actor: act.user.username,
+                    act.transaction, at: act.now)
+            }
+            try forgetFarewells(on: board, act.transaction, at: act.now)
+            try audit(
+                "revocation.forgotten", act.user.username, board, departing.id, "",
+                act.transaction, at: act.now)
+            try settleBroker(board, act.transaction, at: act.now)
+        }
+        return await settleAll(of: board)
+    }
+}

@@ -1,0 +1,57 @@
+// libcurl. This is code because Swift cannot call a C function that takes a variable number of
+// arguments, as curl_easy_setopt and curl_easy_getinfo do: each kind of argument has its own here.
+#pragma once
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+#include <stdbool.h>
+
+static inline bool curl_set_number(CURL *curl, CURLoption option, long value) {
+    return curl_easy_setopt(curl, option, value) == CURLE_OK;
+}
+
+// Text, or NULL. libcurl keeps a copy.
+static inline bool curl_set_text(CURL *curl, CURLoption option, const char *text) {
+    return curl_easy_setopt(curl, option, text) == CURLE_OK;
+}
+
+// Bytes, of which libcurl keeps a copy.
+static inline bool curl_set_blob(
+    CURL *curl, CURLoption option, const void *bytes, size_t count) {
+    struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+    return curl_easy_setopt(curl, option, &blob) == CURLE_OK;
+}
+
+static inline bool curl_set_body(CURL *curl, const void *bytes, size_t count) {
+    return curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count) == CURLE_OK
+        && curl_easy_setopt(curl, CURLOPT_COPYPOSTFIELDS, count ? bytes : "") == CURLE_OK;
+}
+
+static inline bool curl_set_headers(CURL *curl, struct curl_slist *headers) {
+    return curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers) == CURLE_OK;
+}
+
+// `error` has CURL_ERROR_SIZE bytes.
+static inline bool curl_set_error_text(CURL *curl, char *error) {
+    return curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error) == CURLE_OK;
+}
+
+static inline bool curl_set_receiver(
+    CURL *curl, curl_write_callback receive, curl_xferinfo_callback look, void *receiver) {
+    return curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive) == CURLE_OK
+        && curl_easy_setopt(curl, CURLOPT_WRITEDATA, receiver) == CURLE_OK
+        && curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look) == CURLE_OK
+        && curl_easy_setopt(curl, CURLOPT_XFERINFODATA, receiver) == CURLE_OK
+        && curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L) == CURLE_OK;
+}
+
+// A status, or an errno; 0 where there is none.
+static inline long curl_get_number(CURL *curl, CURLINFO info) {
+    long value = 0;
+    return curl_easy_getinfo(curl, info, &value) == CURLE_OK ? value : 0;
+}
+
+// After how many microseconds a step ended; 0 if it has not.
+static inline curl_off_t curl_get_time(CURL *curl, CURLINFO info) {
+    curl_off_t value = 0;
+    return curl_easy_getinfo(curl, info, &value) == CURLE_OK ? value : 0;
+}

@@ -1,0 +1,43 @@
+import AuthorityCore
+
+/// How many bytes are read of those of whom nothing is known yet.
+///
+/// A body that says who asks has to be read before anybody is known. What that costs is bounded
+/// for each address, and for all together.
+struct BodyAllowance: Sendable {
+    private struct Bucket {
+        var bytes: Int
+        var last: Duration
+    }
+
+    /// Bytes a second, and at once.
+    private static let ofAddress = (rate: 128 << 10, burst: 512 << 10)
+    private static let ofAll = (rate: 4 << 20, burst: 8 << 20)
+    /// When as many addresses are known they are forgotten, which gives each its burst again.
+    private static let limit = 10_000
+    /// When who is refused may ask again.
+    static let retryAfter = Duration.seconds(1)
+
+    private var addresses: [CountedOrigin: Bucket] = [:]
+    private var all: Bucket?
+
+    /// False if so many bytes are not to be read now. `now` is of a clock that never goes back.
+    mutating func take(_ count: Int, from origin: CountedOrigin, at now: Duration) -> Bool {
+        if addresses[origin] == nil, addresses.count >= Self.limit { addresses = [:] }
+        let own = Self.filled(addresses[origin], Self.ofAddress, at: now)
+        let common = Self.filled(all, Self.ofAll, at: now)
+        let isAllowed = own.bytes >= count && common.bytes >= count
+        addresses[origin] = Bucket(bytes: own.bytes - (isAllowed ? count : 0), last: now)
+        all = Bucket(bytes: common.bytes - (isAllowed ? count : 0), last: now)
+        return isAllowed
+    }
+
+    private static func filled(
+        _ bucket: Bucket?, _ limit: (rate: Int, burst: Int), at now: Duration
+    ) -> Bucket {
+        guard let bucket else { return Bucket(bytes: limit.burst, last: now) }
+        let gained = Double(limit.rate) * max(0, (now - bucket.last) / .seconds(1))
+        return Bucket(
+            bytes: Int(min(Double(limit.burst), Double(bucket.bytes) + gained)), last: now)
+    }
+}

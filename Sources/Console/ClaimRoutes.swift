@@ -1,0 +1,80 @@
+import AuthorityCore
+import Hummingbird
+import Sessions
+import Wire
+
+/// Claims: made, looked at, listed while they are open, and ended.
+struct ClaimRoutes: Sendable {
+    let frontend: any AuthorityFrontend
+
+    var routes: [Route] {
+        [
+            Route(.post, "/claims", bodyLimit: Route.largeBody, .session(start)),
+            Route(.get, "/claims", .session(openClaims)),
+            Route(.get, "/claims/:id", .session(claim)),
+            Route(.delete, "/claims/:id", .session(end)),
+            Route(.delete, "/boards/:iid/revocation", .session(forgetRevocation)),
+        ]
+    }
+
+    private func start(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let order = try ClaimOrder(json: try call.json())
+        let claim: Claim
+        do throws(AuthorityError) {
+            claim = try await frontend.claim(order, by: caller)
+        } catch {
+            return Answer(claim: error)
+        }
+        var answer = Answer(.created, claim.form)
+        answer.headers[.location] = "/postern/v1/claims/\(claim.id)"
+        return answer
+    }
+
+    /// `?everyone=true` as for the list of boards.
+    private func openClaims(
+        _ call: Call, by caller: Caller
+    ) async throws(AuthorityError) -> Answer {
+        let claims = try await frontend.openClaims(by: caller, everyone: try call.everyone())
+        return .results(claims.map { .object($0.form) })
+    }
+
+    private func claim(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        Answer(try await frontend.claim(try id(in: call), by: caller).form)
+    }
+
+    private func end(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        Answer(isBrokerTold: try await frontend.endClaim(try id(in: call), by: caller))
+    }
+
+    private func forgetRevocation(
+        _ call: Call, by caller: Caller
+    ) async throws(AuthorityError) -> Answer {
+        let board = try call.parameter("iid", InstallationID.init)
+        return Answer(
+            isBrokerTold: try await frontend.forgetRevocation(of: board, by: caller))
+    }
+
+    private func id(in call: Call) throws(AuthorityError) -> MessageID {
+        try call.parameter("id", MessageID.init)
+    }
+}
+
+extension OpenClaim {
+    var form: [String: JSONValue] {
+        claim.form.merging([
+            "name": .string(boardName), "claimant": .string(claimant), "createdAt": .time(madeAt),
+        ]) { $1 }
+    }
+}
+
+extension Answer {
+    /// A claim that failed between authority and board has a name, as refusals have.
+    fileprivate init(claim error: AuthorityError) {
+        self.init(error)
+        guard case .failed(let layer, _) = error, fault == nil, layer != "crypto",
+            case .json(.object(var members)) = content
+        else { return }
+        members["name"] = .string(Refusal.Name.brokerAway.description)
+        content = .json(.object(members))
+    }
+}

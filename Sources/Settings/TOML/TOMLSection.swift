@@ -1,0 +1,206 @@
+import Gate
+
+/// One table of a document, read key by key; a variable of the environment wins over the file.
+///
+/// A key that is absent reads as nil; one of another type than asked for is an error.
+struct TOMLSection {
+    let document: TOMLDocument
+    let path: [String]
+    /// Where the table begins. Nil for the whole document.
+    let place: SourcePlace?
+    let entries: [String: TOMLTable.Entry]
+    /// An element of an array has no variables: nothing names it.
+    var isElement = false
+
+    /// Refuses every key but these, naming the nearest.
+    func allow(only known: [String]) throws(SettingsError) {
+        for key in entries.keys.sorted() where !known.contains(key) {
+            let hint = NearestKey.to(key, among: known).map { "; the nearest known is \"\($0)\"" }
+            throw SettingsError(
+                file: document.file, entries[key]?.key,
+                "unknown key \"\(name(of: key))\"\(hint ?? "")")
+        }
+    }
+
+    func text(_ key: String) throws(SettingsError) -> String? {
+        if let value = override(key) { return value }
+        switch value(key) {
+        case nil: return nil
+        case .string(let text): return text
+        case .some(let value): throw mistyped(key, value, "a string")
+        }
+    }
+
+    /// A number of bytes; an integer stands for its digits: `max_bytes = 4096`.
+    func size(_ key: String) throws(SettingsError) -> ByteCount? {
+        let text: String?
+        if override(key) == nil, case .integer(let number) = value(key) {
+            text = "\(number)"
+        } else {
+            text = try self.text(key)
+        }
+        guard let text else { return nil }
+        do throws(GrammarError) {
+            return try ByteCount(text)
+        } catch {
+            throw fault(key, error.sentence)
+        }
+    }
+
+    /// A whole number within a range.
+    func count(_ key: String, within range: ClosedRange<Int>) throws(SettingsError) -> Int? {
+        let number: Int
+        if let value = override(key) {
+            guard let read = Int(value), "\(read)" == value else {
+                throw fault(key, "is a whole number")
+            }
+            number = read
+        } else {
+            switch self.value(key) {
+            case nil: return nil
+            case .integer(let written): number = written
+            case .some(let value): throw mistyped(key, value, "a whole number")
+            }
+        }
+        guard range.contains(number) else {
+            throw fault(key, "is from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    func flag(_ key: String) throws(SettingsError) -> Bool? {
+        if let value = override(key) {
+            guard let flag = Bool(value) else { throw fault(key, "is true or false") }
+            return flag
+        }
+        switch self.value(key) {
+        case nil: return nil
+        case .boolean(let flag): return flag
+        case .some(let value): throw mistyped(key, value, "a boolean")
+        }
+    }
+
+    /// A text that `parse` understands.
+    func value<Value, Fault: ValueFault>(
+        _ key: String, _ parse: (String) throws(Fault) -> Value
+    ) throws(SettingsError) -> Value? {
+        guard let text = try text(key) else { return nil }
+        do throws(Fault) {
+            return try parse(text)
+        } catch {
+            throw fault(key, error.sentence)
+        }
+    }
+
+    /// A list of strings. No variable stands for a list.
+    func texts(_ key: String) throws(SettingsError) -> [String]? {
+        switch value(key) {
+        case nil: return nil
+        case .array(let nodes):
+            var texts: [String] = []
+            for (index, node) in nodes.enumerated() {
+                guard case .string(let text) = node.value else {
+                    throw fault(
+                        key, element: index,
+                        "is an array of strings, but one element is \(node.value.kind)")
+                }
+                texts.append(text)
+            }
+            return texts
+        case .some(let value): throw mistyped(key, value, "an array of strings")
+        }
+    }
+
+    /// A table; an empty one if it is absent, so that the environment alone may fill it.
+    func section(_ key: String) throws(SettingsError) -> TOMLSection {
+        switch value(key) {
+        case nil: return section(of: nil, key)
+        case .table(let table): return section(of: table, key)
+        case .some(let value): throw mistyped(key, value, "a table")
+        }
+    }
+
+    /// The table under a key, or the first of an array of tables there; else an empty one.
+    func within(_ key: String) -> TOMLSection {
+        switch value(key) {
+        case .table(let table): section(of: table, key)
+        case .tables(let list): section(of: list.all.first, key, isElement: true)
+        case .array(let nodes):
+            if case .table(let table) = nodes.first?.value {
+                section(of: table, key, isElement: true)
+            } else {
+                section(of: nil, key)
+            }
+        default: section(of: nil, key)
+        }
+    }
+
+    /// The tables under `[[key]]` and the line of each header, in the file's order.
+    func sections(_ key: String) throws(SettingsError) -> [(line: Int, section: TOMLSection)] {
+        switch value(key) {
+        case nil: return []
+        case .tables(let list):
+            return list.all.map { table in
+                (table.place?.line ?? 1, section(of: table, key, isElement: true))
+            }
+        // Rules and routes go by their lines, so each needs a header of its own.
+        case .array: throw fault(key, "is written as tables, each under a line [[\(key)]]")
+        case .some(let value):
+            throw mistyped(key, value, "an array of tables, each under [[\(key)]]")
+        }
+    }
+
+    private func section(
+        of table: TOMLTable?, _ key: String, isElement: Bool = false
+    ) -> TOMLSection {
+        TOMLSection(
+            document: document, path: path + [key], place: table?.place ?? place,
+            entries: table?.entries ?? [:], isElement: isElement || self.isElement)
+    }
+
+    func value(_ key: String) -> TOMLValue? { entries[key]?.node.value }
+
+    /// An error at a key's value, or at one element of it: of the variable that holds it, or of
+    /// its place in the file. One of a key that is missing stands where its table begins.
+    func fault(_ key: String, element: Int? = nil, _ sentence: String) -> SettingsError {
+        if override(key) != nil {
+            return SettingsError(file: variable(key), message: sentence)
+        }
+        var place = entries[key]?.node.place ?? place
+        if let element, case .array(let nodes) = value(key), nodes.indices.contains(element) {
+            place = nodes[element].place
+        }
+        return SettingsError(file: document.file, place, named(key, sentence))
+    }
+
+    /// An error in what a key is called.
+    func nameFault(_ key: String, _ sentence: String) -> SettingsError {
+        SettingsError(file: document.file, entries[key]?.key ?? place, named(key, sentence))
+    }
+
+    private func named(_ key: String, _ sentence: String) -> String {
+        name(of: key) + (sentence.hasPrefix("is ") ? " " : ": ") + sentence
+    }
+
+    /// The value of a key that has to be there.
+    func need<Value>(_ key: String, _ value: Value?) throws(SettingsError) -> Value {
+        guard let value else { throw fault(key, "is missing") }
+        return value
+    }
+
+    private func mistyped(
+        _ key: String, _ value: TOMLValue, _ expected: String
+    ) -> SettingsError {
+        fault(key, "is \(expected), not \(value.kind)")
+    }
+
+    private func name(of key: String) -> String { (path + [key]).joined(separator: ".") }
+
+    private func override(_ key: String) -> String? {
+        isElement ? nil : document.environment(variable(key))
+    }
+
+    private func variable(_ key: String) -> String {
+        "POSTERN_" + (path + [key]).joined(separator: "_").uppercased()
+    }
+}

@@ -1,0 +1,134 @@
+/// A value of a TOML document, and where it begins.
+struct TOMLNode {
+    let place: SourcePlace
+    let value: TOMLValue
+}
+
+enum TOMLValue {
+    case string(String)
+    case integer(Int)
+    /// A number with a fraction or an exponent.
+    case decimal(Double)
+    case boolean(Bool)
+    case array([TOMLNode])
+    case table(TOMLTable)
+    /// Tables that are each written under a line `[[name]]`.
+    case tables(TOMLTables)
+
+    /// With its article, for sentences.
+    var kind: String {
+        switch self {
+        case .string: "a string"
+        case .integer: "an integer"
+        case .decimal: "a number with a fraction"
+        case .boolean: "a boolean"
+        case .array: "an array"
+        case .table: "a table"
+        case .tables: "an array of tables"
+        }
+    }
+}
+
+/// The tables under one `[[name]]`, in the file's order. Never empty.
+///
+/// A class, so that adding one does not copy the others.
+final class TOMLTables {
+    private(set) var all: [TOMLTable]
+
+    init(_ first: TOMLTable) { all = [first] }
+
+    func append(_ table: TOMLTable) { all.append(table) }
+}
+
+/// A table while it is read, and afterwards.
+///
+/// A class, so that a line deep in the document adds to its table without a copy of the tree.
+final class TOMLTable {
+    /// How a table came to be, which decides what may still be added to it.
+    enum Form {
+        /// Named only as a part of another table's header: `a` in `[a.b]`.
+        case implied
+        case header
+        /// By a key with dots: `a` in `a.b = 1`.
+        case dotted
+        case inline
+    }
+
+    struct Entry {
+        let key: SourcePlace
+        let node: TOMLNode
+    }
+
+    private(set) var form: Form
+    /// Where it begins: its header, bracket or first mention. Nil for the whole document.
+    private(set) var place: SourcePlace?
+    private(set) var entries: [String: Entry] = [:]
+
+    init(_ form: Form, at place: SourcePlace?) {
+        self.form = form
+        self.place = place
+    }
+
+    /// The table on the way of a header; made if it is not there. Nil: another value is there.
+    func passage(_ part: TOMLReader.KeyPart) -> TOMLTable? {
+        switch entries[part.name]?.node.value {
+        case nil: return added(.implied, part, at: part.place)
+        case .table(let table): return table.form == .inline ? nil : table
+        case .tables(let list): return list.all.last
+        default: return nil
+        }
+    }
+
+    /// The table on the way of a key with dots; made if it is not there. Nil: another value is
+    /// there, or a table that is complete.
+    func dotted(_ part: TOMLReader.KeyPart) -> TOMLTable? {
+        switch entries[part.name]?.node.value {
+        case nil: return added(.dotted, part, at: part.place)
+        case .table(let table): return table.form == .dotted ? table : nil
+        default: return nil
+        }
+    }
+
+    /// The table of a header `[…name]`. Nil: the name is in use.
+    func headed(_ part: TOMLReader.KeyPart, at place: SourcePlace) -> TOMLTable? {
+        switch entries[part.name]?.node.value {
+        case nil: return added(.header, part, at: place)
+        case .table(let table) where table.form == .implied:
+            table.form = .header
+            table.place = place
+            entries[part.name] = Entry(
+                key: part.place, node: TOMLNode(place: place, value: .table(table)))
+            return table
+        default: return nil
+        }
+    }
+
+    /// The next table of a header `[[…name]]`. Nil: the name is in use.
+    func element(_ part: TOMLReader.KeyPart, at place: SourcePlace) -> TOMLTable? {
+        let table = TOMLTable(.header, at: place)
+        switch entries[part.name]?.node.value {
+        case nil:
+            let list = TOMLNode(place: place, value: .tables(TOMLTables(table)))
+            entries[part.name] = Entry(key: part.place, node: list)
+        case .tables(let list): list.append(table)
+        default: return nil
+        }
+        return table
+    }
+
+    /// Whether the key was free.
+    func set(_ part: TOMLReader.KeyPart, _ node: TOMLNode) -> Bool {
+        guard entries[part.name] == nil else { return false }
+        entries[part.name] = Entry(key: part.place, node: node)
+        return true
+    }
+
+    private func added(
+        _ form: Form, _ part: TOMLReader.KeyPart, at place: SourcePlace
+    ) -> TOMLTable {
+        let table = TOMLTable(form, at: place)
+        let node = TOMLNode(place: place, value: .table(table))
+        entries[part.name] = Entry(key: part.place, node: node)
+        return table
+    }
+}

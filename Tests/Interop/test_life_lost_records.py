@@ -1,0 +1,121 @@
+"""A store that is damaged or shortened, or that lost rows, is never taken for a first start."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from bench.house import HouseBoard
+from bench.waiting import until
+from conftest import assert_nothing_leaked
+from house_fixtures import house, house_settings  # noqa: F401, fixtures
+from postern_contract import topics
+
+pytestmark = pytest.mark.slow
+
+LOG_FILES = ("board.db-wal", "board.db-shm")
+
+
+def without(*records: str):
+    """Deletes these rows of the vault."""
+    def damage(state: Path) -> None:
+        with sqlite3.connect(state / "board.db") as database:
+            for record in records:
+                database.execute("DELETE FROM vault WHERE name = ?", (record,))
+        database.close()
+    return damage
+
+
+def shortened(size: int):
+    """Cuts the file, and what its log could mend."""
+    def damage(state: Path) -> None:
+        with sqlite3.connect(state / "board.db") as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        database.close()
+        for name in LOG_FILES:
+            (state / name).unlink(missing_ok=True)
+        with open(state / "board.db", "r+b") as file:
+            file.truncate(size)
+    return damage
+
+
+def gone(state: Path) -> None:
+    for name in ("board.db", *LOG_FILES):
+        (state / name).unlink(missing_ok=True)
+
+
+def cut(board: HouseBoard) -> None:
+    """Off and unplugged, and the bus forgets what it was told."""
+    board.agent.kill()
+    board.cable.pull()
+    for topic in (topics.BUS_SESSION, "postern/health"):
+        board.watcher.publish(topic, b"", retain=True)
+
+
+def says_degraded(board: HouseBoard, mark: int) -> None:
+    def is_degraded(message) -> bool:
+        return (message.topic == "postern/health" and bool(message.payload)
+                and json.loads(message.payload).get("degraded") is True)
+
+    board.watcher.wait(is_degraded, "health to say degraded", since=mark)
+
+
+@pytest.mark.parametrize("name, damage, keeps_trust", [
+    ("session", without("session"), True), ("identity", without("identity"), True),
+    ("trust", without("trust"), False),
+    ("all", without("identity", "session", "trust", "memory", "claim"), False),
+    ("halved", shortened(6000), False), ("empty", shortened(0), False), ("gone", gone, False),
+])
+def test_loss_holds_writes_until_the_same_user_pairs_again(house, name, damage, keeps_trust):
+    board = house.live(f"lost {name}")
+    iid, session = board.iid, board.session_id
+    assert "seq" in board.write()
+    cut(board)
+    damage(board.folder / "state")
+    mark = board.watcher.mark()
+    board.start()
+    said = board.wait_session("unavailable", since=mark)
+    assert (said["reason"], said["code"], said["final"]) == ("unreadable", 209, False)
+    says_degraded(board, mark)
+    status = board.status()
+    assert status["degraded"] and status["installationId"] == iid
+    # Neither accepted nor refused, and kept over a restart.
+    held = [board.thermo.send(topics.app("thermo", "create", "Reading"), b'{"celsius":1}')]
+    board.agent.kill()
+    mark = board.watcher.mark()
+    board.start()
+    assert board.wait_session("unavailable", since=mark)["reason"] == "unreadable"
+    held.append(board.thermo.send(topics.app("thermo", "create", "Reading"), b'{"celsius":2}'))
+    mark = board.watcher.mark()
+    board.cable.plug()
+    if not keeps_trust:
+        # The broker login is lost with it. The authority keeps the login while the session lives,
+        # and then until the board has answered, which this board cannot.
+        house.revoke(session)
+        board.owner.must("boards", "forget-revocation", board.iid)
+    url = board.pair("--new")
+    assert [board.thermo.answer_to(one) for one in held] == [None, None]
+    board.owner.claim(url).must_end()
+    board.wait_session("available", since=mark, timeout=30)
+    for one in held:
+        until(lambda: board.thermo.answer_to(one), "what was held to be answered", 20)
+        assert "seq" in board.thermo.answer_to(one)
+    assert "seq" in board.write()
+    status = board.status()
+    assert status["installationId"] == iid and not status["degraded"]
+
+
+def test_first_start_is_no_loss(house):
+    board = house.add_board("first")
+    board.cable.pull()
+    mark = board.watcher.mark()
+    board.start()
+    said = board.wait_session("unavailable", since=mark)
+    assert (said["reason"], said["code"]) == ("unclaimed", 206) and "final" not in said
+    assert board.write()["code"] == 206
+    assert not board.status()["degraded"]
+
+
+def test_no_secret_was_seen_anywhere(evidence, programs):
+    assert_nothing_leaked(evidence)
