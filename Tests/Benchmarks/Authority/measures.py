@@ -37,7 +37,7 @@ class Measures:
             self._try(self._stored, Site(store))
             if plan.on_all_cores:
                 self._try(self._stored, _shared(store))
-        if "postgres" in plan.stores:
+        if "postgres" in plan.stores and plan.on_all_cores:
             self._try(self._beside, _shared("postgres", 2))
             self._try(self._growth)
 

@@ -18,7 +18,7 @@ class Plan:
     # requests in flight for both.
     part: float = 0.25
     in_flight_parted: int = 64
-    # Whether one authority is measured on all cores, too.
+    # Whether one authority is measured on all cores, and two beside each other, too.
     on_all_cores: bool = True
     stores: list[str] = field(default_factory=lambda: ["sqlite", "postgres"])
 
