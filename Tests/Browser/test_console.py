@@ -3,7 +3,7 @@
 import pytest
 from bench.waiting import until
 from browser import DESKTOP, PHONE
-from visitor import everybody
+from visitor import everybody, wait_board
 
 POLICY = 'default = "deny"\n[[rule]]\napp = "thermo"\nclass = "Reading"\nallow = ["create"]\n'
 
@@ -121,6 +121,26 @@ def test_board_is_renamed_extended_and_released(house, phone):
     phone.confirm("Release")
     browser.wait("h1", "Boards")
     until(lambda: board.iid not in everybody(house), "the board to be released")
+
+
+def test_an_open_claim_is_seen_and_ended(house, phone):
+    board = house.live("claimed anew")
+    phone.log_in()
+    board.cable.pull()
+    browser = phone.browser
+    browser.open(phone.claim_address(board, "--new"))
+    browser.click("#pair")
+    phone.wait_step("sent")
+    browser.open(f"/#/boards/{board.iid}")
+    browser.wait("h1", board.name)
+    browser.click("#end-claim")
+    browser.shot("phone-dialog-end-claim")
+    phone.confirm("End the claim")
+    browser.wait_gone("#end-claim")
+    board.cable.plug()
+    until(board.is_online, "the board to be back")
+    wait_board(house, board, status="up", sessionState="active")
+    assert "seq" in board.write(), "its session is the one it had"
 
 
 def test_sessions_are_shown_and_signed_out(house, visit):
