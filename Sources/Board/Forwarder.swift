@@ -16,9 +16,10 @@ struct Forwarder {
         let sequence: Int64
         let size: Int
         let sentAt: Duration
+        let number: Int64
     }
 
-    /// How long a broker may acknowledge nothing of what is in flight.
+    /// How long the first of what is in flight may wait for its PUBACK.
     static let patience = Duration.seconds(60)
 
     /// Whose writes may leave; nil: none.
@@ -36,8 +37,10 @@ struct Forwarder {
     private var reread: (upTo: Int64, dealtWith: Set<Int64>) = (0, [])
     private var inFlight: [Int32: Flight] = [:]
     private var bytesInFlight = 0
-    /// When something in flight was last acknowledged, or the first of it sent.
-    private var lastSign = Duration.zero
+    private var line = FlightLine()
+    /// Since when the first in flight is the first, and how many others were acknowledged since.
+    private var firstSince = Duration.zero
+    private var overtaken: Int64 = 0
     private var window = ForwardingWindow()
     private var search = PoisonSearch()
     /// What the broker has taken since the last look.
@@ -75,6 +78,7 @@ struct Forwarder {
         guard user != self.user else { return }
         self.user = user
         inFlight.removeAll()
+        line.removeAll()
         bytesInFlight = 0
         firstRefused = nil
         window = ForwardingWindow()
@@ -101,7 +105,7 @@ struct Forwarder {
                 continue
             }
             bytesInFlight -= flight.size
-            lastSign = now
+            overtaken += 1
             search.writeAnswered()
             window.acknowledged(packetID)
             let answer = BrokerAnswer(reasonCode)
@@ -115,6 +119,11 @@ struct Forwarder {
             }
         }
         window.settled(at: now)
+        let flights = inFlight
+        if line.advance(isInFlight: { flights[$0]?.number == $1 }) {
+            firstSince = now
+            overtaken = 0
+        }
     }
 
     private mutating func book(
@@ -199,10 +208,17 @@ struct Forwarder {
         reread = (furthest, Set(dealtWith))
     }
 
-    /// Whether the connection is to be given up: it stands, but nothing comes back.
-    func isStalled(at now: Duration) -> Bool { stallsAt.map { $0 <= now } ?? false }
+    /// Why the connection is to be given up, although it stands; nil: it is not.
+    func stall(at now: Duration) -> String? {
+        guard let end = stallsAt, end <= now,
+            let first = line.first.flatMap({ inFlight[$0] })
+        else { return nil }
+        let others = overtaken == 0 ? "" : ", and \(overtaken) of later ones"
+        let waited = (now - firstSince).components.seconds
+        return "no PUBACK for write \(first.sequence) in \(waited) s\(others)"
+    }
 
-    private var stallsAt: Duration? { inFlight.isEmpty ? nil : lastSign + Self.patience }
+    private var stallsAt: Duration? { inFlight.isEmpty ? nil : firstSince + Self.patience }
 
     /// When `wake` has something to do, or the connection is to be given up.
     var nextDeadline: Duration? { [holdEnds, stallsAt].compactMap(\.self).min() }
@@ -292,11 +308,15 @@ extension Forwarder {
         _ sequence: Int64, as packetID: Int32, size: Int = 0, at now: Duration
     ) -> Bool {
         guard inFlight[packetID] == nil else { return false }
-        if inFlight.isEmpty { lastSign = now }
+        if inFlight.isEmpty {
+            firstSince = now
+            overtaken = 0
+        }
         cursor = sequence
         if sequence <= furthest { reread.dealtWith.insert(sequence) }
         furthest = max(furthest, sequence)
-        inFlight[packetID] = Flight(sequence: sequence, size: size, sentAt: now)
+        inFlight[packetID] = Flight(
+            sequence: sequence, size: size, sentAt: now, number: line.append(packetID))
         bytesInFlight += size
         window.sent(packetID, waiting: inFlight.count, bytes: bytesInFlight, at: now)
         return true

@@ -177,10 +177,9 @@ extension Outbox {
     ) throws(StoreError) {
         forwarder.wake(at: now)
         settle(&uplink, at: now)
-        if forwarder.isStalled(at: now) {
+        if let stall = forwarder.stall(at: now) {
             forwarder.forward(nil)
-            let seconds = Forwarder.patience.components.seconds
-            events.append(.uplink(.lost("MQTT: no PUBACK for \(seconds) s")))
+            events.append(.uplink(.lost("MQTT: \(stall)")))
         }
         let mayAsk = storeRetryAt.map { $0 <= now } ?? true
         if let held, mayAsk,

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from bench.judge import Code, End
+from bench.judge import Code, End, Silence
 from bench.waiting import until
 from conftest import assert_nothing_leaked
 from outbox_fixtures import make  # noqa: F401, a fixture
@@ -47,6 +47,30 @@ def test_an_acknowledgement_that_comes_with_the_end_is_booked(make):
     assert bench.way.seqs().count(taken[0]) == 1
     # The broker's stand-in kept it to itself.
     assert sorted(set(bench.arrived())) == [seq for seq in given if seq not in taken]
+
+
+def test_a_write_that_alone_has_no_acknowledgement_is_sent_again(make):
+    """The connection stands and others are acknowledged: after a minute the agent connects anew."""
+    bench = make()
+    bench.live()
+    lost: list[int] = []
+
+    def judge(write):
+        if lost:
+            return None
+        lost.append(write.seq)
+        return Silence()
+
+    bench.way.judge = judge
+    app, before, given = bench.app(), bench.way.connections, []
+    end = time.monotonic() + 120
+    while bench.way.connections == before and time.monotonic() < end:
+        given.append(app.write("Reading", b'{"celsius":20.5}')["seq"])
+        time.sleep(1)
+    bench.wait_empty()
+    assert sorted(set(bench.arrived())) == given and bench.way.seqs().count(lost[0]) == 2
+    assert f"no PUBACK for write {lost[0]} in 60 s, and " in bench.agent.log
+    bench.assert_buried({})
 
 
 def test_the_window_grows_on_a_slow_way(make, record_property, capsys):

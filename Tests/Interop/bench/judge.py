@@ -50,7 +50,12 @@ class End:
     late: bool = False
 
 
-Judge = Callable[[Write], Code | End | None]
+@dataclass(frozen=True)
+class Silence:
+    """The write goes nowhere, and its PUBACK never comes."""
+
+
+Judge = Callable[[Write], Code | End | Silence | None]
 
 
 class JudgingBroker:
@@ -161,7 +166,7 @@ class _Pair:
                 if verdict.closes:
                     self._put(self.down, End())
                     break
-            else:
+            elif isinstance(verdict, End):
                 if verdict.code is not None:
                     self._put(self.down, _packet(DISCONNECT << 4, bytes([verdict.code, 0])))
                 self._put(self.down, verdict)
