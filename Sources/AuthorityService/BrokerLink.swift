@@ -22,6 +22,8 @@ actor BrokerLink {
     private var lastPublication = 0
     private let duty: ReaderDuty?
     private var isRetired = false
+    /// Whether the broker has let us in with MQTT 5.
+    private var isKnown = false
 
     /// How this authority logs in; `clientID` is its own, for each replica another.
     struct BrokerLogins: Sendable {
@@ -88,7 +90,9 @@ actor BrokerLink {
             sessionExpiry: login.isAlone ? 3600 : 0, keepAlive: 30, receiveMaximum: 1024,
             maximumPacketSize: 64 << 20, username: login.username, password: login.password,
             tls: login.tls)
-        let client = try await BrokerClient.connect(options, timeout: .seconds(5))
+        let client = try await BrokerClient.connect(
+            options, isKnown: isKnown, timeout: .seconds(5))
+        isKnown = isKnown || client.ack.version == .v5
         let limit = limit(client)
         defer { limit.cancel() }
         let codes: [UInt8]

@@ -108,6 +108,7 @@ struct BoardFiles {
             uri: settings.uplink.uri, caFile: settings.uplink.caFile,
             identity: settings.uplink.identity,
             learnedCAFile: "\(settings.stateDir)/uplink-ca.pem",
+            knownBrokerFile: "\(settings.stateDir)/uplink-mqtt5",
             allowsPlainText: settings.uplink.insecure)
     }
 

@@ -14,6 +14,8 @@ struct UplinkDefaults: Sendable {
     var identity: TLSIdentity?
     /// Where the CA certificates of a provisioning are put for libmosquitto to read.
     var learnedCAFile: String
+    /// See `KnownBroker`.
+    var knownBrokerFile: String
     var allowsPlainText: Bool
 
     /// Where a login goes, and the CA certificates of the provisioning for that place.
@@ -60,6 +62,7 @@ struct UplinkLink: ~Copyable {
     /// What this board last said of itself, retained.
     private var lastStatus: OutgoingMessage?
     private var version = ProtocolVersion.v5
+    private var known: KnownBroker
     /// Of its name's addresses the one that was dialled last; nil of a socket file.
     private var address: String?
     /// Of its name's addresses those that this attempt has still to try.
@@ -71,7 +74,10 @@ struct UplinkLink: ~Copyable {
     /// How many attempts were made: each begins with the next of a name's addresses.
     private var attempts = 0
 
-    init(_ defaults: UplinkDefaults) { self.defaults = defaults }
+    init(_ defaults: UplinkDefaults) {
+        self.defaults = defaults
+        known = KnownBroker(defaults.knownBrokerFile)
+    }
 
     /// How many messages the broker takes unacknowledged; 0 without a connection.
     var window: Int {
@@ -175,9 +181,10 @@ struct UplinkLink: ~Copyable {
     /// Asks the same broker again at once, by 3.1.1, if it may speak nothing newer. That takes
     /// its turn among the attempts: nobody is told of the one before.
     private mutating func asksOlder(_ error: MQTTError) -> Bool {
-        guard version == .v5, !isMade, error.suggestsOlderVersion, let login else {
-            return false
-        }
+        guard version == .v5, !isMade, let login,
+            error.saysOlderVersion
+                || error.isHangUp && !known.isKnown(defaults.place(of: login).uri)
+        else { return false }
         version = .v311
         do throws(MQTTError) {
             connection = try dial(login, address: address)
@@ -306,6 +313,7 @@ extension UplinkLink {
             case .connected(let ack):
                 isDegraded = ack.version == .v311
                 isMade = true
+                if ack.version == .v5, let login { known.note(defaults.place(of: login).uri) }
                 events.append(.uplink(.connected))
             case .subscribed(_, let codes):
                 guard codes.allSatisfy({ $0 < 0x80 }) else {

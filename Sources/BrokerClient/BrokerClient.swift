@@ -40,17 +40,19 @@ package final class BrokerClient: Sendable {
 
     /// Connects and waits until the broker has let us in, `timeout` at most.
     ///
-    /// A broker that refuses MQTT 5, or hangs up on it, is asked again with 3.1.1; see
-    /// `ack.version`. Throws what
-    /// the attempt ended with, by layer; no thread is left then. `buffer` is how many messages
-    /// `events` holds.
+    /// A broker that refuses MQTT 5 is asked again with 3.1.1, and so is one that hangs up on
+    /// it, unless it `isKnown` to speak 5; see `ack.version`. Throws what the attempt ended
+    /// with, by layer; no thread is left then. `buffer` is how many messages `events` holds.
     package static func connect(
-        _ options: ConnectOptions, timeout: Duration = .seconds(10), buffer: Int = bufferLimit
+        _ options: ConnectOptions, isKnown: Bool = false, timeout: Duration = .seconds(10),
+        buffer: Int = bufferLimit
     ) async throws(MQTTError) -> BrokerClient {
         do throws(MQTTError) {
             return try await attempt(options, timeout, buffer)
         } catch {
-            guard options.version == .v5, error.suggestsOlderVersion else { throw error }
+            guard options.version == .v5,
+                error.saysOlderVersion || error.isHangUp && !isKnown
+            else { throw error }
             var older = options
             older.version = .v311
             return try await attempt(older, timeout, buffer)

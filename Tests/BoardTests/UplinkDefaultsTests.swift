@@ -17,7 +17,7 @@ struct UplinkDefaultsTests {
     func place(learned: String?, uri: String, ca: String?) throws {
         let defaults = UplinkDefaults(
             uri: try BrokerURI("mqtts://here.example"), caFile: nil, learnedCAFile: "/nowhere",
-            allowsPlainText: false)
+            knownBrokerFile: "/nowhere", allowsPlainText: false)
         let place = defaults.place(of: UplinkLogin(
             uri: learned, ca: "pem", clientID: "c", username: "u", password: SecretBytes([1]),
             will: ("t", [])))

@@ -73,6 +73,23 @@ def test_a_write_that_alone_has_no_acknowledgement_is_sent_again(make):
     bench.assert_buried({})
 
 
+def test_a_cut_network_does_not_bring_a_board_to_3_1_1(make):
+    """A hang-up before CONNACK is one of a broker that lacks MQTT 5, until it has spoken it."""
+    bench = make()
+    bench.way.hang_ups = 1
+    bench.live()
+    assert bench.way.versions[:2] == [5, 4]
+    for hang_ups in (0, 1, 3):
+        bench.agent.stop()
+        before = len(bench.way.versions)
+        bench.way.hang_ups = hang_ups
+        bench.agent.start()
+        given = bench.fill(1)
+        bench.wait_empty()
+        assert bench.way.versions[before:] == [5] * (hang_ups + 1)
+        assert bench.arrived()[-1:] == given
+
+
 def test_the_window_grows_on_a_slow_way(make, record_property, capsys):
     """100 ms each way: the adaptive window beside a broker that allows 100 in flight."""
     count, rates = 8000, {}

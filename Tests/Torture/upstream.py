@@ -68,6 +68,9 @@ class Consumer:
 
     def _heard(self, client, userdata, message) -> None:
         user = dict(getattr(message.properties, "UserProperty", []))
+        if "sid" not in user:
+            self.ledger.fault("data without sid and seq", message.topic)
+            return
         id_ = int.from_bytes(message.payload[:8], "big")
         self.ledger.arrive(user["sid"], int(user["seq"]), user["app"], id_, message.payload)
 

@@ -14,7 +14,7 @@ from typing import Callable
 
 from .program import free_port
 
-PUBLISH, PUBACK, DISCONNECT = 3, 4, 14
+CONNECT, PUBLISH, PUBACK, DISCONNECT = 1, 3, 4, 14
 _USER_PROPERTY = 0x26
 
 
@@ -63,6 +63,8 @@ class JudgingBroker:
 
     `judge` says what becomes of each write, `lose` whether the connection ends in place of a
     PUBACK, whatever that acknowledges: the first is a broker's part, the second a network's.
+    `hang_ups` is how many of the next CONNECTs are answered by the connection's end;
+    `versions` has the MQTT version of each.
     """
 
     def __init__(self, target: int, *, delay: float = 0.0):
@@ -75,6 +77,8 @@ class JudgingBroker:
         self.answers: list[tuple[int, int]] = []
         self.most_in_flight = 0
         self.connections = 0
+        self.hang_ups = 0
+        self.versions: list[int] = []
         self._listener = socket.create_server(("127.0.0.1", self.port), backlog=16)
         self._pairs: list[_Pair] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -146,6 +150,9 @@ class _Pair:
 
     def _from_board(self) -> None:
         for first, body in _packets(self.near):
+            if first >> 4 == CONNECT and self._hangs_up(body):
+                self._put(self.down, End())
+                break
             write = _write(first, body, self.number) if first >> 4 == PUBLISH else None
             verdict = None
             if write is not None:
@@ -173,6 +180,14 @@ class _Pair:
                 break
         if self.near.fileno() < 0 or not self.down.qsize():
             _shut(self.far)
+
+    def _hangs_up(self, connect: bytes) -> bool:
+        """The version stands behind the protocol's name. Source: MQTT 5 section 3.1.2.2."""
+        self.owner.versions.append(connect[6])
+        if self.owner.hang_ups == 0:
+            return False
+        self.owner.hang_ups -= 1
+        return True
 
     def _from_broker(self) -> None:
         for first, body in _packets(self.far):
