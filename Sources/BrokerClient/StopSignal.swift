@@ -16,14 +16,18 @@ package final class StopSignal: Sendable {
     package init() {
         let bell = StopBell()
         self.bell = bell
+        let registered = DispatchSemaphore(value: 0)
         sources = Mutex(Self.signals.map { signal in
             // Children get the default back: what starts them resets every handler.
             signal.ignore()
             let source = DispatchSource.makeSignalSource(signal: signal.number)
             source.setEventHandler { bell.ring() }
+            source.setRegistrationHandler { registered.signal() }
             source.resume()
             return source
         })
+        // Registration happens on another thread; the kernel drops a signal that comes before.
+        for _ in Self.signals { _ = registered.wait(timeout: .now() + .seconds(5)) }
     }
 
     deinit { release() }
