@@ -23,7 +23,7 @@ actor BrokerLink {
     private let duty: ReaderDuty?
     private var isRetired = false
     /// Whether the broker has let us in with MQTT 5.
-    private var isKnown = false
+    private var hasSpoken5 = false
 
     /// How this authority logs in; `clientID` is its own, for each replica another.
     struct BrokerLogins: Sendable {
@@ -91,8 +91,8 @@ actor BrokerLink {
             maximumPacketSize: 64 << 20, username: login.username, password: login.password,
             tls: login.tls)
         let client = try await BrokerClient.connect(
-            options, isKnown: isKnown, timeout: .seconds(5))
-        isKnown = isKnown || client.ack.version == .v5
+            options, hasSpoken5: hasSpoken5, timeout: .seconds(5))
+        hasSpoken5 = hasSpoken5 || client.ack.version == .v5
         let limit = limit(client)
         defer { limit.cancel() }
         let codes: [UInt8]

@@ -182,8 +182,7 @@ struct UplinkLink: ~Copyable {
     /// its turn among the attempts: nobody is told of the one before.
     private mutating func asksOlder(_ error: MQTTError) -> Bool {
         guard version == .v5, !isMade, let login,
-            error.saysOlderVersion
-                || error.isHangUp && !known.isKnown(defaults.place(of: login).uri)
+            error.suggestsOlderVersion(hasSpoken5: known.isKnown(defaults.place(of: login).uri))
         else { return false }
         version = .v311
         do throws(MQTTError) {

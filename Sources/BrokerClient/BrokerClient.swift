@@ -41,17 +41,16 @@ package final class BrokerClient: Sendable {
     /// Connects and waits until the broker has let us in, `timeout` at most.
     ///
     /// A broker that refuses MQTT 5 is asked again with 3.1.1, and so is one that hangs up on
-    /// it, unless it `isKnown` to speak 5; see `ack.version`. Throws what the attempt ended
+    /// it, unless it `hasSpoken5`; see `ack.version`. Throws what the attempt ended
     /// with, by layer; no thread is left then. `buffer` is how many messages `events` holds.
     package static func connect(
-        _ options: ConnectOptions, isKnown: Bool = false, timeout: Duration = .seconds(10),
+        _ options: ConnectOptions, hasSpoken5: Bool = false, timeout: Duration = .seconds(10),
         buffer: Int = bufferLimit
     ) async throws(MQTTError) -> BrokerClient {
         do throws(MQTTError) {
             return try await attempt(options, timeout, buffer)
         } catch {
-            guard options.version == .v5,
-                error.saysOlderVersion || error.isHangUp && !isKnown
+            guard options.version == .v5, error.suggestsOlderVersion(hasSpoken5: hasSpoken5)
             else { throw error }
             var older = options
             older.version = .v311

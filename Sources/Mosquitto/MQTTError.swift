@@ -44,17 +44,14 @@ package enum MQTTError: Error, Equatable, Sendable {
     /// Within TLS 1.3 a client is done before the server has judged its certificate.
     static let hangUpWithinTLS = hangUp + "; it may ask for a certificate of ours, or for another"
 
-    /// Whether the broker says that it speaks only an older MQTT. To be asked, as `isHangUp`
-    /// is, of an attempt with version 5 that brought no connection.
-    package var saysOlderVersion: Bool {
-        if case .mqtt(_, ReasonCode.unsupportedProtocolVersion) = self { true } else { false }
-    }
-
-    /// Whether it hung up in place of an answer: RabbitMQ before 3.13 does so on MQTT 5, and a
-    /// network that is cut looks the same.
-    package var isHangUp: Bool {
+    /// Whether the broker may speak only an older MQTT: it says so, or it hangs up on what it
+    /// cannot read, as RabbitMQ before 3.13 does. To be asked of an attempt with version 5 that
+    /// brought no connection. A cut network looks like a hang-up, so of a broker that
+    /// `hasSpoken5` a hang-up says nothing.
+    package func suggestsOlderVersion(hasSpoken5: Bool) -> Bool {
         switch self {
-        case .mqtt(Self.hangUp, _), .tls(Self.hangUpWithinTLS): true
+        case .mqtt(_, ReasonCode.unsupportedProtocolVersion): true
+        case .mqtt(Self.hangUp, _), .tls(Self.hangUpWithinTLS): !hasSpoken5
         default: false
         }
     }
@@ -89,7 +86,7 @@ package enum MQTTError: Error, Equatable, Sendable {
 
     private var progress: Int {
         switch self {
-        case _ where saysOlderVersion || isHangUp: 4
+        case _ where suggestsOlderVersion(hasSpoken5: false): 4
         case .mqtt: 3
         case .tls: 2
         case .tcp: 1
