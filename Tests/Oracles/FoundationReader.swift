@@ -18,7 +18,7 @@ package enum FoundationReader {
                 value = .null
             } else if let text = try? container.decode(String.self) {
                 value = .string(text)
-            } else if let integer = try? container.decode(Int64.self) {
+            } else if let integer = Self.integer(container) {
                 value = .integer(integer)
             } else if let members = try? container.decode([String: Tree].self) {
                 value = .object(members.mapValues(\.value))
@@ -29,6 +29,16 @@ package enum FoundationReader {
             } else {
                 value = .array(try container.decode([Tree].self).map(\.value))
             }
+        }
+
+        /// Foundation reads 11234567834178045.1 as the integer 11234567834178045, though the
+        /// nearest double is 11234567834178046. The integer counts unless the double
+        /// differs.
+        private static func integer(_ container: any SingleValueDecodingContainer) -> Int64? {
+            guard let integer = try? container.decode(Int64.self) else { return nil }
+            // It refuses 1e-400 as a double and reads it as the integer 0.
+            let number = try? container.decode(Double.self)
+            return number.map { $0 == Double(integer) } ?? true ? integer : nil
         }
     }
 
