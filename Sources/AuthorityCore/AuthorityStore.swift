@@ -33,6 +33,8 @@ package protocol UserTable {
     func user(named name: String) throws(AuthorityError) -> UserRecord?
     func user(anonymousHash: [UInt8]) throws(AuthorityError) -> UserRecord?
     func users() throws(AuthorityError) -> [UserRecord]
+    /// By name, upper and lower case being one.
+    func users(_ slice: ListSlice) throws(AuthorityError) -> [UserRecord]
     /// False if the name is taken.
     func insert(_ user: UserRecord) throws(AuthorityError) -> Bool
     func setPasswordHash(_ hash: String, of user: UserID) throws(AuthorityError)
@@ -54,7 +56,9 @@ package protocol SessionTable {
     func departing(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
     /// Pending and active ones, and those that ended and have not been taken leave of; the
     /// newest first.
-    func sessions(of user: UserID?) throws(AuthorityError) -> [SessionRecord]
+    func sessions(
+        of user: UserID?, _ slice: ListSlice
+    ) throws(AuthorityError) -> [SessionRecord]
     /// Every pending and active session of a user, the oldest first: whoever ends them must
     /// find them all.
     func ownSessions(of user: UserID) throws(AuthorityError) -> [SessionRecord]
@@ -244,4 +248,10 @@ package protocol KeyTable {
     /// Destroys the private half of the signing key in use; none is until one is inserted. Of
     /// the retired ones the last `count` stay.
     func retireSigningKey(at time: Timestamp, keeping count: Int) throws(AuthorityError)
+}
+
+extension SessionTable {
+    package func sessions(of user: UserID?) throws(AuthorityError) -> [SessionRecord] {
+        try sessions(of: user, .first)
+    }
 }

@@ -79,18 +79,27 @@ extension Authority {
     }
 
     package func sessions(
-        by caller: Caller, everyone: Bool
+        _ slice: ListSlice, by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [SessionView] {
         let deed: Deed = everyone ? .everySession : .ownSessions
         return try await look(deed, by: caller) { act throws(AuthorityError) in
             let owner = everyone ? nil : act.user.objectID
             var views: [SessionView] = []
-            for record in try act.transaction.sessions(of: owner)
-            where act.rights.maySee(record.session, of: act.user.objectID) {
+            for record in try visibleSessions(of: owner, slice, act) {
                 views.append(try view(of: record, act.transaction, at: act.now))
             }
             return views
         }
+    }
+
+    /// A restricted caller does not see all of its user's sessions, so its list is cut here.
+    private func visibleSessions(
+        of owner: UserID?, _ slice: ListSlice, _ act: Act
+    ) throws(AuthorityError) -> [SessionRecord] {
+        guard act.rights.isRestricted else { return try act.transaction.sessions(of: owner, slice) }
+        return slice.of(try act.transaction.sessions(of: owner).filter { record in
+            act.rights.maySee(record.session, of: act.user.objectID)
+        })
     }
 
     package func session(

@@ -72,7 +72,9 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     ) async throws(AuthorityError) -> Explanation
 
     /// One's own; a restricted session sees the restricted ones only.
-    func sessions(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [SessionView]
+    func sessions(
+        _ slice: ListSlice, by caller: Caller, everyone: Bool
+    ) async throws(AuthorityError) -> [SessionView]
     /// A restricted session finds (101) no unrestricted one, its owner's included.
     func session(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) -> SessionView
     /// What was decided stands when it returns. False: the broker could not be told yet, being
@@ -103,7 +105,10 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
 
     /// Administrators only, as are `users`, `addUser` and `audit`. 101 where there is none.
     func user(_ id: UserID, by caller: Caller) async throws(AuthorityError) -> UserView
-    func users(by caller: Caller) async throws(AuthorityError) -> [UserView]
+    /// All of them without a slice.
+    func users(
+        _ slice: ListSlice?, by caller: Caller
+    ) async throws(AuthorityError) -> [UserView]
     func addUser(_ user: NewUser, by caller: Caller) async throws(AuthorityError) -> UserView
     /// Sets a password: one's own, or anyone's for an administrator. Every session of that user
     /// ends, but the one that asks; those on boards stay if `keepsBoards`.
@@ -126,6 +131,16 @@ extension AuthorityFrontend {
     package func caller(_ token: SessionToken) async throws(AuthorityError) -> Caller {
         guard case .caller(let caller) = try await holder(of: token) else { throw .sessionOver }
         return caller
+    }
+
+    package func sessions(
+        by caller: Caller, everyone: Bool
+    ) async throws(AuthorityError) -> [SessionView] {
+        try await sessions(.first, by: caller, everyone: everyone)
+    }
+
+    package func users(by caller: Caller) async throws(AuthorityError) -> [UserView] {
+        try await users(nil, by: caller)
     }
 
     package func revokeAll(

@@ -14,9 +14,12 @@ extension Authority {
         }
     }
 
-    package func users(by caller: Caller) async throws(AuthorityError) -> [UserView] {
+    package func users(
+        _ slice: ListSlice?, by caller: Caller
+    ) async throws(AuthorityError) -> [UserView] {
         try await look(.users, by: caller) { act throws(AuthorityError) in
-            try act.transaction.users().map(\.view)
+            guard let slice else { return try act.transaction.users().map(\.view) }
+            return try act.transaction.users(slice).map(\.view)
         }
     }
 

@@ -44,8 +44,10 @@ extension StoreTransaction {
         ).map(readSession)
     }
 
-    func sessions(of user: UserID?) throws(AuthorityError) -> [SessionRecord] {
-        let order = "ORDER BY created_at DESC, id LIMIT 10000"
+    func sessions(
+        of user: UserID?, _ slice: ListSlice
+    ) throws(AuthorityError) -> [SessionRecord] {
+        let order = "ORDER BY created_at DESC, id LIMIT \(slice.limit) OFFSET \(slice.skip)"
         let current = "(state <> 'ended' OR farewell_until IS NOT NULL)"
         let found = if let user {
             try rows(

@@ -30,6 +30,15 @@ extension StoreTransaction {
         }
     }
 
+    func users(_ slice: ListSlice) throws(AuthorityError) -> [UserRecord] {
+        let found = try rows(
+            """
+            SELECT * FROM users ORDER BY lower(username)
+            LIMIT \(slice.limit) OFFSET \(slice.skip)
+            """)
+        return try map(found, readUser)
+    }
+
     func insert(_ user: UserRecord) throws(AuthorityError) -> Bool {
         try change(
             """

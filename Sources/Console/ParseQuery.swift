@@ -22,8 +22,6 @@ struct ParseQuery: Sendable {
     private var excluded: Set<String> = []
     private var counts = false
 
-    /// The most that one answer has.
-    private static let most: Int64 = 10_000
     /// Every object has these.
     private static let always: Set<String> = [
         "objectId", "createdAt", "updatedAt", "ACL", "className",
@@ -53,6 +51,18 @@ struct ParseQuery: Sendable {
             keys = Set(try Self.names(options, "keys")).union(Self.always)
         }
         excluded = Set(try Self.names(options, "excludeKeys")).subtracting(Self.always)
+    }
+
+    /// The page that is asked for, where the store can cut it: nothing else chooses or sorts,
+    /// and nothing is counted.
+    var slice: ListSlice? {
+        guard clause.isEmpty, order.isEmpty, !counts else { return nil }
+        return ListSlice(skip: skip, limit: limit)
+    }
+
+    /// `{"results"}` of a list that the store cut to `slice`.
+    func answer(page: [[String: JSONValue]]) -> Answer {
+        Answer(["results": .array(page.map { .object(shown($0)) })])
     }
 
     /// `{"results"}`, with `count` of all that fit where that was asked for.
@@ -106,7 +116,7 @@ struct ParseQuery: Sendable {
         guard let value = options[name] else { return nil }
         guard let number = value.asInteger ?? value.asString.flatMap(Int64.init), number >= 0
         else { throw WhereClause.bad("\(name) is a number, 0 or more") }
-        return Int(min(number, most))
+        return Int(min(number, Int64(ListSlice.most)))
     }
 
     private static func names(

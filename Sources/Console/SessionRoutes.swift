@@ -49,9 +49,13 @@ struct SessionRoutes: Sendable {
     private func sessions(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         try permit(.find, call, caller)
         let query = try ParseQuery(call)
-        let everyone = try call.everyone()
-        let views = try await frontend.sessions(
-            by: caller, everyone: caller.isMaster || everyone)
+        let asked = try call.everyone()
+        let everyone = caller.isMaster || asked
+        if let slice = query.slice {
+            let views = try await frontend.sessions(slice, by: caller, everyone: everyone)
+            return query.answer(page: views.map(\.parseForm))
+        }
+        let views = try await frontend.sessions(by: caller, everyone: everyone)
         return query.answer(views.map { Findable(form: $0.parseForm) })
     }
 

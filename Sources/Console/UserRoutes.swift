@@ -71,6 +71,10 @@ struct UserRoutes: Sendable {
     /// `$relatedTo` finds the users of a role.
     private func users(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let query = try ParseQuery(call)
+        if let slice = query.slice {
+            let users = try await frontend.users(slice, by: caller)
+            return query.answer(page: users.map(\.parseForm))
+        }
         var found = try await frontend.users(by: caller)
         if let relation = query.clause.relation {
             guard relation.key == "users" else { throw WhereClause.bad("a role relates to users") }

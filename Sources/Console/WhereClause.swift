@@ -35,6 +35,12 @@ struct WhereClause: Sendable {
         let key: String
     }
 
+    /// Whether every object fits.
+    var isEmpty: Bool {
+        guard relation == nil, case .all(let parts) = condition else { return false }
+        return parts.isEmpty
+    }
+
     static let byteLimit = 4096
     private static let depthLimit = 6
     private static let termLimit = 200

@@ -36,6 +36,28 @@ struct LongListTests {
         #expect(people == people.sorted { $0.lowercased() < $1.lowercased() })
     }
 
+    @Test("of people or sessions is cut in the store, at the same places", arguments: [
+        (0, 3), (2, 4), (7, 100), (8, 1), (9, 5), (0, 0), (-1, -1),
+    ])
+    func slices(skip: Int, limit: Int) async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        for number in 0..<4 { _ = try await house.addUser("User\(number)") }
+        for name in ["ann", "zoe", "Bo"] { _ = try await house.addUser(name) }
+        for _ in 0..<7 { _ = try await house.login() }
+        let slice = ListSlice(skip: skip, limit: limit)
+
+        let people = try await house.authority.users(by: ada)
+        #expect(people.count == 8)
+        #expect(try await house.authority.users(slice, by: ada) == slice.of(people))
+        for everyone in [true, false] {
+            let sessions = try await house.authority.sessions(by: ada, everyone: everyone)
+            #expect(sessions.count >= 8)
+            #expect(try await house.authority.sessions(slice, by: ada, everyone: everyone)
+                == slice.of(sessions))
+        }
+    }
+
     @Test("of boards comes in pages, without those that were released")
     func pages() async throws {
         let house = try await House()

@@ -203,9 +203,11 @@ actor StubFrontend: AuthorityFrontend {
             ], decision: .deny(rejection), reason: rejection.reason, knowsPolicy: true)
     }
 
-    func sessions(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [SessionView] {
+    func sessions(
+        _ slice: ListSlice, by caller: Caller, everyone: Bool
+    ) async throws(AuthorityError) -> [SessionView] {
         try note("sessions everyone \(everyone)")
-        return [try view(board: false), try view(board: true)]
+        return slice.of([try view(board: false), try view(board: true)])
     }
 
     func session(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) -> SessionView {
@@ -227,9 +229,11 @@ actor StubFrontend: AuthorityFrontend {
         return found
     }
 
-    func users(by caller: Caller) async throws(AuthorityError) -> [UserView] {
+    func users(
+        _ slice: ListSlice?, by caller: Caller
+    ) async throws(AuthorityError) -> [UserView] {
         try note("users")
-        return [try user(), try user("bob", isEnabled: false)]
+        return (slice ?? .first).of([try user(), try user("bob", isEnabled: false)])
     }
 
     func addUser(_ user: NewUser, by caller: Caller) async throws(AuthorityError) -> UserView {

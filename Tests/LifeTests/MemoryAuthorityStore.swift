@@ -82,6 +82,10 @@ extension MemoryTransaction {
         tables.users.values.sorted { $0.username < $1.username }
     }
 
+    func users(_ slice: ListSlice) -> [UserRecord] {
+        slice.of(tables.users.values.sorted { $0.username.lowercased() < $1.username.lowercased() })
+    }
+
     func insert(_ user: UserRecord) -> Bool {
         guard self.user(named: user.username) == nil else { return false }
         tables.users[user.objectID] = user

@@ -13,11 +13,11 @@ extension MemoryTransaction {
 
     func departing(on board: InstallationID) -> SessionRecord? { tables.departing(on: board) }
 
-    func sessions(of user: UserID?) -> [SessionRecord] {
-        tables.sessions.values.map(\.record)
+    func sessions(of user: UserID?, _ slice: ListSlice) -> [SessionRecord] {
+        slice.of(tables.sessions.values.map(\.record)
             .filter { user == nil || $0.session.user == user }
             .filter { $0.state != .ended || $0.farewell != nil }
-            .sorted { ($0.session.createdAt, "\($1.id)") > ($1.session.createdAt, "\($0.id)") }
+            .sorted { ($0.session.createdAt, "\($1.id)") > ($1.session.createdAt, "\($0.id)") })
     }
 
     func expiredSessions(
