@@ -23,6 +23,10 @@ struct BoardRequest {
     }
 
     func answer() throws(AuthorityError) -> BoardAnswer {
+        // A heartbeat's own session proves the key: see `provesKey`.
+        if message.body.kind != .authenticate || clockIsOff {
+            guard try authority.isKnown(sender, transaction) else { return .dropped(.unopened) }
+        }
         if message.body.needsClock, clockIsOff {
             return try reply(.error(RequestClock.refusal))
         }
@@ -135,13 +139,23 @@ struct BoardRequest {
         _ act: (SessionRecord) throws(AuthorityError) -> BoardAnswer
     ) throws(AuthorityError) -> BoardAnswer {
         let hash = try authority.hash(of: token.secret)
-        guard let found = try transaction.session(tokenHash: hash) else {
+        let session = try transaction.session(tokenHash: hash)
+        if !(session.map(provesKey) ?? false) {
+            guard try authority.isKnown(sender, transaction) else { return .dropped(.unopened) }
+        }
+        guard let found = session else {
             guard try isAhead(token) else { return try replyUnknown(.unknownToken) }
             return try notIssuedHere(.session, "a session token is ahead of the store")
         }
         guard owns(found) else { return try replyForeign(found) }
         guard let record = try use(found) else { return try replyLapsed(found) }
         return try act(record)
+    }
+
+    /// Whether a session shows that the store still has its sender's key: where a board gets
+    /// another key, its session ends in the same transaction.
+    private func provesKey(_ record: SessionRecord) -> Bool {
+        owns(record) && record.isLive(at: now, under: authority.rules.lifetimes)
     }
 
     /// Whether a session is this sender's: another board's token counts for nothing here.

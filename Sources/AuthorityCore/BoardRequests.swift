@@ -66,8 +66,21 @@ extension Authority {
         case dropped(DropReason)
     }
 
-    /// Reads the board's keys and opens by them; nothing is written.
-    func open(
+    /// Opens by the cached key, or else as `openByStore`. The store may have another key by now, so
+    /// nothing may be answered before `isKnown` has said that it has not.
+    private func open(
+        _ payload: [UInt8], from board: InstallationID
+    ) async throws(AuthorityError) -> Opening {
+        if let key = deviceKeys.key(of: board), let envelope = envelope(payload),
+            let plaintext = open(envelope, from: board, with: key)
+        {
+            return .opened(plaintext, by: Sender(board: board, key: key, isCached: true))
+        }
+        return try await openByStore(payload, from: board)
+    }
+
+    /// Reads the board's keys and opens by them. Nothing is written.
+    func openByStore(
         _ payload: [UInt8], from board: InstallationID
     ) async throws(AuthorityError) -> Opening {
         // Who is nobody's board costs no reading of what it sends.
@@ -75,23 +88,41 @@ extension Authority {
             try transaction.deviceKeys(of: board)
         }
         guard !candidates.isEmpty else { return .dropped(.unknownBoard) }
-        let envelope: SealedEnvelope
-        do throws(WireError) {
-            envelope = try SealedEnvelope(parsing: payload)
-        } catch {
-            return .dropped(.notSealed)
-        }
-        guard envelope.mode == .auth, envelope.to == keys.seal.id else {
-            return .dropped(.notSealed)
-        }
-        let topic = ContractTopic.outbox(board).text(under: info.topicRoot)
+        guard let envelope = envelope(payload) else { return .dropped(.notSealed) }
         for key in candidates {
-            guard let plaintext = cryptography.open(
-                envelope, from: key, with: keys.seal, topic: topic)
-            else { continue }
-            return .opened(plaintext, by: Sender(board: board, key: key))
+            guard let plaintext = open(envelope, from: board, with: key) else { continue }
+            deviceKeys.remember(key, of: board)
+            return .opened(plaintext, by: Sender(board: board, key: key, isCached: false))
         }
         return .dropped(.unopened)
+    }
+
+    /// Nil for what is not sealed to this authority.
+    private func envelope(_ payload: [UInt8]) -> SealedEnvelope? {
+        do throws(WireError) {
+            let envelope = try SealedEnvelope(parsing: payload)
+            return envelope.mode == .auth && envelope.to == keys.seal.id ? envelope : nil
+        } catch {
+            return nil
+        }
+    }
+
+    private func open(
+        _ envelope: SealedEnvelope, from board: InstallationID, with key: [UInt8]
+    ) -> [UInt8]? {
+        cryptography.open(
+            envelope, from: key, with: keys.seal,
+            topic: ContractTopic.outbox(board).text(under: info.topicRoot))
+    }
+
+    /// Whether the store still has the key that opened a message. Otherwise it leaves the cache.
+    func isKnown(
+        _ sender: Sender, _ transaction: any AuthorityTransaction
+    ) throws(AuthorityError) -> Bool {
+        guard sender.isCached else { return true }
+        if try transaction.deviceKeys(of: sender.board).contains(sender.key) { return true }
+        deviceKeys.forget(sender.board)
+        return false
     }
 
     private func answer(
@@ -107,11 +138,13 @@ extension Authority {
         }
         let now = clock()
         let (answer, lines, found) = try await store.transact {
-            transaction throws(AuthorityError) in
+            transaction throws(AuthorityError) -> (BoardAnswer, [String], BoardRequest.Found) in
             if let known = try transaction.reply(to: message.id, of: sender.board) {
+                guard try isKnown(sender, transaction) else {
+                    return (.dropped(.unopened), [], BoardRequest.Found())
+                }
                 // Whoever answered it first may have gone before it sent the courier.
-                return (
-                    BoardAnswer.reply(known), [sender.board.description], BoardRequest.Found())
+                return (.reply(known), [sender.board.description], BoardRequest.Found())
             }
             let request = BoardRequest(
                 authority: self, transaction: transaction, sender: sender, message: message,
@@ -132,6 +165,9 @@ extension Authority {
     ) async throws(AuthorityError) -> HeardRequest {
         let now = clock()
         return try await store.transact { transaction throws(AuthorityError) in
+            guard try isKnown(sender, transaction) else {
+                return HeardRequest(answer: .dropped(.unopened))
+            }
             if let known = try transaction.reply(to: id, of: sender.board) {
                 return HeardRequest(answer: .reply(known))
             }
@@ -183,6 +219,8 @@ extension Authority {
 struct Sender {
     let board: InstallationID
     let key: [UInt8]
+    /// The key is from the cache, so the store may not have it any more.
+    let isCached: Bool
 }
 
 /// A request that says who it is, and is not otherwise as the contract has it.

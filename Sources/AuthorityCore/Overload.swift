@@ -28,7 +28,7 @@ extension Authority {
     ) async throws(AuthorityError) -> TriagedRequest {
         let plaintext: [UInt8]
         let sender: Sender
-        switch try await open(payload, from: board) {
+        switch try await openByStore(payload, from: board) {
         case .opened(let text, let by): (plaintext, sender) = (text, by)
         case .dropped(let reason): return .dropped(reason)
         }

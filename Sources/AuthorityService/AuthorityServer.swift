@@ -87,11 +87,11 @@ struct AuthorityServer: Sendable {
             desk: desk, holds: LineHolds(store: store), tap: tap)
         let authority = Authority(
             store: store, cryptography: cryptography, courier: courier, keys: keys, rules: rules,
-            signatures: IDTokenCheck(settings.keySets, logger: logger), clock: systemClock)
+            signatures: IDTokenCheck(settings.keySets, logger: logger),
+            deviceKeys: DeviceKeyCache(), clock: systemClock)
         (self.settings, self.logger) = (settings, logger)
         (self.authority, self.link) = (authority, link)
-        self.courier = courier
-        self.embedded = embedded
+        (self.courier, self.embedded) = (courier, embedded)
         let clock = try await ClockGuard(
             store: store, authority: authority, acceptsClock: acceptsClock, logger: logger)
         self.store = store

@@ -55,13 +55,15 @@ struct QueryPlanTests {
     func indexes(kind: String) async throws {
         let house = try await House()
         let live = try await house.provisioned(BoardDouble(), by: house.login())
+        // Without cached keys, so that the read of the board's keys is seen as well.
+        let authority = house.reconfigured()
         let first = try await live.ask(.refresh(live.provision.tokens.refresh))
         let token = try #require(first.result?.refreshToken)
         let found = try await statements(house) {
             let body: BoardMessage.Body = kind == "refresh"
                 ? .refresh(token)
                 : .authenticate(live.provision.tokens.session, durationMinutes: nil)
-            let reply = try await live.ask(body)
+            let reply = try await live.ask(body, of: authority)
             #expect(reply.result != nil)
         }
         #expect(found.contains { $0.contains("replies") })
