@@ -82,11 +82,11 @@ final class SystemCryptography: AuthorityCryptography {
         _ plaintext: [UInt8], to board: RecipientKey, from key: SealKey, topic: String
     ) throws(AuthorityError) -> [UInt8] {
         try attempt { () throws(CryptographyError) in
-            let recipient = try X25519PublicKey(rawRepresentation: board.key)
-            let sealed = try correspondence(key, board.key).seal(
+            let correspondence = try correspondence(key, board.key)
+            let sealed = try correspondence.seal(
                 plaintext, info: SealedEnvelope.info, aad: Array(topic.utf8))
             return SealedEnvelope(
-                mode: .auth, to: recipient.keyID, enc: sealed.enc, ct: sealed.ct).payload
+                mode: .auth, to: correspondence.peer.keyID, enc: sealed.enc, ct: sealed.ct).payload
         }
     }
 

@@ -24,15 +24,10 @@ enum Algorithm {
         get throws(CryptographyError) { try unsafe OpenSSL.pointer("EVP_MAC_fetch", fetchedHMAC) }
     }
 
-    static var hkdf: OpaquePointer {
-        get throws(CryptographyError) { try unsafe OpenSSL.pointer("EVP_KDF_fetch", fetchedHKDF) }
-    }
-
     // `unsafe` because the compiler cannot see that OpenSSL shares these between threads.
     nonisolated(unsafe) private static let fetchedAES256GCM =
         unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
     nonisolated(unsafe) private static let fetchedSHA256 = unsafe EVP_MD_fetch(nil, "SHA256", nil)
     nonisolated(unsafe) private static let fetchedSHA512 = unsafe EVP_MD_fetch(nil, "SHA512", nil)
     nonisolated(unsafe) private static let fetchedHMAC = unsafe EVP_MAC_fetch(nil, "HMAC", nil)
-    nonisolated(unsafe) private static let fetchedHKDF = unsafe EVP_KDF_fetch(nil, "HKDF", nil)
 }

@@ -8,7 +8,7 @@ extension HPKE {
     /// towards anyone else. Source: RFC 9180 §4.1 and §5.1.3.
     package struct Correspondence: Sendable {
         private let own: X25519PrivateKey
-        private let peer: X25519PublicKey
+        package let peer: X25519PublicKey
         private let agreement: SecretBytes
 
         package init(own: X25519PrivateKey, peer: X25519PublicKey) throws(CryptographyError) {

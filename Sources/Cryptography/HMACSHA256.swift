@@ -12,8 +12,9 @@ package enum HMACSHA256 {
     package static func authenticate(
         _ message: [UInt8], key: SecretBytes
     ) throws(CryptographyError) -> [UInt8] {
-        guard key.count > 0 else { throw .malformed }
-        return try MACContext().authenticate(message, key: key)
+        let code = try MACContext(key: key)
+        try code.update(message)
+        return try code.secret().reveal()
     }
 }
 
@@ -21,31 +22,58 @@ package enum HMACSHA256 {
 ///
 /// The corresponding C type is `EVP_MAC_CTX`.
 @safe
-private struct MACContext: ~Copyable {
+struct MACContext: ~Copyable {
     private let raw: OpaquePointer
 
-    init() throws(CryptographyError) {
-        unsafe raw = try OpenSSL.pointer("EVP_MAC_CTX_new", EVP_MAC_CTX_new(Algorithm.hmac))
+    /// Throws `malformed` for an empty key.
+    init(key: SecretBytes) throws(CryptographyError) {
+        guard key.count > 0 else { throw .malformed }
+        let context = try unsafe OpenSSL.pointer(
+            "EVP_MAC_CTX_new", EVP_MAC_CTX_new(Algorithm.hmac))
+        do {
+            try unsafe OpenSSL.one("EVP_MAC_init", Self.start(context, key))
+        } catch {
+            unsafe EVP_MAC_CTX_free(context)
+            throw error
+        }
+        unsafe raw = context
     }
 
     deinit { unsafe EVP_MAC_CTX_free(raw) }
 
-    func authenticate(
-        _ message: [UInt8], key: SecretBytes
-    ) throws(CryptographyError) -> [UInt8] {
+    /// The corresponding C function is `EVP_MAC_init`.
+    private static func start(_ context: OpaquePointer, _ key: SecretBytes) -> Int32 {
         var parameters = unsafe ParameterList()
         unsafe parameters.add("digest", text: "SHA256")
-        let started = unsafe parameters.withList { list in
+        return unsafe parameters.withList { list in
             unsafe key.withBytes { key in
                 let bytes = unsafe key.assumingMemoryBound(to: UInt8.self).baseAddress
-                return unsafe EVP_MAC_init(raw, bytes, key.count, list)
+                return unsafe EVP_MAC_init(context, bytes, key.count, list)
             }
         }
-        try OpenSSL.one("EVP_MAC_init", started)
-        try unsafe OpenSSL.one("EVP_MAC_update", EVP_MAC_update(raw, message, message.count))
-        var code = [UInt8](repeating: 0, count: HMACSHA256.count)
-        var written = 0
-        try unsafe OpenSSL.one("EVP_MAC_final", EVP_MAC_final(raw, &code, &written, code.count))
-        return code
+    }
+
+    /// The corresponding C function is `EVP_MAC_update`.
+    func update(_ bytes: [UInt8]) throws(CryptographyError) {
+        try unsafe OpenSSL.one("EVP_MAC_update", EVP_MAC_update(raw, bytes, bytes.count))
+    }
+
+    func update(_ secret: SecretBytes) throws(CryptographyError) {
+        let result = unsafe secret.withBytes { secret in
+            let bytes = unsafe secret.assumingMemoryBound(to: UInt8.self).baseAddress
+            return unsafe EVP_MAC_update(raw, bytes, secret.count)
+        }
+        try OpenSSL.one("EVP_MAC_update", result)
+    }
+
+    /// The code; nothing may be added after it. The corresponding C function is `EVP_MAC_final`.
+    func secret() throws(CryptographyError) -> SecretBytes {
+        try unsafe SecretBytes.filled(count: HMACSHA256.count) {
+            output throws(CryptographyError) in
+            var written = 0
+            let bytes = unsafe output.assumingMemoryBound(to: UInt8.self).baseAddress
+            let result = unsafe EVP_MAC_final(raw, bytes, &written, output.count)
+            try OpenSSL.one("EVP_MAC_final", result)
+        }
     }
 }

@@ -11,8 +11,7 @@ struct LabeledHKDF {
         salt: SecretBytes, label: String, from ikm: [SecretBytes]
     ) throws(CryptographyError) -> SecretBytes {
         let prefix = Self.version + suite + Array(label.utf8)
-        let labeled = SecretBytes.joined([SecretBytes(prefix)] + ikm)
-        return try HKDFSHA256.extract(from: labeled, salt: salt)
+        return try HKDFSHA256.extract(from: [SecretBytes(prefix)] + ikm, salt: salt)
     }
 
     /// LabeledExpand(prk, label, info, L).

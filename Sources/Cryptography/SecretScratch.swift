@@ -58,11 +58,4 @@ extension SecretBytes {
         try unsafe scratch.fill(body)
         return scratch.secret()
     }
-
-    /// The parts one after another.
-    static func joined(_ parts: [SecretBytes]) -> SecretBytes {
-        var scratch = SecretScratch(capacity: parts.reduce(0) { $0 + $1.count })
-        for part in parts { scratch.append(part) }
-        return scratch.secret()
-    }
 }

@@ -57,7 +57,7 @@ struct DerivationTests {
             """
         #expect(two.reveal() == okm2.bytes)
         let key = SecretBytes([UInt8](repeating: 0x0B, count: 22))
-        let prk = try HKDFSHA256.extract(from: key, salt: SecretBytes([]))
+        let prk = try HKDFSHA256.extract(from: [key], salt: SecretBytes([]))
         let prk3: Hex = "19ef24a32c717b167f33a91d6f648bdf96596776afdb6377ac434c1c293ccb04"
         #expect(prk.reveal() == prk3.bytes)
         let okm3: Hex =
@@ -85,7 +85,7 @@ struct DerivationTests {
         }
     }
 
-    @Test("HKDF refuses an empty key, no output, and more info than OpenSSL holds")
+    @Test("HKDF refuses an empty key, no output, and more info than its bound")
     func hkdfBounds() throws {
         let key = SecretBytes([1])
         let most = [UInt8](repeating: 0, count: HKDFSHA256.infoLimit)
