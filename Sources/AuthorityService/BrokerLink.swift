@@ -4,6 +4,7 @@ import Logging
 import Mosquitto
 import Sessions
 import Settings
+import Synchronization
 import Wire
 
 /// The authority's connection to the boards' broker: made anew, with back-off, whenever it
@@ -11,19 +12,34 @@ import Wire
 actor BrokerLink {
     private let login: BrokerLogins
     private let logger: Logger
-    private var client: BrokerClient?
+    private let line = Mutex(Line())
     private var waiting: [String: CheckedContinuation<Void, Never>] = [:]
     private var expected: [String: [String]] = [:]
     private var arrived: [String: [DynamicSecurity.Response]] = [:]
     private var lastCorrelation = 0
     private let answerLimit: Duration
-    /// When each message was published that the broker has not confirmed.
-    private var unconfirmed: [Int: ContinuousClock.Instant] = [:]
-    private var lastPublication = 0
     private let duty: ReaderDuty?
     private var isRetired = false
     /// Whether the broker has let us in with MQTT 5.
     private var hasSpoken5 = false
+
+    /// What publishing needs. Behind a lock, so that a reply to a board waits for no turn here.
+    private struct Line {
+        var client: BrokerClient?
+        /// When each message was published that the broker has not confirmed.
+        var unconfirmed: [Int: ContinuousClock.Instant] = [:]
+        var last = 0
+
+        /// Nil where nobody is connected.
+        mutating func begin() -> (client: BrokerClient, number: Int)? {
+            guard let client else { return nil }
+            last += 1
+            unconfirmed[last] = .now
+            return (client, last)
+        }
+    }
+
+    private var client: BrokerClient? { line.withLock { $0.client } }
 
     /// How this authority logs in; `clientID` is its own, for each replica another.
     struct BrokerLogins: Sendable {
@@ -112,7 +128,7 @@ actor BrokerLink {
             await client.close()
             throw .brokerLogin("a subscription was refused", reasonCode: 0x87)
         }
-        self.client = client
+        line.withLock { $0.client = client }
         return client
     }
 
@@ -198,22 +214,28 @@ actor BrokerLink {
             group.addTask(operation: onUp)
             group.addTask { await self.watch(client) }
             group.addTask { await self.keepDuty(client, subscriptions) }
-            for await event in client.events {
-                switch event {
-                case .message(let message) where message.topic == DynamicSecurity.responseTopic:
-                    answer(message.payload)
-                case .message(let message):
-                    await onMessage(message)
-                case .disconnected(let error):
-                    logger.warning("the broker: \(error)")
-                }
-            }
+            await read(client, onMessage)
             group.cancelAll()
         }
     }
 
+    private nonisolated func read(
+        _ client: BrokerClient, _ onMessage: @Sendable (IncomingMessage) async -> Void
+    ) async {
+        for await event in client.events {
+            switch event {
+            case .message(let message) where message.topic == DynamicSecurity.responseTopic:
+                await answer(message.payload)
+            case .message(let message):
+                await onMessage(message)
+            case .disconnected(let error):
+                logger.warning("the broker: \(error)")
+            }
+        }
+    }
+
     private func drop() {
-        client = nil
+        line.withLock { $0.client = nil }
         let lost = waiting
         waiting = [:]
         for continuation in lost.values { continuation.resume() }
@@ -224,12 +246,9 @@ actor BrokerLink {
     /// Publishes and waits for the broker's word, `answerLimit` at most; a refusal is a failure
     /// too. A broker that answers pings and confirms nothing would hold up a line, and all that
     /// waits behind it, for good: its connection is ended, and made anew.
-    func publish(_ message: OutgoingMessage) async throws(AuthorityError) {
-        guard let client else { throw Self.down }
-        lastPublication += 1
-        let number = lastPublication
-        unconfirmed[number] = .now
-        defer { unconfirmed[number] = nil }
+    nonisolated func publish(_ message: OutgoingMessage) async throws(AuthorityError) {
+        guard let (client, number) = line.withLock({ $0.begin() }) else { throw Self.down }
+        defer { line.withLock { $0.unconfirmed[number] = nil } }
         let code: UInt8
         do throws(MQTTError) {
             code = try await client.publish(message)
@@ -247,7 +266,10 @@ actor BrokerLink {
         while !Task.isCancelled {
             await pause(answerLimit / 8)
             let due = ContinuousClock.now - answerLimit
-            guard unconfirmed.values.contains(where: { $0 < due }) else { continue }
+            let isOverdue = line.withLock { line in
+                line.unconfirmed.values.contains { $0 < due }
+            }
+            guard isOverdue else { continue }
             await client.close()
             return
         }
