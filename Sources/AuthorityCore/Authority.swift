@@ -107,8 +107,10 @@ package struct AuthorityRules: Sendable {
     static let memory = Duration.seconds(30 * 86_400)
     /// How long the audit log remembers.
     static let auditMemory = Duration.seconds(365 * 86_400)
-    /// How many replies are kept for one board; the oldest give way.
+    /// How many replies of one board stay when its oldest give way.
     static let repliesOfBoard = 256
+    /// In so many cases of 256 the oldest give way to a new reply.
+    static let trimmingChance: UInt8 = 8
 }
 
 extension Authority {

@@ -151,6 +151,10 @@ package protocol ReplyTable {
     func reply(
         to request: MessageID, of board: InstallationID
     ) throws(AuthorityError) -> [UInt8]?
+    /// The same, and the session of a token, at once. It may be left out where there is a reply.
+    func firstLook(
+        for request: MessageID, of board: InstallationID, tokenHash: [UInt8]?
+    ) throws(AuthorityError) -> FirstLook
     func save(_ reply: ReplyRecord) throws(AuthorityError)
     /// Lets a reply that was kept without end expire at `time`.
     func expireReply(
@@ -158,7 +162,7 @@ package protocol ReplyTable {
     ) throws(AuthorityError)
     /// At most `limit`; says how many.
     func deleteReplies(expiredBefore time: Timestamp, limit: Int) throws(AuthorityError) -> Int
-    /// Leaves a board its newest replies; to be called after each one that is saved.
+    /// Leaves a board its newest replies.
     func trimReplies(
         of board: InstallationID, toNewest count: Int
     ) throws(AuthorityError)

@@ -7,6 +7,8 @@ struct BoardRequest {
     let transaction: any AuthorityTransaction
     let sender: Sender
     let message: BoardMessage
+    /// The session that the message's token names.
+    let named: BoardSession?
     let now: Timestamp
     let findings = Findings()
 
@@ -41,25 +43,27 @@ struct BoardRequest {
             try sessionEnded(session)
             return .silent
         case .authenticate(let token, let minutes, let report):
-            return try underSession(token) { record throws(AuthorityError) in
+            return try underSession(token) { session throws(AuthorityError) in
                 let isShared = try report.map { report throws(AuthorityError) in
-                    try keep(report, under: record)
+                    try keep(report, under: session)
                 } ?? false
-                return try authenticate(record, minutes: minutes, isShared: isShared)
+                return try authenticate(session, minutes: minutes, isShared: isShared)
             }
         case .refresh(let token):
             return try refresh(token)
         case .revoke(let token):
-            return try underSession(token) { record throws(AuthorityError) in
-                try signOut(record)
+            return try underSession(token) { session throws(AuthorityError) in
+                try signOut(session.record)
             }
         case .list(let token):
-            return try underSession(token) { record throws(AuthorityError) in
-                try list(record)
+            return try underSession(token) { session throws(AuthorityError) in
+                try list(session.record)
             }
         case .user(let token):
-            return try underSession(token) { record throws(AuthorityError) in
-                try user(record)
+            return try underSession(token) { session throws(AuthorityError) in
+                var result = Reply.Result()
+                result.user = session.profile
+                return try reply(.result(result))
             }
         case .unknown:
             return try reply(.error(Refusal(.forbidden, "unknown message type")))
@@ -106,12 +110,14 @@ struct BoardRequest {
 
     /// Returns whether another machine uses the board's identity.
     private func keep(
-        _ told: BoardReport, under record: SessionRecord
+        _ told: BoardReport, under session: BoardSession
     ) throws(AuthorityError) -> Bool {
-        let report = told.following(try transaction.report(of: sender.board)?.report)
-        if report.isShared { try noteShared(under: record) }
-        // An open page of this board shows it at once.
-        if try transaction.keep(report, of: sender.board, at: now) {
+        let known = session.report?.report
+        let report = told.following(known)
+        if report.isShared { try noteShared(under: session.record) }
+        // Most heartbeats tell what the last one told. An open page shows what is new at once.
+        if report.isNews(after: known) {
+            try transaction.keep(report, of: sender.board, at: now)
             try transaction.touch(sender.board)
         }
         return report.isShared
@@ -136,20 +142,22 @@ struct BoardRequest {
     /// here; anything else is 209. Nothing changes.
     private func underSession(
         _ token: SessionToken,
-        _ act: (SessionRecord) throws(AuthorityError) -> BoardAnswer
+        _ act: (BoardSession) throws(AuthorityError) -> BoardAnswer
     ) throws(AuthorityError) -> BoardAnswer {
-        let hash = try authority.hash(of: token.secret)
-        let session = try transaction.session(tokenHash: hash)
-        if !(session.map(provesKey) ?? false) {
+        if !(named.map { provesKey($0.record) } ?? false) {
             guard try authority.isKnown(sender, transaction) else { return .dropped(.unopened) }
         }
-        guard let found = session else {
+        guard var session = named else {
             guard try isAhead(token) else { return try replyUnknown(.unknownToken) }
             return try notIssuedHere(.session, "a session token is ahead of the store")
         }
+        let found = session.record
         guard owns(found) else { return try replyForeign(found) }
         guard let record = try use(found) else { return try replyLapsed(found) }
-        return try act(record)
+        session.record = record
+        // With its acceptance the board may have another owner, who must not see what it told.
+        if found.state == .pending { session.report = try transaction.report(of: sender.board) }
+        return try act(session)
     }
 
     /// Whether a session shows that the store still has its sender's key: where a board gets
@@ -180,9 +188,9 @@ struct BoardRequest {
     // The heartbeat and what else a live session may ask.
 
     private func authenticate(
-        _ found: SessionRecord, minutes: Int64?, isShared: Bool
+        _ session: BoardSession, minutes: Int64?, isShared: Bool
     ) throws(AuthorityError) -> BoardAnswer {
-        var record = found
+        var record = session.record
         if let minutes {
             do throws(Refusal) {
                 record.session.expiresAt = try authority.extended(
@@ -193,12 +201,9 @@ struct BoardRequest {
             try transaction.save(record, at: now)
             try authority.auditExtension(of: record, actor: "board", transaction, at: now)
         }
-        guard let user = try transaction.user(record.session.user) else {
-            return try replyOver()
-        }
         var result = Reply.Result()
         result.session = record.session
-        result.user = user.profile
+        result.user = session.profile
         result.scope = try record.scope?.document()
         result.spread = authority.rules.spread()
         result.isShared = isShared
@@ -212,15 +217,6 @@ struct BoardRequest {
             .filter { $0.session.restricted && $0.state == .active
                 && $0.isLive(at: now, under: lifetimes) }
             .prefix(200).map(\.session)
-        return try reply(.result(result))
-    }
-
-    private func user(_ record: SessionRecord) throws(AuthorityError) -> BoardAnswer {
-        guard let user = try transaction.user(record.session.user) else {
-            return try replyOver()
-        }
-        var result = Reply.Result()
-        result.user = user.profile
         return try reply(.result(result))
     }
 

@@ -24,15 +24,20 @@ extension BoardReport {
         if let run, run == known?.earlierRun { report.isShared = true }
         return report
     }
+
+    /// Whether it tells anything that `known` does not. Without rules it leaves those as told.
+    func isNews(after known: BoardReport?) -> Bool {
+        var report = self
+        report.rules = rules ?? known?.rules
+        return report != known
+    }
 }
 
 package protocol ReportTable {
     func report(of board: InstallationID) throws(AuthorityError) -> ToldReport?
-    /// Keeps what is new in it; one without rules leaves those that were told. Writes nothing
-    /// where nothing differs: most heartbeats tell what the last one told. Returns whether
-    /// something did.
+    /// Keeps it; one without rules leaves those that were told.
     func keep(
         _ report: BoardReport, of board: InstallationID, at now: Timestamp
-    ) throws(AuthorityError) -> Bool
+    ) throws(AuthorityError)
     func forgetReport(of board: InstallationID) throws(AuthorityError)
 }

@@ -17,16 +17,19 @@ extension Schema {
 extension StoreTransaction {
     func report(of board: InstallationID) throws(AuthorityError) -> ToldReport? {
         try row("SELECT * FROM reports WHERE installation_id = ?", [board.description])
-            .map { row throws(AuthorityError) in
-                let numbers: String = try row.value("numbers")
-                let rules = try row.optional("rules", as: String.self)
-                let since = try row.time("since")
-                do throws(WireError) {
-                    return ToldReport(report: try read(numbers, rules), since: since)
-                } catch {
-                    throw damaged("numbers")
-                }
-            }
+            .flatMap(readReport)
+    }
+
+    /// Nil where a board that is joined to its report has none.
+    func readReport(_ row: SQLRow) throws(AuthorityError) -> ToldReport? {
+        guard let numbers = try row.optional("numbers", as: String.self) else { return nil }
+        let rules = try row.optional("rules", as: String.self)
+        let since = try row.time("since")
+        do throws(WireError) {
+            return ToldReport(report: try read(numbers, rules), since: since)
+        } catch {
+            throw damaged("numbers")
+        }
     }
 
     private func read(_ numbers: String, _ rules: String?) throws(WireError) -> BoardReport {
@@ -40,21 +43,18 @@ extension StoreTransaction {
 
     func keep(
         _ report: BoardReport, of board: InstallationID, at now: Timestamp
-    ) throws(AuthorityError) -> Bool {
+    ) throws(AuthorityError) {
         var numbers = report
         numbers.rules = nil
-        return try change(
+        try run(
             """
             INSERT INTO reports (installation_id, numbers, rules, since) VALUES (?, ?, ?, ?)
             ON CONFLICT (installation_id) DO UPDATE SET
                 numbers = excluded.numbers, rules = coalesce(excluded.rules, reports.rules),
                 since = excluded.since
-                WHERE reports.numbers <> excluded.numbers
-                    OR (excluded.rules IS NOT NULL
-                        AND reports.rules IS DISTINCT FROM excluded.rules)
             """,
             [board.description, numbers.json.text,
-             report.rules.map { JSONValue.object($0.members).text }, now.milliseconds]) > 0
+             report.rules.map { JSONValue.object($0.members).text }, now.milliseconds])
     }
 
     func forgetReport(of board: InstallationID) throws(AuthorityError) {

@@ -82,23 +82,6 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// Which replies of board `?1` are too many where `?2` are kept. SQLite's writer deletes one
-    /// for each that it saves: to sort or to limit, it would open a temporary table, which takes
-    /// longer than all else that a heartbeat has it do. Of PostgreSQL's, two that served one board
-    /// at once may have left more.
-    var surplusReplies: String {
-        switch self {
-        case .sqlite: """
-            = (SELECT CASE WHEN count(*) > ?2 THEN min(number) END
-            FROM replies WHERE installation_id = ?1)
-            """
-        case .postgreSQL: """
-            IN (SELECT number FROM replies WHERE installation_id = ?1
-            ORDER BY number DESC OFFSET ?2)
-            """
-        }
-    }
-
     /// How much room the records take, in bytes.
     var size: String {
         switch self {

@@ -12,6 +12,23 @@ extension StoreTransaction {
             .map(readSession)
     }
 
+    /// A session with all that the requests of its board need.
+    func boardSessionQuery(tokenHash: [UInt8]) -> SQLQuery {
+        query(
+            """
+            SELECT sessions.*, users.username, reports.numbers, reports.rules, reports.since
+            FROM sessions JOIN users ON users.id = sessions.user_id
+            LEFT JOIN reports ON reports.installation_id = sessions.installation_id
+            WHERE token_hash = ?
+            """, [tokenHash])
+    }
+
+    func readBoardSession(_ row: SQLRow) throws(AuthorityError) -> BoardSession {
+        BoardSession(
+            record: try readSession(row), username: try row.value("username"),
+            report: try readReport(row))
+    }
+
     func activeSession(on board: InstallationID) throws(AuthorityError) -> SessionRecord? {
         try row(
             """

@@ -18,20 +18,34 @@ package protocol SQLRunner {
     func run(_ sql: String, _ values: [SQLValue]) throws(AuthorityError)
 
     /// A query that may be made before the transaction has its view of the database: what it
-    /// misses, a unique index stops at the commit at the latest.
-    func rowsBefore(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) -> [SQLRow]
+    /// misses, a unique index stops at the commit at the latest. `query`, which is within the
+    /// transaction, goes to the database with it.
+    func rows(
+        before: SQLQuery, _ query: SQLQuery?
+    ) throws(AuthorityError) -> (before: [SQLRow], rows: [SQLRow])
     /// A change that may be made after the commit, and that nothing depends on.
     func runAfterwards(_ sql: String, _ values: [SQLValue]) throws(AuthorityError)
 }
 
 extension SQLRunner {
-    package func rowsBefore(
-        _ sql: String, _ values: [SQLValue]
-    ) throws(AuthorityError) -> [SQLRow] { try rows(sql, values) }
+    package func rows(
+        before: SQLQuery, _ query: SQLQuery?
+    ) throws(AuthorityError) -> (before: [SQLRow], rows: [SQLRow]) {
+        let first = try rows(before.sql, before.values)
+        // Whoever has found what it looked for asks no more.
+        guard first.isEmpty, let query else { return (first, []) }
+        return (first, try rows(query.sql, query.values))
+    }
 
     package func runAfterwards(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) {
         try run(sql, values)
     }
+}
+
+/// A statement with its values.
+package struct SQLQuery {
+    package let sql: String
+    package let values: [SQLValue]
 }
 
 /// What a service asks besides the core's tables.
@@ -103,10 +117,8 @@ struct StoreTransaction: ServiceTransaction {
         try runner.run(sql, bound(values))
     }
 
-    func rowBefore(
-        _ sql: String, _ values: [(any SQLBindable)?]
-    ) throws(AuthorityError) -> SQLRow? {
-        try runner.rowsBefore(sql, bound(values)).first
+    func query(_ sql: String, _ values: [(any SQLBindable)?]) -> SQLQuery {
+        SQLQuery(sql: sql, values: bound(values))
     }
 
     func runAfterwards(

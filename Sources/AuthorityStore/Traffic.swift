@@ -6,11 +6,22 @@ extension StoreTransaction {
     func reply(
         to request: MessageID, of board: InstallationID
     ) throws(AuthorityError) -> [UInt8]? {
+        try firstLook(for: request, of: board, tokenHash: nil).reply
+    }
+
+    func firstLook(
+        for request: MessageID, of board: InstallationID, tokenHash: [UInt8]?
+    ) throws(AuthorityError) -> FirstLook {
         // Of two that answer one request at once, one cannot save its reply.
-        try rowBefore(
+        let known = query(
             "SELECT payload FROM replies WHERE installation_id = ? AND request_id = ?",
-            [board.description, request.description]
-        ).map { row throws(AuthorityError) in try row.bytes("payload") }
+            [board.description, request.description])
+        let found = try runner.rows(before: known, tokenHash.map(boardSessionQuery))
+        return FirstLook(
+            reply: try found.before.first.map { row throws(AuthorityError) in
+                try row.bytes("payload")
+            },
+            session: try found.rows.first.map(readBoardSession))
     }
 
     func save(_ reply: ReplyRecord) throws(AuthorityError) {
@@ -45,8 +56,11 @@ extension StoreTransaction {
         of board: InstallationID, toNewest count: Int
     ) throws(AuthorityError) {
         try runAfterwards(
-            "DELETE FROM replies WHERE number \(dialect.surplusReplies)",
-            [board.description, count])
+            """
+            DELETE FROM replies WHERE number IN (
+                SELECT number FROM replies WHERE installation_id = ?
+                ORDER BY number DESC LIMIT \(dialect.unlimited) OFFSET ?)
+            """, [board.description, count])
     }
 
     func add(_ chore: Chore) throws(AuthorityError) {

@@ -3,7 +3,7 @@ import CPostgreSQL
 
 /// A statement under way to the server.
 struct SentStatement {
-    enum Kind { case write, read, commit, describe }
+    enum Kind { case write, read, commit, describe, sync }
 
     let kind: Kind
     let columns: SQLColumns
@@ -82,14 +82,29 @@ extension PostgresConnection {
         var failure: PostgresError?
         var last = Answer()
         for sent in unanswered {
+            if sent.kind == .sync {
+                rowsApart = last.rows
+                try readSync()
+                continue
+            }
             last = try read(sent)
             if failure == nil { failure = last.failure }
         }
+        try readSync()
+        if let failure { throw failure }
+        return last
+    }
+
+    private func readSync() throws(PostgresError) {
         guard let sync = try link.next(deadline), sync.status == PGRES_PIPELINE_SYNC else {
             throw link.lost("the server's answers are out of step")
         }
-        if let failure { throw failure }
-        return last
+    }
+
+    /// Ends what is one transaction where none was begun. It costs no wait.
+    func putSync() throws(PostgresError) {
+        try link.check(unsafe PQpipelineSync(link.raw))
+        expect(.sync)
     }
 
     /// Reads the results of one statement up to their end.

@@ -25,6 +25,8 @@ package final class PostgresConnection {
     var statements: PreparedStatements
     /// Sent and not yet answered, oldest first.
     var unanswered: [SentStatement] = []
+    /// What the last `sendApart` brought.
+    var rowsApart: [SQLRow] = []
     /// What was given to libpq since it was last pushed out.
     var unsentBytes = 0
 
@@ -59,6 +61,14 @@ package final class PostgresConnection {
     /// that waits, which this one is where thousands are queued.
     package func send(_ sql: String, _ values: [SQLValue] = []) throws(PostgresError) {
         try put(sql, values, .write)
+    }
+
+    /// Queues a query that is a transaction of its own; what is queued after it is not a part of
+    /// that. Its rows are `rowsApart` once what follows is answered.
+    func sendApart(_ sql: String, _ values: [SQLValue]) throws(PostgresError) {
+        rowsApart = []
+        try put(sql, values, .read)
+        try putSync()
     }
 
     /// Runs a statement and waits for its rows.

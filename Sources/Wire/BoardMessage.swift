@@ -34,6 +34,16 @@ package struct BoardMessage: Sendable {
 }
 
 extension BoardMessage.Body {
+    /// The token under which it asks.
+    package var sessionToken: SessionToken? {
+        switch self {
+        case .authenticate(let token, _, _), .revoke(let token), .list(let token),
+            .user(let token):
+            token
+        case .refresh, .provisionAccepted, .provisionRejected, .sessionEnded, .unknown: nil
+        }
+    }
+
     /// Whether a token in it must not be looked at while the board's clock is off. A `revoke` was
     /// perhaps sealed long before it could be sent, and ends no session but its own.
     package var needsClock: Bool {

@@ -129,13 +129,10 @@ extension MemoryTransaction {
 
     func report(of board: InstallationID) -> ToldReport? { tables.reports[board] }
 
-    func keep(_ report: BoardReport, of board: InstallationID, at now: Timestamp) -> Bool {
-        let known = tables.reports[board]
+    func keep(_ report: BoardReport, of board: InstallationID, at now: Timestamp) {
         var report = report
-        report.rules = report.rules ?? known?.report.rules
-        guard report != known?.report else { return false }
+        report.rules = report.rules ?? tables.reports[board]?.report.rules
         tables.reports[board] = ToldReport(report: report, since: now)
-        return true
     }
 
     func forgetReport(of board: InstallationID) { tables.reports[board] = nil }

@@ -9,6 +9,21 @@ extension MemoryTransaction {
         tables.sessions.values.first { $0.record.tokenHash == tokenHash }?.record
     }
 
+    func firstLook(
+        for request: MessageID, of board: InstallationID, tokenHash: [UInt8]?
+    ) -> FirstLook {
+        let record = tokenHash.flatMap(session(tokenHash:))
+        return FirstLook(
+            reply: reply(to: request, of: board),
+            session: record.flatMap { record in
+                user(record.session.user).map { user in
+                    BoardSession(
+                        record: record, username: user.username,
+                        report: record.session.installationID.flatMap { tables.reports[$0] })
+                }
+            })
+    }
+
     func activeSession(on board: InstallationID) -> SessionRecord? { tables.active(on: board) }
 
     func departing(on board: InstallationID) -> SessionRecord? { tables.departing(on: board) }
