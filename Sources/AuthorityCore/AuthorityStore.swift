@@ -11,6 +11,15 @@ package protocol AuthorityStore: Sendable {
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R
 
+    /// The same for a body that needs little more than a first look. A store may do several of
+    /// them in one transaction; `body` may run again after one that failed.
+    func transact<R: Sendable>(
+        _ question: FirstQuestion,
+        _ body: @escaping @Sendable (
+            any AuthorityTransaction, FirstLook
+        ) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R
+
     /// The same as `read`, for a look so short that several may share one view.
     func glance<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
@@ -20,6 +29,20 @@ package protocol AuthorityStore: Sendable {
     func read<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R
+}
+
+extension AuthorityStore {
+    package func transact<R: Sendable>(
+        _ question: FirstQuestion,
+        _ body: @escaping @Sendable (
+            any AuthorityTransaction, FirstLook
+        ) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        try await transact { transaction throws(AuthorityError) in
+            let looks = try transaction.firstLooks([question])
+            return try body(transaction, looks[0])
+        }
+    }
 }
 
 /// The facts and records of one transaction. It is of no use outside the closure it came to.
@@ -151,10 +174,8 @@ package protocol ReplyTable {
     func reply(
         to request: MessageID, of board: InstallationID
     ) throws(AuthorityError) -> [UInt8]?
-    /// The same, and the session of a token, at once. It may be left out where there is a reply.
-    func firstLook(
-        for request: MessageID, of board: InstallationID, tokenHash: [UInt8]?
-    ) throws(AuthorityError) -> FirstLook
+    /// The same for each question, and the session of its token, all at once.
+    func firstLooks(_ questions: [FirstQuestion]) throws(AuthorityError) -> [FirstLook]
     func save(_ reply: ReplyRecord) throws(AuthorityError)
     /// Lets a reply that was kept without end expire at `time`.
     func expireReply(

@@ -140,10 +140,11 @@ extension Authority {
         let tokenHash = try message.body.sessionToken.map { token throws(AuthorityError) in
             try hash(of: token.secret)
         }
-        let (answer, lines, found) = try await store.transact {
-            transaction throws(AuthorityError) -> (BoardAnswer, [String], BoardRequest.Found) in
-            let look = try transaction.firstLook(
-                for: message.id, of: sender.board, tokenHash: tokenHash)
+        let question = FirstQuestion(
+            request: message.id, board: sender.board, tokenHash: tokenHash)
+        let (answer, lines, found) = try await store.transact(question) {
+            transaction, look throws(AuthorityError)
+                -> (BoardAnswer, [String], BoardRequest.Found) in
             if let known = look.reply {
                 guard try isKnown(sender, transaction) else {
                     return (.dropped(.unopened), [], BoardRequest.Found())

@@ -1,4 +1,4 @@
-import Sessions
+package import Sessions
 
 /// A session with all that the requests of its board need, read in one trip to the store.
 package struct BoardSession: Sendable {
@@ -16,7 +16,21 @@ package struct BoardSession: Sendable {
     var profile: UserProfile { UserProfile(objectID: record.session.user, username: username) }
 }
 
-/// What a board's request looks at first.
+/// What a board's request asks the store first.
+package struct FirstQuestion: Sendable {
+    package let request: MessageID
+    package let board: InstallationID
+    /// Of the session token; nil where the request has none.
+    package let tokenHash: [UInt8]?
+
+    package init(request: MessageID, board: InstallationID, tokenHash: [UInt8]?) {
+        self.request = request
+        self.board = board
+        self.tokenHash = tokenHash
+    }
+}
+
+/// The answer to it.
 package struct FirstLook: Sendable {
     /// The reply that was given before.
     package let reply: [UInt8]?

@@ -17,24 +17,27 @@ package protocol SQLRunner {
     /// with it is thrown now, by what is asked next, or by the commit.
     func run(_ sql: String, _ values: [SQLValue]) throws(AuthorityError)
 
-    /// A query that may be made before the transaction has its view of the database: what it
-    /// misses, a unique index stops at the commit at the latest. `query`, which is within the
-    /// transaction, goes to the database with it.
+    /// The rows of many queries in one trip. Those of `before` may be made before the transaction
+    /// has its view of the database: what they miss, a unique index stops at the commit at the
+    /// latest.
     func rows(
-        before: SQLQuery, _ query: SQLQuery?
-    ) throws(AuthorityError) -> (before: [SQLRow], rows: [SQLRow])
+        before: [SQLQuery], _ queries: [SQLQuery]
+    ) throws(AuthorityError) -> (before: [[SQLRow]], rows: [[SQLRow]])
     /// A change that may be made after the commit, and that nothing depends on.
     func runAfterwards(_ sql: String, _ values: [SQLValue]) throws(AuthorityError)
 }
 
 extension SQLRunner {
     package func rows(
-        before: SQLQuery, _ query: SQLQuery?
-    ) throws(AuthorityError) -> (before: [SQLRow], rows: [SQLRow]) {
-        let first = try rows(before.sql, before.values)
-        // Whoever has found what it looked for asks no more.
-        guard first.isEmpty, let query else { return (first, []) }
-        return (first, try rows(query.sql, query.values))
+        before: [SQLQuery], _ queries: [SQLQuery]
+    ) throws(AuthorityError) -> (before: [[SQLRow]], rows: [[SQLRow]]) {
+        (try each(before), try each(queries))
+    }
+
+    private func each(_ queries: [SQLQuery]) throws(AuthorityError) -> [[SQLRow]] {
+        var found: [[SQLRow]] = []
+        for query in queries { found.append(try rows(query.sql, query.values)) }
+        return found
     }
 
     package func runAfterwards(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) {
@@ -58,6 +61,8 @@ package protocol ServiceTransaction: AuthorityTransaction {
     func unprovenKeys() throws(AuthorityError) -> Int
     /// Whether it has written what other processes watch for.
     var isNews: Bool { get }
+    /// The same transaction for another request, which hears of its own chores alone.
+    func forAnotherRequest() -> any ServiceTransaction
 }
 
 /// The tables over a connection, for as long as its transaction lasts.
@@ -71,18 +76,27 @@ package func tables(
 struct StoreTransaction: ServiceTransaction {
     let runner: any SQLRunner
     let wrapping: any SecretWrapping
-    private let told = ToldLines()
+    private let told: ToldLines
 
     init(runner: any SQLRunner, wrapping: any SecretWrapping) {
+        self.init(runner: runner, wrapping: wrapping, news: News())
+    }
+
+    private init(runner: any SQLRunner, wrapping: any SecretWrapping, news: News) {
         self.runner = runner
         self.wrapping = wrapping
+        told = ToldLines(news)
+    }
+
+    func forAnotherRequest() -> any ServiceTransaction {
+        StoreTransaction(runner: runner, wrapping: wrapping, news: told.news)
     }
 
     var dialect: SQLDialect { runner.dialect }
 
     package var choreLines: [String] { told.lines }
 
-    package var isNews: Bool { told.isNews }
+    package var isNews: Bool { told.news.isThere }
 
     func noteChore(in line: String) {
         noteNews()
@@ -91,7 +105,7 @@ struct StoreTransaction: ServiceTransaction {
 
     func departure() throws(AuthorityError) -> Departure? { try Departure.read(runner) }
 
-    func noteNews() { told.isNews = true }
+    func noteNews() { told.news.isThere = true }
 
     func row(
         _ sql: String, _ values: [(any SQLBindable)?] = []
@@ -160,8 +174,15 @@ struct StoreTransaction: ServiceTransaction {
     }
 }
 
-/// What one transaction has left for others to hear of.
+/// What one request has left for the courier.
 private final class ToldLines {
     var lines: [String] = []
-    var isNews = false
+    let news: News
+
+    init(_ news: News) { self.news = news }
+}
+
+/// Whether a transaction has written what other processes watch for.
+private final class News {
+    var isThere = false
 }

@@ -6,22 +6,29 @@ extension StoreTransaction {
     func reply(
         to request: MessageID, of board: InstallationID
     ) throws(AuthorityError) -> [UInt8]? {
-        try firstLook(for: request, of: board, tokenHash: nil).reply
+        try firstLooks([FirstQuestion(request: request, board: board, tokenHash: nil)]).first?.reply
     }
 
-    func firstLook(
-        for request: MessageID, of board: InstallationID, tokenHash: [UInt8]?
-    ) throws(AuthorityError) -> FirstLook {
+    func firstLooks(_ questions: [FirstQuestion]) throws(AuthorityError) -> [FirstLook] {
         // Of two that answer one request at once, one cannot save its reply.
-        let known = query(
-            "SELECT payload FROM replies WHERE installation_id = ? AND request_id = ?",
-            [board.description, request.description])
-        let found = try runner.rows(before: known, tokenHash.map(boardSessionQuery))
-        return FirstLook(
-            reply: try found.before.first.map { row throws(AuthorityError) in
-                try row.bytes("payload")
-            },
-            session: try found.rows.first.map(readBoardSession))
+        let replies = questions.map { question in
+            query(
+                "SELECT payload FROM replies WHERE installation_id = ? AND request_id = ?",
+                [question.board.description, question.request.description])
+        }
+        let sessions = questions.compactMap { $0.tokenHash.map(boardSessionQuery) }
+        let found = try runner.rows(before: replies, sessions)
+        var places = found.rows[...]
+        var looks: [FirstLook] = []
+        for (question, reply) in zip(questions, found.before) {
+            let session = question.tokenHash == nil ? nil : places.popFirst()?.first
+            looks.append(FirstLook(
+                reply: try reply.first.map { row throws(AuthorityError) in
+                    try row.bytes("payload")
+                },
+                session: try session.map(readBoardSession)))
+        }
+        return looks
     }
 
     func save(_ reply: ReplyRecord) throws(AuthorityError) {

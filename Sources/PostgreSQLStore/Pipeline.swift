@@ -81,13 +81,14 @@ extension PostgresConnection {
         try link.check(unsafe PQpipelineSync(link.raw))
         var failure: PostgresError?
         var last = Answer()
+        reads = []
         for sent in unanswered {
             if sent.kind == .sync {
-                rowsApart = last.rows
                 try readSync()
                 continue
             }
             last = try read(sent)
+            if sent.kind == .read { reads.append(last.rows) }
             if failure == nil { failure = last.failure }
         }
         try readSync()
@@ -170,6 +171,8 @@ extension PostgresConnection {
     /// The statement as the server knows it, with the types that the server infers.
     ///
     /// A new one is prepared and described, which also answers all that was queued before it.
+    func prepare(_ sql: String) throws(PostgresError) { _ = try prepared(sql) }
+
     private func prepared(_ sql: String) throws(PostgresError) -> PreparedStatement {
         if let known = statements.find(sql) { return known }
         guard !sql.utf8.contains(0) else { throw .misfit("a statement with a NUL") }

@@ -92,7 +92,7 @@ extension PostgreSQLAuthorityStore {
         return attempt
     }
 
-    private func attempt<R: Sendable>(
+    func attempt<R: Sendable>(
         _ connection: PostgresConnection,
         _ body: (any ServiceTransaction) throws(AuthorityError) -> R
     ) -> Attempt<R> {
@@ -258,6 +258,11 @@ final class Turn: Sendable {
             }
             if isIn { continuation.resume() }
         }
+    }
+
+    /// False where somebody is alone, or waits to be.
+    func enterNow() -> Bool {
+        state.withLock { $0.waiting.isEmpty && $0.admit(alone: false) }
     }
 
     func leave() {

@@ -30,6 +30,7 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
     /// What tells this store from the others on its database.
     let name: String
     let turn = Turn()
+    let group = RequestGroup()
     /// How often transactions were run and run again.
     package let attempts = AttemptCount()
     let lost = Atomic(0)

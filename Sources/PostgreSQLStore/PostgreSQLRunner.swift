@@ -33,20 +33,14 @@ final class PostgreSQLRunner: SQLRunner {
     /// Boards whose replies share a page of an index would be in each other's way, were this
     /// a part of the transaction: each reads where the other writes.
     func rows(
-        before: SQLQuery, _ query: SQLQuery?
-    ) throws(AuthorityError) -> (before: [SQLRow], rows: [SQLRow]) {
+        before: [SQLQuery], _ queries: [SQLQuery]
+    ) throws(AuthorityError) -> (before: [[SQLRow]], rows: [[SQLRow]]) {
         try attempt(begins: false) { connection throws(PostgresError) in
-            guard let query else { return (try connection.query(before.sql, before.values), []) }
-            guard isUnbegun else {
-                return (
-                    try connection.query(before.sql, before.values),
-                    try connection.query(query.sql, query.values))
-            }
-            try connection.sendApart(before.sql, before.values)
-            isUnbegun = false
-            try connection.begin(.serializable)
-            let rows = try connection.query(query.sql, query.values)
-            return (connection.rowsApart, rows)
+            let begins = isUnbegun && !queries.isEmpty
+            if begins { isUnbegun = false }
+            let found = try connection.query(before, thenBeginning: begins, queries)
+            return (
+                Array(found.prefix(before.count)), Array(found.dropFirst(before.count)))
         }
     }
 

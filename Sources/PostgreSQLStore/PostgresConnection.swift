@@ -25,8 +25,8 @@ package final class PostgresConnection {
     var statements: PreparedStatements
     /// Sent and not yet answered, oldest first.
     var unanswered: [SentStatement] = []
-    /// What the last `sendApart` brought.
-    var rowsApart: [SQLRow] = []
+    /// The rows of each query that was answered last.
+    var reads: [[SQLRow]] = []
     /// What was given to libpq since it was last pushed out.
     var unsentBytes = 0
 
@@ -53,8 +53,11 @@ package final class PostgresConnection {
     package func begin(
         _ isolation: Isolation = .readCommitted, readOnly: Bool = false
     ) throws(PostgresError) {
-        let mode = readOnly ? "READ ONLY" : "READ WRITE"
-        try send("BEGIN ISOLATION LEVEL \(isolation.rawValue) \(mode)")
+        try send(Self.beginning(isolation, readOnly: readOnly))
+    }
+
+    private static func beginning(_ isolation: Isolation, readOnly: Bool) -> String {
+        "BEGIN ISOLATION LEVEL \(isolation.rawValue) \(readOnly ? "READ ONLY" : "READ WRITE")"
     }
 
     /// Queues a statement whose rows do not matter. Its error comes with the next statement
@@ -63,12 +66,26 @@ package final class PostgresConnection {
         try put(sql, values, .write)
     }
 
-    /// Queues a query that is a transaction of its own; what is queued after it is not a part of
-    /// that. Its rows are `rowsApart` once what follows is answered.
-    func sendApart(_ sql: String, _ values: [SQLValue]) throws(PostgresError) {
-        rowsApart = []
-        try put(sql, values, .read)
-        try putSync()
+    /// Runs many queries in one trip, and returns the rows of each. With `begins` a SERIALIZABLE
+    /// transaction begins between the first ones and the rest.
+    func query(
+        _ first: [SQLQuery], thenBeginning begins: Bool, _ rest: [SQLQuery]
+    ) throws(PostgresError) -> [[SQLRow]] {
+        // A statement that is new here waits for an answer, which would be that of earlier ones.
+        var last = begins ? Self.beginning(.serializable, readOnly: false) : ""
+        if begins { try prepare(last) }
+        for query in first + rest where query.sql != last {
+            last = query.sql
+            try prepare(last)
+        }
+        for query in first { try put(query.sql, query.values, .read) }
+        if begins {
+            try putSync()
+            try begin(.serializable)
+        }
+        for query in rest { try put(query.sql, query.values, .read) }
+        _ = try answer()
+        return reads
     }
 
     /// Runs a statement and waits for its rows.

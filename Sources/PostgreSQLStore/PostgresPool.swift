@@ -74,6 +74,19 @@ package final class PostgresPool: Sendable {
         return try outcome.get()
     }
 
+    /// The same for work that nobody waits for here. One of the two closures is called, once.
+    func start(
+        _ body: @escaping @Sendable (PostgresConnection) -> Void,
+        orFail fail: @escaping @Sendable (PostgresError) -> Void
+    ) {
+        core.add(PoolJob(
+            asked: .now, turn: PoolTurn(),
+            run: { connection in
+                body(connection)
+                connection.settle()
+            }, fail: fail))
+    }
+
     package var counts: Counts { core.counts }
 
     /// Fails all who wait and all who come. Those whose work runs finish it; the connections

@@ -9,19 +9,20 @@ extension MemoryTransaction {
         tables.sessions.values.first { $0.record.tokenHash == tokenHash }?.record
     }
 
-    func firstLook(
-        for request: MessageID, of board: InstallationID, tokenHash: [UInt8]?
-    ) -> FirstLook {
-        let record = tokenHash.flatMap(session(tokenHash:))
-        return FirstLook(
-            reply: reply(to: request, of: board),
-            session: record.flatMap { record in
-                user(record.session.user).map { user in
-                    BoardSession(
-                        record: record, username: user.username,
-                        report: record.session.installationID.flatMap { tables.reports[$0] })
-                }
-            })
+    func firstLooks(_ questions: [FirstQuestion]) -> [FirstLook] {
+        questions.map { question in
+            FirstLook(
+                reply: reply(to: question.request, of: question.board),
+                session: question.tokenHash.flatMap(boardSession))
+        }
+    }
+
+    private func boardSession(tokenHash: [UInt8]) -> BoardSession? {
+        guard let record = session(tokenHash: tokenHash), let user = user(record.session.user)
+        else { return nil }
+        return BoardSession(
+            record: record, username: user.username,
+            report: record.session.installationID.flatMap { tables.reports[$0] })
     }
 
     func activeSession(on board: InstallationID) -> SessionRecord? { tables.active(on: board) }
