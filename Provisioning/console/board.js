@@ -8,7 +8,7 @@ import { explainForm } from "./explain.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
 import { readings } from "./readings.js";
 import { nowMs, when } from "./time.js";
-import { boardState, count, eventWords, number, ruleWords, sessionState } from "./words.js";
+import { arrivalWords, boardState, count, eventWords, number, ruleWords, sessionState } from "./words.js";
 
 export function boardPage(id, go) {
   const path = `/boards/${encodeURIComponent(id)}`;
@@ -22,7 +22,7 @@ export function boardPage(id, go) {
     h("div", { class: "title" }, heading, state), notice, body);
   const explain = explainForm(path);
   const page = { title: "Board", node, event, close, query: `board=${encodeURIComponent(id)}` };
-  let board = null, minutes = noMinutes(nowMs()), storyTimer = 0;
+  let board = null, minutes = noMinutes(nowMs()), arrival = null, storyTimer = 0;
 
   const parts = [
     h("div", { class: "side" }, section("state", "State", about, actions),
@@ -37,6 +37,7 @@ export function boardPage(id, go) {
       node.removeAttribute("aria-busy");
       if (!body.childElementCount) fill(body, parts);
       minutes = now.minutes ?? minutes;
+      arrival = now.arrival ?? null;
       bringUp(minutes, nowMs());
       live.load(now);
       show(full);
@@ -63,7 +64,7 @@ export function boardPage(id, go) {
     board.identityShared && h("div", { class: "notice" },
       h("p", null, "Another machine uses this board's identity. Stop the agent there, then ",
         "pair this board again: ", h("code", null, "postern-agent pair --new"), ".")));
-    renew(about, boardFacts(board));
+    renew(about, boardFacts(board, arrival));
     renew(actions, boardActions());
     renew(rules, rulePart(board, explain.open));
     minutes.queue[59] = board.queue ?? minutes.queue[59];
@@ -96,6 +97,8 @@ export function boardPage(id, go) {
     if (name === "minute") {
       putMinute(minutes, data);
       charts.draw(minutes);
+      arrival = data.arrival ?? arrival;
+      if (board) renew(about, boardFacts(board, arrival));
     }
     if (name === "board" && board) {
       show(data);
@@ -131,7 +134,7 @@ function section(id, title, ...children) {
     h("h2", { id: `h-${id}` }, title), children);
 }
 
-function boardFacts(board) {
+function boardFacts(board, arrival) {
   const [kind, session] = sessionState(board.sessionState);
   return facts([
     [board.status === "down" ? "Offline since" : "Online since",
@@ -141,7 +144,11 @@ function boardFacts(board) {
     ["Last data", board.lastDataMs ? when(board.lastDataMs / 1000) : "none lately"],
     ["Last contact", when(board.lastSeen)],
     ["Queue", board.queue === null || board.queue === undefined ? "not told"
-      : board.queue === 0 ? "empty" : `${count(board.queue, "message")} waiting`],
+      : board.queue === 0 ? "empty" : [`${count(board.queue, "message")} waiting`,
+        board.queueOldest && [", the oldest accepted ", when(board.queueOldest)]]],
+    ["Arrived", arrival && [arrival.missing > 0
+      && [pill("bad", `${count(arrival.missing, "message")} missing`), " "],
+    arrivalWords(arrival)]],
     ["Refused", board.refused === null || board.refused === undefined ? null
       : `${count(board.refused, "write")} since it started`],
     ["Lost", board.gaps ? `${count(board.gaps, "message")}, announced` : null],

@@ -6,7 +6,7 @@ import { empty, facts, fill, h, icon, pill, renew } from "./dom.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
 import { loader } from "./loader.js";
 import { nowMs, when } from "./time.js";
-import { boardState, number, sessionState } from "./words.js";
+import { boardState, count, number, sessionState } from "./words.js";
 
 /** `relisten` hears by the page's `query` anew. */
 export function boardsPage(relisten) {
@@ -29,18 +29,19 @@ export function boardsPage(relisten) {
 
   const load = loader(place, async () => {
     const [list, live] = await Promise.all([get(`/boards?${query()}`), get(`/live?${query()}`)]);
-    const minutes = new Map(live.boards.map(b => [b.installationId, b.minutes]));
+    const known = new Map(live.boards.map(b => [b.installationId, b]));
     cards.clear();
-    for (const board of list.results) add(board, minutes.get(board.installationId));
+    for (const board of list.results) add(board, known.get(board.installationId));
     return all();
   }, fill);
 
-  function add(board, minutes) {
-    cards.set(board.installationId, card(board, minutes ?? noMinutes(nowMs())));
+  function add(board, live) {
+    cards.set(board.installationId,
+      card(board, live?.minutes ?? noMinutes(nowMs()), live?.arrival));
   }
 
   function all() {
-    count();
+    countOnline();
     if (!cards.size) {
       return empty("No board is paired yet",
         "On the board, run postern-agent pair and point this phone's camera at the code.",
@@ -50,7 +51,7 @@ export function boardsPage(relisten) {
     return sorted.map(c => c.node);
   }
 
-  function count() {
+  function countOnline() {
     const online = [...cards.values()].filter(c => c.board.status === "up").length;
     total.textContent = cards.size ? `${number(online)} of ${number(cards.size)} online`
       : "None yet";
@@ -64,7 +65,7 @@ export function boardsPage(relisten) {
     const known = cards.get(data.installationId);
     if (known) known.update(data);
     else add(data), fill(place, all());
-    count();
+    countOnline();
   }
 
   const timer = setInterval(() => { for (const c of cards.values()) c.tick(); }, 5000);
@@ -73,7 +74,7 @@ export function boardsPage(relisten) {
   return page;
 }
 
-function card(board, minutes) {
+function card(board, minutes, arrival) {
   const state = h("span"), words = h("div"), charts = battery();
   const id = board.installationId;
   const link = h("a", { href: `#/boards/${id}`, id: `b-${id}` });
@@ -92,6 +93,8 @@ function card(board, minutes) {
       ["Session", [session, next.sessionState === "active" && next.sessionExpiresAt
         && [", ends ", when(next.sessionExpiresAt)]]],
       ["Last data", next.lastDataMs ? when(next.lastDataMs / 1000) : "none lately"],
+      arrival?.missing > 0 && ["Arrived",
+        pill("bad", `${count(arrival.missing, "message")} missing`)],
       next.ownerId === me?.user.objectId ? null : ["Owner", next.owner],
     ]));
   }
@@ -99,11 +102,12 @@ function card(board, minutes) {
   function minute(event) {
     putMinute(minutes, event);
     charts.draw(minutes);
+    arrival = event.arrival ?? arrival;
     if (event.messages > 0) {
       const latest = Math.min(nowMs(), event.startMs + 60000);
       self.board.lastDataMs = Math.max(self.board.lastDataMs ?? 0, latest);
-      update(self.board);
     }
+    update(self.board);
   }
 
   function tick() { if (bringUp(minutes, nowMs())) charts.draw(minutes); }

@@ -16,6 +16,13 @@ export function bytes(n) {
   return n >= 1024 && n % 1024 === 0 ? `${number(n / 1024)} KiB` : count(n, "byte");
 }
 
+/** What a board sent beside what arrived, in words. */
+export function arrivalWords({ sent, arrived, missing }) {
+  if (!missing) return `all that the board sent, to number ${number(sent)}`;
+  return `the board sent to number ${number(sent)}, `
+    + (arrived === null ? "none has arrived" : `arrived to number ${number(arrived)}`);
+}
+
 /** What a board is, as kind of pill and words. */
 export function boardState(board) {
   if (board.status === "up") {

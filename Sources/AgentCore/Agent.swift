@@ -98,6 +98,9 @@ package struct Agent: Sendable {
     var rulesNews = RulesNews()
     /// Writes that were accepted in this life.
     var accepted: Int64 = 0
+    /// The highest number of a data message that the upstream broker has acknowledged in this
+    /// life; nil before the first.
+    var lastForwarded: Int64?
     /// Messages on the inbox that could not be opened or were not for now.
     var dropped: Int64 = 0
     var refusals = RefusalTally()
@@ -155,6 +158,7 @@ package struct Agent: Sendable {
         case .busBroker(let dropped, let stored):
             busBrokerTold(dropped: dropped, stored: stored)
         case .queue(let state): queueChanged(state, at: instant)
+        case .forwarded(let number): lastForwarded = max(number, lastForwarded ?? number)
         case .control(let request, let connection):
             answer(request, connection, at: instant)
         case .rules(let policy, let routes): adopt(policy, routes, at: instant)

@@ -74,6 +74,7 @@ extension Agent {
         members["notIssuedThere"] = .bool(!requests.notIssued.isEmpty)
         members["identityShared"] = .bool(uplink.isShared)
         members["lastSequence"] = .integer(records.lastSequence)
+        members["lastForwarded"] = lastForwarded.map(JSONValue.integer) ?? .null
         members["place"] = learnedPlace
         return .object(members)
     }

@@ -16,6 +16,8 @@ package enum AgentEvent: Sendable {
     case inbox([UInt8])
     /// The outbox after a commit or a removal.
     case queue(QueueState)
+    /// The upstream broker has acknowledged data messages, this number the highest.
+    case forwarded(Int64)
     /// How the local broker says its own queue is; nil: nothing new of that.
     case busBroker(dropped: Int64?, stored: Int64?)
     case control(ControlRequest, connection: Int)

@@ -4,6 +4,8 @@ package import Wire
 
 extension Agent {
     private static let healthInterval = Duration.seconds(5)
+    /// While messages wait, `oldestAge` is no older than this.
+    private static let ageInterval = Duration.seconds(60)
 
     /// When the health topic may be written next; nil while it says what is so.
     var healthDeadline: Duration? {
@@ -25,9 +27,11 @@ extension Agent {
         let notice = health(up: up, at: instant)
         bus.healthIsStale = false
         bus.healthAt = instant.monotonic
-        // When nothing comes any more, the rates are no longer so, and no event says it.
+        // When nothing comes any more, the rates are no longer so, and no event says it; what
+        // waits grows older without one.
         let isFlowing = notice.bytesPerSecondIn > 0 || notice.bytesPerSecondOut > 0
-        bus.healthFadesAt = isFlowing ? instant.monotonic + QueueFlow.window : nil
+        let fades = queue.messages > 0 ? Self.ageInterval : isFlowing ? QueueFlow.window : nil
+        bus.healthFadesAt = fades.map { instant.monotonic + $0 }
         emit(.publishBus(BusPublication(
             topic: BusTopic.health, payload: notice.payload, retain: true)))
     }

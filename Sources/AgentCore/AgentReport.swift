@@ -103,12 +103,14 @@ struct StatusNews: Sendable {
 
 extension Agent {
     /// What a heartbeat of this id tells of the board.
-    mutating func report(by id: MessageID) -> BoardReport {
+    mutating func report(by id: MessageID, at instant: Instant) -> BoardReport {
         BoardReport(
-            queue: .init(messages: queue.messages, bytes: queue.bytes, oldest: queue.oldest),
+            queue: .init(
+                messages: queue.messages, bytes: queue.bytes, oldest: queue.oldest,
+                oldestAge: health(up: true, at: instant).oldestAge),
             refused: refusals.total, refusals: refusals.entries,
             rules: rulesNews.tells(by: id) ? .init(policy) : nil, isShared: uplink.isShared,
-            run: ownRun())
+            lastForwarded: lastForwarded, run: ownRun())
     }
 
     /// What names this process.

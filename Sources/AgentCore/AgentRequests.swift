@@ -252,7 +252,8 @@ extension Agent {
         switch kind {
         case .authenticate:
             let heartbeat = BoardMessage.Body.authenticate(
-                held.tokens.session, durationMinutes: requests.minutes, report: report(by: id))
+                held.tokens.session, durationMinutes: requests.minutes,
+                report: report(by: id, at: instant))
             send(heartbeat, id: id, at: instant)
         case .refresh:
             send(.refresh(held.tokens.refresh), id: id, at: instant)

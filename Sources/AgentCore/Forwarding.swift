@@ -29,8 +29,11 @@ package struct PublishGrants: Equatable, Sendable {
         self.elsewhere = elsewhere
     }
 
+    /// Whether it is a topic of the board's own data.
+    package func isOwn(_ topic: String) -> Bool { topic.utf8.starts(with: own.utf8) }
+
     package func allow(_ topic: String) -> Bool {
-        topic.utf8.starts(with: own.utf8) || elsewhere.contains { $0.matches(topic) }
+        isOwn(topic) || elsewhere.contains { $0.matches(topic) }
     }
 }
 

@@ -13,9 +13,6 @@ extension Agent {
             case .object(var queue)? = health["queue"]
         {
             queue["limit"] = .integer(settings.queueLimit)
-            queue["oldestAge"] = self.queue.oldest.map { oldest in
-                .integer(max(0, (clock.now(at: instant) - oldest).components.seconds))
-            } ?? .null
             report["queue"] = .object(queue)
         }
         report["dead"] = .integer(queue.dead)

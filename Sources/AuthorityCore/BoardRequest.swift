@@ -22,6 +22,8 @@ struct BoardRequest {
         var isNewAhead = false
         /// Why it was refused, where that is to be counted.
         var refused: RefusalReason?
+        /// The highest number that the broker acknowledged to the board, if it told that.
+        var lastForwarded: Int64?
     }
 
     func answer() throws(AuthorityError) -> BoardAnswer {
@@ -113,7 +115,8 @@ struct BoardRequest {
         _ told: BoardReport, under session: BoardSession
     ) throws(AuthorityError) -> Bool {
         let known = session.report?.report
-        let report = told.following(known)
+        findings.found.lastForwarded = told.lastForwarded
+        let report = told.lasting.following(known)
         if report.isShared { try noteShared(under: session.record) }
         // Most heartbeats tell what the last one told. An open page shows what is new at once.
         if report.isNews(after: known) {

@@ -21,6 +21,8 @@ package struct HeardRequest: Sendable {
     package var isNewAhead = false
     /// Why it was refused, where that is to be counted.
     package var refused: RefusalReason?
+    /// The highest number that the broker acknowledged to the board, if it told that.
+    package var lastForwarded: Int64?
 }
 
 package enum DropReason: String, Sendable, CaseIterable {
@@ -163,7 +165,8 @@ extension Authority {
         for line in lines where line != own { courier.nudge(line) }
         return HeardRequest(
             answer: answer, leavesChores: lines.contains(own), type: message.body.kind,
-            isNewAhead: found.isNewAhead, refused: found.refused)
+            isNewAhead: found.isNewAhead, refused: found.refused,
+            lastForwarded: found.lastForwarded)
     }
 
     private func refuse(

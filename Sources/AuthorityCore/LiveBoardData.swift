@@ -52,9 +52,12 @@ struct LiveBoardData: Sendable {
     private var texts: [LiveText] = []
     private var refusedTotal: Int64?
     private var lastQueue: Int32?
+    /// Begun again whenever we begin to listen.
+    var arrival = ArrivalCount()
 
-    mutating func count(at now: Timestamp) {
+    mutating func count(_ number: Int64?, at now: Timestamp) {
         advance(to: now)
+        arrival.came(number)
         began = began ?? now
         lastData = max(now, lastData ?? now)
         let slot = Self.slot(newest)
@@ -147,7 +150,7 @@ extension LiveBoardData {
         return RunningMinute(
             board: board, start: Timestamp(milliseconds: number * 60_000),
             messages: Int(found.messages), refused: found.refused.map(Int.init),
-            queue: found.queue.map(Int.init))
+            queue: found.queue.map(Int.init), arrival: arrival.view(at: now))
     }
 
     func view(at now: Timestamp) -> BoardLive {
@@ -162,6 +165,6 @@ extension LiveBoardData {
                 ("\($0.className)", $0.field, "\($0.record.map { "\($0)" } ?? "")")
                     < ("\($1.className)", $1.field, "\($1.record.map { "\($0)" } ?? "")")
             },
-            texts: texts.reversed())
+            texts: texts.reversed(), arrival: arrival.view(at: now))
     }
 }

@@ -10,6 +10,8 @@ package struct LiveData: Sendable {
     private var boards: [InstallationID: LiveBoardData] = [:]
     private var uses: UInt64 = 0
     private var points = 0
+    /// Whether all that boards send comes here.
+    private var isListening = false
 
     package init(limit: Int = 10_000, pointLimit: Int = 4_000_000) {
         self.limit = max(limit, 1)
@@ -17,14 +19,16 @@ package struct LiveData: Sendable {
     }
 
     /// Counts a message without looking into it.
-    package mutating func count(_ board: InstallationID, at now: Timestamp) {
-        change(board) { $0.count(at: now) }
+    package mutating func count(
+        _ board: InstallationID, number: Int64? = nil, at now: Timestamp
+    ) {
+        change(board) { $0.count(number, at: now) }
     }
 
     /// Counts a message, and keeps what of it can be shown.
     package mutating func take(_ reading: Reading) {
         change(reading.board) { data in
-            data.count(at: reading.at)
+            data.count(reading.sequence, at: reading.at)
             data.keep(reading)
         }
     }
@@ -35,6 +39,19 @@ package struct LiveData: Sendable {
     ) {
         guard queue != nil || refused != nil else { return }
         change(board) { $0.note(queue: queue, refused: refused, at: now) }
+    }
+
+    /// The highest number that the broker has acknowledged to a board, as its heartbeat tells.
+    package mutating func note(
+        forwarded number: Int64, of board: InstallationID, at now: Timestamp
+    ) {
+        if isListening { change(board) { $0.arrival.told(number, at: now) } }
+    }
+
+    /// We begin to listen for data, or no longer do: what came meanwhile nobody knows.
+    package mutating func listen(_ isListening: Bool) {
+        self.isListening = isListening
+        for board in Array(boards.keys) { boards[board]?.arrival = ArrivalCount() }
     }
 
     package func lastData(of board: InstallationID) -> Timestamp? { boards[board]?.lastData }
@@ -52,6 +69,10 @@ package struct LiveData: Sendable {
 
     package func minutes(of board: InstallationID, at now: Timestamp) -> MinuteCounts {
         (boards[board] ?? LiveBoardData()).minutes(at: now)
+    }
+
+    package func arrival(of board: InstallationID, at now: Timestamp) -> Arrival? {
+        boards[board]?.arrival.view(at: now)
     }
 
     package func runningMinute(

@@ -8,6 +8,8 @@ package protocol LiveFeed: Sendable {
     func forget(_ board: InstallationID, before time: Timestamp)
     func minutes(of board: InstallationID) -> MinuteCounts
     func lastData(of board: InstallationID) -> Timestamp?
+    /// What a board sent beside what arrived; nil where that cannot be compared.
+    func arrival(of board: InstallationID) -> Arrival?
     /// What happens from now on to what is the caller's; with `wish.board` the readings of one
     /// board too, which must be his own, or anyone's for an administrator (101).
     ///

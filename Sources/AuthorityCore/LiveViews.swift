@@ -29,15 +29,19 @@ package struct RunningMinute: Equatable, Sendable {
     package let messages: Int
     package let refused: Int?
     package let queue: Int?
+    /// Nil where it cannot be told.
+    package let arrival: Arrival?
 
     package init(
-        board: InstallationID, start: Timestamp, messages: Int, refused: Int?, queue: Int?
+        board: InstallationID, start: Timestamp, messages: Int, refused: Int?, queue: Int?,
+        arrival: Arrival? = nil
     ) {
         self.board = board
         self.start = start
         self.messages = messages
         self.refused = refused
         self.queue = queue
+        self.arrival = arrival
     }
 }
 
@@ -48,14 +52,18 @@ package struct BoardLive: Equatable, Sendable {
     package let series: [NumberSeries]
     /// The newest first.
     package let texts: [LiveText]
+    /// Nil where it cannot be told.
+    package let arrival: Arrival?
 
     package init(
-        lastData: Timestamp?, minutes: MinuteCounts, series: [NumberSeries], texts: [LiveText]
+        lastData: Timestamp?, minutes: MinuteCounts, series: [NumberSeries], texts: [LiveText],
+        arrival: Arrival? = nil
     ) {
         self.lastData = lastData
         self.minutes = minutes
         self.series = series
         self.texts = texts
+        self.arrival = arrival
     }
 }
 

@@ -169,6 +169,7 @@ final class BoardTraffic: Sendable {
         let heard = try await authority.hear(payload, from: board)
         if let type = heard.type { self.heard.withLock { $0[type, default: 0] += 1 } }
         if heard.isNewAhead { noteAhead(board) }
+        if let number = heard.lastForwarded { live?.note(forwarded: number, of: board) }
         if let reason = heard.refused {
             refusals?.note(RefusedRequest(
                 reason, subject: "board \(board)", className: "_Session",

@@ -128,11 +128,13 @@ actor DataTap {
                 let client = try await connect(wasRefused)
                 (pauses, wasRefused) = (BackOff(), false)
                 self.client = client
+                live.listen(true)
                 filters.continuation.yield(all)
                 for await event in client.events {
                     if case .message(let message) = event { take(message) }
                 }
                 self.client = nil
+                live.listen(false)
                 await client.close()
             } catch {
                 if case .brokerLogin = error { wasRefused = true }

@@ -58,6 +58,7 @@ actor EventHub: LiveFeed {
     nonisolated func lastData(of board: InstallationID) -> Timestamp? {
         boards.lastData(of: board)
     }
+    nonisolated func arrival(of board: InstallationID) -> Arrival? { boards.arrival(of: board) }
 
     /// Works while anybody watches, until its task is cancelled; then every stream ends.
     func run() async {

@@ -48,16 +48,15 @@ final class LiveBoards: Sendable {
             case .data(let board, let path, _)? = ContractTopic(message.topic, under: root)
         else { return }
         let now = clock()
+        let number = message.properties.sequence
         let reading = mayRead(board)
-            ? Reading(
-                message.payload, path, sequence: message.properties.sequence, of: board, at: now)
-            : nil
+            ? Reading(message.payload, path, sequence: number, of: board, at: now) : nil
         state.withLock { state in
             if let reading {
                 state.data.take(reading)
                 state.offer(reading)
             } else {
-                state.data.count(board, at: now)
+                state.data.count(board, number: number, at: now)
             }
             state.note(change: board, limit: Self.boardLimit)
         }
@@ -84,6 +83,18 @@ final class LiveBoards: Sendable {
         }
     }
 
+    /// The highest number that the broker has acknowledged to a board, as its heartbeat tells.
+    func note(forwarded number: Int64, of board: InstallationID) {
+        let now = clock()
+        state.withLock { state in
+            state.data.note(forwarded: number, of: board, at: now)
+            state.note(change: board, limit: Self.boardLimit)
+        }
+    }
+
+    /// Whether all that boards send comes here from now on.
+    func listen(_ isListening: Bool) { state.withLock { $0.data.listen(isListening) } }
+
     func live(of board: InstallationID) -> BoardLive {
         let now = clock()
         return state.withLock { $0.data.live(of: board, at: now) }
@@ -92,6 +103,11 @@ final class LiveBoards: Sendable {
     func minutes(of board: InstallationID) -> MinuteCounts {
         let now = clock()
         return state.withLock { $0.data.minutes(of: board, at: now) }
+    }
+
+    func arrival(of board: InstallationID) -> Arrival? {
+        let now = clock()
+        return state.withLock { $0.data.arrival(of: board, at: now) }
     }
 
     func forget(_ board: InstallationID, before time: Timestamp) {

@@ -17,6 +17,8 @@ struct Forwarder {
         let size: Int
         let sentAt: Duration
         let number: Int64
+        /// Whether it goes to a topic of the board's own data.
+        let isData: Bool
     }
 
     /// How long the first of what is in flight may wait for its PUBACK.
@@ -41,6 +43,7 @@ struct Forwarder {
     /// Since when the first in flight is the first, and how many others were acknowledged since.
     private var firstSince = Duration.zero
     private var overtaken: Int64 = 0
+    private var idle = IdleWay()
     private var window = ForwardingWindow()
     private var search = PoisonSearch()
     /// What the broker has taken since the last look.
@@ -66,6 +69,8 @@ struct Forwarder {
     private(set) var refusals: Int64 = 0
     /// How many writes the broker has taken.
     private(set) var forwarded: Int64 = 0
+    /// The highest number of the data messages among them that was not taken yet.
+    private var lastForwarded: Int64?
     /// Why the last of them was, and what became of it.
     private(set) var lastRefusal = ""
 
@@ -82,6 +87,7 @@ struct Forwarder {
         bytesInFlight = 0
         firstRefused = nil
         window = ForwardingWindow()
+        idle.end()
         search.connectionBegan()
         rewind(before: 1)
         guard let user else { return }
@@ -102,16 +108,21 @@ struct Forwarder {
         for (packetID, reasonCode) in outcomes {
             guard let flight = inFlight.removeValue(forKey: packetID) else {
                 search.controlAnswered()
+                idle.end()
                 continue
             }
             bytesInFlight -= flight.size
             overtaken += 1
             search.writeAnswered()
+            idle.carried()
             window.acknowledged(packetID)
             let answer = BrokerAnswer(reasonCode)
             if case .taken = answer {
                 acknowledged.append(flight.sequence)
                 forwarded += 1
+                if flight.isData {
+                    lastForwarded = max(flight.sequence, lastForwarded ?? flight.sequence)
+                }
                 unremoved.append(flight.sequence)
                 if hold != nil, holdEnds == nil { endHold() }
             } else {
@@ -209,7 +220,10 @@ struct Forwarder {
     }
 
     /// Why the connection is to be given up, although it stands; nil: it is not.
-    func stall(at now: Duration) -> String? {
+    mutating func stall(at now: Duration) -> String? {
+        if let span = idle.stall(at: now) {
+            return "writes wait, and none was sent in \(span.components.seconds) s"
+        }
         guard let end = stallsAt, end <= now,
             let first = line.first.flatMap({ inFlight[$0] })
         else { return nil }
@@ -221,7 +235,19 @@ struct Forwarder {
     private var stallsAt: Duration? { inFlight.isEmpty ? nil : firstSince + Self.patience }
 
     /// When `wake` has something to do, or the connection is to be given up.
-    var nextDeadline: Duration? { [holdEnds, stallsAt].compactMap(\.self).min() }
+    var nextDeadline: Duration? { [holdEnds, stallsAt, idle.ends].compactMap(\.self).min() }
+
+    /// Notes whether writes wait that the store can hand out, after all was sent that could be.
+    mutating func look(isWaiting: Bool, at now: Duration) {
+        if isWaiting, isOpen, inFlight.isEmpty { idle.begin(at: now) } else { idle.end() }
+    }
+
+    /// The highest number of the data messages that the broker has taken; nil: none more since
+    /// the last call.
+    mutating func takeLastForwarded() -> Int64? {
+        defer { lastForwarded = nil }
+        return lastForwarded
+    }
 
     /// What has arrived since the last call.
     mutating func takeAcknowledged() -> [Int64] {
@@ -296,6 +322,9 @@ extension Forwarder {
         return true
     }
 
+    /// Whether this write goes to a topic of the board's own data, where an authority hears it.
+    func isData(_ write: AcceptedWrite) -> Bool { grants?.isOwn(write.topic) ?? true }
+
     /// Whether this write's payload has room beside those in flight; the first always has.
     func hasRoom(for write: AcceptedWrite) -> Bool {
         bytesInFlight == 0 || bytesInFlight + write.payload.count <= ForwardingWindow.bytes
@@ -305,7 +334,8 @@ extension Forwarder {
     /// no PUBACK could be told apart, so the connection is to be given up.
     @discardableResult
     mutating func sent(
-        _ sequence: Int64, as packetID: Int32, size: Int = 0, at now: Duration
+        _ sequence: Int64, as packetID: Int32, size: Int = 0, isData: Bool = true,
+        at now: Duration
     ) -> Bool {
         guard inFlight[packetID] == nil else { return false }
         if inFlight.isEmpty {
@@ -316,48 +346,12 @@ extension Forwarder {
         if sequence <= furthest { reread.dealtWith.insert(sequence) }
         furthest = max(furthest, sequence)
         inFlight[packetID] = Flight(
-            sequence: sequence, size: size, sentAt: now, number: line.append(packetID))
+            sequence: sequence, size: size, sentAt: now, number: line.append(packetID),
+            isData: isData)
         bytesInFlight += size
         window.sent(packetID, waiting: inFlight.count, bytes: bytesInFlight, at: now)
         return true
     }
 
     mutating func skip(_ sequence: Int64) { cursor = sequence }
-}
-
-/// What a PUBACK's reason code makes of a write. Source: MQTT 5 §3.4.2.1.
-enum BrokerAnswer: Equatable, Sendable {
-    case taken
-    /// Not now: a quota, or a fault of the broker's own. Codes that no standard has are these:
-    /// they lose no write.
-    case later
-    /// This board may not publish there, by what the broker knows now.
-    case forbidden
-    /// The same bytes will never be taken.
-    case never
-
-    init(_ code: UInt8) {
-        switch code {
-        case ..<0x80: self = .taken
-        case ReasonCode.notAuthorized: self = .forbidden
-        case ReasonCode.topicNameInvalid, ReasonCode.payloadFormatInvalid,
-            ReasonCode.packetTooLarge:
-            self = .never
-        default: self = .later
-        }
-    }
-}
-
-extension AcceptedWrite {
-    /// The write as it goes upstream. Source: the wire contract, Topics.
-    var message: OutgoingMessage {
-        OutgoingMessage(
-            topic: topic, payload: payload, qos: .atLeastOnce, retain: false,
-            properties: MessageProperties(userProperties: [
-                UserProperty("sid", session.description),
-                UserProperty("seq", String(sequence)),
-                UserProperty("ts", String(acceptedAt.milliseconds)),
-                UserProperty("app", app.description),
-            ]))
-    }
 }

@@ -199,6 +199,11 @@ extension Outbox {
                 try outbox.sendNext(&uplink, at: now, into: &events)
             }
         }
+        let waiting = storage.queue.messages - Int64(removable.count + forwarder.buried.count)
+        forwarder.look(isWaiting: storeRetryAt == nil && waiting > 0, at: now)
+        if removable.isEmpty, let last = forwarder.takeLastForwarded() {
+            events.append(.forwarded(last))
+        }
         if removalDue == nil, !forwarder.buried.isEmpty { removalDue = now }
         uplink.watchesEnd = forwarder.watchesEnd
         sayRefusals()
@@ -285,7 +290,8 @@ extension Outbox {
             do throws(MQTTError) {
                 let packetID = try uplink.publish(write.message)
                 guard forwarder.sent(
-                    write.sequence, as: packetID, size: write.payload.count, at: now)
+                    write.sequence, as: packetID, size: write.payload.count,
+                    isData: forwarder.isData(write), at: now)
                 else {
                     return events.append(.uplink(.lost("MQTT: all packet ids are taken")))
                 }

@@ -56,6 +56,14 @@ enum QueueText {
         return hold + next
     }
 
+    /// What the upstream broker did with what it was given.
+    static func upstream(_ answer: JSONObject) -> String {
+        let taken = answer.members["lastForwarded"]?.asInteger.map { number in
+            "acknowledged to message \(number) of \(answer.shown("lastSequence")), "
+        } ?? ""
+        return taken + answer.shown("refusedUpstream") + " refused by the broker"
+    }
+
     static func losses(_ answer: JSONObject) -> String? {
         let total = lost(answer)
         guard total > 0, let losses = try? answer.object("losses") else { return nil }

@@ -50,7 +50,7 @@ struct StatusCommand: AgentVerb {
             ("lost", lost.isEmpty ? "nothing" : lost.joined(separator: "; ")),
             ("rules", Self.rules(answer)),
             ("refused", Self.refusals(answer)),
-            ("upstream", answer.shown("refusedUpstream") + " refused by the broker"),
+            ("upstream", QueueText.upstream(answer)),
             ("clock", answer.shown("clock")),
             ("key", Self.key(answer)),
         ]

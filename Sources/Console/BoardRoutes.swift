@@ -67,6 +67,7 @@ struct BoardRoutes: Sendable {
                 "installationId": .string(board.installation.description),
                 "lastDataMs": .optionalMilliseconds(live.lastData(of: board.installation)),
                 "minutes": live.minutes(of: board.installation).form,
+                "arrival": live.arrival(of: board.installation)?.form ?? .null,
             ])
         })])
     }

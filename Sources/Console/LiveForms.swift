@@ -44,6 +44,7 @@ extension BoardLive {
             "installationId": .string(board.description),
             "lastDataMs": .optionalMilliseconds(lastData), "minutes": minutes.form,
             "series": .array(series.map(\.form)), "texts": .array(texts.map(\.form)),
+            "arrival": arrival?.form ?? .null,
         ]
     }
 }
@@ -73,8 +74,18 @@ extension RunningMinute {
         [
             "installationId": .string(board.description), "startMs": .milliseconds(start),
             "messages": .integer(Int64(messages)), "refused": .optionalCount(refused),
-            "queue": .optionalCount(queue),
+            "queue": .optionalCount(queue), "arrival": arrival?.form ?? .null,
         ]
+    }
+}
+
+extension Arrival {
+    /// `missing` is how many of the newest numbers did not come although the broker has them.
+    var form: JSONValue {
+        .object([
+            "sent": .integer(sent), "arrived": arrived.map(JSONValue.integer) ?? .null,
+            "missing": .integer(missing), "toldMs": .milliseconds(toldAt),
+        ])
     }
 }
 

@@ -12,11 +12,16 @@ package struct BoardReport: Equatable, Sendable {
         package let bytes: Int64
         /// When the oldest was accepted; nil where none waits.
         package let oldest: Timestamp?
+        /// How long it has waited, in seconds; nil where none waits or it was not told.
+        package var oldestAge: Int64?
 
-        package init(messages: Int64, bytes: Int64, oldest: Timestamp?) {
+        package init(
+            messages: Int64, bytes: Int64, oldest: Timestamp?, oldestAge: Int64? = nil
+        ) {
             self.messages = messages
             self.bytes = bytes
             self.oldest = oldest
+            self.oldestAge = oldestAge
         }
     }
 
@@ -38,6 +43,9 @@ package struct BoardReport: Equatable, Sendable {
     package var rules: Rules?
     /// Whether another machine uses this board's identity, by what its broker tells it.
     package var isShared: Bool
+    /// The highest number of a data message that the upstream broker has acknowledged to this
+    /// process; nil before the first, or where it was not told.
+    package var lastForwarded: Int64?
     /// Which process says this: another with each start. Nil: not said.
     package var run: MessageID?
     /// Which process spoke before `run`. The authority's own; a board's word for it is not kept.
@@ -47,13 +55,14 @@ package struct BoardReport: Equatable, Sendable {
 
     package init(
         queue: Queue, refused: Int64, refusals: [RefusalCount], rules: Rules? = nil,
-        isShared: Bool = false, run: MessageID? = nil
+        isShared: Bool = false, lastForwarded: Int64? = nil, run: MessageID? = nil
     ) {
         self.queue = queue
         self.refused = refused
         self.refusals = refusals
         self.rules = rules
         self.isShared = isShared
+        self.lastForwarded = lastForwarded
         self.run = run
     }
 }
@@ -77,10 +86,12 @@ extension BoardReport {
                 messages: try queue.count("messages"), bytes: try queue.count("bytes"),
                 oldest: try queue.optional("oldest") { value in
                     value.asInteger.flatMap(Timestamp.init(seconds:))
-                }),
+                },
+                oldestAge: try queue.optionalCount("oldestAge")),
             refused: try json.count("refused"), refusals: try Self.refusals(json),
             rules: try Rules(json: json),
             isShared: try json.optional("identityShared") { $0.asBool } ?? false,
+            lastForwarded: try json.optionalCount("lastForwarded"),
             run: try Self.run("run", json))
         earlierRun = try Self.run("earlierRun", json)
     }
@@ -106,10 +117,13 @@ extension BoardReport {
 
     package var json: JSONValue {
         var members = rules?.members ?? [:]
-        members["queue"] = .object([
+        var queue: [String: JSONValue] = [
             "messages": .integer(queue.messages), "bytes": .integer(queue.bytes),
             "oldest": queue.oldest.map(JSONValue.time) ?? .null,
-        ])
+        ]
+        queue["oldestAge"] = self.queue.oldestAge.map(JSONValue.integer)
+        members["queue"] = .object(queue)
+        members["lastForwarded"] = lastForwarded.map(JSONValue.integer)
         members["refused"] = .integer(refused)
         members["refusals"] = .array(refusals.map(\.json))
         if isShared { members["identityShared"] = .bool(true) }
@@ -156,6 +170,14 @@ extension RefusalCount {
 extension JSONObject {
     /// A number of things, none or more.
     func count(_ name: String) throws(WireError) -> Int64 {
-        try required(name) { value in value.asInteger.flatMap { $0 >= 0 ? $0 : nil } }
+        try required(name, Self.count)
+    }
+
+    func optionalCount(_ name: String) throws(WireError) -> Int64? {
+        try optional(name, Self.count)
+    }
+
+    private static func count(_ value: JSONValue) -> Int64? {
+        value.asInteger.flatMap { $0 >= 0 ? $0 : nil }
     }
 }

@@ -88,6 +88,9 @@ package struct HealthNotice: Equatable, Sendable {
         refusals = []
     }
 
+    /// How long the oldest message has waited for its acknowledgement upstream, in seconds.
+    package var oldestAge: Int64? { oldest.map { max(0, (time - $0).components.seconds) } }
+
     package var payload: [UInt8] { json.bytes }
 
     package var json: JSONValue {
@@ -97,6 +100,7 @@ package struct HealthNotice: Equatable, Sendable {
             "queue": .object([
                 "messages": .integer(messages), "bytes": .integer(bytes),
                 "oldest": oldest.map(JSONValue.time) ?? .null,
+                "oldestAge": oldestAge.map(JSONValue.integer) ?? .null,
                 "hoursLeft": hoursLeft.map(JSONValue.number) ?? .null,
                 "bytesPerSecondIn": Self.whole(bytesPerSecondIn),
                 "bytesPerSecondOut": Self.whole(bytesPerSecondOut),

@@ -49,11 +49,34 @@ struct HeartbeatReportTests {
             .write("mad", "create/_User", "1"), .write("mad", "create/_User", "2"),
         ]))
         bench.handle(.queue(QueueState(messages: 5, bytes: 700, oldest: Bench.start)))
+        bench.handle(.forwarded(41))
+        bench.handle(.forwarded(40))
         let report = try #require(try bench.nextHeartbeat().report)
+        let age = try #require(report.queue.oldestAge)
+        #expect(age > 0)
         #expect(report == BoardReport(
-            queue: .init(messages: 5, bytes: 700, oldest: Bench.start), refused: 2,
+            queue: .init(messages: 5, bytes: 700, oldest: Bench.start, oldestAge: age),
+            refused: 2,
             refusals: [RefusalCount(app: "mad", rule: "builtin:protected-class", count: 2)],
-            run: run))
+            lastForwarded: 41, run: run))
+    }
+
+    @Test("how long the oldest message has waited is told by health once a minute, too")
+    func age() throws {
+        var bench = try Bench()
+        try bench.answer(try #require(try bench.sent(try bench.provision()).last))
+        bench.handle(.busConnected(resumed: false))
+        bench.handle(.queue(QueueState(messages: 5, bytes: 700, oldest: Bench.start)))
+        let ages = try bench.run(for: .seconds(200)).published(BusTopic.health).map {
+            try JSONObject(parsing: $0).object("queue").integer("oldestAge")
+        }
+        #expect(ages.count >= 3)
+        #expect(zip(ages, ages.dropFirst()).allSatisfy { $0 < $1 && $1 <= $0 + 61 })
+        #expect(try #require(ages.last) >= 120)
+        let status = try #require(bench.agent.status(at: bench.instant).asObject)
+        let queue = try #require(status["queue"]?.asObject)
+        #expect(try #require(queue["oldestAge"]?.asInteger) >= 199)
+        #expect(status["lastForwarded"] == .null)
     }
 
     @Test("tells the rules until it is answered, when they change, and after each connect")

@@ -154,7 +154,7 @@ struct LiveDataTests {
 }
 
 extension InstallationID {
-    fileprivate static func numbered(_ number: Int) -> InstallationID {
+    static func numbered(_ number: Int) -> InstallationID {
         InstallationID(random: (0..<16).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) })
     }
 }

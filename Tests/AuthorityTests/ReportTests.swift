@@ -69,6 +69,22 @@ struct ReportTests {
         #expect(try await board(of: house, by: ada).report?.rules == .omitted)
     }
 
+    @Test("is nothing new where only the last number sent and the oldest's age differ")
+    func progress() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        let first = house.clock.now
+        for number in 1...3 as ClosedRange<Int64> {
+            var report = BoardReport.sample(3)
+            (report.lastForwarded, report.queue.oldestAge) = (number, 180 * number)
+            _ = try await live.tell(report)
+            #expect(try await board(of: house, by: ada).report == .sample(3))
+            #expect(try await board(of: house, by: ada).reportedAt == first)
+            house.clock.advance(.seconds(180))
+        }
+    }
+
     @Test("that another machine uses the board's identity is an alarm, once an hour")
     func shared() async throws {
         let house = try await House()

@@ -44,7 +44,7 @@ struct EventRouteTests {
                 data: {"timeMs":5}
 
                 event: minute
-                data: {\(id),"messages":3,"queue":2,"refused":null,"startMs":60000}
+                data: {"arrival":null,\(id),"messages":3,"queue":2,"refused":null,"startMs":60000}
 
                 event: reading
                 data: {"atMs":7,"class":"Reading",\(id),"objectId":null,"op":"create",\
@@ -213,6 +213,10 @@ final class StubFeed: LiveFeed {
     }
 
     func lastData(of board: InstallationID) -> Timestamp? { data.lastData(of: board) }
+
+    func arrival(of board: InstallationID) -> Arrival? {
+        data.arrival(of: board, at: Timestamp(milliseconds: 61_000))
+    }
 
     func events(
         for caller: Caller, _ wish: EventWish

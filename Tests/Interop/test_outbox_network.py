@@ -73,6 +73,32 @@ def test_a_write_that_alone_has_no_acknowledgement_is_sent_again(make):
     bench.assert_buried({})
 
 
+def test_a_connection_that_carries_nothing_is_made_again(make):
+    """A write waits for a sign of life that is never acknowledged: nothing is in flight."""
+    bench = make()
+    bench.live()
+    # Two connections that end at a write: then each has to carry something else first.
+    ends = [End(), End()]
+
+    def judge(write):
+        if ends:
+            bench.way.loses_status = len(ends) == 1
+            return ends.pop()
+        return None
+
+    bench.way.judge = judge
+    given = bench.fill(1)
+    text = "upstream: MQTT: writes wait, and none was sent in 60 s"
+    until(lambda: text in bench.agent.log, "the connection to be given up", 120)
+    queue = bench.status()["queue"]
+    assert queue["messages"] == 1 and queue["oldestAge"] >= 60
+    assert bench.way.seqs().count(given[0]) == 2
+    bench.way.loses_status = False
+    bench.wait_empty()
+    assert bench.arrived() == given
+    bench.assert_buried({})
+
+
 def test_a_cut_network_does_not_bring_a_board_to_3_1_1(make):
     """A hang-up before CONNACK is one of a broker that lacks MQTT 5, until it has spoken it."""
     bench = make()

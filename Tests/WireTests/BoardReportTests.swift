@@ -40,6 +40,8 @@ struct BoardReportTests {
         ("queue", "[]"), ("queue", #"{"messages":1}"#),
         ("queue", #"{"messages":-1,"bytes":0,"oldest":null}"#),
         ("queue", #"{"messages":1,"bytes":0,"oldest":"x"}"#),
+        ("queue", #"{"messages":1,"bytes":0,"oldest":7,"oldestAge":-1}"#),
+        ("lastForwarded", "-1"), ("lastForwarded", #""9""#),
         ("refused", "-1"), ("refused", "1.5"), ("refused", #""1""#), ("refusals", "{}"),
         ("refusals", "[7]"), ("refusals", #"[{"app":"Mad!","rule":"scope:1","count":1}]"#),
         ("refusals", #"[{"app":"mad","rule":"","count":1}]"#),

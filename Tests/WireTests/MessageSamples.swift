@@ -108,7 +108,8 @@ enum Example {
         ]),
     ])
     static let report: JSONValue = .object([
-        "queue": .object(["messages": 3, "bytes": 900, "oldest": time]), "refused": 7,
+        "queue": .object(["messages": 3, "bytes": 900, "oldest": time, "oldestAge": 8]),
+        "lastForwarded": 41, "refused": 7,
         "refusals": .array([
             .object(["app": "mad", "rule": "builtin:protected-class", "count": 4]),
             .object(["app": "*", "rule": "*", "count": 3]),
