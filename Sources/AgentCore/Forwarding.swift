@@ -29,8 +29,14 @@ package struct PublishGrants: Equatable, Sendable {
         self.elsewhere = elsewhere
     }
 
-    /// Whether it is a topic of the board's own data.
-    package func isOwn(_ topic: String) -> Bool { topic.utf8.starts(with: own.utf8) }
+    /// Whether it is a topic of the board's own data. Asked for each write, so in a loop over
+    /// bytes: the generic `starts(with:)` took 1 % of the agent's time.
+    package func isOwn(_ topic: String) -> Bool {
+        let (bytes, wanted) = (topic.utf8.span, own.utf8.span)
+        guard bytes.count >= wanted.count else { return false }
+        for index in wanted.indices where bytes[index] != wanted[index] { return false }
+        return true
+    }
 
     package func allow(_ topic: String) -> Bool {
         isOwn(topic) || elsewhere.contains { $0.matches(topic) }

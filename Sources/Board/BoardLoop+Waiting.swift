@@ -11,17 +11,20 @@ extension BoardLoop {
     /// rests.
     mutating func wait(_ service: inout StandingService) throws(SystemError) {
         poller.clear()
+        let now = Instant.current
+        let busWaits = outbox.busWaits(after: now.monotonic)
+        bus.mayWait = busWaits != nil
         bus.register(in: &poller)
         uplink.register(in: &poller)
         service.register(in: &poller)
-        let now = Instant.current
         let deadline = [
             agent.nextDeadline(at: now), bus.nextDeadline(at: now.monotonic),
-            uplink.nextDeadline(at: now.monotonic), outbox.nextDeadline, trimAt,
+            uplink.nextDeadline(at: now.monotonic), outbox.nextDeadline, trimAt, busWaits,
             stalledBus.endsAt, stalledInbox.endsAt, service.nextDeadline,
         ].compactMap(\.self).min()
         _ = try poller.wait(deadline.map { max($0 - now.monotonic, .zero) })
         let woken = SystemClock.monotonic
+        outbox.turnBegins(at: woken)
         if let due = trimAt, due <= woken {
             trimAt = nil
             ProcessMemory.trim()

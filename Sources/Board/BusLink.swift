@@ -46,6 +46,8 @@ struct BusLink: ~Copyable {
     /// Something for the log that ends nothing.
     private var complaint: String?
     private var isReading = true
+    /// Whether what comes can wait for a moment, although it is read.
+    var mayWait = false
     /// Whether all that comes stays with the broker: it is neither taken nor acknowledged.
     private var isHolding = false
     /// Whether what was read may be acknowledged. Until then no more is read.
@@ -81,7 +83,7 @@ struct BusLink: ~Copyable {
     private var wantsInput: Bool {
         mutating get {
             if isHolding { return !isSubscribed }
-            return acknowledges && answersAreOut && (isReading || !isSubscribed)
+            return acknowledges && answersAreOut && (isReading && !mayWait || !isSubscribed)
         }
     }
 
@@ -145,9 +147,7 @@ struct BusLink: ~Copyable {
             speakerSlot = poller.add(descriptor, read: interest.read, write: interest.write)
         }
         // A paused reader is polled for nothing: not even its end is looked at.
-        if wantsInput, let descriptor = reader?.descriptor,
-            let interest = reader?.interest
-        {
+        if wantsInput, let descriptor = reader?.descriptor, let interest = reader?.interest {
             readerSlot = poller.add(descriptor, read: interest.read, write: interest.write)
         }
     }

@@ -23,6 +23,8 @@ struct Forwarder {
 
     /// How long the first of what is in flight may wait for its PUBACK.
     static let patience = Duration.seconds(60)
+    /// So many writes are sent between two looks at what was acknowledged.
+    static let part = 64
 
     /// Whose writes may leave; nil: none.
     private var user: UserID?
@@ -44,6 +46,8 @@ struct Forwarder {
     private var firstSince = Duration.zero
     private var overtaken: Int64 = 0
     private var idle = IdleWay()
+    private var catchingUp = CatchingUp()
+    private var turnBeganAt: Duration?
     private var window = ForwardingWindow()
     private var search = PoisonSearch()
     /// What the broker has taken since the last look.
@@ -206,6 +210,8 @@ struct Forwarder {
 
     /// Goes back to what was refused, when it is time; with one write at first.
     mutating func wake(at now: Duration) {
+        if let began = turnBeganAt { window.looked(after: now - began) }
+        turnBeganAt = nil
         guard let end = holdEnds, end <= now else { return }
         holdEnds = nil
         window.beginWithOne()
@@ -237,10 +243,17 @@ struct Forwarder {
     /// When `wake` has something to do, or the connection is to be given up.
     var nextDeadline: Duration? { [holdEnds, stallsAt, idle.ends].compactMap(\.self).min() }
 
-    /// Notes whether writes wait that the store can hand out, after all was sent that could be.
-    mutating func look(isWaiting: Bool, at now: Duration) {
+    /// Notes how many writes wait that the store can hand out, after all was sent that could be.
+    mutating func look(waiting count: Int64, at now: Duration) {
+        let isWaiting = count > Int64(buried.count)
         if isWaiting, isOpen, inFlight.isEmpty { idle.begin(at: now) } else { idle.end() }
+        let isBehind = flows && window.isNear && !inFlight.isEmpty
+            && count > Int64(buried.count + inFlight.count)
+        catchingUp.look(waiting: count, taken: forwarded, isBehind: isBehind, at: now)
     }
+
+    /// Until when the bus is to wait for what it brought to leave; nil: it is not.
+    func busWaits(after now: Duration) -> Duration? { catchingUp.ends(after: now) }
 
     /// The highest number of the data messages that the broker has taken; nil: none more since
     /// the last call.
@@ -289,11 +302,18 @@ extension Forwarder {
     /// Whether all goes: writes may leave, none waits to be tried again, none is suspected.
     var flows: Bool { user != nil && hold == nil && firstRefused == nil && !search.isOn }
 
-    /// How many more writes the connection takes, of those the broker lets be unacknowledged.
+    /// A turn of the loop begins; until `wake` nobody sees what is acknowledged.
+    mutating func turnBegins(at now: Duration) { turnBeganAt = now }
+
+    /// How many writes wait for their PUBACK.
+    var inFlightCount: Int { inFlight.count }
+
+    /// How many writes leave before the next look at what was acknowledged; the broker lets
+    /// `limit` be unacknowledged.
     func room(window limit: Int) -> Int {
         guard isOpen else { return 0 }
         if search.isOn { return inFlight.isEmpty && search.isReady ? min(1, limit) : 0 }
-        return max(0, min(limit, window.size) - inFlight.count)
+        return max(0, min(limit, window.size, inFlight.count + Self.part) - inFlight.count)
     }
 
     /// Whether it matters how the connection ends.
@@ -322,9 +342,6 @@ extension Forwarder {
         return true
     }
 
-    /// Whether this write goes to a topic of the board's own data, where an authority hears it.
-    func isData(_ write: AcceptedWrite) -> Bool { grants?.isOwn(write.topic) ?? true }
-
     /// Whether this write's payload has room beside those in flight; the first always has.
     func hasRoom(for write: AcceptedWrite) -> Bool {
         bytesInFlight == 0 || bytesInFlight + write.payload.count <= ForwardingWindow.bytes
@@ -351,6 +368,13 @@ extension Forwarder {
         bytesInFlight += size
         window.sent(packetID, waiting: inFlight.count, bytes: bytesInFlight, at: now)
         return true
+    }
+
+    /// The same of a write. An authority hears what goes to a topic of the board's own data.
+    mutating func sent(_ write: AcceptedWrite, as packetID: Int32, at now: Duration) -> Bool {
+        sent(
+            write.sequence, as: packetID, size: write.payload.count,
+            isData: grants?.isOwn(write.topic) ?? true, at: now)
     }
 
     mutating func skip(_ sequence: Int64) { cursor = sequence }

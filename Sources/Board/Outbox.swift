@@ -86,6 +86,10 @@ struct Outbox: ~Copyable {
 
     mutating func busLost() { isBusSettled = false }
 
+    /// A turn of the loop begins.
+    mutating func turnBegins(at now: Duration) { forwarder.turnBegins(at: now) }
+    func busWaits(after now: Duration) -> Duration? { forwarder.busWaits(after: now) }
+
     /// Whose writes may leave; nil: none.
     mutating func forward(_ user: UserID?) {
         forwarder.forward(user)
@@ -196,11 +200,11 @@ extension Outbox {
         if storeRetryAt.map({ $0 <= now }) ?? true {
             storeRetryAt = nil
             try attempt(at: now) { (outbox) throws(StoreError) in
-                try outbox.sendNext(&uplink, at: now, into: &events)
+                try outbox.sendAll(&uplink, at: now, into: &events)
             }
         }
-        let waiting = storage.queue.messages - Int64(removable.count + forwarder.buried.count)
-        forwarder.look(isWaiting: storeRetryAt == nil && waiting > 0, at: now)
+        let waiting = storeRetryAt == nil ? storage.queue.messages - Int64(removable.count) : 0
+        forwarder.look(waiting: waiting, at: now)
         if removable.isEmpty, let last = forwarder.takeLastForwarded() {
             events.append(.forwarded(last))
         }
@@ -236,6 +240,21 @@ extension Outbox {
         forwarder.buriedAll()
         isStoreSaidBusy = false
         events.append(.queue(storage.queue))
+    }
+
+    /// Sends in parts and looks between them at what has been acknowledged: so no more is in
+    /// flight than a near broker lets be, however much the window has room for.
+    private mutating func sendAll(
+        _ uplink: inout UplinkLink, at now: Duration, into events: inout [AgentEvent]
+    ) throws(StoreError) {
+        while true {
+            let before = forwarder.inFlightCount
+            try sendNext(&uplink, at: now, into: &events)
+            guard forwarder.inFlightCount - before == Forwarder.part,
+                uplink.exchange(into: &events)
+            else { return }
+            settle(&uplink, at: SystemClock.monotonic)
+        }
     }
 
     private mutating func sendNext(
@@ -289,10 +308,7 @@ extension Outbox {
             guard forwarder.hasRoom(for: write) else { return }
             do throws(MQTTError) {
                 let packetID = try uplink.publish(write.message)
-                guard forwarder.sent(
-                    write.sequence, as: packetID, size: write.payload.count,
-                    isData: forwarder.isData(write), at: now)
-                else {
+                guard forwarder.sent(write, as: packetID, at: now) else {
                     return events.append(.uplink(.lost("MQTT: all packet ids are taken")))
                 }
             } catch {
@@ -380,12 +396,5 @@ extension Outbox {
         try storage.commit([], after: changes)
         removed()
         reserve.closed()
-    }
-}
-
-extension WindowEntry {
-    init(_ packet: DeliveredPacket) {
-        self.init(
-            packetID: packet.packetID, digest: packet.digest, sequence: packet.sequence)
     }
 }

@@ -12,10 +12,8 @@ struct RecentWrites {
     private var bytes = 0
 
     mutating func append(_ new: [AcceptedWrite]) {
-        for write in new {
-            writes.append(write)
-            bytes += write.payload.count
-        }
+        writes += new
+        for index in new.indices { bytes += new[index].payload.count }
         while start < writes.count,
             writes.count - start > Self.countLimit || bytes > Self.byteLimit
         {

@@ -220,6 +220,20 @@ struct UplinkLink: ~Copyable {
         }
     }
 
+    /// Writes what is queued and reads what has come meanwhile, without waiting. False where the
+    /// connection is gone.
+    mutating func exchange(into events: inout [AgentEvent]) -> Bool {
+        flush(into: &events)
+        guard connection?.isConnected == true else { return false }
+        do throws(MQTTError) {
+            try listen(into: &events)
+            return true
+        } catch {
+            events.append(failed(error))
+            return false
+        }
+    }
+
     mutating func subscribe(_ topic: String) throws(MQTTError) {
         _ = try connection?.subscribe([Subscription(topic, .atLeastOnce)])
     }

@@ -30,7 +30,7 @@ struct ForwarderTests {
         let write = try write(1)
         #expect(forwarder.mayForward(write) == false)
         forwarder.forward(ann)
-        #expect(forwarder.room(window: 100) == 100)
+        #expect(forwarder.room(window: 20) == 20)
         #expect(forwarder.mayForward(write) == true)
         forwarder.forward(nil)
         #expect(forwarder.room(window: 100) == 0)
@@ -80,7 +80,7 @@ struct ForwarderTests {
         #expect(try [1, 2, 3].map { try forwarder.mayForward(write($0)) }
             == [false, false, false])
         // Others go meanwhile; these do not go again while they stand in the queue.
-        #expect(forwarder.room(window: 100) == 99)
+        #expect(forwarder.room(window: 20) == 19)
         forwarder.forward(nil)
         forwarder.forward(ann)
         #expect(forwarder.position == 0)
@@ -215,7 +215,7 @@ struct ForwarderTests {
         forwarder.forward(nil)
         forwarder.forward(UserID("bob0000000"))
         #expect(forwarder.hold == nil)
-        #expect(forwarder.room(window: 100) == 100)
+        #expect(forwarder.room(window: 20) == 20)
     }
 
     @Test("buries what can never be taken, and the others go on", arguments: [0x90, 0x95, 0x99])
@@ -228,7 +228,7 @@ struct ForwarderTests {
         #expect(forwarder.buried.map(\.sequence) == [1])
         #expect(forwarder.buried[0].reason.contains(ReasonCode.text(UInt8(code))))
         #expect(forwarder.acknowledged == [2])
-        #expect(forwarder.room(window: 100) == 100)
+        #expect(forwarder.room(window: 20) == 20)
         // It stands in the queue until it is moved, and is not sent meanwhile.
         forwarder.forward(nil)
         forwarder.forward(ann)
@@ -288,7 +288,7 @@ struct ForwarderTests {
                 forwarder.controlSent()
                 forwarder.settle([(7, 0)], at: .zero)
             }
-            #expect(forwarder.room(window: 100) == (connection > 2 ? 1 : 100))
+            #expect(forwarder.room(window: 20) == (connection > 2 ? 1 : 20))
             #expect(forwarder.watchesEnd == (connection > 2))
             forwarder.sent(1, as: 1, at: .zero)
             forwarder.connectionEnded(.closed, at: .milliseconds(10))
@@ -307,7 +307,7 @@ struct ForwarderTests {
         forwarder.sent(2, as: 2, at: .zero)
         forwarder.settle([(2, 0)], at: .zero)
         #expect(forwarder.flows)
-        #expect(forwarder.room(window: 100) == 100)
+        #expect(forwarder.room(window: 20) == 20)
     }
 
     @Test("sends again, after the way was closed, what was not acknowledged")
@@ -368,7 +368,7 @@ struct ForwarderTests {
     func room() {
         var forwarder = Forwarder()
         forwarder.forward(ann)
-        #expect(forwarder.room(window: 65_535) == ForwardingWindow.usual)
+        #expect(forwarder.room(window: 65_535) == Forwarder.part)
         #expect(forwarder.room(window: 0) == 0)
         for sequence in 1...20 as ClosedRange<Int64> {
             forwarder.sent(sequence, as: Int32(sequence), at: .zero)
