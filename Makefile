@@ -114,7 +114,7 @@ sdk-arm64: deps
 	Devices/arm64/sdk
 
 # The programs of the cross build, in qemu-user.
-test-arm64: PACKAGES += binutils eatmydata strace
+test-arm64: PACKAGES += binutils eatmydata strace swtpm
 test-arm64: deps venv
 	$(MAKE) --no-print-directory build ARCH=arm64
 	exec $(VENV)/bin/python Tests/ARM64/run $(if $(FILTER),--part '$(FILTER)')
