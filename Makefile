@@ -29,9 +29,11 @@ export PATH := $(ARM64_SDK)/bin:$(PATH)
 else ifneq ($(ARCH),)
 $(error ARCH is arm64, or absent for this machine: $(ARCH) is not known)
 endif
-# Two builds of one commit give the same bytes in whatever folder they are made.
+# Two builds of one commit give the same bytes; Devices/release/README.md has the exception. Swift's
+# own unrolling of loops orders their results by addresses, which differ in each run; LLVM's is left.
 SAME_BYTES := -Xcc -ffile-prefix-map=$(CURDIR)=. -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. \
-	-Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen -Xlinker --strip-debug
+	-Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen -Xlinker --strip-debug \
+	-Xswiftc -Xllvm -Xswiftc -sil-disable-pass=loop-unroll
 RELEASE := -c release --static-swift-stdlib --disable-local-rpath -debug-info-format none \
 	-Xlinker --icf=safe -Xlinker --no-export-dynamic -Xlinker -L$(ARCHIVES) $(SAME_BYTES) $(CROSS)
 # Where the programs are; SwiftPM is asked once, and only if a target needs it.
