@@ -5,6 +5,8 @@ package struct FileSystemSpace: Equatable, Sendable {
     package let total: Int64
     /// What a program without privileges may still take.
     package let available: Int64
+    /// It may not be written, now at least.
+    package let isReadOnly: Bool
 
     /// Of the file system that holds `path`; nil where it does not say.
     ///
@@ -19,5 +21,6 @@ package struct FileSystemSpace: Equatable, Sendable {
             .multipliedReportingOverflow(by: unit)
         self.total = isTooMuch ? .max : total
         self.available = isMore ? .max : available
+        isReadOnly = status.f_flag & UInt(ST_RDONLY) != 0
     }
 }

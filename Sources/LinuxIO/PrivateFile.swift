@@ -50,20 +50,20 @@ package enum PrivateFile {
     ) throws(FileFailure) {
         let folder = FilePath.folder(of: path)
         let temporary = "\(path).\(getpid()).new"
-        _ = unsafe unlink(temporary)
+        _ = unsafe Glibc.unlink(temporary)
         do throws(SystemError) {
             try create(temporary, bytes, mode: mode, group: group)
-            guard unsafe rename(temporary, path) == 0 else { throw .last("rename") }
+            guard unsafe Glibc.rename(temporary, path) == 0 else { throw .last("rename") }
             try PrivateFolder.sync(folder)
         } catch {
-            _ = unsafe unlink(temporary)
+            _ = unsafe Glibc.unlink(temporary)
             throw FileFailure(error, path: path)
         }
     }
 
     /// Removes a file and syncs its folder. A file that is not there is not an error.
     package static func remove(_ path: String) throws(FileFailure) {
-        if unsafe unlink(path) != 0 {
+        if unsafe Glibc.unlink(path) != 0 {
             if errno == ENOENT { return }
             throw FileFailure(.last("unlink"), path: path)
         }

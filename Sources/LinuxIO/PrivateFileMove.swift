@@ -20,7 +20,7 @@ extension PrivateFile {
     /// Throws `missing` when there is no such file. The corresponding C function is `rename`.
     package static func move(_ path: String, to other: String) throws(FileFailure) {
         do throws(SystemError) {
-            guard unsafe rename(path, other) == 0 else { throw .last("rename") }
+            guard unsafe Glibc.rename(path, other) == 0 else { throw .last("rename") }
             try PrivateFolder.sync(FilePath.folder(of: other))
         } catch {
             throw FileFailure(error, path: path)
@@ -66,5 +66,22 @@ extension PrivateFile {
         guard raw >= 0 else { throw FileFailure(.last("open"), path: path) }
         let file = Descriptor(owning: raw)
         guard fsync(file.raw) == 0 else { throw FileFailure(.last("fsync"), path: path) }
+    }
+}
+
+extension PrivateFile {
+    /// Gives a file another name in its folder. The folder is not synced: until it is, a power
+    /// cut may leave either. Throws `missing` when there is no such file.
+    package static func rename(_ path: String, to other: String) throws(FileFailure) {
+        guard unsafe Glibc.rename(path, other) == 0 else {
+            throw FileFailure(.last("rename"), path: path)
+        }
+    }
+
+    /// Takes a file's name away; that there is none is no error. The folder is not synced.
+    package static func unlink(_ path: String) throws(FileFailure) {
+        guard unsafe Glibc.unlink(path) == 0 || errno == ENOENT else {
+            throw FileFailure(.last("unlink"), path: path)
+        }
     }
 }

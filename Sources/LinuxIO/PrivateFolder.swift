@@ -46,7 +46,15 @@ package enum PrivateFolder {
         return names
     }
 
-    /// Makes what a rename or an unlink did in a folder survive a power cut.
+    /// Makes the names in a folder survive a power cut as they are now.
+    package static func syncNames(in path: String) throws(FileFailure) {
+        do throws(SystemError) {
+            try sync(path)
+        } catch {
+            throw FileFailure(error, path: path)
+        }
+    }
+
     static func sync(_ path: String) throws(SystemError) {
         let raw = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard raw >= 0 else { throw .last("open") }
