@@ -64,7 +64,6 @@ package_of() {
     case "$1" in
     libmosquitto.so.*) echo "libmosquitto1 (Debian), mosquitto (Fedora, Arch)" ;;
     libssl.so.* | libcrypto.so.*) echo "libssl3 (Debian), openssl-libs (Fedora), openssl (Arch)" ;;
-    libsqlite3.so.*) echo "libsqlite3-0 (Debian), sqlite-libs (Fedora), sqlite (Arch)" ;;
     libqrencode.so.*) echo "libqrencode4 (Debian), qrencode-libs (Fedora), qrencode (Arch)" ;;
     *) echo "the package that has $1" ;;
     esac

@@ -76,16 +76,11 @@ struct AgentFailure: Error {
     let sentence: String
     /// Nothing is wrong with what was asked: the same may succeed later.
     let mayPass: Bool
-    /// The database is damaged: what can be read of it may be carried into a new one.
-    let isDamage: Bool
 
-    init(
-        _ status: ExitStatus, _ sentence: String, mayPass: Bool = false, isDamage: Bool = false
-    ) {
+    init(_ status: ExitStatus, _ sentence: String, mayPass: Bool = false) {
         self.status = status
         self.sentence = sentence
         self.mayPass = mayPass
-        self.isDamage = isDamage
     }
 }
 

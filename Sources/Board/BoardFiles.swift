@@ -1,5 +1,5 @@
 import AgentCore
-import BoardStore
+import AgentStore
 import Cryptography
 import Gate
 import LinuxIO
@@ -180,17 +180,17 @@ extension AgentFailure {
 
     init(_ failure: StoreError) {
         switch failure {
-        case .unsafePermissions, .keyMissing, .keyWrong, .keyRefused, .newerSchema:
+        case .unsafePermissions, .keyMissing, .keyWrong, .keyRefused, .newerForm:
             self.init(.badConfiguration, "\(failure)")
         case .keyUnreachable: self.init(.failed, "\(failure)", mayPass: true)
         case .unavailable: self.init(.failed, "\(failure)", mayPass: true)
         case .corrupt, .unreadable:
-            // Not replaced unasked: with the database goes the board's identity.
+            // Not replaced unasked: with the state goes the board's identity.
             self.init(.failed, """
                 \(failure). Bring the state folder back from a copy. Without one, move it away \
                 and start again: the board then has a new identity, so remove it at the \
                 authority and run `postern-agent pair`.
-                """, isDamage: true)
+                """)
         case .outOfOrder, .cryptography: self.init(.failed, "\(failure)")
         }
     }

@@ -1,5 +1,5 @@
 import AgentCore
-import BoardStore
+import AgentStore
 import Figures
 import LinuxIO
 import Logging

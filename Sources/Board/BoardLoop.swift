@@ -1,5 +1,5 @@
 import AgentCore
-import BoardStore
+import AgentStore
 import Gate
 import LinuxIO
 import Logging
@@ -120,15 +120,8 @@ struct BoardLoop: ~Copyable {
             trimAt = SystemClock.monotonic + .seconds(2)
         default: break
         }
-        // A copy costs what is then changed of it, so only where it may be needed.
-        let before: Agent? = switch event {
-        case .bus, .inbox: agent
-        default: nil
-        }
+        if let error = lacksRoom(for: event) { return stall(event, error) }
         obey(event, &control)
-        if case .storeFailed(let error)? = ending, error.mayPass, let before {
-            stall(event, before, error)
-        }
         if case .busConnected = event, ending == nil { busSettled() }
     }
 
@@ -156,17 +149,29 @@ struct BoardLoop: ~Copyable {
         }
     }
 
-    /// What the store has no room for the agent forgets that it saw: it is tried again in a
-    /// second. Meanwhile nothing more is read on the bus, and nothing acknowledged there. Of
-    /// other events half the effects may be done: a life anew from disk knows which.
-    private mutating func stall(_ event: AgentEvent, _ before: Agent, _ error: StoreError) {
+    /// Why the agent does not see an event yet: what comes of it could not be kept. Should the
+    /// store fail all the same, all begins again from disk.
+    private func lacksRoom(for event: AgentEvent) -> StoreError? {
+        switch event {
+        case .bus, .inbox: break
+        default: return nil
+        }
+        do throws(StoreError) {
+            try outbox.checkRoom()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// The event is tried again in a second. Meanwhile nothing more is read on the bus, and
+    /// nothing acknowledged there.
+    private mutating func stall(_ event: AgentEvent, _ error: StoreError) {
         let now = SystemClock.monotonic
         switch event {
         case .inbox: stalledInbox.add(event, at: now)
         default: stalledBus.add(event, at: now)
         }
-        ending = nil
-        agent = before
         let text = "nothing is accepted until it can be kept: \(error)"
         if stallText != text { log.error("\(text)") }
         stallText = text

@@ -1,5 +1,4 @@
 import AgentCore
-import BoardStore
 import Gate
 
 /// Writes that are nowhere safe yet: neither acknowledged upstream nor on disk, so nothing of
@@ -48,11 +47,4 @@ struct HeldBatch {
 
     /// What has to go to disk.
     var rest: [AcceptedWrite] { writes.filter { waiting.contains($0.sequence) } }
-}
-
-extension WindowEntry {
-    init(_ packet: DeliveredPacket) {
-        self.init(
-            packetID: packet.packetID, digest: packet.digest, sequence: packet.sequence)
-    }
 }

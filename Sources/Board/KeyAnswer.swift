@@ -1,17 +1,17 @@
 import AgentCore
-import BoardStore
+import AgentStore
 import Sessions
 import Wire
 
 /// What keeps the storage key, as the answers tell it: never the key.
 struct KeyAnswer {
-    private let storage: BoardStorage
+    private let store: BoardStore
 
-    init(_ storage: BoardStorage) { self.storage = storage }
+    init(_ store: BoardStore) { self.store = store }
 
     /// The part of `status`: source, name, and whether the state folder alone opens nowhere else.
     var place: JSONValue {
-        guard let place = storage.keyFile.place else { return .null }
+        guard let place = store.keyFile.place else { return .null }
         return .object(members(of: place))
     }
 
@@ -25,8 +25,8 @@ struct KeyAnswer {
     /// The same with what it protects from, and what could keep the key as well. Asks each
     /// source, which takes up to seconds.
     var shown: JSONValue {
-        guard let place = storage.keyFile.place else { return .null }
-        let survey = storage.keyFile.survey()
+        guard let place = store.keyFile.place else { return .null }
+        let survey = store.keyFile.survey()
         let rank = KeyTier.allCases.firstIndex(of: place.tier) ?? KeyTier.allCases.count
         let better = survey.able.filter { tier in
             KeyTier.allCases.firstIndex(of: tier).map { $0 < rank } ?? false
@@ -62,7 +62,7 @@ struct KeyAnswer {
             tier = known
         }
         do throws(StoreError) {
-            try storage.queueReader.rekey(storage.keyFile, to: tier, isBest: name == "auto")
+            try store.rekey(to: tier, isBest: name == "auto")
         } catch {
             switch error {
             case .keyUnreachable, .keyRefused: return Self.failed("\(error)")

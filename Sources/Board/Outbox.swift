@@ -1,5 +1,5 @@
 import AgentCore
-import BoardStore
+import AgentStore
 import Gate
 import LinuxIO
 import Logging
@@ -22,7 +22,7 @@ struct Outbox: ~Copyable {
     /// When the store is asked again that could not do as it was asked.
     private static let retryAfter = Duration.seconds(1)
 
-    private let storage: BoardStorage
+    private let store: BoardStore
     private let settings: OutboxSettings
     private let log: Logger
     private var forwarder = Forwarder()
@@ -43,8 +43,8 @@ struct Outbox: ~Copyable {
     private var isStoreSaidBusy = false
 
     /// `given` is the last sequence that was given before this life.
-    init(_ storage: BoardStorage, _ settings: OutboxSettings, given: Int64, log: Logger) {
-        self.storage = storage
+    init(_ store: BoardStore, _ settings: OutboxSettings, given: Int64, log: Logger) {
+        self.store = store
         self.settings = settings
         self.log = log
         reserve = SequenceReserve(settings.volatileWindow, given: given)
@@ -65,7 +65,7 @@ struct Outbox: ~Copyable {
 
     /// What this and the store know of the outbox, added to an answer of the agent's.
     func completed(_ answer: JSONValue, dead: Int64 = 0) -> JSONValue {
-        let answer = QueueAnswer(storage).completed(answer, dead: dead)
+        let answer = QueueAnswer(store).completed(answer, dead: dead)
         guard case .object(var members) = answer else { return answer }
         members["retryIn"] = forwarder.holdEnds.map { end in
             .integer(max(0, (end - SystemClock.monotonic).components.seconds))
@@ -74,12 +74,13 @@ struct Outbox: ~Copyable {
     }
 
     /// What keeps the key to all of it.
-    var key: KeyAnswer { KeyAnswer(storage) }
+    var key: KeyAnswer { KeyAnswer(store) }
 
     /// Nothing comes on the bus a second time any more.
     mutating func busSettled() throws(StoreError) {
-        let changes = reserve.inheriting(storage.queueReader.counters)
-        if !changes.isEmpty { try storage.commit([], after: changes) }
+        if let given = reserve.inherited, store.reserve.reserved > 0 {
+            try store.reserve(upTo: 0, given: given)
+        }
         reserve.inheritedAll()
         isBusSettled = true
     }
@@ -128,34 +129,31 @@ struct Outbox: ~Copyable {
             case .claim, .trust, .session, .memory, .clearWindow, .lose: break
             }
         }
-        var dropping = room(for: appended)
-        if !dropping.isEmpty, !removable.isEmpty {
-            // What has arrived is not to be dropped, nor counted as that.
-            try storage.commit([], after: removal)
-            removed()
-            dropping = room(for: appended)
+        // What has arrived is not to be dropped, nor go for its age, nor be counted as that; nor
+        // is what the broker has yet to answer for.
+        if isExpiry || excess(with: appended) > 0 { try removeArrived() }
+        let excess = excess(with: appended)
+        if excess > 0, let limit = settings.dropsBeyond {
+            try store.makeRoom(excess + limit / 50, keep: settings.keep)
+            isQueueChanged = true
         }
-        // What has arrived does not go for its age, nor what the broker has yet to answer for.
-        let removes = isExpiry || !appended.isEmpty
-        try storage.commit(
-            changes, after: dropping + (removes ? removal : []),
-            sparing: isExpiry ? forwarder.awaited : [])
-        if isQueueChanged || !dropping.isEmpty { recent.removeAll() }
+        try store.commit(changes, sparing: isExpiry ? forwarder.awaited : [])
+        if isQueueChanged { recent.removeAll() }
         // Without a way the next one begins at the front of the queue, and so on the disk.
         if forwarder.hasWay { recent.append(appended) }
-        if removes { removed() }
-        events.append(.queue(storage.queue))
+        events.append(.queue(store.usage))
     }
 
-    /// What is dropped for these to have room: a fiftieth of the whole at a time, so that not
-    /// every batch has to look for something.
-    private func room(for writes: [AcceptedWrite]) -> [StoreChange] {
-        guard let limit = settings.dropsBeyond, !writes.isEmpty else { return [] }
+    /// By how many bytes the queue would be over its limit with these; 0 where it refuses instead.
+    /// A fiftieth of the limit more is dropped, so that not every batch has to look for something.
+    private func excess(with writes: [AcceptedWrite]) -> Int64 {
+        guard let limit = settings.dropsBeyond, !writes.isEmpty else { return 0 }
         let size = writes.reduce(0) { $0 + Int64($1.payload.count + $1.topic.utf8.count) + 64 }
-        let excess = storage.queue.bytes + size - limit
-        guard excess > 0 else { return [] }
-        return [.makeRoom(bytes: excess + limit / 50, keep: settings.keep)]
+        return max(0, store.usage.bytes + size - limit)
     }
+
+    /// Whether what comes next can be kept: asked before it is taken.
+    func checkRoom() throws(StoreError) { try store.checkRoom() }
 }
 
 // Forwarding.
@@ -203,7 +201,7 @@ extension Outbox {
                 try outbox.sendAll(&uplink, at: now, into: &events)
             }
         }
-        let waiting = storeRetryAt == nil ? storage.queue.messages - Int64(removable.count) : 0
+        let waiting = storeRetryAt == nil ? store.usage.messages - Int64(removable.count) : 0
         forwarder.look(waiting: waiting, at: now)
         if removable.isEmpty, let last = forwarder.takeLastForwarded() {
             events.append(.forwarded(last))
@@ -215,15 +213,9 @@ extension Outbox {
         if let hold = forwarder.takeHoldNews() { events.append(.uplink(.held(hold))) }
     }
 
-    /// What leaves the queue with the next transaction.
-    private var removal: [StoreChange] { removable.isEmpty ? [] : [.remove(removable)] }
-
-    /// What becomes a dead letter. It must stand in the queue by then.
-    private var burial: [StoreChange] {
-        forwarder.buried.isEmpty ? [] : [.bury(forwarder.buried)]
-    }
-
-    private mutating func removed() {
+    /// Takes what has arrived out of the queue.
+    private mutating func removeArrived() throws(StoreError) {
+        if !removable.isEmpty { try store.remove(removable) }
         removable.removeAll(keepingCapacity: true)
         removalDue = nil
         forwarder.removed()
@@ -235,11 +227,12 @@ extension Outbox {
         guard let due = removalDue,
             due <= now || removable.count >= Self.removalLimit && storeRetryAt == nil
         else { return }
-        try storage.queueReader.transact(removal + burial)
-        removed()
+        try removeArrived()
+        // What becomes a dead letter is in the queue by then.
+        if !forwarder.buried.isEmpty { try store.bury(forwarder.buried) }
         forwarder.buriedAll()
         isStoreSaidBusy = false
-        events.append(.queue(storage.queue))
+        events.append(.queue(store.usage))
     }
 
     /// Sends in parts and looks between them at what has been acknowledged: so no more is in
@@ -260,7 +253,7 @@ extension Outbox {
     private mutating func sendNext(
         _ uplink: inout UplinkLink, at now: Duration, into events: inout [AgentEvent]
     ) throws(StoreError) {
-        if forwarder.wantsControl, storage.queue.messages > removable.count {
+        if forwarder.wantsControl, store.usage.messages > removable.count {
             sendControl(&uplink, into: &events)
         }
         let room = forwarder.room(window: uplink.window)
@@ -271,10 +264,11 @@ extension Outbox {
         if let writes = recent.next(after: forwarder.position, limit: room) {
             return send(writes, over: &uplink, at: now, into: &events)
         }
-        guard storage.queue.messages > removable.count else { return }
-        let writes = try storage.queueReader.next(after: forwarder.position, limit: room)
-        if storage.queueReader.takeDamaged().contains(where: { $0.sequence != nil }) {
-            events.append(.queue(storage.queue))
+        guard store.usage.messages > removable.count else { return }
+        let writes = try store.next(after: forwarder.position, limit: room)
+        for name in store.takeDamaged() {
+            log.error("\(name) cannot be read: it is lost. Look at the disk")
+            events.append(.queue(store.usage))
         }
         send(writes[...], over: &uplink, at: now, into: &events)
     }
@@ -351,7 +345,7 @@ extension Outbox {
     /// QoS 0 goes to disk.
     private func mayHold(_ writes: [AcceptedWrite], _ packets: [DeliveredPacket]) -> Bool {
         settings.durability == .spill && isBusSettled && forwarder.flows
-            && packets.count == writes.count && storage.queue.messages == removable.count
+            && packets.count == writes.count && store.usage.messages == removable.count
     }
 
     /// False where they must go to disk after all.
@@ -359,11 +353,10 @@ extension Outbox {
         _ writes: [AcceptedWrite], _ window: [DeliveredPacket], at now: Duration
     ) throws(StoreError) -> Bool {
         guard let last = writes.last?.sequence else { return true }
-        let changes = reserve.changes(before: last)
-        if !changes.isEmpty { try storage.commit([], after: changes) }
+        if let bound = reserve.bound(before: last) { try store.reserve(upTo: bound) }
         reserve.moved(before: last)
         do throws(FileFailure) {
-            try reserve.note(((held?.window ?? []) + window).map(WindowEntry.init))
+            try reserve.note((held?.window ?? []) + window)
         } catch {
             let text = "durability \"spill\" is not to be had: \(error)"
             if text != spillFault { log.warning("\(text)") }
@@ -390,11 +383,10 @@ extension Outbox {
     mutating func close() throws(StoreError) {
         var events: [AgentEvent] = []
         try spill(into: &events)
-        try storage.queueReader.checkPlace()
-        let changes = removal + burial + reserve.closing
-        guard !changes.isEmpty else { return }
-        try storage.commit([], after: changes)
-        removed()
+        try store.checkPlace()
+        try removeArrived()
+        if !forwarder.buried.isEmpty { try store.bury(forwarder.buried) }
+        if let given = reserve.given { try store.reserve(upTo: 0, given: given) }
         reserve.closed()
     }
 }

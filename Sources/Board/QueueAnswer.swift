@@ -1,5 +1,5 @@
 import AgentCore
-import BoardStore
+import AgentStore
 import Gate
 import Sessions
 import Wire
@@ -12,20 +12,22 @@ struct QueueAnswer {
     /// A topic may have 64 KiB; more of it than this helps nobody.
     private static let topicLimit = 200
 
-    private let storage: BoardStorage
+    private let store: BoardStore
 
-    init(_ storage: BoardStorage) { self.storage = storage }
+    init(_ store: BoardStore) { self.store = store }
 
     func completed(_ answer: JSONValue, dead: Int64) -> JSONValue {
         guard case .object(var members) = answer else { return answer }
         if case .object(var queue)? = members["queue"] {
-            let file = try? storage.queueReader.fileBytes()
-            queue["fileBytes"] = file.map { .integer($0.total) } ?? .null
+            queue["fileBytes"] = .integer(store.fileBytes)
+            let written = store.written
+            queue["writtenToday"] = .integer(written.today)
+            queue["writtenYesterday"] = written.yesterday.map(JSONValue.integer) ?? .null
             members["queue"] = .object(queue)
         }
         if dead > 0 {
             let limit = Int(min(dead, Self.deadLimit))
-            let letters = try? storage.queueReader.deadLetters(limit: limit)
+            let letters = try? store.deadLetters(limit: limit)
             // Null, where the disk does not say: none is another thing.
             members["deadLetters"] = letters.map { letters in
                 .array(letters.sorted { $0.write.sequence > $1.write.sequence }.map(Self.json))

@@ -1,14 +1,17 @@
 import AgentCore
 import ArgumentParser
+import Diagnosis
 import LinuxIO
 import Sessions
+import Settings
 import Wire
 
 /// `postern-agent queue`: what waits to leave this board, and what never will.
 struct QueueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue", abstract: "What waits to leave this board.",
-        subcommands: [QueueShowCommand.self], defaultSubcommand: QueueShowCommand.self)
+        subcommands: [QueueShowCommand.self, QueueVerifyCommand.self, QueueExportCommand.self],
+        defaultSubcommand: QueueShowCommand.self)
 }
 
 struct QueueShowCommand: AgentVerb {
@@ -33,6 +36,7 @@ struct QueueShowCommand: AgentVerb {
         }
         var (isRunning, answer) = try BoardFiles.askAnyhow(place, .queue(dead: dead ? limit : 0))
         answer.members["running"] = .bool(isRunning)
+        answer.members["wear"] = Self.wear(place)
         if place.json {
             ProcessEnd.say(JSONValue.object(answer.members).text, to: .output)
         } else {
@@ -40,6 +44,15 @@ struct QueueShowCommand: AgentVerb {
             for line in text { ProcessEnd.say(line, to: .output) }
         }
         return QueueText.isDegraded(answer) ? .degraded : .ok
+    }
+
+    /// How much of its life the card or eMMC says that it has used, at most, in per cent; null
+    /// where the kernel does not tell. Source: JEDEC JESD84-B51 §7.4, DEVICE_LIFE_TIME_EST.
+    private static func wear(_ place: BoardPlace) -> JSONValue {
+        guard let files = try? BoardFiles(askingFrom: place),
+            let tenths = DiskFacts(of: files.settings.stateDir, wanted: 0).lifeUsed
+        else { return .null }
+        return .integer(Int64(min(tenths, 10)) * 10)
     }
 }
 

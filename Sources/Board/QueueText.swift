@@ -16,6 +16,8 @@ enum QueueText {
         let rows: [(String, String?)] = [
             ("queue", size(queue)),
             ("file", queue.members["fileBytes"]?.asInteger.map(bytes)),
+            ("written", written(queue)),
+            ("card", wear(answer)),
             ("oldest", oldest(queue)),
             ("rate", rate(queue)),
             ("lasts", lasts(queue)),
@@ -36,6 +38,18 @@ enum QueueText {
             " of \(bytes(limit)) (\(Int64(min(Double(used) * 100 / Double(max(limit, 1)), 1e6))) %)"
         } ?? ""
         return "\(queue.shown("messages")) messages, \(bytes(used))" + share
+    }
+
+    /// What the store has had the disk write.
+    static func written(_ queue: JSONObject) -> String? {
+        guard let today = queue.members["writtenToday"]?.asInteger else { return nil }
+        let before = queue.members["writtenYesterday"]?.asInteger
+            .map { ", \(bytes($0)) yesterday" } ?? ""
+        return "\(bytes(today)) today (UTC)" + before
+    }
+
+    static func wear(_ answer: JSONObject) -> String? {
+        answer.members["wear"]?.asInteger.map { "at most \($0) % of its life used, it says" }
     }
 
     static func oldest(_ queue: JSONObject) -> String? {

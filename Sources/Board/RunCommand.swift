@@ -42,32 +42,22 @@ struct RunCommand: AgentVerb {
     }
 
     private static let goodLife = Duration.seconds(60)
-    /// So many damaged databases are set aside before it is for a person to look.
-    private static let damageLimit = 3
 
     private func serve(
         _ service: inout StandingService, _ log: Logger
     ) throws(AgentFailure) -> ExitStatus {
         var backoff = Backoff(first: .seconds(1), limit: .seconds(30))
-        var damages = 0
-        var isDamaged = false
         while true {
             let began = SystemClock.monotonic
             let sentence: String
             do throws(AgentFailure) {
-                try live(&service, log, isDamaged: isDamaged)
+                try live(&service, log)
                 return .ok
             } catch {
-                // Nothing of the failed change was said or acknowledged: begin anew from disk.
-                // What the next life salvages may be whole after that.
-                let maySalvage = error.isDamage && !isDamaged
-                isDamaged = error.isDamage
+                // Nothing of the failed change was said or acknowledged: begin again from disk.
                 // What held for a while failed for another reason than what failed before it.
                 if SystemClock.monotonic - began >= Self.goodLife { backoff.reset() }
-                if isDamaged { damages += 1 }
-                guard error.mayPass || maySalvage, damages <= Self.damageLimit else {
-                    throw error
-                }
+                guard error.mayPass else { throw error }
                 log.error("\(error.sentence)")
                 sentence = error.sentence
             }
@@ -75,16 +65,14 @@ struct RunCommand: AgentVerb {
         }
     }
 
-    /// One life on the database. Returns when a signal ends it, throws when the store fails.
+    /// One life on the store. Returns when a signal ends it, throws when the store fails.
     private func live(
-        _ service: inout StandingService, _ log: Logger, isDamaged: Bool
+        _ service: inout StandingService, _ log: Logger
     ) throws(AgentFailure) {
         let files = service.rules.inForce
         try files.checkIdentities()
         service.supervisor.opening()
-        let board = try StandingBoard(
-            files, isDamaged: isDamaged, note: { log.info("\($0)") },
-            { log.critical("\($0)") })
+        let board = try StandingBoard(files) { log.info("\($0)") }
         let (agent, identity, given) = try board.makeLivingAgent { log.error("\($0)") }
         service.supervisor.opened()
         let will = HealthNotice(
@@ -94,13 +82,11 @@ struct RunCommand: AgentVerb {
         var loop = BoardLoop(
             // A second one would keep what the first forgets.
             agent: consume agent,
-            outbox: Outbox(board.storage, files.outboxSettings, given: given, log: log),
+            outbox: Outbox(board.store, files.outboxSettings, given: given, log: log),
             bus: BusLink(bus), uplink: UplinkLink(files.uplinkDefaults), log: log)
         switch loop.run(&service) {
         case .stopped: return
-        case .storeFailed(let error):
-            throw AgentFailure(
-                .failed, "\(error)", mayPass: true, isDamage: AgentFailure(error).isDamage)
+        case .storeFailed(let error): throw AgentFailure(.failed, "\(error)", mayPass: true)
         case .failed(let error): throw AgentFailure(.failed, "waiting failed: \(error)")
         }
     }

@@ -1,4 +1,5 @@
-import BoardStore
+import AgentCore
+import AgentStore
 import LinuxIO
 import Logging
 
@@ -8,8 +9,6 @@ import Logging
 struct SequenceReserve: ~Copyable {
     /// One small transaction for so many writes.
     static let stride: Int64 = 1_000_000
-    static let reserved = "sequence.reserved"
-    static let given = "sequence.given"
 
     private let path: String
     private var window: VolatileWindow?
@@ -17,47 +16,38 @@ struct SequenceReserve: ~Copyable {
     private var last: Int64 = 0
 
     /// The last that was given when this life began; nil once that stands on disk.
-    private var inherited: Int64?
+    private(set) var inherited: Int64?
 
     init(_ path: String, given: Int64) {
         self.path = path
         inherited = given
     }
 
-    /// What is to be on disk once nothing comes again that an earlier life gave a sequence: from
-    /// then on the file in memory is this life's.
-    func inheriting(_ counters: [String: Int64]) -> [StoreChange] {
-        guard let inherited, counters[Self.reserved, default: 0] > 0 else { return [] }
-        return [.counter(Self.given, inherited), .counter(Self.reserved, 0)]
-    }
-
+    /// `inherited` is on disk, and nothing comes again that an earlier life gave a sequence: from
+    /// now on the file in memory is this life's.
     mutating func inheritedAll() { inherited = nil }
 
-    /// What is to be on disk before a write of this sequence is held; empty mostly.
-    func changes(before sequence: Int64) -> [StoreChange] {
-        guard sequence > bound else { return [] }
-        return [.counter(Self.reserved, sequence + Self.stride)]
+    /// The bound that is to be on disk before a write of this sequence is held; nil mostly.
+    func bound(before sequence: Int64) -> Int64? {
+        sequence > bound ? sequence + Self.stride : nil
     }
 
-    /// `changes(before:)` are on disk.
+    /// `bound(before:)` is on disk.
     mutating func moved(before sequence: Int64) {
         if sequence > bound { bound = sequence + Self.stride }
     }
 
     /// Remembers which packets of the bus have which sequence. Must come before they are sent.
-    mutating func note(_ entries: [WindowEntry]) throws(FileFailure) {
+    mutating func note(_ entries: [DeliveredPacket]) throws(FileFailure) {
         if window == nil { window = try VolatileWindow(path) }
         try window?.write(entries)
         last = max(last, entries.map(\.sequence).max() ?? 0)
     }
 
-    /// What is to be on disk at a clean end; empty when nothing was reserved.
-    var closing: [StoreChange] {
-        guard bound > 0 else { return [] }
-        return [.counter(Self.given, last), .counter(Self.reserved, 0)]
-    }
+    /// The last one given, to be on disk at a clean end; nil when nothing was reserved.
+    var given: Int64? { bound > 0 ? last : nil }
 
-    /// `closing` is on disk. Nothing happens where nothing was reserved: the file may be an
+    /// `given` is on disk. Nothing happens where nothing was reserved: the file may be an
     /// earlier life's then, and what it tells may come on the bus again.
     mutating func closed() {
         guard bound > 0 else { return }
@@ -65,5 +55,27 @@ struct SequenceReserve: ~Copyable {
         window = nil
         // What is left there is known to be old: its sequences are not above the given ones.
         try? PrivateFile.remove(path)
+    }
+}
+
+extension BoardStore {
+    /// The highest sequence that was given, and the packets that have one and are not on disk.
+    ///
+    /// After a crash of an agent that gave some without a word on disk, `found` tells which;
+    /// without it all that were reserved count as given, and are announced as a gap. Where it
+    /// tells, nothing is changed: a second crash before the bus is read finds the same.
+    func settleSequences(
+        _ found: [DeliveredPacket]
+    ) throws(StoreError) -> (last: Int64, undurable: [DeliveredPacket]) {
+        let (reserved, given) = reserve
+        let known = max(lastSequence, given)
+        guard reserved > known else { return (known, []) }
+        let undurable = found.filter { $0.sequence > known && $0.sequence <= reserved }
+        // Written since the bound was moved, or all that was given is on disk: nothing is left out.
+        let begun = min(known, reserved - SequenceReserve.stride)
+        let isTold = (found.last?.sequence).map { $0 >= begun } ?? false
+        let last = isTold ? max(known, undurable.last?.sequence ?? 0) : reserved
+        if !isTold { try reserve(upTo: 0, given: last, lost: known + 1...reserved) }
+        return (last, undurable)
     }
 }

@@ -1,5 +1,6 @@
 import AgentCore
-import BoardStore
+import AgentStore
+import Gate
 import LinuxIO
 import Sessions
 import Settings
@@ -8,66 +9,20 @@ import Wire
 /// The board's state while no agent runs: locked, opened, asked, and closed again.
 struct StandingBoard: ~Copyable {
     private let lock: FolderLock
-    let storage: BoardStorage
+    let store: BoardStore
     private let files: BoardFiles
 
-    /// Throws `inUse` when an agent runs on the state folder.
-    init(_ files: BoardFiles) throws(AgentFailure) {
-        let folder = files.settings.stateDir
-        let lock = try Self.lock(folder)
-        self.init(files, consume lock, try Self.open(folder, files.keyFile()))
-    }
-
-    /// The same for a life: a database that cannot be used, or that `isDamaged`, is set aside
-    /// first, and what can be read of it carried into a new one; `report` hears of it. `note`
-    /// hears which key sources a first start passed over.
+    /// Throws `inUse` when an agent runs on the state folder. `note` hears which key sources a
+    /// first start passed over.
     init(
-        _ files: BoardFiles, isDamaged: Bool, note: @escaping (String) -> Void = { _ in },
-        _ report: (String) -> Void
+        _ files: BoardFiles, note: @escaping (String) -> Void = { _ in }
     ) throws(AgentFailure) {
         let folder = files.settings.stateDir
-        let key = files.keyFile(note)
         let lock = try Self.lock(folder)
-        if isDamaged { try Self.salvage(folder, key, report) }
-        do throws(AgentFailure) {
-            self.init(files, consume lock, try Self.open(folder, key))
-        } catch {
-            guard error.isDamage, !isDamaged else { throw error }
-            report("the database cannot be used as it is: what can be read is recovered now")
-            try Self.salvage(folder, key, report)
-            self.init(files, try Self.lock(folder), try Self.open(folder, key))
-        }
-    }
-
-    private static func salvage(
-        _ folder: String, _ key: KeyFile, _ report: (String) -> Void
-    ) throws(AgentFailure) {
-        do throws(StoreError) {
-            let saved = try BoardDatabase.salvage(
-                folder: folder, keySource: key, at: Instant.current.wall)
-            guard !saved.isWhole else {
-                return report("""
-                    the database was deleted, moved or damaged; all that could be read of it had \
-                    been copied by then, and stands in its place now. Look at the disk.
-                    """)
-            }
-            let records = saved.lostRecords.isEmpty
-                ? "" : "; LOST: the records \(saved.lostRecords.joined(separator: ", "))"
-            let numbers = saved.resumesAfter.map { "; sequences go on behind \($0)" } ?? ""
-            report("""
-                the database was damaged. It is kept as \(saved.setAside); \(saved.messages) \
-                writes and \(saved.deadLetters) dead letters were carried into a new one, \
-                \(saved.lost) sequences are booked as lost\(records)\(numbers). Look at the disk.
-                """)
-        } catch {
-            throw AgentFailure(error)
-        }
-    }
-
-    private init(_ files: BoardFiles, _ lock: consuming FolderLock, _ storage: BoardStorage) {
-        self.files = files
+        let store = try Self.open(folder, files.keyFile(note), files.settings.outbox.maxBytes.bytes)
         self.lock = lock
-        self.storage = storage
+        self.store = store
+        self.files = files
     }
 
     /// A command has the folder for a moment: an agent that starts then is not to fail by it.
@@ -92,11 +47,12 @@ struct StandingBoard: ~Copyable {
     }
 
     private static func open(
-        _ folder: String, _ key: KeyFile
-    ) throws(AgentFailure) -> BoardStorage {
+        _ folder: String, _ key: KeyFile, _ limit: Int64
+    ) throws(AgentFailure) -> BoardStore {
         do throws(StoreError) {
-            return try BoardStorage(
-                folder: folder, cryptography: Cryptographer(), keyFile: key)
+            return try BoardStore(
+                folder: folder, keyFile: key, segmentBytes: BoardStore.segmentBytes(of: limit)
+            ) { () throws(StoreError) in try BoardIdentity.made(by: Cryptographer()) }
         } catch {
             throw AgentFailure(error)
         }
@@ -110,7 +66,7 @@ struct StandingBoard: ~Copyable {
         _ report: (String) -> Void = { _ in }
     ) throws(AgentFailure) -> (Agent, BoardIdentity) {
         do throws(StoreError) {
-            return try makeAgent(try storage.load(report), try storage.window())
+            return try makeAgent(try store.load(report), store.window)
         } catch {
             throw AgentFailure(error)
         }
@@ -123,12 +79,11 @@ struct StandingBoard: ~Copyable {
     ) throws(AgentFailure) -> (agent: Agent, identity: BoardIdentity, given: Int64) {
         let given = givenSequences(report)
         do throws(StoreError) {
-            var records = try storage.load(report)
-            let settled = try storage.settleSequences(given)
+            var records = try store.load(report)
+            try store.begin()
+            let settled = try store.settleSequences(given)
             records.lastSequence = settled.last
-            let window = try storage.window()
-                + settled.undurable.map { DeliveredPacket($0, isDurable: false) }
-            let (agent, identity) = try makeAgent(records, window)
+            let (agent, identity) = try makeAgent(records, store.window + settled.undurable)
             return (agent, identity, settled.last)
         } catch {
             throw AgentFailure(error)
@@ -140,12 +95,12 @@ struct StandingBoard: ~Copyable {
     ) throws(StoreError) -> (Agent, BoardIdentity) {
         let agent = Agent(
             settings: files.agentSettings, cryptography: Cryptographer(), records: records,
-            policy: files.policy, window: window, queue: storage.queue, at: .current)
+            policy: files.policy, window: window, queue: store.usage, at: .current)
         return (agent, records.identity)
     }
 
     /// What an agent that ended without a word left in memory; empty where there is nothing.
-    private func givenSequences(_ report: (String) -> Void) -> [WindowEntry] {
+    private func givenSequences(_ report: (String) -> Void) -> [DeliveredPacket] {
         let path = files.outboxSettings.volatileWindow
         guard PrivateFile.isThere(path) else { return [] }
         do throws(FileFailure) {
@@ -162,15 +117,15 @@ struct StandingBoard: ~Copyable {
         do throws(StoreError) {
             var answer = JSONValue.null
             for effect in agent.handle(.control(request, connection: 0), at: .current) {
-                if case .commit(let changes) = effect { try storage.commit(changes) }
+                if case .commit(let changes) = effect { try store.commit(changes) }
                 if case .answer(_, let json) = effect { answer = json }
             }
             switch request {
             case .queue(let dead):
-                return QueueAnswer(storage).completed(answer, dead: dead)
-            case .status: return KeyAnswer(storage).completed(status: answer)
-            case .vault: return KeyAnswer(storage).shown
-            case .rekey(let source): return try KeyAnswer(storage).rekeyed(to: source)
+                return QueueAnswer(store).completed(answer, dead: dead)
+            case .status: return KeyAnswer(store).completed(status: answer)
+            case .vault: return KeyAnswer(store).shown
+            case .rekey(let source): return try KeyAnswer(store).rekeyed(to: source)
             default: return answer
             }
         } catch {
@@ -184,7 +139,7 @@ extension BoardFiles {
     func ask(_ request: ControlRequest) throws(AgentFailure) -> (isRunning: Bool, JSONObject) {
         if let answer = try Self.askRunning(controlPath, request) { return (true, answer) }
         try checkPolicy()
-        guard request.mayBegin || BoardDatabase.exists(in: settings.stateDir) else {
+        guard request.mayBegin || BoardStore.exists(in: settings.stateDir) else {
             return (false, JSONObject(try UnbegunBoard(self).answer(request)))
         }
         guard case .object(let members) = try StandingBoard(self).answer(request) else {

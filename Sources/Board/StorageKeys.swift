@@ -1,4 +1,4 @@
-import BoardStore
+import AgentStore
 import LinuxIO
 import Settings
 import TrustedPlatform

@@ -1,5 +1,5 @@
 import AgentCore
-import BoardStore
+import AgentStore
 import Sessions
 import Wire
 
@@ -52,6 +52,20 @@ extension ControlRequest {
         switch self {
         case .pair, .pairNew: true
         case .status, .session, .queue, .refresh, .logout, .vault, .rekey, .acceptNoPolicy: false
+        }
+    }
+}
+
+extension BoardIdentity {
+    /// A new one; it is nowhere yet.
+    static func made(by cryptography: Cryptographer) throws(StoreError) -> BoardIdentity {
+        do throws(CryptographyFailure) {
+            let (secret, key) = try cryptography.makeDeviceKey()
+            return BoardIdentity(
+                installation: InstallationID(random: try cryptography.random(16)),
+                deviceSecret: secret, deviceKey: key)
+        } catch {
+            throw .cryptography("the making of the device key")
         }
     }
 }

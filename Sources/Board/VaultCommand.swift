@@ -1,6 +1,6 @@
 import AgentCore
 import ArgumentParser
-import BoardStore
+import AgentStore
 import LinuxIO
 import Sessions
 import Wire

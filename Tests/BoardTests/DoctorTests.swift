@@ -129,7 +129,7 @@ struct DoctorTests {
         Breakage("session-outlasts", .warning, .warnings) {
             $0.set("offlineUntil", .time(Self.now + .seconds(1800)))
         },
-        Breakage("vault", .failed, .failed) { $0.vaultFault = "board.db: damaged" },
+        Breakage("vault", .failed, .failed) { $0.vaultFault = "vault: damaged" },
         Breakage("vault", .failed, .failed) {
             $0.set("state", .string("unavailable"))
             $0.set("reason", .string("unreadable"))

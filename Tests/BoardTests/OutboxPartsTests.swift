@@ -1,5 +1,5 @@
 import AgentCore
-import BoardStore
+import AgentStore
 import Gate
 import LinuxIO
 import Sessions
@@ -106,49 +106,45 @@ struct SequenceReserveTests {
     func bound() throws {
         let folder = try TemporaryFolder()
         var reserve = SequenceReserve(folder.path + "/window", given: 0)
-        #expect(reserve.closing.isEmpty)
-        #expect(reserve.changes(before: 5).map(Self.text) == ["sequence.reserved 1000005"])
+        #expect(reserve.given == nil)
+        #expect(reserve.bound(before: 5) == 1_000_005)
         reserve.moved(before: 5)
-        #expect(reserve.changes(before: 1_000_005).isEmpty)
-        #expect(reserve.changes(before: 1_000_006).count == 1)
-        try reserve.note([WindowEntry(packetID: 1, digest: 2, sequence: 7)])
-        #expect(reserve.closing.map(Self.text) == ["sequence.given 7", "sequence.reserved 0"])
+        #expect(reserve.bound(before: 1_000_005) == nil)
+        #expect(reserve.bound(before: 1_000_006) == 2_000_006)
+        try reserve.note([DeliveredPacket(packetID: 1, digest: 2, sequence: 7)])
+        #expect(reserve.given == 7)
         #expect(PrivateFile.isThere(folder.path + "/window"))
         reserve.closed()
         #expect(!PrivateFile.isThere(folder.path + "/window"))
     }
 
-    @Test("takes over from the life before once, where that had reserved any")
+    @Test("takes over from the life before once")
     func inherited() throws {
         let folder = try TemporaryFolder()
         var reserve = SequenceReserve(folder.path + "/window", given: 12)
-        #expect(reserve.inheriting([:]).isEmpty)
-        let changes = reserve.inheriting(["sequence.reserved": 1_000_000])
-        #expect(changes.map(Self.text) == ["sequence.given 12", "sequence.reserved 0"])
+        #expect(reserve.inherited == 12)
         reserve.inheritedAll()
-        #expect(reserve.inheriting(["sequence.reserved": 1_000_000]).isEmpty)
+        #expect(reserve.inherited == nil)
     }
 
     @Test("leaves what the life before gave in memory, until it reserves by itself")
     func untouched() throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/window"
-        let given = [WindowEntry(packetID: 1, digest: 2, sequence: 12)]
+        let given = [
+            DeliveredPacket(packetID: 1, digest: 2, sequence: 12, isDurable: false)
+        ]
         var first = SequenceReserve(path, given: 0)
         first.moved(before: 12)
         try first.note(given)
         // A clean end before the bus had repeated what the first life left open.
         var second = SequenceReserve(path, given: 12)
-        #expect(second.closing.isEmpty)
+        #expect(second.given == nil)
         second.closed()
         #expect(PrivateFile.isThere(path))
         #expect(try VolatileWindow(path).found == given)
         second.moved(before: 13)
         second.closed()
         #expect(!PrivateFile.isThere(path))
-    }
-
-    private static func text(_ change: StoreChange) -> String {
-        if case .counter(let name, let value) = change { "\(name) \(value)" } else { "another" }
     }
 }

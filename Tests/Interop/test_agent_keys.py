@@ -166,7 +166,7 @@ def test_key_of_an_older_program_opens_and_is_bound_on_request(make_bench):
     bench = make_bench(settings='[key]\ntpm = "swtpm:host=127.0.0.1,port=1"\n')
     # An older program's first start, cut off by the power after its key was made.
     state = bench.folder / "state"
-    (state / "board.db.new").touch(mode=0o600)
+    (state / "founding").touch(mode=0o600)
     (state / "storage.key").write_bytes(os.urandom(32))
     os.chmod(state / "storage.key", 0o600)
     bench.live()

@@ -108,7 +108,7 @@ def assert_destroyed(house: House, board: HouseBoard, owner: Person, held: set[b
     house.wait_data(board, {b"of the new user"})
     assert not held & {m.payload for m in house.data(board)}
     assert not any(payload in path.read_bytes() for payload in held
-                   for path in (board.folder / "state").glob("board.db*"))
+                   for path in (board.folder / "state").rglob("*") if path.is_file())
 
 
 def test_another_user_after_a_release_gets_an_empty_board(house, people):

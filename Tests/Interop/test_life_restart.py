@@ -1,7 +1,6 @@
 """What a board says when it starts and there is no network: from its vault alone."""
 
 import json
-import sqlite3
 import time
 
 import pytest
@@ -21,17 +20,6 @@ def cold(board: HouseBoard) -> HouseBoard:
     for topic in (topics.BUS_SESSION, "postern/health"):
         board.watcher.publish(topic, b"", retain=True)
     return board
-
-
-def damage(board: HouseBoard, record: str) -> None:
-    """Flips one bit of a record of the vault."""
-    with sqlite3.connect(board.folder / "state" / "board.db") as database:
-        [sealed] = database.execute("SELECT sealed FROM vault WHERE name = ?",
-                                    (record,)).fetchone()
-        middle = len(sealed) // 2
-        flipped = sealed[:middle] + bytes([sealed[middle] ^ 1]) + sealed[middle + 1:]
-        database.execute("UPDATE vault SET sealed = ? WHERE name = ?", (flipped, record))
-    database.close()
 
 
 def test_session_is_published_before_any_network(house, measure):
@@ -68,27 +56,6 @@ def test_expired_vault_says_so(house, tmp_path):
     board.cable.plug()
     board.wait_session("available", since=mark, timeout=30)
     assert "seq" in board.write()
-
-
-@pytest.mark.parametrize("record", ["session", "trust"])
-def test_unreadable_vault_says_so(house, record):
-    board = house.live(f"damaged {record}")
-    session = board.session_id
-    damage(cold(board), record)
-    mark = board.watcher.mark()
-    board.start()
-    assert board.wait_session("unavailable", since=mark)["reason"] == "unreadable"
-    assert "pair" in board.agent.log and "cannot be read" in board.agent.log
-    mark = board.watcher.mark()
-    board.cable.plug()
-    if record == "trust":
-        # The broker login is lost with it. The authority keeps the login while the session lives,
-        # and then until the board has answered, which this board cannot.
-        house.revoke(session)
-        board.owner.must("boards", "forget-revocation", board.iid)
-    board.owner.claim(board.pair("--new")).must_end()
-    board.wait_session("available", since=mark, timeout=30)
-    until(lambda: "seq" in board.write(), "writes to be taken again", 15)
 
 
 def test_board_without_a_vault_says_how_to_pair(house):

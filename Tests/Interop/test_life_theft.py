@@ -2,15 +2,12 @@
 
 import json
 import re
-import shutil
 
 from bench.house import House, HouseBoard
+from bench.state_folder import copy_state
 from bench.waiting import until
 from conftest import assert_nothing_leaked
 from house_fixtures import house, house_settings, measure  # noqa: F401, fixtures
-
-# What of a state folder makes a board this board.
-STOLEN = ("board.db*", "storage.key")
 
 
 def refresh(board: HouseBoard) -> str:
@@ -23,9 +20,7 @@ def steal(house: House, victim: HouseBoard, name: str) -> HouseBoard:
     """Another machine with the victim's state; both agents are stopped."""
     assert victim.agent.process is None
     thief = house.add_board(name)
-    for pattern in STOLEN:
-        for path in (victim.folder / "state").glob(pattern):
-            shutil.copy2(path, thief.folder / "state" / path.name)
+    copy_state(victim.folder / "state", thief.folder / "state")
     assert thief.iid == victim.iid
     return thief
 

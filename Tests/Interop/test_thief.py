@@ -7,7 +7,6 @@ in words.
 
 import json
 import re
-import shutil
 import time
 
 import pytest
@@ -17,6 +16,7 @@ from bench.house import House, HouseBoard
 from bench.open_house import OpenHouse
 from bench.program import run
 from bench.shipped_board import ShippedBoard
+from bench.state_folder import copy_state
 from bench.waiting import until
 from house_fixtures import house, house_settings, measure  # noqa: F401, fixtures
 from postern_contract import messages, sealed, topics
@@ -24,16 +24,10 @@ from postern_contract.claim_url import ClaimURL
 from postern_contract.x25519 import KeyPair
 from test_agent_keys import HAS_ID, may_unshare
 
-# What makes a board this board.
-STATE = ("board.db*", "storage.key*")
-
-
 def copied(house: House, victim: HouseBoard, name: str, **options) -> HouseBoard:
     """Another machine with a copy of this one's card."""
     thief = house.add_board(name, **options)
-    for pattern in STATE:
-        for path in (victim.folder / "state").glob(pattern):
-            shutil.copy2(path, thief.folder / "state" / path.name)
+    copy_state(victim.folder / "state", thief.folder / "state")
     return thief
 
 

@@ -156,7 +156,7 @@ def test_a_removed_package_leaves_state_and_configuration(system, before):
     for path in ("/usr/bin/postern", "/usr/bin/postern-agent", "/usr/bin/postern-authority"):
         assert not system.has(path)
     kept = ["/etc/postern/agent.toml", "/etc/postern/authority.toml", *BROKER_FILES,
-            "/var/lib/postern/board.db", "/etc/postern/bus-password"]
+            "/var/lib/postern/vault", "/etc/postern/bus-password"]
     assert [path for path in kept if not system.has(path)] == []
 
 
@@ -186,7 +186,7 @@ def test_a_board_begins_anew_after_a_purge(system, packages, before):
     system.install(*packages.values())
     assert system.read("/etc/postern/bus-password") != before.passwords
     assert system.mode("/var/lib/postern") == MODES["/var/lib/postern"]
-    assert not system.has("/var/lib/postern/board.db")
+    assert not system.has("/var/lib/postern/vault")
 
 
 def write(system, name: str, group: str, text: str) -> None:

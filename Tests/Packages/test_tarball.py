@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-LIBRARIES = ["libmosquitto1", "libsqlite3-0", "libssl3", "libqrencode4"]
+LIBRARIES = ["libmosquitto1", "libssl3", "libqrencode4"]
 MODES = {
     "/etc/postern": "0755 root:root",
     "/var/lib/postern": "0700 postern:postern",

@@ -15,7 +15,7 @@ struct WordTests {
 
     /// Where the word `unsafe` may stand: where C is touched, and where secrets are wiped.
     private static let unsafeModules: Set = [
-        "BoardStore", "Cryptography", "HTTPClient", "LinuxIO", "Mosquitto", "PostgreSQLStore",
+        "AgentStore", "Cryptography", "HTTPClient", "LinuxIO", "Mosquitto", "PostgreSQLStore",
         "QRCode", "TrustedPlatform",
     ]
     private static let unsafeFiles: Set = [

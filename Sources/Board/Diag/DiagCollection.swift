@@ -1,5 +1,5 @@
 import AgentCore
-import BoardStore
+import AgentStore
 import Cryptography
 import Diagnosis
 import LinuxIO

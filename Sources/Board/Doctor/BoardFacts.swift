@@ -1,5 +1,5 @@
 import AgentCore
-import BoardStore
+import AgentStore
 import Cryptography
 import Diagnosis
 import Gate
@@ -49,7 +49,7 @@ struct BoardFacts: Examined {
     /// Of this program, and of what it is linked with and runs on.
     var versions = [
         ("postern-agent", Release.version), ("OpenSSL", LinkedOpenSSL.version),
-        ("SQLite", LinkedSQLite.version), ("kernel", KernelRelease.current),
+        ("kernel", KernelRelease.current),
     ]
     var now = Timestamp(milliseconds: SystemClock.wallMilliseconds)
 
@@ -114,7 +114,7 @@ extension BoardFacts {
 
     private static func modeFaults(_ settings: BoardSettings, _ folder: String) -> [String] {
         let rules = [RuleContent.agentPath(in: folder), RuleContent.policyPath(in: folder)]
-        let state = ["storage.key", "board.db", "identity.copy"]
+        let state = ["storage.key", "vault", "vault.copy"]
             .map { "\(settings.stateDir)/\($0)" }
         let password = [settings.bus.passwordFile].compactMap(\.self)
         var faults = (rules + password).map { FileModes.fault($0, RuleContent.mode) }
@@ -141,7 +141,7 @@ extension BoardFacts {
             askingFault = error.sentence
         }
         guard !isRunning, askingFault == nil else { return }
-        guard PrivateFile.isThere(settings.stateDir + "/board.db") else { return }
+        guard BoardStore.exists(in: settings.stateDir) else { return }
         do throws(AgentFailure) {
             let answer = try StandingBoard(try BoardFiles(place)).answer(.status)
             status = answer.asObject.map(JSONObject.init)

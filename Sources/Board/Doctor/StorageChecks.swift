@@ -1,4 +1,4 @@
-import BoardStore
+import AgentStore
 import Diagnosis
 import Sessions
 import Wire

@@ -1,0 +1,90 @@
+import Gate
+import Sessions
+
+/// How many writes a batch holds, and which.
+struct BatchHead: Equatable {
+    var first: Int64 = 0
+    var last: Int64 = 0
+    var count: Int64 = 0
+    /// When the oldest of them was accepted, in milliseconds.
+    var oldest: Int64 = .max
+}
+
+/// Puts writes of one session behind one another.
+///
+/// A version comes first. Each write has: its distance from the one before in sequence and in
+/// time; where it goes (0 and app, class and topic, or how many different ones ago that was
+/// said); the payload's length; the payload. The first sequence is in the frame's header.
+struct BatchEncoder {
+    static let version: UInt8 = 1
+    /// A batch takes no more writes once it has so many bytes.
+    static let sizeLimit = 256 * 1024
+    /// Nor sequences that are so far apart.
+    static let spanLimit: Int64 = 1 << 20
+    /// How many different destinations are remembered.
+    static let memory = 16
+
+    private(set) var head = BatchHead()
+    private var time: Int64 = 0
+    private var targets: [WriteTarget] = []
+
+    func begin(in bytes: inout [UInt8]) { bytes.append(Self.version) }
+
+    /// Whether a write of this sequence may follow in the same batch.
+    func takes(_ sequence: Int64, into bytes: [UInt8]) -> Bool {
+        head.count == 0 || bytes.count < Self.sizeLimit && sequence > head.last
+            && sequence &- head.first < Self.spanLimit
+    }
+
+    /// Appends a write. False for a name or topic that MQTT could not carry.
+    mutating func append(_ write: AcceptedWrite, to bytes: inout [UInt8]) -> Bool {
+        if head.count == 0 { (head.first, head.last) = (write.sequence, write.sequence) }
+        bytes.append(varint: UInt64(bitPattern: write.sequence &- head.last))
+        let step = write.acceptedAt.milliseconds &- time
+        bytes.append(varint: UInt64(bitPattern: step << 1 ^ step >> 63))
+        guard appendTarget(WriteTarget(write), to: &bytes) else { return false }
+        bytes.append(varint: UInt64(write.payload.count))
+        bytes.append(contentsOf: write.payload)
+        head.last = write.sequence
+        head.count += 1
+        time = write.acceptedAt.milliseconds
+        head.oldest = min(head.oldest, time)
+        return true
+    }
+
+    private mutating func appendTarget(_ target: WriteTarget, to bytes: inout [UInt8]) -> Bool {
+        if let index = targets.lastIndex(of: target) {
+            bytes.append(UInt8(truncatingIfNeeded: targets.count - index))
+            return true
+        }
+        bytes.append(0)
+        guard bytes.append(short: target.app.description),
+            bytes.append(short: target.className.description),
+            let count = UInt16(exactly: target.topic.utf8.count)
+        else { return false }
+        bytes.append(half: count)
+        bytes.append(contentsOf: target.topic.utf8)
+        targets.remember(target)
+        return true
+    }
+}
+
+/// Where a write comes from and goes to.
+struct WriteTarget: Equatable {
+    let app: AppName
+    let className: ClassName
+    let topic: String
+}
+
+extension WriteTarget {
+    init(_ write: AcceptedWrite) {
+        self.init(app: write.app, className: write.className, topic: write.topic)
+    }
+}
+
+extension [WriteTarget] {
+    mutating func remember(_ target: WriteTarget) {
+        if count == BatchEncoder.memory { removeFirst() }
+        append(target)
+    }
+}

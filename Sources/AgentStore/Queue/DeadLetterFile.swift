@@ -1,0 +1,155 @@
+import Gate
+import LinuxIO
+import Sessions
+
+/// The file of the dead letters: a log like a segment, of one letter a frame.
+///
+/// The newest that fit into `DeadLetter.kept` and `DeadLetter.bytesKept` count. When the file is
+/// full, a new one with these takes its place.
+struct DeadLetterFile {
+    private static let smallest = 1 << 16
+
+    private struct Place {
+        let sequence: Int64
+        let offset: Int
+        let byteCount: Int
+    }
+
+    let path: String
+    private var places: [Place] = []
+    private var end = 0
+
+    init(_ path: String) { self.path = path }
+
+    /// Of this generation's dead letters. No segment has the number 0.
+    static func id(_ generation: Int64) -> SegmentID {
+        SegmentID(generation: generation, number: 0)
+    }
+
+    static func load(
+        _ path: String, _ key: SecretBytes, generation: Int64
+    ) throws(StoreError) -> DeadLetterFile {
+        var found = DeadLetterFile(path)
+        guard PrivateFile.isThere(path) else { return found }
+        let reader = try SegmentReader(path, id(generation), key)
+        var cursor = FrameCursor(reader, .letter, from: 0, to: nil, after: -1, isRising: false)
+        while true {
+            switch try cursor.next() {
+            case .end: return found
+            case .damage: continue
+            case .frame(let header, _, let offset):
+                found.note(header, at: offset)
+            }
+        }
+    }
+
+    private mutating func note(_ header: FrameHeader, at offset: Int) {
+        // One that was buried twice, around a crash, counts once.
+        places.removeAll { $0.sequence == header.first }
+        places.append(Place(
+            sequence: header.first, offset: offset, byteCount: header.byteCount))
+        end = offset + header.byteCount
+    }
+
+    /// Those that count, in the order of their burial.
+    private var kept: ArraySlice<Place> {
+        var bytes = 0
+        let fitting = places.reversed().prefix { place in
+            bytes += place.byteCount
+            return bytes <= DeadLetter.bytesKept
+        }
+        return places.suffix(min(fitting.count, DeadLetter.kept))
+    }
+
+    var count: Int64 { Int64(kept.count) }
+    var sequences: [Int64] { places.map(\.sequence) }
+
+    /// The newest, at most `limit`, in order of sequence, and how many did not open.
+    func letters(
+        _ limit: Int, _ key: SecretBytes, generation: Int64
+    ) throws(StoreError) -> (letters: [DeadLetter], damaged: [Int64]) {
+        guard !places.isEmpty else { return ([], []) }
+        let reader = try SegmentReader(path, Self.id(generation), key)
+        var (letters, damaged) = ([DeadLetter](), [Int64]())
+        for place in kept.suffix(max(0, limit)) {
+            if let frame = try reader.open(.letter, at: place.offset),
+                let letter = DeadLetter(frame.plaintext, frame.header)
+            {
+                letters.append(letter)
+            } else {
+                damaged.append(place.sequence)
+            }
+        }
+        return (letters.sorted { $0.write.sequence < $1.write.sequence }, damaged)
+    }
+
+    /// Adds letters, durably. Returns how many bytes the disk has had to write.
+    mutating func add(
+        _ new: [DeadLetter], _ key: SecretBytes, generation: Int64
+    ) throws(StoreError) -> Int64 {
+        let id = Self.id(generation)
+        var cipher = try SegmentCipher(key, id)
+        var next = self
+        var bytes: [UInt8] = []
+        for letter in new {
+            guard let body = letter.body else { continue }
+            let offset = next.end
+            next.note(
+                try cipher.seal(body.bytes, body.header, .letter, at: offset, into: &bytes),
+                at: offset)
+        }
+        if let file = try? LogFile(path), file.size >= next.end {
+            try Self.onFile { () throws(FileFailure) in
+                try file.write(bytes, at: end)
+                try file.sync()
+            }
+            let written = WriteTally.bytes(bytes.count, at: end)
+            self = next
+            return written
+        }
+        return try replace(with: try letters(DeadLetter.kept, key, generation: generation).letters
+            + new, &cipher)
+    }
+
+    /// A new file, twice as large as it must be.
+    private mutating func replace(
+        with letters: [DeadLetter], _ cipher: inout SegmentCipher
+    ) throws(StoreError) -> Int64 {
+        var next = DeadLetterFile(path)
+        var bytes: [UInt8] = []
+        for letter in letters.suffix(DeadLetter.kept) {
+            guard let body = letter.body else { continue }
+            next.note(
+                try cipher.seal(body.bytes, body.header, .letter, at: bytes.count, into: &bytes),
+                at: next.end)
+        }
+        let temporary = path + ".new"
+        let size = max(Self.smallest, WriteTally.page * (2 * bytes.count / WriteTally.page + 1))
+        try Self.onFile { () throws(FileFailure) in
+            try PrivateFile.unlink(temporary)
+            let file = try LogFile(making: temporary, size: size)
+            try file.write(bytes, at: 0)
+            try file.sync()
+            try PrivateFile.move(temporary, to: path)
+        }
+        self = next
+        return WriteTally.bytes(bytes.count)
+    }
+
+    private static func onFile(_ body: () throws(FileFailure) -> Void) throws(StoreError) {
+        do throws(FileFailure) {
+            try body()
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
+
+extension Queue {
+    /// The newest dead letters, at most `limit`, in order of sequence.
+    func deadLetters(limit: Int) throws(StoreError) -> [DeadLetter] {
+        let found = try letters.letters(limit, key, generation: generation)
+        for sequence in found.damaged { note("dead letter \(sequence)") }
+        return found.letters
+    }
+}

@@ -1,0 +1,29 @@
+import Cryptography
+import Sessions
+
+/// The storage key, and what is derived from it.
+struct StorageKey {
+    private let secret: SecretBytes
+    /// For messages.
+    let source: String
+
+    init(_ secret: SecretBytes, source: String) {
+        self.secret = secret
+        self.source = source
+    }
+
+    /// A value that tells this key from another one without giving it away.
+    func fingerprint() throws(StoreError) -> [UInt8] {
+        Array(try derive("fingerprint").reveal().prefix(VaultFile.fingerprintBytes))
+    }
+
+    /// The key of one file; `name` is what it is for.
+    func derive(_ name: String) throws(StoreError) -> SecretBytes {
+        do throws(CryptographyError) {
+            return try HKDFSHA256.derive(
+                from: secret, salt: [], info: Array("postern/vault/1 \(name)".utf8), count: 32)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
