@@ -20,7 +20,7 @@ def chosen(run: Run, *, count: int, seed: int) -> list[State]:
     """Some states of a run in which something is missing."""
     chance = random.Random(seed)
     places = [s for s in cuts.states(run, target=5 * count, seed=seed, has_all=False)
-              if not s.is_whole and any(path.endswith("/board.db") for path in s.content)]
+              if not s.is_whole and any(path.endswith("/vault") for path in s.content)]
     return chance.sample(places, min(count, len(places)))
 
 
@@ -33,7 +33,7 @@ def restart(run: Run, folder: Path, programs: Path, *, count: int, seed: int) ->
         (folder / "state").rmdir()
         wrong = []
         for state in states:
-            facts = opener.open("state", state.content, stale=None)
+            facts = opener.open("state", state.content)
             lay(folder, state.content)
             try:
                 _start_on(board, facts)

@@ -132,7 +132,7 @@ class Life:
 
     def _kill(self) -> None:
         """When it has nothing to do, so that nothing happens that is not recorded."""
-        self._quiet(lambda: [p.stat().st_mtime_ns for p in sorted(self.bench.state.iterdir())])
+        self._quiet(lambda: [p.stat().st_mtime_ns for p in sorted(self.bench.state.rglob("*"))])
         self.bench.agent.kill()
 
     @staticmethod

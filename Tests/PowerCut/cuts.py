@@ -5,15 +5,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import journal
-from disk import Change, Disk, Torn
+from disk import Change, Content, Disk, Torn
 from journal import Record
 
 # A window of unsynced changes in so many has each of its subsets tried, while they are few.
 THOROUGH, FEW = 12, 6
 # A moment that could be left out is tried so often, or not at all.
 LEAST = 4
-# How often a moment is tried at which more than the log's content is unsynced.
+# How often a moment is tried at which more than one file's content is unsynced.
 DELICATE = 4
+# So many writes to a file that is never synced count: the others were overwritten.
+LATEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class State:
     # Whether all that was written has arrived.
     is_whole: bool
     how: str
-    content: dict[str, bytes | None]
+    content: Content
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,9 @@ class Run:
 
     records: list[Record]
     folder: str
-    before: dict[str, bytes | None] = field(default_factory=dict)
+    before: Content = field(default_factory=dict)
+    # Moments up to this record are left out.
+    since: int = 0
 
     def disk(self) -> Disk:
         return Disk(self.folder, self.before)
@@ -83,23 +87,24 @@ def states(
         if not has_changed:
             is_thorough = chance.randrange(THOROUGH) == 0
         count = quota.of(moment, chance)
-        if count == 0:
+        if count == 0 or moment.end <= run.since:
             continue
         if not disk.pending:
             yield State(moment, True, "all is synced", disk.after(()))
             continue
+        firm, loose = disk.split()
         # What lacks the newest change was a state of the moment before, unless more was
         # promised since.
         newest = disk.pending[-1] if has_changed and not moment.has_spoken else None
         seen: set[tuple] = set()
-        for how, survivors in _choices(disk.pending, newest, count, is_thorough, chance):
+        for how, survivors in _both(firm, loose, newest, count, is_thorough, chance):
             key = tuple(id(s) if isinstance(s, Change) else s for s in survivors)
             if key in seen:
                 continue
             seen.add(key)
             is_whole = len(seen) == 1
             yield State(moment, is_whole, how, disk.after(survivors))
-            if len(seen) >= count and not is_thorough:
+            if len(seen) >= count and not (is_thorough and len(firm) <= FEW):
                 break
 
 
@@ -108,8 +113,9 @@ class _Quota:
 
     def __init__(self, target: int, run: Run, has_all: bool):
         disk = run.disk()
-        self._weights = [_weight(disk.pending) for _ in _replayed(run, disk)]
-        self._each = target / max(1, sum(self._weights))
+        moments = [(moment.end, _weight(disk.split()[0])) for moment, _ in _replayed(run, disk)]
+        self._weights = [weight for _, weight in moments]
+        self._each = target / max(1, sum(weight for end, weight in moments if end > run.since))
         self._has_all = has_all
 
     def of(self, moment: Moment, chance: random.Random) -> int:
@@ -124,6 +130,37 @@ def _weight(pending: list[Change]) -> int:
         return 1
     is_plain = len({c.target for c in pending}) == 1 and pending[-1].kind == journal.WRITE
     return 1 if is_plain and len(pending) > 1 else DELICATE
+
+
+def _both(
+    firm: list[Change], loose: list[Change], newest: Change | None, count: int,
+    is_thorough: bool, chance: random.Random,
+) -> Iterator[tuple[str, list]]:
+    """Of what is synced some time or other, and beside it of what never is."""
+    if not loose:
+        yield from _choices(firm, newest, count, is_thorough, chance)
+        return
+    is_firm = bool(firm) and newest is firm[-1]
+    yield f"all {len(firm) + len(loose)} arrived", [*firm, *loose[-LATEST:]]
+    for how, survivors in _choices(firm, newest if is_firm else None, count, is_thorough, chance):
+        what, others = _unsynced(loose, newest is loose[-1], chance)
+        yield f"{how}; {what}", [*survivors, *others]
+
+
+def _unsynced(
+    loose: list[Change], has_newest: bool, chance: random.Random
+) -> tuple[str, list]:
+    """Some of the writes to files that nobody syncs: the kernel may have written any of them."""
+    way = 0 if has_newest else chance.randrange(5)
+    if way < 2:
+        return "all of the unsynced file", loose[-LATEST:]
+    if way == 2:
+        return "nothing of the unsynced file", []
+    cut = chance.randrange(len(loose) + 1)
+    if way == 3 or cut == 0:
+        return f"the unsynced file as of its write {cut}", loose[max(0, cut - LATEST):cut]
+    how, torn = _torn(loose[max(0, cut - LATEST):cut], must_have=True, chance=chance)
+    return f"of the unsynced file {how}", torn
 
 
 def _choices(

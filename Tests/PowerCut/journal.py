@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _HEAD = struct.Struct("<IIIIQQII")
+_FRAME = struct.Struct(">IIQII")
+_FRAME_BYTES, _MARKER = 32, 0x50734631
 EAT_MY_DATA = "libeatmydata.so"
 
 # Kinds of records.
-CREATE, FOLDER, WRITE, TRUNCATE, RENAME, UNLINK, SYNC = "CDWTRUY"
+CREATE, FOLDER, WRITE, TRUNCATE, EXTEND, RENAME, LINK, UNLINK, SYNC = "CDWTFRLUY"
 SAID, HEARD, CONNECTED, OPENED, BYPASSED = "SGNOB"
-ON_DISK = {CREATE, FOLDER, WRITE, TRUNCATE, RENAME, UNLINK, SYNC}
+ON_DISK = {CREATE, FOLDER, WRITE, TRUNCATE, EXTEND, RENAME, LINK, UNLINK, SYNC}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,45 @@ def recording(library: Path, folder: Path, log: Path, *, syncs: bool = True) -> 
             "POSTERN_RECORD_LOG": str(log)}
 
 
+def names(records: list[Record]) -> list[str]:
+    """The name, at that time, of the file that each record is about; empty where there is none."""
+    known: dict[int, str] = {}
+    found = []
+    for record in records:
+        if record.kind == RENAME:
+            old = Path(record.first).name
+            for inode in [inode for inode, name in known.items() if name == old]:
+                known[inode] = Path(record.second).name
+        elif record.kind in (CREATE, OPENED):
+            known[record.object] = Path(record.first).name
+        found.append(known.get(record.object, ""))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a frame of a segment says of itself in clear, and where it is."""
+
+    begin: int
+    end: int
+    first: int
+    last: int
+    count: int
+
+
+def frames(data: bytes) -> list[Frame]:
+    """Those that stand one behind the other. Source: FrameHeader in the board's store."""
+    found, at = [], 0
+    while at + _FRAME.size <= len(data):
+        marker, size, first, span, count = _FRAME.unpack_from(data, at)
+        if marker != _MARKER:
+            break
+        end = at + _FRAME_BYTES + size
+        found.append(Frame(at, min(end, len(data)), first, first + span, count))
+        at = (end + 7) // 8 * 8
+    return found
+
+
 def without_syncs_of(records: list[Record], what: Callable[[str], bool]) -> list[Record]:
     """The journal as it were had the files (or, with an empty name, folders) of `what` not been
     synced. A file counts by the last name that it had."""
@@ -90,6 +131,8 @@ def without_syncs_of(records: list[Record], what: Callable[[str], bool]) -> list
         elif record.kind == RENAME:
             paths[record.second] = paths.pop(record.first)
             names[paths[record.second]] = Path(record.second).name
+        elif record.kind == LINK:
+            paths[record.second] = paths[record.first]
         keys.append((record.object, born.get(record.object, 0)))
     return [record for record, key in zip(records, keys)
             if record.kind != SYNC or not what(names.get(key, ""))]

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import queue
-import random
 import shutil
 import subprocess
 import tempfile
@@ -17,10 +16,9 @@ from typing import Protocol
 
 import cuts
 from cuts import Moment, Run, State
+from disk import Blob, Content
 
-# A log that SQLite's shared memory does not fit: in one state of so many.
-STALE_SHM = 9
-# How long one state may take to open; SQLite waits 2 s for a lock that nobody holds here.
+# How long one state may take to open, in seconds.
 PATIENCE = 30
 WORKERS = 2
 # How many broken states are told of.
@@ -80,14 +78,12 @@ class Opener:
         self._process = subprocess.Popen(
             [program, "open"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def open(self, name: str, content: dict[str, bytes | None], *, stale: bytes | None) -> dict:
+    def open(self, name: str, content: Content) -> dict:
         """The facts that the board's own code finds in such a folder."""
         for old in self.place.iterdir():
             shutil.rmtree(old)
         lay(self.place, content)
         folder = self.place / name
-        if stale and (folder / "board.db").exists():
-            _write(folder / "board.db-shm", stale)
         watch = threading.Timer(PATIENCE, self._process.kill)
         watch.start()
         try:
@@ -108,7 +104,7 @@ class Opener:
         self._process.wait(10)
 
 
-def lay(place: Path, content: dict[str, bytes | None]) -> None:
+def lay(place: Path, content: Content) -> None:
     """Writes a state out, folders before what is in them."""
     for path, data in sorted(content.items()):
         if data is None:
@@ -117,12 +113,14 @@ def lay(place: Path, content: dict[str, bytes | None]) -> None:
             _write(place / path, data)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, blob: Blob) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        view = memoryview(data)
+        view = memoryview(blob.data)
         while view:
             view = view[os.write(fd, view):]
+        # The rest, zeros, takes no room.
+        os.ftruncate(fd, blob.size)
     finally:
         os.close(fd)
 
@@ -142,7 +140,6 @@ class Sweep:
         name = run.folder.rpartition("/")[2]
         contents: set[bytes] = set()
         cases: set[tuple[bytes, int]] = set()
-        noise = random.Random(seed)
         with _Pool(self._program, self._place, WORKERS, name) as pool:
             for state in cuts.states(run, target=target, seed=seed, has_all=promises.needs_all):
                 digest = _digest(state.content)
@@ -150,8 +147,7 @@ class Sweep:
                     continue
                 contents.add(digest)
                 cases.add((digest, state.moment.number))
-                stale = noise.randbytes(32768) if noise.randrange(STALE_SHM) == 0 else None
-                pool.submit(state, stale)
+                pool.submit(state)
                 found += pool.done()
             found += pool.finish()
         found.sort(key=lambda pair: (pair[0].moment.number, not pair[0].is_whole))
@@ -207,8 +203,8 @@ class _Pool:
             opener.close()
             shutil.rmtree(opener.place)
 
-    def submit(self, state: State, stale: bytes | None) -> None:
-        self._jobs.put((state, stale))
+    def submit(self, state: State) -> None:
+        self._jobs.put(state)
 
     def done(self) -> list[tuple[State, dict]]:
         if self._failure:
@@ -223,11 +219,10 @@ class _Pool:
         return self.done()
 
     def _work(self, opener: Opener) -> None:
-        while (job := self._jobs.get()) is not None:
-            state, stale = job
+        while (state := self._jobs.get()) is not None:
             try:
                 if self._failure is None:
-                    facts = opener.open(self._name, state.content, stale=stale)
+                    facts = opener.open(self._name, state.content)
                     # The content has served; thousands of them would fill the memory.
                     light = State(state.moment, state.is_whole, state.how, {})
                     self._done.put((light, facts))
@@ -237,9 +232,10 @@ class _Pool:
                 self._jobs.task_done()
 
 
-def _digest(content: dict[str, bytes | None]) -> bytes:
+def _digest(content: Content) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
-    for path, data in sorted(content.items()):
-        digest.update(f"{path}\0{-1 if data is None else len(data)}\0".encode())
-        digest.update(data or b"")
+    for path, blob in sorted(content.items()):
+        digest.update(f"{path}\0{-1 if blob is None else blob.size}\0".encode())
+        if blob is not None:
+            digest.update(blob.data.rstrip(b"\0"))
     return digest.digest()

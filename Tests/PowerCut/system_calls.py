@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_traffic import is_write
+from disk import NEVER_SYNCED
 from mqtt_stream import PUBACK, PUBLISH, Packet, Stream
 
 _CALLS = ("pwrite64,pwritev,write,writev,sendto,sendmsg,read,readv,recvfrom,recvmsg,"
-          "fsync,fdatasync,ftruncate")
+          "fsync,fdatasync,ftruncate,fallocate")
 _LINE = re.compile(r"(\d+) +(\w+)\((\d+)<(.*?)>(?:, (.*))?\) += (-?\d+)")
 _SOCKET = re.compile(r"TCP:\[127\.0\.0\.1:\d+->127\.0\.0\.1:(\d+)\]")
 _STRING = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 _SAID = {"write", "writev", "sendto", "sendmsg"}
 _HEARD = {"read", "readv", "recvfrom", "recvmsg"}
-_CHANGES = {"pwrite64", "pwritev", "write", "writev", "ftruncate"}
+_CHANGES = {"pwrite64", "pwritev", "write", "writev", "ftruncate", "fallocate"}
 
 
 def prefix(log: Path) -> list[str]:
@@ -108,7 +109,7 @@ class _Checker:
         for call in all_calls:
             if call.port == self._port:
                 self._speak_or_hear(call)
-            elif call.target.startswith(self._state) and not call.target.endswith("-shm"):
+            elif call.target.startswith(self._state) and Path(call.target).name not in NEVER_SYNCED:
                 self._touch(call)
         return self.order
 

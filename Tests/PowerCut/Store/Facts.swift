@@ -1,17 +1,22 @@
-import BoardStore
+import AgentCore
+import AgentStore
 import Cryptography
 import Foundation
 import Gate
 import Sessions
 
-/// What a board's database holds, as one line of JSON: no secret in it, only digests.
+/// What a board's store holds, as one line of JSON: no secret in it, only digests.
 struct Facts: Codable {
     struct Row: Codable {
         let seq: Int64
         let session: String
         let user: String
+        let `class`: String
         let payload: String
     }
+
+    /// What was done before these were said.
+    var change = ""
 
     /// Why it did not open, or why it could not be read or written afterwards.
     var error: String?
@@ -23,37 +28,41 @@ struct Facts: Codable {
     var window: [[Int64]] = []
     var counters: [String: Int64] = [:]
     var messages: Int64 = 0
-    var bytes: Int64 = 0
     var damaged: [String] = []
     var integrity: [String] = []
 
     init() {}
 
-    init(of database: BoardDatabase) throws {
-        last = database.lastSequence
-        rows = try Self.rows(of: database)
+    init(of store: BoardStore) throws {
+        var faults: [String] = []
+        _ = try store.load { faults.append($0) }
+        last = store.lastSequence
+        rows = try Self.rows(of: store)
         for record in VaultRecord.allCases {
-            guard let secret = try database.read(record) else { continue }
+            guard let secret = store.secret(record) else { continue }
             records[record.rawValue] = try Self.digest(secret.reveal())
         }
-        window = try database.redeliveryWindow().map { [Int64($0.packetID), $0.sequence] }
-        counters = database.counters
-        let usage = database.usage()
+        window = store.window.map { [Int64($0.packetID), $0.sequence] }
+        let (reserved, given) = store.reserve
+        let usage = store.usage
+        counters = [
+            "reserved": reserved, "given": given, "lost": usage.losses.total, "dead": usage.dead,
+        ]
         messages = usage.messages
-        bytes = usage.bytes
-        damaged = database.takeDamaged().map(\.name)
+        damaged = faults + store.takeDamaged()
     }
 
-    private static func rows(of database: BoardDatabase) throws -> [Row] {
+    private static func rows(of store: BoardStore) throws -> [Row] {
         var rows: [Row] = []
-        while case let part = try database.next(after: rows.last?.seq ?? 0, limit: 256),
+        while case let part = try store.next(after: rows.last?.seq ?? 0, limit: 256),
             !part.isEmpty
         {
             for write in part {
                 guard write.sequence > rows.last?.seq ?? 0 else { throw Unusable.outOfOrder }
                 rows.append(Row(
                     seq: write.sequence, session: write.session.description,
-                    user: write.user.description, payload: try digest(write.payload)))
+                    user: write.user.description, class: write.className.description,
+                    payload: try digest(write.payload)))
             }
         }
         return rows
@@ -78,30 +87,83 @@ enum Opening {
     static func facts(of folder: String) -> Facts {
         var facts = Facts()
         do {
-            let database = try BoardDatabase(folder: folder, keySource: KeyFile(folder: folder))
-            facts = try Facts(of: database)
-            facts.integrity = try database.integrityCheck()
-            try writeOn(database)
+            let store = try open(folder)
+            facts = try Facts(of: store)
+            try store.begin()
+            facts.damaged += store.takeDamaged()
+            facts.integrity = try store.verify()
+            try writeOn(store)
+            try flowOut(folder, store)
         } catch {
             facts.error = "\(error)"
         }
         return facts
     }
 
-    /// Opens, says what there is, and closes; adds nothing.
+    /// Small segments, so that a short life has many.
+    static func open(_ folder: String) throws -> BoardStore {
+        try BoardStore(
+            folder: folder, keyFile: KeyFile(folder: folder), segmentBytes: Sample.segmentBytes
+        ) { () throws(StoreError) in try Sample.identity() }
+    }
+
+    /// Opens, says what there is before and after it is mended, and closes; adds nothing.
     static func look(at folder: String) throws {
-        let database = try BoardDatabase(folder: folder, keySource: KeyFile(folder: folder))
-        try Facts(of: database).say()
+        let store = try open(folder)
+        let facts = try Facts(of: store)
+        try store.begin()
+        try facts.say()
+        try Facts(of: store).say()
+    }
+
+    /// How long the opening of a queue of so many writes of 256 bytes takes.
+    static func milliseconds(folder: String, count: Int64) throws -> Double {
+        func open() throws -> BoardStore {
+            try BoardStore(folder: folder, keyFile: KeyFile(folder: folder)) {
+                () throws(StoreError) in try Sample.identity()
+            }
+        }
+        var store: BoardStore? = try open()
+        let payload = [UInt8](repeating: 7, count: 256)
+        for first in stride(from: 1, through: count, by: 1000) {
+            let writes = try (first...min(count, first + 999)).map {
+                try Sample.write($0, payload: payload)
+            }
+            try store?.commit([.append(writes, window: [])])
+        }
+        store = nil
+        let begin = ContinuousClock.now
+        store = try open()
+        let took = ContinuousClock.now - begin
+        guard store?.usage.messages == count else { throw Unusable.lostAtOnce }
+        return Double(took.components.attoseconds) / 1e15 + Double(took.components.seconds) * 1e3
     }
 
     /// The next write of the board must be possible, and be there.
-    private static func writeOn(_ database: BoardDatabase) throws {
-        let next = database.lastSequence + 1
-        try database.transact([.append([try Sample.write(next, payload: [1])])])
-        guard try database.next(after: next - 1, limit: 2).map(\.sequence) == [next] else {
+    private static func writeOn(_ store: BoardStore) throws {
+        let next = store.lastSequence + 1
+        try store.commit([.append([try Sample.write(next, payload: [1])], window: [])])
+        guard try store.next(after: next - 1, limit: 2).map(\.sequence) == [next] else {
             throw Unusable.lostAtOnce
+        }
+    }
+
+    /// All must be able to leave. The next process must know that, and which numbers there were.
+    private static func flowOut(_ folder: String, _ store: BoardStore) throws {
+        while case let part = try store.next(after: 0, limit: 256), !part.isEmpty {
+            try store.remove(part.map(\.sequence))
+        }
+        guard store.usage.messages == 0 else { throw Unusable.stuck }
+        let next = try open(folder)
+        let damaged = next.takeDamaged()
+        guard next.usage.messages == 0, next.lastSequence == store.lastSequence, damaged.isEmpty
+        else {
+            throw Unusable.forgotten("""
+                \(next.usage.messages) messages, last \(next.lastSequence), not \
+                \(store.lastSequence); \(damaged)
+                """)
         }
     }
 }
 
-private enum Unusable: Error { case outOfOrder, lostAtOnce }
+private enum Unusable: Error { case outOfOrder, lostAtOnce, stuck, forgotten(String) }

@@ -1,3 +1,6 @@
+import AgentCore
+import AgentStore
+import Foundation
 import Gate
 import Sessions
 
@@ -5,13 +8,27 @@ import Sessions
 enum Sample {
     private struct Missing: Error {}
 
-    static func write(_ sequence: Int64, payload: [UInt8]) throws -> AcceptedWrite {
+    static func write(
+        _ sequence: Int64, payload: [UInt8], in className: String = "Reading"
+    ) throws -> AcceptedWrite {
         AcceptedWrite(
             sequence: sequence, session: try found(ObjectID("sess000001")),
             user: try found(UserID("user000001")),
             acceptedAt: Timestamp(milliseconds: 1_700_000_000_000 + sequence),
-            app: try found(AppName("thermo")), className: try found(ClassName("Reading")),
+            app: try found(AppName("thermo")), className: try found(ClassName(className)),
             topic: "postern/v1/x/data/Reading/create", payload: payload)
+    }
+
+    /// Of a segment; `POSTERN_SEGMENT` names another size.
+    static var segmentBytes: Int {
+        ProcessInfo.processInfo.environment["POSTERN_SEGMENT"].flatMap { Int($0) } ?? 16_384
+    }
+
+    /// The same for each: what it is, is told by nobody.
+    static func identity() throws(StoreError) -> BoardIdentity {
+        BoardIdentity(
+            installation: InstallationID(random: Array(1...16)),
+            deviceSecret: SecretBytes(Array(1...32)), deviceKey: Array(1...32))
     }
 
     private static func found<T>(_ value: T?) throws -> T {

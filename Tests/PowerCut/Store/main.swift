@@ -4,7 +4,8 @@ import Foundation
 // that opens what a power cut has left.
 //
 //     powercut-store write FOLDER SEED ROUNDS small|bulky
-//     powercut-store look FOLDER      opens and closes it, and says its facts
+//     powercut-store look FOLDER      opens it, says its facts, mends it, and says them again
+//     powercut-store time FOLDER COUNT      fills a queue, and says how many ms its opening takes
 //     powercut-store open      a folder a line on stdin, its facts a line on stdout
 
 let arguments = CommandLine.arguments.dropFirst()
@@ -15,6 +16,9 @@ case ("write", 5):
     try story.run(rounds: rounds)
 case ("look", 2):
     try Opening.look(at: arguments[2])
+case ("time", 3):
+    guard let count = Int64(arguments[3]) else { exit(2) }
+    print(try Opening.milliseconds(folder: arguments[2], count: count))
 case ("open", 1):
     while let folder = readLine() { try Opening.facts(of: folder).say() }
 default:

@@ -5,9 +5,8 @@
 // with one call once what it tells of has happened, so a sync counts from its end on. The form of
 // a record is that of `struct head`; journal.py reads it.
 //
-// A file that ends in "-shm" is left out: SQLite never syncs it and makes it anew.
-// What would change a file past this recorder (a writable shared mapping, O_SYNC, fallocate) is
-// recorded as `B`, and the sweep refuses such a journal rather than believe it.
+// What would change a file past this recorder (a writable shared mapping, O_SYNC, a hole in a file)
+// is recorded as `B`, and the sweep refuses such a journal rather than believe it.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -73,9 +72,7 @@ __attribute__((constructor)) static void begin(void) {
 
 static int is_within(const char *path) {
     if (log_file < 0 || !path || strncmp(path, folder, folder_length)) return 0;
-    if (path[folder_length] != '/' && path[folder_length] != 0) return 0;
-    size_t length = strlen(path);
-    return length < 4 || strcmp(path + length - 4, "-shm");
+    return path[folder_length] == '/' || path[folder_length] == 0;
 }
 
 // The folder itself, a folder in it, or the one that holds it.
@@ -256,9 +253,13 @@ int truncate64(const char *path, off64_t length) {
 }
 int truncate(const char *path, off_t length) { return truncate64(path, length); }
 
+// The record's offset is the size that the file has at least.
 int fallocate64(int fd, int mode, off64_t offset, off64_t length) {
-    if (kind_of(fd) == FILE_KIND) record('B', fd, 0, 0, "fallocate", 0, 0, 0);
-    return syscall(SYS_fallocate, fd, mode, offset, length);
+    int done = syscall(SYS_fallocate, fd, mode, offset, length);
+    if (done != 0 || kind_of(fd) != FILE_KIND) return done;
+    if (mode) record('B', fd, 0, 0, "fallocate", 0, 0, 0);
+    else record('F', fd, known[fd].object, offset + length, 0, 0, 0, 0);
+    return done;
 }
 int fallocate(int fd, int mode, off_t offset, off_t length) {
     return fallocate64(fd, mode, offset, length);
@@ -296,8 +297,9 @@ int rename(const char *from, const char *to) {
 }
 
 int link(const char *from, const char *to) {
-    if (is_within(to)) record('B', -1, 0, 0, "link", 0, 0, 0);
-    return syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+    int done = syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+    if (done == 0 && (is_within(from) || is_within(to))) record('L', -1, 0, 0, from, to, 0, 0);
+    return done;
 }
 
 int unlink(const char *path) {
