@@ -72,7 +72,7 @@ def _plan(wanted) -> Plan:
         rounds=wanted.rounds or (1 if short else 5), sizes=wanted.sizes, parts=wanted.parts,
         flow=wanted.count or (10_000 if short else 20_000), latency=300 if short else 1_000,
         backlog=20_000 if short else 100_000, starts=3 if short else 5,
-        idle=5 if short else 20, seed=wanted.seed, window=wanted.window)
+        idle=5 if short else 20, stored=100_000 if short else 1_000_000, seed=wanted.seed, window=wanted.window)
 
 
 def _arguments() -> argparse.Namespace:

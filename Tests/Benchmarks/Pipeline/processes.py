@@ -25,6 +25,14 @@ def memory(pid: int) -> dict[str, float]:
     return found
 
 
+def written_bytes(pid: int) -> int:
+    """Bytes of the pages that it has had the disk write. Source: proc_pid_io(5), write_bytes."""
+    for line in Path(f"/proc/{pid}/io").read_text().splitlines():
+        if line.startswith("write_bytes:"):
+            return int(line.split()[1])
+    raise RuntimeError(f"/proc/{pid}/io has no write_bytes")
+
+
 def voluntary_switches(pid: int) -> int:
     """How often it gave the processor up: for a loop that polls, how often it was woken."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():

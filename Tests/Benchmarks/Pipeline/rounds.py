@@ -3,15 +3,18 @@
 import os
 import random
 import signal
+import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 
 from loads import Broken, Load
 from peers import AGENTS, LINKS, Peer, Peers
-from processes import memory, processor_seconds, voluntary_switches, wait_quiet
+from processes import (
+    memory, processor_seconds, voluntary_switches, wait_quiet, written_bytes)
 
-PARTS = ("flow", "latency", "backlog", "start", "idle")
+PARTS = ("flow", "latency", "sync", "backlog", "open", "start", "idle")
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class Plan:
     backlog: int
     starts: int
     idle: float
+    # Messages in the queue whose opening is timed.
+    stored: int
     seed: int
     window: int = 2000
     backlog_bytes: int = 256
@@ -71,6 +76,33 @@ class Rounds:
             said, spent = self._timed(
                 peer, lambda: self._load.flow(peer, count=count, bytes=size, window=1))
             self._add("latency", peer, size, said | spent)
+
+    def sync(self) -> None:
+        """A sync alone: 4 KiB written over, in a file on the disk that the queue is on."""
+        took = []
+        with tempfile.TemporaryFile(dir=self._house.folder) as file:
+            os.write(file.fileno(), bytes(1 << 20))
+            os.fsync(file.fileno())
+            for turn in range(self._plan.latency):
+                os.pwrite(file.fileno(), os.urandom(4096), turn % 256 * 4096)
+                begin = time.perf_counter()
+                os.fdatasync(file.fileno())
+                took.append(time.perf_counter() - begin)
+        took.sort()
+        for peer in self._peers.all:
+            if peer.name in AGENTS and peer.share == 1 and peer.link == "plain":
+                self._add("sync", peer, 0, {"p50_us": took[len(took) // 2] * 1e6})
+
+    def open(self) -> None:
+        """Opening a long queue: the store alone, its files in the kernel's memory."""
+        program = self._house.binary.parent / "powercut-store"
+        with tempfile.TemporaryDirectory(dir=self._house.folder) as folder:
+            said = subprocess.run(
+                [program, "time", f"{folder}/state", str(self._plan.stored)], check=True,
+                stdout=subprocess.PIPE, text=True).stdout
+        for peer in self._peers.all:
+            if peer.name in AGENTS and peer.share == 1 and peer.link == "plain":
+                self._add("open", peer, 0, {"milliseconds": float(said)})
 
     def backlog(self) -> None:
         """Upstream stands still while the backlog is published, and then goes on."""
@@ -153,12 +185,14 @@ class Rounds:
                     sum(processor_seconds(p.pid) for p in peer.before),
                     processor_seconds(self._house.upstream.pid)]
 
+        disk = written_bytes(peer.worker.pid)
         before = clock()
         said = body()
         self._be_quiet(peer)
         spent = [(b - a) / said["count"] * 1e6 for a, b in zip(before, clock())]
         names = ("worker_us", "before_us", "upstream_us")
-        more = {"load_us": said["load_cpu"] / said["count"] * 1e6, "board_us": sum(spent[:2])}
+        written = (written_bytes(peer.worker.pid) - disk) / said["count"]
+        more = {"written": written, "load_us": said["load_cpu"] / said["count"] * 1e6, "board_us": sum(spent[:2])}
         return said, dict(zip(names, spent)) | more
 
     def _resume(self, peer: Peer) -> None:
