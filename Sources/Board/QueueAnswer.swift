@@ -22,6 +22,8 @@ struct QueueAnswer {
             queue["fileBytes"] = .integer(store.fileBytes)
             let written = store.written
             queue["writtenToday"] = .integer(written.today)
+            queue["writtenPerDay"] = written.perDay(at: Instant.current.wall)
+                .map(JSONValue.integer) ?? .null
             queue["writtenYesterday"] = written.yesterday.map(JSONValue.integer) ?? .null
             members["queue"] = .object(queue)
         }

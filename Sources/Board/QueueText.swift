@@ -43,9 +43,11 @@ enum QueueText {
     /// What the store has had the disk write.
     static func written(_ queue: JSONObject) -> String? {
         guard let today = queue.members["writtenToday"]?.asInteger else { return nil }
+        let rate = queue.members["writtenPerDay"]?.asInteger
+            .map { ", at a rate of \(bytes($0)) a day" } ?? ""
         let before = queue.members["writtenYesterday"]?.asInteger
             .map { ", \(bytes($0)) yesterday" } ?? ""
-        return "\(bytes(today)) today (UTC)" + before
+        return "\(bytes(today)) today (UTC)" + rate + before
     }
 
     static func wear(_ answer: JSONObject) -> String? {

@@ -26,15 +26,18 @@ struct QueueTextTests {
     func full() throws {
         let answer = try answer("""
             {"queue":{"messages":12,"bytes":134217728,"limit":268435456,"fileBytes":140000000,
+             "writtenToday":20480000,"writtenPerDay":81920000,"writtenYesterday":4096,
              "oldest":1800000000,"oldestAge":7500,"hoursLeft":26.5,"bytesPerSecondIn":1500.4,
              "bytesPerSecondOut":0},"dead":3,
              "losses":{"total":12,"causes":{"full":9,"dead":3},"classes":{"Reading":9},
              "ranges":[[17,25],[30,30]]},"hold":"the broker does not let this board publish",
-             "retryIn":75}
+             "retryIn":75,"wear":30}
             """)
         #expect(QueueText.lines(answer) == [
             "queue      12 messages, 128.0 MiB of 256.0 MiB (50 %)",
             "file       133.5 MiB",
+            "written    19.5 MiB today (UTC), at a rate of 78.1 MiB a day, 4096 bytes yesterday",
+            "card       at most 30 % of its life used, it says",
             "oldest     2027-01-15 08:00 UTC, 2 h 5 min ago",
             "rate       1500 bytes a second in, 0 bytes a second out",
             "lasts      1 d 2 h at the present rate",

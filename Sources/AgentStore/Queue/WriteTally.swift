@@ -1,4 +1,4 @@
-import Sessions
+package import Sessions
 
 /// How many bytes the store has had the disk write, by day: what counts for a card's life.
 ///
@@ -13,6 +13,8 @@ package struct WriteTally: Equatable, Sendable {
     package private(set) var today: Int64 = 0
     /// Of the day before `day`; nil where the store did not live through it.
     package private(set) var yesterday: Int64?
+    /// When the first of today's was written, in milliseconds.
+    private var since: Int64 = 0
 
     init() {}
 
@@ -26,21 +28,32 @@ package struct WriteTally: Equatable, Sendable {
         let now = time.milliseconds / Self.millisecondsOfADay
         if now != day {
             yesterday = now == day + 1 ? today : nil
-            (day, today) = (now, 0)
+            (day, today, since) = (now, 0, time.milliseconds)
         }
         today = today &+ bytes
     }
 
+    /// What a day comes to at today's rate; nil before ten minutes of today are known.
+    package func perDay(at time: Timestamp) -> Int64? {
+        let span = time.milliseconds - since
+        guard span >= 600_000, time.milliseconds / Self.millisecondsOfADay == day else {
+            return nil
+        }
+        let rate = Double(today) / Double(span) * Double(Self.millisecondsOfADay)
+        return Int64(min(max(rate.rounded(), 0), 1e18))
+    }
+
     func encode(into bytes: inout [UInt8]) {
-        for number in [day, today, yesterday ?? -1] { bytes.append(number: number) }
+        for number in [day, today, yesterday ?? -1, since] { bytes.append(number: number) }
     }
 
     init?(_ reader: inout ByteReader) {
         guard let day = reader.number(), let today = reader.number(),
-            let yesterday = reader.number()
+            let yesterday = reader.number(), let since = reader.number()
         else { return nil }
         self.day = day
         self.today = today
+        self.since = since
         self.yesterday = yesterday < 0 ? nil : yesterday
     }
 }
