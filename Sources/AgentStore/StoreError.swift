@@ -33,7 +33,7 @@ package enum StoreError: Error, Equatable, Sendable {
     /// OpenSSL failed in the named function.
     case cryptography(String)
 
-    /// What stands in the way for now.
+    /// The obstacle, for now.
     package enum Obstacle: Equatable, Sendable {
         /// Another process holds the files.
         case busy

@@ -5,7 +5,7 @@ struct SupervisorReport {
     /// So long the local broker may take before the agent counts as started without it: a
     /// broker that is away is told in the status, and is no failed start of ours.
     static let readyAfter = Duration.seconds(15)
-    /// What opening, migrating or recovering a database may take.
+    /// What opening the store may take.
     static let openingTime = Duration.seconds(600)
 
     private let notifier: Notifier

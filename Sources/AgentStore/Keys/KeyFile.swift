@@ -3,7 +3,7 @@ import LinuxIO
 package import Sessions
 
 /// The file `storage.key` in the state folder, mode 0600: it says what keeps the storage key,
-/// which never stands in the database.
+/// which is never in the vault.
 ///
 /// A file of 32 bytes is such a key itself, as older programs wrote it: it is bound to nothing.
 package struct KeyFile {

@@ -1,6 +1,6 @@
 import Sessions
 
-/// What stands in `storage.key`: which tier keeps the key, and what that tier needs to give it.
+/// The content of `storage.key`: which tier keeps the key, and what that tier needs to give it.
 ///
 /// Lines of ASCII, each with its end: the first names format and version, the second the tier,
 /// the others a field each in the order of their names, as base64url.

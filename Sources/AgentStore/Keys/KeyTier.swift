@@ -6,11 +6,11 @@ package enum KeyTier: String, Sendable, CaseIterable {
     case raspberryPi = "raspberry-pi"
     /// A credential that systemd hands to the service.
     case credential
-    /// A file beside the database.
+    /// A file beside the vault.
     case file
 }
 
-/// What keeps the key of an open database.
+/// What keeps the key of an open vault.
 package struct KeyPlace: Equatable, Sendable {
     package let tier: KeyTier
     /// For people, such as "the TPM at device:/dev/tpmrm0".

@@ -15,7 +15,7 @@ struct BatchReader {
     private(set) var position: Int64 = 0
     private var count: Int64 = 0
 
-    /// One write, whose payload still stands in the frame.
+    /// One write. Its payload is still in the frame.
     struct Item {
         let sequence: Int64
         let at: Int64

@@ -74,7 +74,7 @@ struct FrameHeader: Equatable {
     }
 }
 
-/// What stands in a segment, by kind: part of what each is bound to.
+/// The kinds of frames. A frame is bound to its kind.
 enum FrameKind: String {
     /// Writes of one session, and the packets of the bus that brought them.
     case batch

@@ -39,7 +39,7 @@ final class Queue {
     var openEnd: (id: SegmentID, known: Int64)?
     /// Names of damaged things, for the log.
     var noted: [String] = []
-    /// The segment that was read last, and where the reading stands in it.
+    /// The segment that was read last, and the place in it.
     var reading: Reading?
     /// What a crash has left is mended, and there may be appended.
     var isBegun = false

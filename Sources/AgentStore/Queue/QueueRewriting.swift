@@ -6,7 +6,7 @@ import LinuxIO
 extension Queue {
     /// Writes a segment again with what of it is still to be delivered.
     func rewrite(_ id: SegmentID) throws(StoreError) {
-        // The packets that may come again are told by the new one alone.
+        // Only the newest segment holds the packets that may come again.
         if writer?.segment.id == id { try rotate(for: 0) }
         let writes = try liveWrites(of: id)
         guard !writes.isEmpty, let index = segments.firstIndex(where: { $0.id == id })
@@ -49,7 +49,7 @@ extension Queue {
         return writes
     }
 
-    /// Marks and packets are told by later segments.
+    /// Later segments hold the marks and the packets.
     private func opening(ofRewritten index: Int) -> [UInt8] {
         let before = index > 0 ? segments[index - 1].last : 0
         let next = segments[(index + 1)...].lazy.compactMap(\.stored.first).first

@@ -4,7 +4,7 @@ import Sessions
 /// How a vault comes to be: at the first start, or again after it was lost.
 ///
 /// The file `founding` is there while the first vault is being made. Without it, a storage key, a
-/// copy or an outbox that stand alone mean that the vault was lost.
+/// copy or an outbox without a vault mean that the vault was lost.
 struct VaultBirth {
     let folder: String
     let file: VaultFile
