@@ -78,7 +78,12 @@ package struct LogFile: ~Copyable {
         }
     }
 
+    private static let page = 4096
+
     /// Writes all of `bytes`, which must end within the file's size. Not durable before `sync`.
+    ///
+    /// Page by page: of a large write the kernel makes one large folio, and each small change in
+    /// that later counts, and on some file systems is written, as a change of all of it.
     package func write(_ bytes: [UInt8], at offset: Int) throws(FileFailure) {
         guard offset >= 0, bytes.count <= size - offset else {
             throw .tooLarge(path: path, limit: size)
@@ -87,7 +92,8 @@ package struct LogFile: ~Copyable {
         while done < bytes.count {
             let count = unsafe bytes.withUnsafeBytes { buffer in
                 unsafe pwrite(
-                    file.raw, buffer.baseAddress?.advanced(by: done), buffer.count - done,
+                    file.raw, buffer.baseAddress?.advanced(by: done),
+                    min(buffer.count - done, Self.page - (offset + done) % Self.page),
                     off_t(offset + done))
             }
             if count < 0, errno == EINTR { continue }

@@ -27,13 +27,17 @@ class Flip:
     kind: str
     path: str
     offset: int
-    # The sequences in the newest frame of the queue, if the byte is in that one: it cannot be told
-    # from a frame that was torn, which nobody was told is safe.
-    newest: range
+    # The sequences in the frame, if the byte is in the newest segment.
+    frame: range
 
     @property
     def text(self) -> str:
         return f"byte {self.offset} of {self.path}"
+
+    def newest(self, whole: dict) -> range:
+        """The sequences of the newest frame that is whole, if the byte is in that one: it cannot be
+        told from a frame that was torn, which nobody was told is safe."""
+        return self.frame if self.frame and self.frame[-1] == whole["last"] else range(0)
 
 
 def flip_bytes(
@@ -83,7 +87,7 @@ def _drawn(content: Content, chance: random.Random) -> Flip | None:
     if not frames:
         return None
     frame = chance.choice(frames)
-    is_newest = path == max(kinds[kind]) and frame.begin == frames[-1].begin
+    is_newest = path == max(kinds[kind])
     return Flip(kind, path, chance.randrange(frame.begin, frame.end),
                 range(frame.first, frame.last + 1) if is_newest else range(0))
 
@@ -113,14 +117,14 @@ def _broken(flip: Flip, whole: dict, found: dict) -> list[str]:
 def _rows_broken(flip: Flip, whole: dict, found: dict) -> Iterator[str]:
     named = {seq for text in found["damaged"] for m in _NAMED.finditer(text)
              for seq in range(int(m[1]), int(m[2] or m[1]) + 1)}
-    held = {row["seq"]: row for row in found["rows"]}
+    held, newest = {row["seq"]: row for row in found["rows"]}, flip.newest(whole)
     for row in whole["rows"]:
         seq = row["seq"]
         if seq in held and held[seq] != row:
             yield f"write {seq} is another one"
-        elif seq not in held and seq not in named and seq not in flip.newest:
+        elif seq not in held and seq not in named and seq not in newest:
             yield f"write {seq} is gone and not named"
-    if found["last"] < whole["last"] - len(flip.newest):
+    if found["last"] < whole["last"] - len(newest):
         yield f"{found['last']} is last where {whole['last']} was given"
 
 
