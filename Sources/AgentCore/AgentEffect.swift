@@ -40,7 +40,7 @@ package enum LogLevel: Sendable { case info, warning, error }
 package enum RecordChange: Sendable {
     case claim(PendingClaim?)
     case trust(Trust)
-    /// Nil destroys the session and the key that its record was encrypted under.
+    /// Nil destroys the session: its record can be read nowhere afterwards.
     case session(HeldSession?)
     case memory(BoardMemory)
     case append([AcceptedWrite], window: [DeliveredPacket])

@@ -18,13 +18,9 @@ struct QueueVerifyCommand: AgentVerb {
     @OptionGroup var place: BoardPlace
 
     func perform() throws(AgentFailure) -> ExitStatus {
-        let files = try BoardFiles(askingFrom: place)
-        let folder = files.settings.stateDir
-        guard BoardStore.exists(in: folder) else {
-            throw AgentFailure(.notProvisioned, "this board has not begun: there is no queue")
-        }
+        let (folder, key) = try BoardFiles.queue(place)
         do throws(StoreError) {
-            var check = try QueueCheck(folder: folder, keyFile: files.keyFile())
+            var check = try QueueCheck(folder: folder, keyFile: key)
             try check.run { if !place.json { ProcessEnd.say("… segment \($0)", to: .error) } }
             say(check)
             return check.findings.isEmpty ? .ok : .failed
@@ -63,13 +59,9 @@ struct QueueExportCommand: AgentVerb {
     var segment: String?
 
     func perform() throws(AgentFailure) -> ExitStatus {
-        let files = try BoardFiles(askingFrom: place)
-        let folder = files.settings.stateDir
-        guard BoardStore.exists(in: folder) else {
-            throw AgentFailure(.notProvisioned, "this board has not begun: there is no queue")
-        }
+        let (folder, key) = try BoardFiles.queue(place)
         do throws(StoreError) {
-            let export = try QueueExport(folder: folder, keyFile: files.keyFile())
+            let export = try QueueExport(folder: folder, keyFile: key)
             guard let segment else {
                 for name in export.segments { ProcessEnd.say(name, to: .output) }
                 return export.segments.isEmpty ? .usage : .ok
@@ -89,5 +81,19 @@ struct QueueExportCommand: AgentVerb {
             "app": .string(write.app.description), "class": .string(write.className.description),
             "topic": .string(write.topic), "payload": .string(Base64URL.encode(write.payload)),
         ]).text
+    }
+}
+
+extension BoardFiles {
+    /// Where the queue is, and what keeps its key; no agent is asked.
+    fileprivate static func queue(
+        _ place: BoardPlace
+    ) throws(AgentFailure) -> (folder: String, key: KeyFile) {
+        let files = try BoardFiles(askingFrom: place)
+        let folder = files.settings.stateDir
+        guard BoardStore.exists(in: folder) else {
+            throw AgentFailure(.notProvisioned, "this board has not begun: there is no queue")
+        }
+        return (folder, files.keyFile())
     }
 }

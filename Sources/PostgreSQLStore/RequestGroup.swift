@@ -13,7 +13,7 @@ final class RequestGroup: Sendable {
     /// One request that waits.
     struct Job: Sendable {
         let question: FirstQuestion
-        /// Runs it; what it returns tells whoever waits, once the group is committed.
+        /// Runs the request. Its result answers the waiting task after the commit of the group.
         let run: @Sendable (
             any ServiceTransaction, FirstLook
         ) throws(AuthorityError) -> @Sendable () -> Void
@@ -45,7 +45,7 @@ final class RequestGroup: Sendable {
     /// While one group waits for a lock of another process, a second one goes on.
     static let servers = 2
 
-    /// After so many groups, whoever else waits for a connection has a turn.
+    /// After so many groups, the connection goes back to the pool, for others that wait.
     static let turns = 8
 
     private let state = Mutex(State())

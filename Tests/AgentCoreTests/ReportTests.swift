@@ -61,7 +61,7 @@ struct HeartbeatReportTests {
             lastForwarded: 41, run: run))
     }
 
-    @Test("how long the oldest message has waited is told by health once a minute, too")
+    @Test("health says once a minute, too, how long the oldest message has waited")
     func age() throws {
         var bench = try Bench()
         try bench.answer(try #require(try bench.sent(try bench.provision()).last))

@@ -10,7 +10,7 @@ struct CredentialKeyTests {
         KeyFile(folder: folder.path, keepers: [CredentialKey(folder: credentials)])
     }
 
-    @Test("is made of the credential's 32 bytes, anew each time, and is never written")
+    @Test("is made of the credential's 32 bytes, another each time, and is never written")
     func made() throws {
         let (folder, credentials) = (try StateFolder(), try StateFolder())
         let path = credentials.path + "/postern.storage-key"

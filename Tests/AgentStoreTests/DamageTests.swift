@@ -24,6 +24,24 @@ struct DamageTests {
         #expect(store.lastSequence >= FramedQueue.last, "\(note)")
     }
 
+    @Test("that is not booked yet is not among what has left")
+    func unbooked() throws {
+        let queue = try FramedQueue()
+        let path = try #require(try queue.folder.segments().last)
+        let frames = try queue.folder.frames(of: path)
+        let hit = try #require(frames.dropFirst(frames.count / 2).first)
+        try queue.folder.flip(path, hit.place.lowerBound + 50, bit: 0)
+        let store = try queue.folder.open(segmentBytes: FramedQueue.segmentBytes)
+        let lost = SequenceSet(hit.first...hit.first + 4)
+        #expect(store.queue.damage.map(\.lost) == [lost])
+        let marks = store.queue.marks
+        #expect(!marks.holes.overlaps(hit.first...hit.first + 4))
+        #expect(marks.watermark < hit.first)
+        try store.begin()
+        #expect(store.queue.damage.isEmpty)
+        #expect(store.queue.marks.holes.overlaps(hit.first...hit.first + 4))
+    }
+
     @Test("of any byte costs its frame at most, found at the start or while it is read",
         arguments: [false, true], [0, 1, 2])
     func anyByte(isOpen: Bool, segment: Int) throws {

@@ -32,7 +32,7 @@ extension StateFolder {
         return frames
     }
 
-    /// Writes into a file that is there, whoever has it open.
+    /// Writes into a file that is there; it may be open elsewhere.
     func overwrite(_ path: String, _ bytes: [UInt8], at offset: Int) throws {
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         try file.seek(toOffset: UInt64(offset))

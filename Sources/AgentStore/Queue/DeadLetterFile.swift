@@ -98,17 +98,26 @@ struct DeadLetterFile {
                 try cipher.seal(body.bytes, body.header, .letter, at: offset, into: &bytes),
                 at: offset)
         }
-        if let file = try? LogFile(path), file.size >= next.end {
-            try Self.onFile { () throws(FileFailure) in
-                try file.write(bytes, at: end)
-                try file.sync()
-            }
+        if PrivateFile.isThere(path), try append(bytes) {
             let written = WriteTally.bytes(bytes.count, at: end)
             self = next
             return written
         }
         return try replace(with: try letters(DeadLetter.kept, key, generation: generation).letters
             + new, &cipher)
+    }
+
+    /// Durable when it returns; false, and nothing is written, where there is no room.
+    private func append(_ bytes: [UInt8]) throws(StoreError) -> Bool {
+        do throws(FileFailure) {
+            let file = try LogFile(path)
+            guard file.size >= end + bytes.count else { return false }
+            try file.write(bytes, at: end)
+            try file.sync()
+            return true
+        } catch {
+            throw StoreError(error)
+        }
     }
 
     /// A new file, twice as large as it must be.

@@ -92,9 +92,6 @@ struct FrameBody {
     private(set) var bytes: [UInt8] = []
     private var encoder = BatchEncoder()
 
-    /// How many writes are in it.
-    var count: Int64 { encoder.head.count }
-
     /// A frame of writes of one session.
     init(session: ObjectID, user: UserID) {
         header = FrameHeader(first: 0, last: 0, count: 0, oldest: 0)

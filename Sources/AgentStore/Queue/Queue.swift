@@ -90,7 +90,12 @@ final class Queue {
             + (PrivateFile.isThere(folder.spare) ? Int64(segmentBytes) : 0)
     }
 
-    var marks: QueueMarks { QueueMarks(live: live, last: lastSequence) }
+    /// What is damaged and not booked yet has not left: the next start must miss it again.
+    var marks: QueueMarks {
+        var held = live
+        for one in damage { held.formUnion(one.lost) }
+        return QueueMarks(live: held, last: lastSequence)
+    }
 
     /// Throws where nothing may be appended now: the disk may not be written, or is so full that
     /// what is left is needed to take things out of the queue again.

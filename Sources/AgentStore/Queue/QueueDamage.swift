@@ -10,14 +10,15 @@ extension Queue {
     /// Books what was lost, once, and keeps a copy of each segment that is concerned. What cannot
     /// be written down now is met again.
     func bookDamage() throws(StoreError) {
-        while let one = damage.first {
+        while !damage.isEmpty {
+            let one = damage.removeFirst()
             do throws(StoreError) {
                 try book(one)
             } catch {
+                damage.insert(one, at: 0)
                 guard error.mayPass else { throw error }
                 return
             }
-            damage.removeFirst()
         }
     }
 
