@@ -23,8 +23,12 @@ extension Target {
         .target(name: name, dependencies: dependencies, swiftSettings: settings)
     }
 
-    static func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-        .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+    static func program(
+        _ name: String, _ dependencies: [Target.Dependency], _ linker: [LinkerSetting] = []
+    ) -> Target {
+        .executableTarget(
+            name: name, dependencies: dependencies, swiftSettings: settings,
+            linkerSettings: linker)
     }
 
     /// Nobody imports tests, so their module is not written before they are compiled.
@@ -38,6 +42,14 @@ extension Target {
             ])
     }
 }
+
+/// A board's program is a megabyte smaller with packed relocations, on disk and in memory; gold
+/// cannot write them. lld would put all of ICU's data into the other programs.
+let packed: [LinkerSetting] = [
+    .unsafeFlags(
+        ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"],
+        .when(platforms: [.linux], configuration: .release)),
+]
 
 /// Tests that are not named here are left out, with the modules that only they need:
 /// `Tests/ARM64/run` builds a part of them.
@@ -133,7 +145,7 @@ let package = Package(
                             "BrokerClient", "Sessions", "Wire", arguments, "HTTPClient"]),
 
         // Programs: they only wire.
-        .program("postern-agent", ["Board", "CWipedMemory"]),
+        .program("postern-agent", ["Board", "CWipedMemory"], packed),
         .program("postern-authority", ["AuthorityService", "CWipedMemory"]),
         .program("postern", ["Commands"]),
 
