@@ -17,18 +17,21 @@ let hot: [SwiftSetting] = settings + [.unsafeFlags(["-O"], .when(configuration: 
 
 extension Target {
     static func swift(
-        _ name: String, _ dependencies: [Target.Dependency] = [],
+        _ name: String, _ layer: String, _ dependencies: [Target.Dependency] = [],
         _ settings: [SwiftSetting] = settings
     ) -> Target {
-        .target(name: name, dependencies: dependencies, swiftSettings: settings)
+        .target(
+            name: name, dependencies: dependencies, path: "Sources/\(layer)/\(name)",
+            swiftSettings: settings)
     }
 
     static func program(
-        _ name: String, _ dependencies: [Target.Dependency], _ linker: [LinkerSetting] = []
+        _ name: String, _ layer: String, _ dependencies: [Target.Dependency],
+        _ linker: [LinkerSetting] = []
     ) -> Target {
         .executableTarget(
-            name: name, dependencies: dependencies, swiftSettings: settings,
-            linkerSettings: linker)
+            name: name, dependencies: dependencies, path: "Sources/\(layer)/\(name)",
+            swiftSettings: settings, linkerSettings: linker)
     }
 
     /// Nobody imports tests, so their module is not written before they are compiled.
@@ -89,65 +92,74 @@ let package = Package(
     ],
     targets: ([
         // C, as module maps; the pieces of our own say in their first lines why they are C.
-        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto",
+        .systemLibrary(name: "CMosquitto", path: "Sources/C/CMosquitto", pkgConfig: "libmosquitto",
                        providers: [.apt(["libmosquitto-dev"])]),
-        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto",
+        .systemLibrary(name: "COpenSSL", path: "Sources/C/COpenSSL", pkgConfig: "libcrypto",
                        providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        .systemLibrary(name: "CCurl", pkgConfig: "libcurl",
+        .systemLibrary(name: "CPostgreSQL", path: "Sources/C/CPostgreSQL", pkgConfig: "libpq",
+                       providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CCurl", path: "Sources/C/CCurl", pkgConfig: "libcurl",
                        providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode",
+        .systemLibrary(name: "CQREncode", path: "Sources/C/CQREncode", pkgConfig: "libqrencode",
                        providers: [.apt(["libqrencode-dev"])]),
-        .systemLibrary(name: "CLinux"),
-        .target(name: "CSocketBuffer"),
-        .target(name: "CTSS2"),
-        .target(name: "CWipedMemory"),
+        .systemLibrary(name: "CLinux", path: "Sources/C/CLinux"),
+        .target(name: "CSocketBuffer", path: "Sources/C/CSocketBuffer"),
+        .target(name: "CTSS2", path: "Sources/C/CTSS2"),
+        .target(name: "CWipedMemory", path: "Sources/C/CWipedMemory"),
 
         // Domain.
-        .swift("Sessions", [], hot),
-        .swift("Gate", ["Sessions"], hot),
+        .swift("Sessions", "Domain", [], hot),
+        .swift("Gate", "Domain", ["Sessions"], hot),
 
         // Cores.
-        .swift("Wire", ["Sessions", "Gate"], hot),
-        .swift("AgentCore", ["Sessions", "Gate", "Wire"], hot),
-        .swift("AuthorityCore", ["Sessions", "Gate", "Wire"], hot),
+        .swift("Wire", "Domain", ["Sessions", "Gate"], hot),
+        .swift("AgentCore", "Agent", ["Sessions", "Gate", "Wire"], hot),
+        .swift("AuthorityCore", "Authority", ["Sessions", "Gate", "Wire"], hot),
 
         // Adapters.
-        .swift("Mosquitto", ["CMosquitto", "COpenSSL", "CSocketBuffer", "LinuxIO", "Sessions",
-                             "Wire"]),
-        .swift("Cryptography", ["COpenSSL", "Sessions"], hot),
-        .swift("LinuxIO", ["CLinux"]),
-        .swift("BrokerClient", ["Mosquitto", "LinuxIO", "Wire"]),
-        .swift("HTTPClient", ["CCurl", "LinuxIO", "Sessions"]),
-        .swift("QRCode", ["CQREncode"]),
-        .swift("Figures", ["LinuxIO"]),
-        .swift("Journal", ["LinuxIO", "Sessions", "Wire", logging]),
-        .swift("Settings", ["Sessions", "Gate", "Wire"]),
-        .swift("TrustedPlatform", ["CTSS2", "Sessions"]),
-        .swift("Diagnosis", ["Gate", "LinuxIO", "Mosquitto", "Sessions", "Wire", arguments]),
-        .swift("AgentStore", ["AgentCore", "Cryptography", "LinuxIO", "Sessions", "Gate",
-                              "TrustedPlatform", "Wire"], hot),
-        .swift("Board", ["AgentCore", "AgentStore", "Settings", "Cryptography", "Diagnosis",
-                         "Figures", "Gate", "Journal", "LinuxIO", "Mosquitto", "QRCode",
-                         "Sessions", "TrustedPlatform", "Wire", logging,
-                         arguments]),
-        .swift("AuthorityStore", ["AuthorityCore", "Sessions", "Gate", "Wire", grdb]),
-        .swift("PostgreSQLStore", ["AuthorityCore", "AuthorityStore", "CPostgreSQL", "LinuxIO",
-                                   "Sessions", "Gate", "Wire"]),
-        .swift("Console", ["AuthorityCore", "COpenSSL", "Cryptography", "Sessions", "Gate", "Wire",
-                           hummingbird, logging]),
-        .swift("AuthorityService", ["AuthorityCore", "AuthorityStore", "Settings", "Console",
-                                    "Cryptography", "Diagnosis", "Figures", "Gate", "Journal",
-                                    "LinuxIO",
-                                    "Mosquitto", "BrokerClient", "PostgreSQLStore", "Sessions",
-                                    "Wire", logging, arguments, subprocess, "HTTPClient"]),
-        .swift("Commands", ["Settings", "Cryptography", "Diagnosis", "Gate", "LinuxIO", "Mosquitto",
-                            "BrokerClient", "Sessions", "Wire", arguments, "HTTPClient"]),
+        .swift("MQTT", "Adapters", [
+            "CMosquitto", "COpenSSL", "CSocketBuffer", "LinuxIO", "Sessions", "Wire",
+        ]),
+        .swift("Cryptography", "Adapters", ["COpenSSL", "Sessions"], hot),
+        .swift("LinuxIO", "Adapters", ["CLinux"]),
+        .swift("HTTPClient", "Adapters", ["CCurl", "LinuxIO", "Sessions"]),
+        .swift("QRCode", "Adapters", ["CQREncode"]),
+        .swift("MetricsServer", "Adapters", ["LinuxIO"]),
+        .swift("LogOutput", "Adapters", ["LinuxIO", "Sessions", "Wire", logging]),
+        .swift("ConfigurationFiles", "Adapters", ["Sessions", "Gate", "Wire"]),
+        .swift("TPM", "Adapters", ["CTSS2", "Sessions"]),
+        .swift("Doctor", "Adapters", ["Gate", "LinuxIO", "MQTT", "Sessions", "Wire", arguments]),
+        .swift("AgentStore", "Agent", [
+            "AgentCore", "Cryptography", "LinuxIO", "Sessions", "Gate", "TPM", "Wire",
+        ], hot),
+        .swift("AgentService", "Agent", [
+            "AgentCore", "AgentStore", "ConfigurationFiles", "Cryptography", "Doctor",
+            "MetricsServer", "Gate", "LogOutput", "LinuxIO", "MQTT", "QRCode", "Sessions", "TPM",
+            "Wire", logging, arguments,
+        ]),
+        .swift("AuthorityStore", "Authority", ["AuthorityCore", "Sessions", "Gate", "Wire", grdb]),
+        .swift("PostgreSQLStore", "Authority", [
+            "AuthorityCore", "AuthorityStore", "CPostgreSQL", "LinuxIO", "Sessions", "Gate",
+            "Wire",
+        ]),
+        .swift("AuthorityHTTP", "Authority", [
+            "AuthorityCore", "COpenSSL", "Cryptography", "Sessions", "Gate", "Wire", hummingbird,
+            logging,
+        ]),
+        .swift("AuthorityService", "Authority", [
+            "AuthorityCore", "AuthorityStore", "ConfigurationFiles", "AuthorityHTTP",
+            "Cryptography", "Doctor", "MetricsServer", "Gate", "LogOutput", "LinuxIO", "MQTT",
+            "PostgreSQLStore", "Sessions", "Wire", logging, arguments, subprocess, "HTTPClient",
+        ]),
+        .swift("AdminCommands", "Admin", [
+            "ConfigurationFiles", "Cryptography", "Doctor", "Gate", "LinuxIO", "MQTT", "Sessions",
+            "Wire", arguments, "HTTPClient",
+        ]),
 
         // Programs: they only wire.
-        .program("postern-agent", ["Board", "CWipedMemory"], packed),
-        .program("postern-authority", ["AuthorityService", "CWipedMemory"]),
-        .program("postern", ["Commands"]),
+        .program("postern-agent", "Agent", ["AgentService", "CWipedMemory"], packed),
+        .program("postern-authority", "Authority", ["AuthorityService", "CWipedMemory"]),
+        .program("postern", "Admin", ["AdminCommands"]),
 
         // Tests, and what several of them lean on.
         .target(name: "FreePorts", path: "Tests/FreePorts", swiftSettings: settings),
@@ -159,37 +171,49 @@ let package = Package(
         .tests("CryptographyTests", ["Cryptography", "Sessions"]),
         .tests("LinuxIOTests", ["LinuxIO"]),
         .tests("HTTPClientTests", ["HTTPClient", "Sessions", "FreePorts"]),
-        .tests("MosquittoTests", ["Mosquitto", "BrokerClient", "CSocketBuffer", "LinuxIO",
-                                  "QRCode", "Sessions", "Wire", "FreePorts"]),
-        .tests("SettingsTests", ["Settings", "Gate", "Sessions", "Wire"]),
-        .tests("AgentCoreTests", ["AgentCore", "Board", "Cryptography", "Gate", "Sessions",
-                                  "Wire"]),
-        .tests("AgentStoreTests", ["AgentCore", "AgentStore", "Cryptography", "LinuxIO", "Gate",
-                                   "Sessions", "TrustedPlatform", "Wire", "FreePorts"]),
-        .tests("DiagnosisTests", ["Diagnosis", "LinuxIO", "Mosquitto", "Sessions", "Wire"]),
-        .tests("JournalTests", ["Journal", "Figures", "LinuxIO", "Sessions", logging]),
-        .tests("BoardTests", ["Board", "AgentCore", "AgentStore", "Diagnosis", "Gate",
-                              "LinuxIO", "Mosquitto",
-                              "Sessions", "Wire"]),
-        .tests("AuthorityTests", ["AuthorityCore", "AuthorityStore", "AuthorityService", "Console",
-                                  "BrokerClient", "LinuxIO", "Mosquitto", "Cryptography",
-                                  "Diagnosis", "Gate", "Sessions", "Wire", "Settings",
-                                  "FreePorts", "PostgresServers", "PostgreSQLStore", grdb,
-                                  "HTTPClient"]),
-        .tests("PostgreSQLStoreTests", ["AuthorityCore", "AuthorityStore", "FreePorts",
-                                        "PostgresServers", "PostgreSQLStore", "Sessions"]),
-        .tests("ConsoleTests", ["Console", "Commands", "AuthorityCore", "BrokerClient", "LinuxIO",
-                                "Mosquitto", "Gate", "Sessions", "Wire", "FreePorts", "HTTPClient",
-                                logging]),
-        .tests("CommandsTests", ["Commands", "Cryptography", "Diagnosis", "Gate", "LinuxIO",
-                                 "Mosquitto", "Wire", "Sessions"]),
-        .tests("LifeTests", ["AgentCore", "AuthorityCore", "AuthorityService", "Board",
-                             "Cryptography", "Gate", "Sessions", "Wire"], hot),
+        .tests("MQTTTests", [
+            "MQTT", "CSocketBuffer", "LinuxIO", "QRCode", "Sessions", "Wire", "FreePorts",
+        ]),
+        .tests("ConfigurationFilesTests", ["ConfigurationFiles", "Gate", "Sessions", "Wire"]),
+        .tests("AgentCoreTests", [
+            "AgentCore", "AgentService", "Cryptography", "Gate", "Sessions", "Wire",
+        ]),
+        .tests("AgentStoreTests", [
+            "AgentCore", "AgentStore", "Cryptography", "LinuxIO", "Gate", "Sessions", "TPM",
+            "Wire", "FreePorts",
+        ]),
+        .tests("DoctorTests", ["Doctor", "LinuxIO", "MQTT", "Sessions", "Wire"]),
+        .tests("LogOutputTests", ["LogOutput", "MetricsServer", "LinuxIO", "Sessions", logging]),
+        .tests("AgentServiceTests", [
+            "AgentService", "AgentCore", "AgentStore", "Doctor", "Gate", "LinuxIO", "MQTT",
+            "Sessions", "Wire",
+        ]),
+        .tests("AuthorityTests", [
+            "AuthorityCore", "AuthorityStore", "AuthorityService", "AuthorityHTTP", "MQTT",
+            "LinuxIO", "Cryptography", "Doctor", "Gate", "Sessions", "Wire", "ConfigurationFiles",
+            "FreePorts", "PostgresServers", "PostgreSQLStore", grdb, "HTTPClient",
+        ]),
+        .tests("PostgreSQLStoreTests", [
+            "AuthorityCore", "AuthorityStore", "FreePorts", "PostgresServers", "PostgreSQLStore",
+            "Sessions",
+        ]),
+        .tests("AuthorityHTTPTests", [
+            "AuthorityHTTP", "AdminCommands", "AuthorityCore", "MQTT", "LinuxIO", "Gate",
+            "Sessions", "Wire", "FreePorts", "HTTPClient", logging,
+        ]),
+        .tests("AdminCommandsTests", [
+            "AdminCommands", "Cryptography", "Doctor", "Gate", "LinuxIO", "MQTT", "Wire",
+            "Sessions",
+        ]),
+        .tests("LifeTests", [
+            "AgentCore", "AuthorityCore", "AuthorityService", "AgentService", "Cryptography",
+            "Gate", "Sessions", "Wire",
+        ], hot),
         .tests("RepositoryTests", []),
 
         // What the gate is held against: by the fuzzers with their own inputs, by the tests with
         // those that are kept.
-        .target(name: "Oracles", dependencies: ["Gate", "Sessions", "Settings", "Wire"],
+        .target(name: "Oracles", dependencies: ["Gate", "Sessions", "ConfigurationFiles", "Wire"],
                 path: "Tests/Oracles", swiftSettings: settings),
         // Figures; the C counts allocations, which Swift cannot: it is in no program that ships.
         .target(name: "CAllocations", path: "Tests/Benchmarks/Allocations"),

@@ -1,5 +1,5 @@
-import Board
 import AgentCore
+import AgentService
 import Sessions
 import Testing
 import Wire

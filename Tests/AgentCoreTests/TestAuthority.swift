@@ -1,5 +1,5 @@
-import Board
 import AgentCore
+import AgentService
 import Cryptography
 import Gate
 import Sessions

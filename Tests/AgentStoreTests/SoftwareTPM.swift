@@ -1,6 +1,6 @@
 import Foundation
 import FreePorts
-import TrustedPlatform
+import TPM
 
 /// A TPM 2.0 in software (`swtpm`) on two ports of loopback, ended with its owner.
 final class SoftwareTPM {

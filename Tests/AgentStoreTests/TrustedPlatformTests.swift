@@ -1,9 +1,9 @@
+@testable import AgentStore
 import Foundation
 import LinuxIO
 import Sessions
 import Testing
-import TrustedPlatform
-@testable import AgentStore
+import TPM
 
 /// Against `swtpm`, which is libtpms, the reference implementation of the TPM 2.0 Library.
 @Suite("Trusted platform", .serialized)

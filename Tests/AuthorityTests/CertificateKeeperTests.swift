@@ -1,10 +1,10 @@
-import Console
+import AuthorityHTTP
+import ConfigurationFiles
 import Cryptography
 import Foundation
 import LinuxIO
 import Logging
 import Sessions
-import Settings
 import Testing
 
 @testable import AuthorityService

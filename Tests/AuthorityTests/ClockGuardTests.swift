@@ -1,9 +1,8 @@
 import AuthorityCore
 import AuthorityStore
-import BrokerClient
 import Foundation
 import Logging
-import Mosquitto
+import MQTT
 import Sessions
 import Synchronization
 import Testing

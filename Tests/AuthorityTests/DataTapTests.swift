@@ -1,6 +1,5 @@
 import AuthorityCore
-import BrokerClient
-import Mosquitto
+import MQTT
 import Sessions
 import Testing
 import Wire

@@ -1,6 +1,6 @@
 import AuthorityCore
 import AuthorityStore
-import Diagnosis
+import Doctor
 import Sessions
 import Testing
 

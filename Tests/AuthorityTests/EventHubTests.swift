@@ -7,7 +7,7 @@ import Testing
 import Wire
 
 @testable import AuthorityService
-@testable import Mosquitto
+@testable import MQTT
 
 @Suite("Streams of events", .serialized, .everyStore)
 struct EventHubTests {

@@ -1,12 +1,11 @@
 import AuthorityCore
-import BrokerClient
+import ConfigurationFiles
 import Cryptography
 import Foundation
 import FreePorts
 import Logging
-import Mosquitto
+import MQTT
 import Sessions
-import Settings
 import Testing
 import Wire
 

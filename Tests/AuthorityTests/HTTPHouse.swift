@@ -1,5 +1,5 @@
 import AuthorityCore
-import Console
+import AuthorityHTTP
 import HTTPClient
 import Logging
 import Sessions

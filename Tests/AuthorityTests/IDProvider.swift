@@ -1,9 +1,9 @@
 import AuthorityCore
+import ConfigurationFiles
 import Cryptography
 import Foundation
 import Logging
 import Sessions
-import Settings
 import Wire
 
 @testable import AuthorityService

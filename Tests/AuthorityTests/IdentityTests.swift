@@ -1,7 +1,7 @@
 import AuthorityCore
 import AuthorityStore
+import ConfigurationFiles
 import Sessions
-import Settings
 import Testing
 import Wire
 

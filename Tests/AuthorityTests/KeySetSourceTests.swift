@@ -1,9 +1,9 @@
 import AuthorityCore
+import ConfigurationFiles
 import Foundation
 import NIOCore
 import NIOPosix
 import Sessions
-import Settings
 import Testing
 import Wire
 

@@ -1,7 +1,6 @@
 import AuthorityCore
-import BrokerClient
 import Cryptography
-import Mosquitto
+import MQTT
 import Sessions
 import Testing
 import Wire

@@ -1,7 +1,7 @@
-import Console
+import AuthorityHTTP
+import ConfigurationFiles
 import Foundation
 import Sessions
-import Settings
 import Testing
 
 @testable import AuthorityService

@@ -1,8 +1,8 @@
 import AuthorityCore
 import AuthorityStore
+import ConfigurationFiles
 import Foundation
 import Sessions
-import Settings
 import Testing
 import Wire
 

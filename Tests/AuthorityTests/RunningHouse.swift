@@ -1,12 +1,11 @@
 import AuthorityCore
 import AuthorityStore
-import BrokerClient
+import ConfigurationFiles
 import Foundation
 import FreePorts
 import Logging
-import Mosquitto
+import MQTT
 import Sessions
-import Settings
 import Synchronization
 import Wire
 

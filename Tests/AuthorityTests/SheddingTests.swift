@@ -2,7 +2,7 @@ import AuthorityCore
 import AuthorityStore
 import Dispatch
 import Logging
-import Mosquitto
+import MQTT
 import Sessions
 import Synchronization
 import Testing

@@ -1,10 +1,9 @@
 import AuthorityCore
 import AuthorityStore
-import BrokerClient
 import Foundation
 import HTTPClient
 import Logging
-import Mosquitto
+import MQTT
 import Sessions
 import Testing
 import Wire

@@ -1,6 +1,6 @@
 import AgentCore
+import AgentService
 import AuthorityCore
-import Board
 import Sessions
 import Testing
 import Wire

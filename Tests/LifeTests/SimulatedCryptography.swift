@@ -1,6 +1,6 @@
 import AgentCore
+import AgentService
 import AuthorityCore
-import Board
 import Cryptography
 import Sessions
 import Synchronization

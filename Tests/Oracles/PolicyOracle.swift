@@ -1,6 +1,6 @@
+import ConfigurationFiles
 import Gate
 import Sessions
-import Settings
 import Wire
 
 /// Reads rules from wherever they are written, and sees that none opens what is closed.

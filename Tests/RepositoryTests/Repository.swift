@@ -54,11 +54,21 @@ enum Repository {
         ($0, SwiftText(text($0) ?? ""))
     })
 
-    static let modules: [String] = {
-        let folders = try? FileManager.default.contentsOfDirectory(
-            atPath: root.appending(path: "Sources").path)
-        return (folders ?? []).sorted()
-    }()
+    /// The modules of each layer.
+    static let modules = Dictionary(uniqueKeysWithValues: folders(in: "Sources").map {
+        ($0, folders(in: "Sources/" + $0))
+    })
+
+    static let moduleFolders = modules.flatMap { layer, modules in
+        modules.map { "Sources/\(layer)/\($0)" }
+    }.sorted()
+
+    /// The names of all entries of a folder, sorted.
+    static func folders(in folder: String) -> [String] {
+        let names = try? FileManager.default.contentsOfDirectory(
+            atPath: root.appending(path: folder).path)
+        return (names ?? []).sorted()
+    }
 
     static let swiftFiles =
         files(below: "Sources", endingWith: ".swift")

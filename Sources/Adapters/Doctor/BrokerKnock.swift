@@ -1,0 +1,127 @@
+import LinuxIO
+package import MQTT
+import Sessions
+
+/// Asks a broker whether it lets somebody in, and what it lets them do.
+package enum BrokerKnock {
+    package enum Answer: Equatable, Sendable {
+        case letIn(Rights)
+        /// It answered, and did not.
+        case refused(String)
+        /// Nothing answered as a broker does; the text names the layer.
+        case unreachable(String)
+
+        package var isLetIn: Bool { if case .letIn = self { true } else { false } }
+        package var rights: Rights? { if case .letIn(let rights) = self { rights } else { nil } }
+    }
+
+    /// What was refused of what was tried.
+    package struct Rights: Equatable, Sendable {
+        package var unsubscribable: [String] = []
+        package var unwritable: [String] = []
+        /// The broker speaks no MQTT 5: it acknowledges what it then throws away.
+        package var isSilent = false
+
+        package init(
+            unsubscribable: [String] = [], unwritable: [String] = [], isSilent: Bool = false
+        ) {
+            self.unsubscribable = unsubscribable
+            self.unwritable = unwritable
+            self.isSilent = isSilent
+        }
+    }
+
+    /// Connects, tries to subscribe `filters` and to publish an empty message, not retained, to
+    /// each of `topics`, says goodbye, and waits at most `patience` in all. What a broker does
+    /// not answer of a trial counts as granted.
+    package static func knock(
+        _ options: ConnectOptions, subscribing filters: [String] = [],
+        publishing topics: [String] = [], patience: Duration = .seconds(5)
+    ) -> Answer {
+        let end = SystemClock.monotonic + patience
+        do throws(MQTTError) {
+            return try attempt(options, filters, topics, until: end)
+        } catch {
+            if case .mqtt(_, let code) = error, options.version == .v5,
+                code == ReasonCode.unsupportedProtocolVersion
+            {
+                var older = options
+                older.version = .v311
+                return knock(
+                    older, subscribing: filters, publishing: topics,
+                    patience: max(end - SystemClock.monotonic, .zero))
+            }
+            if case .brokerLogin = error { return .refused("\(error)") }
+            return .unreachable("\(error)")
+        }
+    }
+
+    /// The same in the version of `options` alone, its failure as it is.
+    package static func attempt(
+        _ options: ConnectOptions, _ filters: [String] = [], _ topics: [String] = [],
+        until end: Duration
+    ) throws(MQTTError) -> Answer {
+        var trial = Trial(filters, topics)
+        var connection = try Connection(options)
+        try connection.connect()
+        var poller = Poller()
+        while SystemClock.monotonic < end, let descriptor = connection.descriptor {
+            poller.clear()
+            let interest = connection.interest
+            poller.add(descriptor, read: interest.read, write: interest.write)
+            _ = try? poller.wait(max(end - SystemClock.monotonic, .zero))
+            try connection.read(atMost: 64)
+            for event in connection.takeEvents() {
+                if let failure = event.failure { throw failure }
+                try trial.take(event, on: &connection)
+            }
+            if trial.isOver { break }
+            if connection.hasQueuedWrites { try connection.write() }
+        }
+        guard let rights = trial.rights else { return .unreachable("MQTT: no answer in time") }
+        try? connection.disconnect()
+        try? connection.write()
+        return .letIn(rights)
+    }
+
+    /// What was asked on one connection, and what is answered of it.
+    private struct Trial {
+        private let filters: [String]
+        private let topics: [String]
+        private var subscription: Int32?
+        private var publications: [Int32: String] = [:]
+        /// Nil before the broker has let us in.
+        private(set) var rights: Rights?
+
+        init(_ filters: [String], _ topics: [String]) {
+            self.filters = filters
+            self.topics = topics
+        }
+
+        var isOver: Bool { rights != nil && subscription == nil && publications.isEmpty }
+
+        mutating func take(
+            _ event: ConnectionEvent, on connection: inout Connection
+        ) throws(MQTTError) {
+            switch event {
+            case .connected(let ack):
+                rights = Rights(isSilent: ack.version == .v311)
+                if !filters.isEmpty {
+                    subscription = try connection.subscribe(
+                        filters.map { Subscription($0, .atMostOnce) }, sendRetained: false)
+                }
+                for topic in topics {
+                    let message = OutgoingMessage(topic: topic, payload: [], qos: .atLeastOnce)
+                    publications[try connection.publish(message)] = topic
+                }
+            case .subscribed(let packetID, let codes) where packetID == subscription:
+                subscription = nil
+                rights?.unsubscribable = zip(filters, codes).filter { $1 >= 0x80 }.map(\.0)
+            case .published(let packetID, let code):
+                guard let topic = publications.removeValue(forKey: packetID) else { return }
+                if code >= 0x80 { rights?.unwritable.append(topic) }
+            default: break
+            }
+        }
+    }
+}

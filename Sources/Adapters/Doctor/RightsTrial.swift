@@ -1,0 +1,212 @@
+import Gate
+import LinuxIO
+package import MQTT
+import Sessions
+
+/// Tries at a broker what a login must not be let do.
+///
+/// It changes nothing, also where something is wrongly allowed: what it publishes is not
+/// retained and goes to topics that nobody uses, and what it subscribes it hears for a moment,
+/// at QoS 0, in a session that ends with its connection.
+package enum RightsTrial {
+    package enum Act: Hashable, Sendable {
+        case publish(String)
+        /// To be granted this filter, or to be handed what matches it.
+        case read(String)
+    }
+
+    package enum Answer: Equatable, Sendable {
+        case refused
+        case allowed
+        /// The subscription was granted and brought nothing. Some brokers judge only what they
+        /// deliver: mosquitto does by an access list in a file.
+        case silent
+        /// The broker did not say.
+        case unknown
+    }
+
+    package enum Outcome: Equatable, Sendable {
+        case letIn([Act: Answer])
+        case keptOut
+        /// Nothing answered as a broker of MQTT 5 does; the text names the layer.
+        case unreachable(String)
+    }
+
+    /// Somebody who may publish what the trial must not hear.
+    package struct Witness: Sendable {
+        package let login: ConnectOptions
+        package let topic: String
+
+        package init(_ login: ConnectOptions, says topic: String) {
+            self.login = login
+            self.topic = topic
+        }
+    }
+
+    /// How long what was granted is listened to.
+    private static let listening = Duration.milliseconds(500)
+
+    /// Tries all of `acts`, for `patience` at most. What is on `own` may be heard.
+    package static func run(
+        _ acts: [Act], as login: ConnectOptions, own: [String] = [], witness: Witness? = nil,
+        patience: Duration = .seconds(5)
+    ) -> Outcome {
+        let end = SystemClock.monotonic + patience
+        // Reads first: a broker may end the connection for a publish that it refuses.
+        var left = acts.filter(\.isRead) + acts.filter { !$0.isRead }
+        var answers: [Act: Answer] = [:]
+        var wasLetIn = false
+        repeat {
+            var isIn = false
+            do throws(MQTTError) {
+                var talk = Talk(try Connection(login))
+                try talk.open(until: end)
+                isIn = true
+                wasLetIn = true
+                while let act = left.first, act.isRead {
+                    answers[act] = try talk.answer(to: act, until: end)
+                    left.removeFirst()
+                }
+                try listen(&talk, &answers, own, witness, until: end)
+                while let act = left.first {
+                    answers[act] = try talk.answer(to: act, until: end)
+                    left.removeFirst()
+                }
+                talk.close()
+            } catch {
+                guard wasLetIn else {
+                    return error.layer == .brokerLogin ? .keptOut : .unreachable("\(error)")
+                }
+                guard isIn, error.saysWhy, !left.isEmpty else { break }
+                answers[left.removeFirst()] = .refused
+            }
+        } while !left.isEmpty && SystemClock.monotonic < end
+        for act in left { answers[act] = .unknown }
+        return .letIn(answers)
+    }
+
+    private static func listen(
+        _ talk: inout Talk, _ answers: inout [Act: Answer], _ own: [String], _ witness: Witness?,
+        until end: Duration
+    ) throws(MQTTError) {
+        let granted = answers.filter { $0.value == .silent }.map(\.key)
+        guard !granted.isEmpty else { return }
+        var wasSaid = false
+        if let witness {
+            let said = run([.publish(witness.topic)], as: witness.login)
+            wasSaid = said == .letIn([.publish(witness.topic): .allowed])
+        }
+        let heard = try talk.messages(until: min(end, SystemClock.monotonic + listening))
+        for act in granted {
+            guard case .read(let text) = act, let filter = TopicFilter(text) else { continue }
+            if heard.contains(where: { !own.contains($0) && filter.matches($0) }) {
+                answers[act] = .allowed
+            } else if wasSaid, let topic = witness?.topic, filter.matches(topic) {
+                answers[act] = .refused
+            }
+        }
+    }
+}
+
+extension RightsTrial.Act {
+    fileprivate var isRead: Bool { if case .read = self { true } else { false } }
+}
+
+extension MQTTError {
+    /// Whether the broker said in a DISCONNECT that it refuses what was sent.
+    fileprivate var saysWhy: Bool {
+        switch self {
+        case .mqtt(_, let code), .brokerLogin(_, let code): code >= 0x80
+        default: false
+        }
+    }
+}
+
+/// One connection of a trial.
+private struct Talk: ~Copyable {
+    private var connection: Connection
+    private var poller = Poller()
+    /// What the broker's own plugin reads as no command at all.
+    private static let payload = Array(#"{"commands":[]}"#.utf8)
+
+    /// Topics of what has come.
+    private var heard: [String] = []
+
+    init(_ connection: consuming Connection) { self.connection = connection }
+
+    /// Waits until the broker has let us in. By MQTT 5 alone: 3.1.1 has no refusals to see.
+    mutating func open(until end: Duration) throws(MQTTError) {
+        try connection.connect()
+        while true {
+            for event in try events(until: end) {
+                if case .connected = event { return }
+            }
+        }
+    }
+
+    mutating func answer(
+        to act: RightsTrial.Act, until end: Duration
+    ) throws(MQTTError) -> RightsTrial.Answer {
+        let packetID: Int32
+        switch act {
+        case .publish(let topic):
+            packetID = try connection.publish(
+                OutgoingMessage(topic: topic, payload: Self.payload, qos: .atLeastOnce))
+        case .read(let filter):
+            packetID = try connection.subscribe([Subscription(filter, .atMostOnce)])
+        }
+        while true {
+            for event in try events(until: end) {
+                switch event {
+                case .published(packetID, let code): return code >= 0x80 ? .refused : .allowed
+                case .subscribed(packetID, let codes):
+                    return codes.allSatisfy { $0 >= 0x80 } ? .refused : .silent
+                case .message(let message): heard.append(message.topic)
+                default: break
+                }
+            }
+        }
+    }
+
+    /// The topics of all that came, and comes until then.
+    mutating func messages(until end: Duration) throws(MQTTError) -> [String] {
+        while SystemClock.monotonic < end {
+            guard let batch = try eventsInTime(until: end) else { break }
+            for case .message(let message) in batch { heard.append(message.topic) }
+        }
+        return heard
+    }
+
+    mutating func close() {
+        try? connection.disconnect()
+        try? connection.write()
+    }
+
+    private mutating func events(until end: Duration) throws(MQTTError) -> [ConnectionEvent] {
+        guard let events = try eventsInTime(until: end) else {
+            throw .mqtt("no answer in time", reasonCode: 0)
+        }
+        return events
+    }
+
+    /// Nil once the time is up.
+    private mutating func eventsInTime(
+        until end: Duration
+    ) throws(MQTTError) -> [ConnectionEvent]? {
+        while SystemClock.monotonic < end, let descriptor = connection.descriptor {
+            if connection.hasQueuedWrites { try connection.write() }
+            poller.clear()
+            let interest = connection.interest
+            poller.add(descriptor, read: interest.read, write: interest.write)
+            let wait = connection.hasBufferedInput ? .zero : end - SystemClock.monotonic
+            _ = try? poller.wait(max(wait, .zero))
+            try connection.read(atMost: 64)
+            let events = connection.takeEvents()
+            for event in events {
+                if let failure = event.failure { throw failure }
+            }
+            if !events.isEmpty { return events }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import Doctor
+
+/// `postern doctor`: what stands between this machine and its authority.
+struct DoctorCommand: Verb {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Look for what is wrong between here and the authority.",
+        discussion: """
+            Exit status: 0 all is well, 3 there are warnings, 1 a check failed, 78 one of the \
+            configuration failed. As `watch` does, it asks the authority for a broker login.
+            """)
+
+    @OptionGroup var place: Place
+    @OptionGroup var options: DoctorOptions
+    @Flag(help: "Log in at the broker, too. This ends a `watch` of yours that runs.")
+    var tryLogin = false
+
+    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        let notes = PersonCheck.all.map { CheckNote($0) }
+        if options.list {
+            if place.json { return surroundings.emit(CheckNote.json(notes)) }
+            for line in notes.flatMap(\.lines) { surroundings.out(line) }
+            return
+        }
+        let examination: Examination<DoctorFacts>
+        do throws(UnknownCheck) {
+            examination = try Examination(PersonCheck.all, without: options.dontRun)
+        } catch {
+            throw .usage("\(error)")
+        }
+        let facts = await DoctorFacts(
+            place, examination.probes, triesLogin: tryLogin, in: surroundings)
+        let report = examination.report(facts)
+        if place.json {
+            surroundings.emit(report.json)
+        } else {
+            for line in report.lines { surroundings.out(Printable.line(line)) }
+        }
+        switch report.verdict(warningsAreErrors: options.warningsAsErrors) {
+        case .ok: return
+        case .warnings: throw .degraded("there are warnings")
+        case .failed: throw .failed(layer: "doctor", text: "not all is well")
+        case .badConfiguration: throw .configuration("not all is well")
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import ArgumentParser
+import LinuxIO
+import MQTT
+import Sessions
+import Wire
+
+/// How simulated boards live, on the command line.
+struct FleetOptions: ParsableArguments {
+    @Option(help: ArgumentHelp(
+        "Between two heartbeats of a board; what its provisioning says without it.",
+        valueName: "span"))
+    var heartbeat: Span?
+    @Option(help: ArgumentHelp(
+        "Between two refreshes of a board; at two thirds of its access token without it.",
+        valueName: "span"))
+    var refresh: Span?
+    @Option(help: ArgumentHelp(
+        "Messages with data: 500/s from all boards together, 0.5/s/board from each.",
+        valueName: "rate"))
+    var telemetry: TelemetryRate?
+    @Option(help: ArgumentHelp("Bytes of each of these messages.", valueName: "n"))
+    var payload: Int = 100
+    @Flag(help: "Read the telemetry back and account for each message.")
+    var check = false
+    @Option(help: ArgumentHelp(
+        "What goes wrong: lost-replies=5%,replays=2%,storm=60s:50%,skew=1%,thieves=20.",
+        valueName: "faults"))
+    var faults: FaultPlan?
+    @Option(help: ArgumentHelp(
+        "With the same seed the same faults are chosen.", valueName: "n"))
+    var seed: UInt64 = 1
+    @Option(help: ArgumentHelp("How many claims are on their way at once.", valueName: "n"))
+    var claims: Int = 16
+    @Option(help: ArgumentHelp(
+        "How long a request waits for its answer before it is repeated.", valueName: "span"))
+    var patience = Span(seconds: 10)
+    @Option(help: ArgumentHelp(
+        "The longest that a board lets an overloaded authority (155) put it off; as long as it "
+            + "is told without it.",
+        valueName: "span"))
+    var putOff: Span?
+    @Option(help: ArgumentHelp(
+        "Over how long boards that lost their connections spread their return.",
+        valueName: "span"))
+    var spread = Span(seconds: 30)
+    @Option(help: ArgumentHelp(
+        "How many threads the boards share; one for each 2500 without it, and two at most.",
+        valueName: "n"))
+    var threads: Int?
+
+    /// So many have a connection of their own without being told to.
+    static let mostAlone = 10_000
+    private static let mostConnections = 50_000
+    private static let sharedConnections = 100
+    /// Descriptors beside the boards' connections: HTTP, files, threads.
+    private static let spareDescriptors = 200
+
+    /// Whether nothing was said that only boards in time can do.
+    var isUnused: Bool {
+        heartbeat == nil && refresh == nil && telemetry == nil && faults == nil && !check
+    }
+
+    func validate(boards: Int, connections: Int?) throws {
+        guard (1...min(boards, Self.mostConnections)).contains(connections ?? 1) else {
+            throw ValidationError(
+                "--connections is 1 to \(Self.mostConnections), and not above --boards")
+        }
+        guard heartbeat?.seconds != 0, refresh?.seconds != 0, patience.seconds > 0 else {
+            throw ValidationError("--heartbeat, --refresh and --patience are above 0")
+        }
+        guard (1...1000).contains(claims), (1...64).contains(threads ?? 1) else {
+            throw ValidationError("--claims is 1 to 1000, --threads 1 to 64")
+        }
+        guard (8...65_536).contains(payload) else {
+            throw ValidationError("--payload is 8 to 65536")
+        }
+        guard faults.map({ $0.thieves <= boards }) ?? true else {
+            throw ValidationError("there are more thieves than boards")
+        }
+    }
+
+    /// Long enough for the pairing, the load and what follows.
+    func lifetime(_ span: Span) -> Span {
+        Span(seconds: min(max(3600, 3 * span.seconds + 7200), 364 * 86_400))
+    }
+
+    func plan(
+        boards: Int, connections: Int?, root: TopicRoot, at uri: BrokerURI, _ tls: TLSOptions,
+        span: Span, in surroundings: Surroundings
+    ) throws(CommandFailure) -> FleetPlan {
+        let connections = connections
+            ?? (boards <= Self.mostAlone ? boards : Self.sharedConnections)
+        let threads = threads ?? min(2, 1 + boards / 2500)
+        var plan = FleetPlan(
+            boards: boards, connections: connections, root: root, uri: uri, tls: tls,
+            wall: surroundings.now)
+        try Self.makeRoom(connections * (plan.isCrowded ? 1 : 3) + Self.spareDescriptors)
+        plan.address = try Self.address(of: uri)
+        plan.heartbeat = heartbeat?.duration
+        plan.refresh = refresh?.duration
+        plan.telemetry = telemetry?.interval(boards: boards)
+        plan.payload = payload
+        plan.faults = faults ?? .none
+        plan.seed = seed
+        plan.patience = patience.duration
+        plan.spread = spread.duration
+        plan.putOff = putOff?.duration
+        plan.span = span.duration
+        plan.threads = min(threads, connections)
+        return plan
+    }
+
+    private static func makeRoom(_ wanted: Int) throws(CommandFailure) {
+        let limit: Int
+        do throws(SystemError) {
+            limit = try ProcessRoom.raiseDescriptorLimit()
+        } catch {
+            throw .failed(layer: "system", text: "\(error)")
+        }
+        guard limit >= wanted else {
+            throw .configuration("this process may open \(limit) files and needs \(wanted) for "
+                + "so many connections: raise the hard limit (`ulimit -Hn`), or use fewer "
+                + "--connections")
+        }
+    }
+
+    /// Looked up once: ten thousand connections would ask the name server ten thousand times.
+    private static func address(of uri: BrokerURI) throws(CommandFailure) -> String? {
+        guard uri.scheme != .unix else { return nil }
+        let outcome: HostLookup.Outcome
+        do throws(SystemError) {
+            let lookup = try HostLookup(uri.host)
+            var poller = Poller()
+            poller.add(lookup.descriptor, read: true, write: false)
+            _ = try poller.wait(.seconds(10))
+            outcome = lookup.outcome
+        } catch {
+            throw .failed(layer: "system", text: "\(error)")
+        }
+        switch outcome {
+        case .found(let addresses): return addresses.first
+        case .failed(let text):
+            throw .offline(layer: "name lookup", text: "\(uri.host): \(text)")
+        case .pending:
+            throw .offline(layer: "name lookup", text: "\(uri.host): no answer in time")
+        }
+    }
+}

@@ -1,0 +1,3 @@
+import AdminCommands
+
+await PosternProgram.main()

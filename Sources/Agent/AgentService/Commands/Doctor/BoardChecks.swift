@@ -1,0 +1,143 @@
+import ConfigurationFiles
+import Doctor
+import Gate
+import Sessions
+import Wire
+
+extension BoardCheck {
+    static let agent = [
+        BoardCheck(
+            id: "agent-running", group: .agent, about: "the agent runs and answers",
+            why: "nothing is accepted, judged or forwarded while it does not", needs: [.agent]
+        ) { facts in
+            if let fault = facts.askingFault {
+                return .failed(fault, next: "look at the agent's journal")
+            }
+            guard !facts.isRunning else { return .ok("it answers") }
+            return facts.settings == nil
+                ? .skipped("agent.toml cannot be read")
+                : .failed("it does not run", next: "start it: postern-agent run, or its unit")
+        },
+    ]
+
+    static let board = [
+        BoardCheck(
+            id: "clock", group: .board, about: "the board knows what time it is",
+            why: "sessions and certificates are judged by it", needs: [.agent]
+        ) { facts in
+            guard let clock = facts.status?.text("clock") else { return unknown }
+            guard clock == "set" else {
+                return .failed(
+                    "this board's clock is not set: sessions are judged by no time",
+                    next: "set it, by NTP if you can; the authority tells it at the next contact")
+            }
+            return .ok("set")
+        },
+        BoardCheck(
+            id: "session", group: .board, about: "the board has a session that lasts",
+            why: "without one every write is rejected, or waits", needs: [.agent]
+        ) { SessionJudgement.session($0) },
+        BoardCheck(
+            id: "issued", group: .board, about: "the authority knows what this board bears",
+            why: "one that came back from a backup may not: then nothing is ended or lost here",
+            needs: [.agent]
+        ) { facts in
+            guard let status = facts.status else { return unknown }
+            guard status.members["notIssuedThere"] == .bool(true) else { return .ok("it does") }
+            return .warning(
+                "the authority says that it did not issue this board's tokens",
+                next: "run `postern-agent pair --new`, and claim as the same user: the queue stays")
+        },
+        BoardCheck(
+            id: "identity", group: .board, about: "no other machine uses this board's identity",
+            why: "two that do take each other's place at the brokers, and share one session",
+            needs: [.agent]
+        ) { facts in
+            guard facts.isRunning, let status = facts.status else {
+                return .skipped("the agent does not run")
+            }
+            let next = "end the agent that was copied, then run `postern-agent pair --new` here"
+            if status.members["identityShared"] == .bool(true) {
+                return .failed("another machine uses this board's identity", next: next)
+            }
+            guard status.members["busShared"] == .bool(true) else { return .ok("none does") }
+            return .failed(
+                "another agent with this board's identity is on the board's own bus", next: next)
+        },
+        BoardCheck(
+            id: "session-outlasts", group: .board,
+            about: "the session outlives an outage of some hours",
+            why: "after a longer one the session is over, and a person must claim the board again",
+            needs: [.agent]
+        ) { SessionJudgement.grace($0) },
+        BoardCheck(
+            id: "queue", group: .board, about: "what waits to be sent has room",
+            why: "when it is full, writes are refused, or the oldest are dropped",
+            needs: [.agent]
+        ) { facts in
+            guard let status = facts.status, let queue = try? status.object("queue"),
+                let bytes = try? queue.integer("bytes"),
+                let limit = facts.settings?.outbox.maxBytes.bytes
+            else { return unknown }
+            if let fault = status.text("queueFault") {
+                return .failed(
+                    "nothing is forwarded: \(fault)",
+                    next: "look at the disk, then start the agent anew")
+            }
+            let text = "\(queue.shown("messages")) messages, \(bytes) of \(limit) bytes"
+            guard bytes < limit / 5 * 4 else {
+                return .warning(
+                    text, next: "bring the uplink back, or raise outbox.max_bytes")
+            }
+            return .ok(text)
+        },
+    ]
+
+    static let unknown = Finding.skipped("this board's state was not to be had")
+}
+
+/// What is said of the session that the board holds.
+enum SessionJudgement {
+    /// An outage of a night is none that a person should be needed for.
+    private static let outage = Duration.seconds(6 * 3600)
+
+    static func session(_ facts: BoardFacts) -> Finding {
+        guard let status = facts.status else { return BoardCheck.unknown }
+        guard status.text("state") == "available" else {
+            let sentence = SessionCommand.sentence(status)
+            switch status.text("reason") {
+            case "unreadable": return .skipped("\(sentence); see vault")
+            case "offline":
+                return .failed(sentence, next: "bring the board into contact with its authority")
+            default:
+                return .failed(sentence, next: "run `postern-agent pair` and claim this board")
+            }
+        }
+        let end = (try? status.session("session"))?.expiresAt
+        if let end, end < facts.now + .seconds(86_400) {
+            return .warning(
+                "it ends within a day: " + SessionCommand.sentence(status),
+                next: "run `postern-agent session refresh --for 30d`, or claim it again then")
+        }
+        return .ok(SessionCommand.sentence(status))
+    }
+
+    static func grace(_ facts: BoardFacts) -> Finding {
+        guard let status = facts.status, status.text("state") == "available",
+            let contact = try? status.time("validatedAt"),
+            let end = try? status.time("offlineUntil")
+        else { return .skipped("there is no session in use") }
+        let seconds = (end - contact).components.seconds
+        let text = seconds >= 2 * 86_400 ? "\(seconds / 86_400) days"
+            : seconds >= 2 * 3600 ? "\(seconds / 3600) hours" : "\(seconds / 60) minutes"
+        guard end - contact < outage else {
+            return .ok("it outlives an outage of \(text)")
+        }
+        return .warning(
+            "an outage of more than \(text) needs a person",
+            next: """
+                give this board a session of another preset (authority.toml, [session]), or a \
+                longer session.offline in agent.toml; or have somebody at hand
+                """)
+    }
+}

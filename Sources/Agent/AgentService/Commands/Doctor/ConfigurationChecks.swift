@@ -1,0 +1,45 @@
+import Doctor
+import Gate
+
+typealias BoardCheck = Check<BoardFacts>
+
+extension BoardCheck {
+    /// All of them, in the order in which they are shown.
+    static let all = configuration + agent + rules + bus + board + storage + uplink + versions
+
+    static let configuration = [
+        BoardCheck(
+            id: "config-agent", group: .configuration, about: "agent.toml is well-formed",
+            why: "an agent refuses to start with a malformed file"
+        ) { facts in
+            guard let fault = facts.agentFault else { return .ok("agent.toml is well-formed") }
+            return .failed(fault, next: "mend agent.toml; an agent refuses to start with it")
+        },
+        BoardCheck(
+            id: "config-policy", group: .configuration, about: "policy.toml is well-formed",
+            why: "what it was to refuse is judged by the rules before it, or by none"
+        ) { facts in
+            if let fault = facts.policyFault {
+                return .failed(fault, next: """
+                    mend policy.toml: a running agent reads it again by itself, and keeps its \
+                    old rules until then; none starts with it
+                    """)
+            }
+            return .ok(facts.policy?.summary ?? "there is no policy.toml")
+        },
+        BoardCheck(
+            id: "file-modes", group: .configuration,
+            about: "nobody else may change the rules or read the state",
+            why: "who may write these files decides what leaves the board; who reads the state "
+                + "may be the board"
+        ) { facts in
+            guard !facts.modeFaults.isEmpty else { return .ok("as strict as they must be") }
+            return .failed(
+                facts.modeFaults.joined(separator: "; "),
+                next: """
+                    set modes and owners as said (in /etc/postern: owner root, group postern, \
+                    mode 0640); run doctor as root or as the agent's user
+                    """)
+        },
+    ]
+}

@@ -1,0 +1,197 @@
+import AgentCore
+import AgentStore
+import ConfigurationFiles
+import Cryptography
+import Gate
+import LinuxIO
+import MQTT
+import Sessions
+import Wire
+
+/// The board's configuration, read from its folder with its modes checked.
+struct BoardFiles {
+    /// As it was at the start, but for the routes, which follow the file.
+    private(set) var settings: BoardSettings
+    private(set) var policy: Policy?
+    /// What both files held when these values were read from them.
+    private(set) var content: RuleContent
+    /// Why there is no policy, where a broken one was let pass.
+    private let policyFailure: AgentFailure?
+
+    init(_ place: BoardPlace) throws(AgentFailure) {
+        try self.init(try RuleContent(folder: place.configDir))
+        try stepDown()
+    }
+
+    /// Root's own files in the state folder would stop the agent, which is another user's.
+    private func stepDown() throws(AgentFailure) {
+        do throws(SystemError) {
+            try ProcessOwner.stepDown(toOwnerOf: settings.stateDir)
+        } catch {
+            throw AgentFailure(.failed, "\(error)")
+        }
+    }
+
+    /// Both files, whole and well-formed.
+    init(_ content: RuleContent) throws(AgentFailure) {
+        self.content = content
+        settings = try content.settings()
+        policy = try content.policy()
+        policyFailure = nil
+    }
+
+    /// For asking an agent that runs, whatever has become of its policy file since.
+    init(askingFrom place: BoardPlace) throws(AgentFailure) {
+        let folder = place.configDir
+        do throws(AgentFailure) {
+            content = try RuleContent(folder: folder)
+            policy = try content.policy()
+            policyFailure = nil
+        } catch {
+            content = try RuleContent(folder: folder, withoutPolicy: true)
+            policy = nil
+            policyFailure = error
+        }
+        settings = try content.settings()
+        try stepDown()
+    }
+
+    /// The rules of `read` in the place of these; all else stays as it was at the start.
+    func adopting(_ read: BoardFiles) -> BoardFiles {
+        var adopted = self
+        adopted.content = read.content
+        adopted.policy = read.policy
+        adopted.settings.routes = read.settings.routes
+        return adopted
+    }
+
+    /// Throws why an agent would not start on these files.
+    func checkPolicy() throws(AgentFailure) {
+        if let policyFailure { throw policyFailure }
+    }
+
+    /// The policy file as it is now; nil where there is none.
+    static func policy(in folder: String) throws(AgentFailure) -> Policy? {
+        try RuleContent.policy(in: folder)
+    }
+
+    var agentSettings: AgentSettings {
+        var agent = AgentSettings(
+            name: settings.name, topicRoot: settings.topicRoot, claimBase: settings.claim.base,
+            claimLifetime: settings.claim.expires, offline: settings.offline,
+            routes: RouteTable(settings.routes),
+            queueLimit: settings.outbox.maxBytes.bytes,
+            // A small outbox still has room to be read into.
+            queueReserve: min(BusLink.batchReserve, settings.outbox.maxBytes.bytes / 2),
+            queueAge: settings.outbox.maxAge,
+            version: Release.version,
+            buildDate: Release.date, processID: Int64(ProcessIdentity.processID))
+        agent.spread = settings.uplink.spread
+        agent.dropsOldest = settings.outbox.whenFull == .dropOldest
+        agent.discovery = switch settings.discovery {
+        case .announced(let root): .announced(below: root)
+        case .withdrawn(let root): .withdrawn(below: root)
+        case nil: nil
+        }
+        return agent
+    }
+
+    var outboxSettings: OutboxSettings {
+        OutboxSettings(
+            settings.outbox, volatileWindow: "\(settings.runDir)/window")
+    }
+
+    var controlPath: String { "\(settings.runDir)/agent.sock" }
+
+    var uplinkDefaults: UplinkDefaults {
+        UplinkDefaults(
+            uri: settings.uplink.uri, caFile: settings.uplink.caFile,
+            identity: settings.uplink.identity,
+            learnedCAFile: "\(settings.stateDir)/uplink-ca.pem",
+            knownBrokerFile: "\(settings.stateDir)/uplink-mqtt5",
+            allowsPlainText: settings.uplink.insecure)
+    }
+
+    func busLogin(for board: BoardIdentity, will: [UInt8]) throws(AgentFailure) -> BusLogin {
+        let clientName: BusClientName
+        do throws(CryptographyError) {
+            clientName = try BusClientName(of: board)
+        } catch {
+            throw AgentFailure(.failed, "the bus client's name: \(error)", mayPass: true)
+        }
+        return BusLogin(
+            uri: settings.bus.uri, username: settings.bus.username,
+            password: try Self.busPassword(settings.bus), clientName: clientName,
+            tls: settings.bus.tls,
+            filters: BusTopic.requests + settings.routes.map(\.from.description), will: will)
+    }
+
+    /// Throws why a certificate of ours cannot be shown, before any broker asks for it.
+    func checkIdentities() throws(AgentFailure) {
+        for case let identity? in [settings.bus.identity, settings.uplink.identity] {
+            do throws(FileFailure) {
+                try PrivateFile.check(
+                    identity.keyFile, strictestMode: TLSOptions.keyMode,
+                    followsLinks: true)
+                try PrivateFile.check(
+                    identity.certificateFile, strictestMode: 0o755, followsLinks: true)
+            } catch {
+                throw AgentFailure(error)
+            }
+        }
+    }
+
+    /// The first line of the password file.
+    static func busPassword(
+        _ bus: BoardSettings.Bus, strictestMode: UInt32 = RuleContent.mode
+    ) throws(AgentFailure) -> SecretBytes? {
+        guard let path = bus.passwordFile else { return nil }
+        do throws(FileFailure) {
+            let bytes = try PrivateFile.read(path, limit: 4096, strictestMode: strictestMode)
+            return SecretBytes(Array(bytes.prefix { $0 != UInt8(ascii: "\n") }))
+        } catch {
+            throw AgentFailure(error)
+        }
+    }
+}
+
+extension BoardSettings.Bus {
+    var tls: TLSOptions { TLSOptions(caFile: caFile, identity: identity) }
+}
+
+extension TLSOptions {
+    init(caFile: String?, identity: TLSIdentity?) {
+        self.init(
+            caFile: caFile, certificateFile: identity?.certificateFile,
+            keyFile: identity?.keyFile)
+    }
+}
+
+extension AgentFailure {
+    init(_ failure: FileFailure) {
+        switch failure {
+        case .notPermitted: self.init(.notPermitted, "\(failure)")
+        case .tooOpen, .foreignOwner, .wrongKind, .missing, .tooLarge:
+            self.init(.badConfiguration, "\(failure)")
+        case .readOnly, .noSpace: self.init(.failed, "\(failure)", mayPass: true)
+        case .inUse, .failed: self.init(.failed, "\(failure)")
+        }
+    }
+
+    init(_ failure: StoreError) {
+        switch failure {
+        case .unsafePermissions, .keyMissing, .keyWrong, .keyRefused, .newerForm:
+            self.init(.badConfiguration, "\(failure)")
+        case .keyUnreachable: self.init(.failed, "\(failure)", mayPass: true)
+        case .unavailable: self.init(.failed, "\(failure)", mayPass: true)
+        case .corrupt, .unreadable:
+            // Not replaced unasked: with the state goes the board's identity.
+            self.init(.failed, """
+                \(failure). Bring the state folder back from a copy. Without one, move it away \
+                and start again: the board then has a new identity, so remove it at the \
+                authority and run `postern-agent pair`.
+                """)
+        case .outOfOrder, .cryptography: self.init(.failed, "\(failure)")
+        }
+    }
+}

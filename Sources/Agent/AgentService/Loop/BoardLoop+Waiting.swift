@@ -1,0 +1,76 @@
+import AgentCore
+import AgentStore
+import LinuxIO
+import Logging
+import MetricsServer
+import Sessions
+
+// How a turn begins, and how the last one ends.
+extension BoardLoop {
+    /// Blocks until something happens or is due, and files it: the one place where the loop
+    /// rests.
+    mutating func wait(_ service: inout StandingService) throws(SystemError) {
+        poller.clear()
+        let now = Instant.current
+        let busWaits = outbox.busWaits(after: now.monotonic)
+        bus.mayWait = busWaits != nil
+        bus.register(in: &poller)
+        uplink.register(in: &poller)
+        service.register(in: &poller)
+        let deadline = [
+            agent.nextDeadline(at: now), bus.nextDeadline(at: now.monotonic),
+            uplink.nextDeadline(at: now.monotonic), outbox.nextDeadline, trimAt, busWaits,
+            stalledBus.endsAt, stalledInbox.endsAt, service.nextDeadline,
+        ].compactMap(\.self).min()
+        _ = try poller.wait(deadline.map { max($0 - now.monotonic, .zero) })
+        let woken = SystemClock.monotonic
+        outbox.turnBegins(at: woken)
+        if let due = trimAt, due <= woken {
+            trimAt = nil
+            ProcessMemory.trim()
+        }
+        // Before what may tell that their connection is gone.
+        events += stalledBus.take(at: woken) + stalledInbox.take(at: woken)
+        uplink.collect(poller, at: woken, into: &events)
+        if let text = bus.collect(poller, at: woken, into: &events) { log.warning("\(text)") }
+        // What was on its way before a change of the rules is judged by the old ones.
+        let isStopping = service.collect(poller, at: woken, into: &events)
+        rulesReport = service.rules.report
+        answerScrapes(&service)
+        // What was read is judged first: its PUBACKs stand in the queue already.
+        if isStopping { events.append(.stop) }
+        events.append(.deadline)
+    }
+
+    private mutating func answerScrapes(_ service: inout StandingService) {
+        let asked = service.takeScrapes()
+        guard !asked.isEmpty else { return }
+        let figures = BoardFigures(
+            agent: agent.figures(at: .current), forwarded: outbox.forwarded,
+            refusedUpstream: outbox.refusals, isStalled: stallText != nil,
+            isDegraded: isDegraded)
+        let answer = ScrapeAnswer.figures(figures.text)
+        for id in asked { service.answerScrape(id, answer) }
+    }
+
+    /// Makes durable what was accepted, acknowledges it, and says goodbye to both brokers.
+    mutating func leave(_ ending: Ending, _ service: borrowing StandingService) -> Ending {
+        service.supervisor.stopping()
+        defer {
+            bus.close()
+            uplink.disconnect()
+        }
+        do throws(StoreError) {
+            try outbox.close()
+        } catch {
+            // Nothing of it was acknowledged: it comes again.
+            bus.acknowledge(false)
+            log.error("at the end: \(error)")
+            return ending
+        }
+        tellHeld()
+        bus.acknowledge(stalledBus.isEmpty && !hasUnjudged)
+        _ = bus.flush(at: SystemClock.monotonic, into: &events)
+        return ending
+    }
+}

@@ -1,0 +1,109 @@
+import AgentCore
+import ConfigurationFiles
+import Gate
+import LinuxIO
+import Logging
+import Sessions
+import Wire
+
+/// The files of rules while the agent runs: what of them is in force, and what came of the last
+/// try to read them anew.
+///
+/// All or nothing: any fault in either file leaves all old rules in force. Of `agent.toml` only
+/// the routes change; what else differs waits for the next start, and is named.
+struct RuleFiles: ~Copyable {
+    enum Cause { case signal, change }
+
+    /// The settings of the start, with the rules that are in force.
+    private(set) var inForce: BoardFiles
+    private let log: Logger
+    private var loadedAt: Timestamp
+    /// Why the files as they are now are not in force.
+    private var fault: String?
+    /// The keys of `agent.toml` that wait for the next start.
+    private var waiting: [String] = []
+    private var watch: RuleWatch
+    /// What `status` says of the rules.
+    private(set) var report = JSONValue.null
+
+    init(_ files: BoardFiles, log: Logger) {
+        inForce = files
+        self.log = log
+        loadedAt = Timestamp(milliseconds: SystemClock.wallMilliseconds)
+        watch = RuleWatch(folder: files.content.folder, log: log)
+        report = makeReport()
+    }
+
+    var nextDeadline: Duration? { mutating get { watch.nextDeadline } }
+
+    mutating func register(in poller: inout Poller) { watch.register(in: &poller) }
+
+    /// Reads the files again if they have changed and rest. Nil: nothing new is in force.
+    mutating func collect(_ poller: borrowing Poller, at now: Duration) -> AgentEvent? {
+        guard watch.collect(poller, at: now) else { return nil }
+        return reload(.change)
+    }
+
+    /// Reads both files. A signal takes a policy file that is gone as meant; a change does not.
+    mutating func reload(_ cause: Cause) -> AgentEvent? {
+        if cause == .signal, watch.isHalfWritten(at: SystemClock.monotonic) {
+            log.info("a file of the rules is being written: it is read once that is done")
+            return nil
+        }
+        defer { report = makeReport() }
+        do throws(AgentFailure) {
+            let content = try RuleContent(folder: inForce.content.folder)
+            if cause == .change, watch.isDisturbed(at: SystemClock.monotonic) { return nil }
+            if cause == .change, inForce.content.hasPolicy, !content.hasPolicy {
+                throw AgentFailure(.badConfiguration, """
+                    \(RuleContent.policyPath(in: content.folder)) is gone; SIGHUP, or \
+                    `postern-agent policy accept-none`, takes that as meant
+                    """)
+            }
+            guard content != inForce.content else {
+                if fault != nil { log.info("the files are those that are in force again") }
+                fault = nil
+                return nil
+            }
+            return adopt(try BoardFiles(content))
+        } catch {
+            refuse(error.sentence, cause)
+            return nil
+        }
+    }
+
+    private mutating func adopt(_ read: BoardFiles) -> AgentEvent {
+        let keys = read.settings.keysUnlike(inForce.settings)
+        if !keys.isEmpty, keys != waiting {
+            let list = keys.joined(separator: ", ")
+            log.warning("agent.toml: only routes change now; for the next start wait: \(list)")
+        }
+        waiting = keys
+        fault = nil
+        inForce = inForce.adopting(read)
+        loadedAt = Timestamp(milliseconds: SystemClock.wallMilliseconds)
+        return .rules(inForce.policy, RouteTable(inForce.settings.routes))
+    }
+
+    /// The same fault is said again only to a person who asks again.
+    private mutating func refuse(_ sentence: String, _ cause: Cause) {
+        if fault != sentence || cause == .signal {
+            log.error("\(sentence); the old rules stay in force")
+        }
+        fault = sentence
+    }
+
+    private func makeReport() -> JSONValue {
+        let policy = inForce.policy
+        var members: [String: JSONValue] = [
+            "rules": .integer(Int64(policy?.rules.count ?? 0)),
+            "default": .string(policy?.allowsByDefault == false ? "deny" : "allow"),
+            "routes": .integer(Int64(inForce.settings.routes.count)),
+            "loadedAt": .time(loadedAt),
+            "digest": inForce.content.digest.map(JSONValue.string) ?? .null,
+            "waiting": .array(waiting.map(JSONValue.string)),
+        ]
+        if let fault { members["fault"] = .string(fault) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,17 @@
+import Gate
+import MQTT
+import Sessions
+
+extension AcceptedWrite {
+    /// The write as it goes upstream. Source: the wire contract, Topics.
+    var message: OutgoingMessage {
+        OutgoingMessage(
+            topic: topic, payload: payload, qos: .atLeastOnce, retain: false,
+            properties: MessageProperties(userProperties: [
+                UserProperty("sid", session.description),
+                UserProperty("seq", String(sequence)),
+                UserProperty("ts", String(acceptedAt.milliseconds)),
+                UserProperty("app", app.description),
+            ]))
+    }
+}

@@ -1,0 +1,3 @@
+import AgentService
+
+AgentProgram.main()

@@ -1,0 +1,279 @@
+import AuthorityCore
+import AuthorityHTTP
+import AuthorityStore
+import ConfigurationFiles
+import Cryptography
+import Foundation
+import LinuxIO
+import Logging
+import LogOutput
+import MQTT
+import Sessions
+import Wire
+
+/// A running authority: store, broker, boards' traffic and HTTP, until its task is cancelled.
+struct AuthorityServer: Sendable {
+    private let settings: ServiceSettings
+    private let logger: Logger
+    let authority: Authority
+    let link: BrokerLink
+    private let courier: BrokerCourier
+    let traffic: BoardTraffic
+    private let fleet: FleetSize
+    private let reconciliation: Reconciliation
+    private let housekeeping: Housekeeping
+    private let embedded: EmbeddedBroker?
+    let live: LiveBoards
+    let hub: EventHub
+    /// Nil where no live data is wanted.
+    private let tap: DataTap?
+    private let store: any ServiceStore
+    private let clock: ClockGuard
+    private let tally: TallyShelf
+    private let refusals: RefusalBook
+    /// Nil where nobody asks for figures.
+    private let figures: FigureService?
+    /// Nil where neither broker nor page shows a certificate.
+    private let keeper: CertificateKeeper?
+    /// Our own CA, PEM.
+    private let ownCA: String?
+    /// Nil where the broker does not ask.
+    private let askingBroker: AskingBroker?
+    let duty: ReaderDuty
+    let readiness: Readiness
+    /// Nil where the broker is not ours.
+    private let brokerHold: (any StoreHold)?
+    private let presence: Presence
+
+    /// Opens the store and makes the parts; nothing runs and nothing listens yet.
+    /// `acceptsClock`: what the store knows of the time is wrong, and the clock right. `store`
+    /// is one that is open already.
+    init(
+        settings: ServiceSettings, acceptsClock: Bool = false,
+        store opened: (any ServiceStore)? = nil, logger: Logger
+    ) async throws {
+        let folder = StateFolder(settings)
+        let store = if let opened { opened } else { try await folder.open() }
+        presence = try await Presence(in: store)
+        let version = try await store.foreignVersion()
+        let records = try await Self.keyRecords(of: store, folder, logger)
+        let own = try Self.own(settings, folder)
+        let ownCA = try own.map { try $0.certificateText() }
+        var rules = settings.rules
+        rules.brokerPlace = Self.brokerPlace(settings, ca: ownCA)
+        let fleet = FleetSize(configured: settings.spread, logger: logger)
+        rules.spread = { fleet.spread }
+        self.fleet = fleet
+        let embedded = try Self.embedded(settings, folder, records, logger)
+        // Two of them would each know half of the boards.
+        brokerHold = embedded == nil
+            ? nil : try await StateFolder.only("embedded broker", of: store)
+        let login = try Self.login(settings, folder, records)
+        let duty = ReaderDuty(store, root: settings.root)
+        let link = BrokerLink(login: login, logger: logger, duty: duty)
+        let keys = try KeyRing.read(records)
+        let cryptography = SystemCryptography()
+        // The courier reads the chores and strikes them off; it sends nobody on its errands.
+        let desk = Authority(
+            store: store, cryptography: cryptography, courier: NoCourier(), keys: keys,
+            rules: rules, clock: systemClock)
+        let live = LiveBoards(root: settings.root, clock: systemClock)
+        let tap = settings.showsLiveData
+            ? try Self.tap(settings, keys, login, link, live, logger) : nil
+        (self.live, self.tap) = (live, tap)
+        let courier = BrokerCourier(
+            link: link, root: settings.root, access: Self.access(settings, login, logger),
+            consumerAccess: try Self.consumerAccess(settings, ca: ownCA), logger: logger,
+            desk: desk, holds: LineHolds(store: store), tap: tap)
+        let authority = Authority(
+            store: store, cryptography: cryptography, courier: courier, keys: keys, rules: rules,
+            signatures: IDTokenCheck(settings.keySets, logger: logger),
+            deviceKeys: DeviceKeyCache(), clock: systemClock)
+        (self.settings, self.logger) = (settings, logger)
+        (self.authority, self.link) = (authority, link)
+        (self.courier, self.embedded) = (courier, embedded)
+        let clock = try await ClockGuard(
+            store: store, authority: authority, acceptsClock: acceptsClock, logger: logger)
+        self.store = store
+        self.clock = clock
+        self.duty = duty
+        readiness = Self.readiness(of: store)
+        self.ownCA = ownCA
+        keeper = try Self.keeper(settings, own, embedded?.bell, clock, logger)
+        hub = EventHub(
+            authority: authority, live: live, changes: store.changes(), clock: systemClock,
+            logger: logger)
+        askingBroker = try Self.makeAskingBroker(settings, login, keys, authority)
+        refusals = RefusalBook(logger: logger)
+        traffic = BoardTraffic(
+            authority: authority, link: link, courier: courier, clock: clock, live: live,
+            duty: duty, refusals: refusals, logger: logger)
+        tally = TallyShelf(of: store)
+        figures = Self.figures(settings, store, tally, traffic, refusals, link, clock, logger)
+        reconciliation = Reconciliation(
+            authority: authority, store: store, link: link, courier: courier,
+            access: settings.access != .dynamicSecurity ? .none
+                : (embedded == nil ? .kept : .computed), logger: logger)
+        housekeeping = Housekeeping(
+            authority: authority, store: store, courier: courier,
+            reconciliation: reconciliation, clock: clock, logger: logger, firstVersion: version)
+    }
+
+    /// Runs until cancelled, or until a part of it cannot go on. `onReady` is called once,
+    /// when the broker and HTTP are both up, with the port that HTTP has.
+    func run(onReady: @escaping @Sendable (Int) async -> Void) async throws {
+        let gate = ReadyGate(onReady)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            if let embedded {
+                group.addTask { try await embedded.run(accounts: accounts) }
+            }
+            group.addTask { await connect { await gate.brokerIsUp() } }
+            group.addTask { await traffic.run() }
+            group.addTask { await courier.run() }
+            group.addTask { await housekeeping.sweep() }
+            group.addTask { await housekeeping.watch() }
+            group.addTask { await hub.run() }
+            group.addTask { await presence.keep() }
+            group.addTask { try await departureWatch.run() }
+            group.addTask {
+                await fleet.run { () async throws(AuthorityError) in
+                    try await authority.boardsInSession(atMost: FleetSize.enough)
+                }
+            }
+            if let tap { group.addTask { await tap.run() } }
+            if let figures { group.addTask { await figures.run() } }
+            if let keeper {
+                let clock = housekeeping.clock
+                group.addTask { await keeper.run { clock.mayAnswer } }
+            }
+            let files = try ConsoleFolder.files(settings.console, logger)
+            let rules = try settings.parseRules()
+            group.addTask {
+                // Who finds HTTP open may count on the broker, unless that stays away, or has
+                // to ask us before it lets us in.
+                if askingBroker == nil { await gate.waitForBroker(atMost: .seconds(5)) }
+                try await ConsoleServer(
+                    frontend: authority,
+                    listen: (settings.listen.host, Int(settings.listen.port)), logger: logger,
+                    rules: rules, files: files, live: hub, askingBroker: askingBroker,
+                    proxies: settings.proxies, certificate: keeper?.page, ownCA: ownCA,
+                    isStrictlyHTTPS: settings.isStrictlyHTTPS, readiness: readiness,
+                    loginOrigins: await loginOrigins(), onRefusal: { refusals.note($0) },
+                    onListening: { await gate.httpIsUp(port: $0) }
+                ).run()
+            }
+            defer { group.cancelAll() }
+            // None of them ends by itself; the first that does ends all.
+            try await group.next()
+        }
+    }
+
+    /// None where the store does not tell them: then nobody's login is preferred for now.
+    private func loginOrigins() async -> [String] {
+        do throws(AuthorityError) {
+            return try await authority.loginOrigins()
+        } catch {
+            logger.debug("where people have logged in from is not known: \(error.words)")
+            return []
+        }
+    }
+
+    /// Tells the service manager how this is, until its task is cancelled.
+    func watch(_ notifier: Notifier, _ journal: Journal) async {
+        await ServiceWatch(
+            notifier: notifier, store: store, tally: tally, link: link, journal: journal
+        ).run()
+    }
+
+    /// Has others do what comes from now on, finishes what has come, and has `run` end.
+    func leave() async {
+        await Farewell(
+            link: link, subscriptions: subscriptions, traffic: traffic, courier: courier,
+            hub: hub, readiness: readiness, isOneOfSeveral: store.isShared, logger: logger
+        ).take()
+    }
+
+    /// Gives the store back: its holds, and its place in the database. Once `run` has ended.
+    func close() {
+        do throws(AuthorityError) { try store.close() } catch {
+            logger.debug("the store is left open: \(error.words)")
+        }
+    }
+
+    private var departureWatch: DepartureWatch {
+        DepartureWatch(
+            store: store, place: StateFolder(settings).recordPlace, readiness: readiness,
+            logger: logger)
+    }
+
+    private var subscriptions: [Subscription] {
+        let root = settings.root
+        var subscriptions = [
+            Subscription("$share/authority/\(root)/+/outbox"),
+            Subscription("\(root)/+/status"),
+        ]
+        if settings.access == .dynamicSecurity {
+            subscriptions.append(Subscription(DynamicSecurity.responseTopic))
+        }
+        return subscriptions
+    }
+
+    private func connect(_ up: @escaping @Sendable () async -> Void) async {
+        await link.run(
+            subscriptions: subscriptions,
+            onUp: { [reconciliation] in
+                await reconciliation.run()
+                await up()
+            },
+            onMessage: { traffic.take($0) })
+    }
+
+    /// Every account that the store wants at the broker.
+    private func accounts() async throws -> [BrokerAccount] {
+        let wanted = try await authority.everyLogin()
+        var accounts = tap == nil
+            ? [] : [try DataTap.account(keys: authority.ownKeys, root: settings.root)]
+        for board in wanted.boards {
+            guard let login = try await authority.wish(for: board).login else { continue }
+            accounts.append(BrokerAccount(board: board, login: login, root: settings.root))
+        }
+        for person in wanted.people {
+            guard let wish = try await authority.wish(forPerson: person) else { continue }
+            accounts.append(BrokerAccount(person: wish, root: settings.root))
+        }
+        return accounts
+    }
+}
+
+/// Calls `onReady` once, when both sides are up.
+private actor ReadyGate {
+    private var broker = false
+    private var port: Int?
+    private var said = false
+    private let onReady: @Sendable (Int) async -> Void
+
+    init(_ onReady: @escaping @Sendable (Int) async -> Void) { self.onReady = onReady }
+
+    func brokerIsUp() async {
+        broker = true
+        await say()
+    }
+
+    func waitForBroker(atMost limit: Duration) async {
+        let end = ContinuousClock.now + limit
+        while !broker, ContinuousClock.now < end, !Task.isCancelled {
+            await pause(.milliseconds(10))
+        }
+    }
+
+    func httpIsUp(port: Int) async {
+        self.port = port
+        await say()
+    }
+
+    private func say() async {
+        guard broker, let port, !said else { return }
+        said = true
+        await onReady(port)
+    }
+}

@@ -1,0 +1,363 @@
+import AuthorityCore
+import ConfigurationFiles
+import Logging
+import MQTT
+import Sessions
+import Synchronization
+import Wire
+
+/// The authority's connection to the boards' broker: made anew, with back-off, whenever it
+/// ends. It owns what waits for an answer of the plugin.
+actor BrokerLink {
+    private let login: BrokerLogins
+    private let logger: Logger
+    private let line = Mutex(Line())
+    private var waiting: [String: CheckedContinuation<Void, Never>] = [:]
+    private var expected: [String: [String]] = [:]
+    private var arrived: [String: [DynamicSecurity.Response]] = [:]
+    private var lastCorrelation = 0
+    private let answerLimit: Duration
+    private let duty: ReaderDuty?
+    private var isRetired = false
+    /// Whether the broker has let us in with MQTT 5.
+    private var hasSpoken5 = false
+
+    /// What publishing needs. Behind a lock, so that a reply to a board waits for no turn here.
+    private struct Line {
+        var client: BrokerClient?
+        /// When each message was published that the broker has not confirmed.
+        var unconfirmed: [Int: ContinuousClock.Instant] = [:]
+        var last = 0
+
+        /// Nil where nobody is connected.
+        mutating func begin() -> (client: BrokerClient, number: Int)? {
+            guard let client else { return nil }
+            last += 1
+            unconfirmed[last] = .now
+            return (client, last)
+        }
+    }
+
+    private var client: BrokerClient? { line.withLock { $0.client } }
+
+    /// How this authority logs in; `clientID` is its own, for each replica another.
+    struct BrokerLogins: Sendable {
+        let uri: BrokerURI
+        let clientID: String
+        let username: String?
+        let password: SecretBytes?
+        let caFile: String?
+        /// What we show where the broker asks.
+        var identity: TLSIdentity?
+        /// Whether the broker keeps for us what boards send while we are away. Only for one
+        /// alone: of several authorities another takes it.
+        let isAlone: Bool
+
+        var tls: TLSOptions {
+            TLSOptions(
+                caFile: caFile, certificateFile: identity?.certificateFile,
+                keyFile: identity?.keyFile)
+        }
+    }
+
+    /// `answerLimit` is how long the broker may take over anything that it is to confirm.
+    /// Without `duty` there is no other authority.
+    init(
+        login: BrokerLogins, logger: Logger, answerLimit: Duration = .seconds(10),
+        duty: ReaderDuty? = nil
+    ) {
+        self.duty = duty
+        self.login = login
+        self.answerLimit = answerLimit
+        self.logger = logger
+    }
+
+    /// Stays connected until its task is cancelled. `onUp` is called after each connect with
+    /// the subscriptions made, beside the messages, which go to `onMessage` one by one.
+    func run(
+        subscriptions: [Subscription], onUp: @escaping @Sendable () async -> Void,
+        onMessage: @escaping @Sendable (IncomingMessage) async -> Void
+    ) async {
+        var pauses = BackOff()
+        while !Task.isCancelled {
+            do throws(MQTTError) {
+                let client = try await connect(subscriptions)
+                pauses = BackOff()
+                await serve(client, subscriptions, onUp, onMessage)
+            } catch {
+                logger.log(level: pauses.isYoung ? .debug : .warning, "the broker: \(error)")
+            }
+            let last = client
+            drop()
+            // Says DISCONNECT where it is we who end.
+            await last?.close()
+            // Who has no connection reads nothing.
+            await duty?.release()
+            await pause(pauses.next())
+        }
+    }
+
+    private func connect(
+        _ subscriptions: [Subscription]
+    ) async throws(MQTTError) -> BrokerClient {
+        let options = ConnectOptions(
+            uri: login.uri, clientID: login.clientID, cleanStart: !login.isAlone,
+            sessionExpiry: login.isAlone ? 3600 : 0, keepAlive: 30, receiveMaximum: 1024,
+            maximumPacketSize: 64 << 20, username: login.username, password: login.password,
+            tls: login.tls)
+        let client = try await BrokerClient.connect(
+            options, hasSpoken5: hasSpoken5, timeout: .seconds(5))
+        hasSpoken5 = hasSpoken5 || client.ack.version == .v5
+        let limit = limit(client)
+        defer { limit.cancel() }
+        let codes: [UInt8]
+        await duty?.begin(isSharing: client.ack.canShare)
+        if !client.ack.canShare { warn(client.ack) }
+        if let duty, duty.isContested, duty.isReader {
+            logger.info("\(duty.words) from now on")
+        }
+        do throws(MQTTError) {
+            codes = isRetired ? []
+                : try await client.subscribe(heard(subscriptions, by: client.ack))
+        } catch {
+            await client.close()
+            throw error
+        }
+        guard codes.allSatisfy({ $0 < 0x80 }) else {
+            await client.close()
+            throw .brokerLogin("a subscription was refused", reasonCode: 0x87)
+        }
+        line.withLock { $0.client = client }
+        return client
+    }
+
+    /// What is shared with other authorities is read plainly where the broker can share nothing,
+    /// by the one whose duty it is.
+    private func heard(
+        _ subscriptions: [Subscription], by ack: ConnectAck
+    ) -> [Subscription] {
+        guard !ack.canShare else { return subscriptions }
+        let mine = subscriptions.filter { duty?.isReader ?? true || !Self.isShared($0) }
+        return mine.map { Subscription(Self.unshared($0.filter), $0.qos) }
+    }
+
+    private func warn(_ ack: ConnectAck) {
+        if ack.version == .v311 {
+            logger.warning(
+                """
+                degraded: the broker speaks only MQTT 3.1.1; data has no sid, seq, ts and app, \
+                no message expires, and of several authorities one reads
+                """)
+        } else {
+            logger.warning("the broker shares no subscription; of several authorities one reads")
+        }
+    }
+
+    private static func isShared(_ subscription: Subscription) -> Bool {
+        subscription.filter.hasPrefix("$share/")
+    }
+
+    /// `$share/<group>/<filter>` without its group. Source: MQTT 5 §4.8.2.
+    private static func unshared(_ filter: String) -> String {
+        guard filter.hasPrefix("$share/") else { return filter }
+        return String(filter.split(separator: "/", maxSplits: 2).last ?? "")
+    }
+
+    /// Takes up the duty when another leaves it, and puts it down when it is lost.
+    private func keepDuty(_ client: BrokerClient, _ subscriptions: [Subscription]) async {
+        guard let duty, duty.isContested else { return }
+        while !Task.isCancelled, !isRetired {
+            await pause(ReaderDuty.rhythm)
+            let change = await duty.look()
+            guard change != .none, !isRetired else { continue }
+            do throws(MQTTError) {
+                if change == .gained {
+                    logger.info("\(duty.words) from now on")
+                    // Again also what we hear already: what is retained comes once more.
+                    try await client.subscribe(heard(subscriptions, by: client.ack))
+                } else {
+                    logger.warning("another authority may read for all from now on")
+                    guard !client.ack.canShare else { continue }
+                    try await client.unsubscribe(
+                        subscriptions.filter(Self.isShared).map { Self.unshared($0.filter) })
+                }
+            } catch {
+                // The connection has gone, and with it what was subscribed.
+                return
+            }
+        }
+    }
+
+    /// Hears no more of boards, so that the broker gives what they send to another authority;
+    /// what is still to be said can be. Returns when the broker has confirmed it, or nobody is
+    /// connected.
+    func retire(from subscriptions: [Subscription]) async {
+        isRetired = true
+        if let client {
+            let limit = limit(client)
+            let filters = heard(subscriptions, by: client.ack).map(\.filter)
+                .filter { $0 != DynamicSecurity.responseTopic }
+            do throws(MQTTError) { try await client.unsubscribe(filters) } catch {}
+            limit.cancel()
+        }
+        await duty?.release(forGood: true)
+    }
+
+    private func serve(
+        _ client: BrokerClient, _ subscriptions: [Subscription],
+        _ onUp: @escaping @Sendable () async -> Void,
+        _ onMessage: @escaping @Sendable (IncomingMessage) async -> Void
+    ) async {
+        logger.info("connected to the broker")
+        await withTaskGroup { group in
+            group.addTask(operation: onUp)
+            group.addTask { await self.watch(client) }
+            group.addTask { await self.keepDuty(client, subscriptions) }
+            await read(client, onMessage)
+            group.cancelAll()
+        }
+    }
+
+    private nonisolated func read(
+        _ client: BrokerClient, _ onMessage: @Sendable (IncomingMessage) async -> Void
+    ) async {
+        for await event in client.events {
+            switch event {
+            case .message(let message) where message.topic == DynamicSecurity.responseTopic:
+                await answer(message.payload)
+            case .message(let message):
+                await onMessage(message)
+            case .disconnected(let error):
+                logger.warning("the broker: \(error)")
+            }
+        }
+    }
+
+    private func drop() {
+        line.withLock { $0.client = nil }
+        let lost = waiting
+        waiting = [:]
+        for continuation in lost.values { continuation.resume() }
+    }
+
+    var isUp: Bool { client != nil }
+
+    /// Publishes and waits for the broker's word, `answerLimit` at most; a refusal is a failure
+    /// too. A broker that answers pings and confirms nothing would hold up a line, and all that
+    /// waits behind it, for good: its connection is ended, and made anew.
+    nonisolated func publish(_ message: OutgoingMessage) async throws(AuthorityError) {
+        guard let (client, number) = line.withLock({ $0.begin() }) else { throw Self.down }
+        defer { line.withLock { $0.unconfirmed[number] = nil } }
+        let code: UInt8
+        do throws(MQTTError) {
+            code = try await client.publish(message)
+        } catch {
+            throw .failed(layer: error.layer?.rawValue ?? "MQTT", text: "\(error)")
+        }
+        guard code < 0x80 else {
+            throw .failed(layer: "MQTT", text: "the broker refused a message (\(code))")
+        }
+    }
+
+    /// Closes the client when it owes an answer for too long. One that watches over all costs
+    /// less than a timer for each.
+    private func watch(_ client: BrokerClient) async {
+        while !Task.isCancelled {
+            await pause(answerLimit / 8)
+            let due = ContinuousClock.now - answerLimit
+            let isOverdue = line.withLock { line in
+                line.unconfirmed.values.contains { $0 < due }
+            }
+            guard isOverdue else { continue }
+            await client.close()
+            return
+        }
+    }
+
+    /// Closes the client when its time is up, which fails all that waits for its answers.
+    private func limit(_ client: BrokerClient) -> Task<Void, Never> {
+        Task { [answerLimit] in
+            await pause(answerLimit)
+            if !Task.isCancelled { await client.close() }
+        }
+    }
+
+    private static let down = AuthorityError.failed(
+        layer: "MQTT", text: "there is no connection to the boards' broker")
+
+    // The plugin's commands.
+
+    /// Sends commands in one message, to be done in their order, and waits for each answer.
+    func control(
+        _ commands: [DynamicSecurity.Command]
+    ) async throws(AuthorityError) -> [DynamicSecurity.Response] {
+        guard client != nil else { throw Self.down }
+        let numbered = commands.map { command in
+            lastCorrelation += 1
+            return (correlation: "\(login.clientID) \(lastCorrelation)", command: command)
+        }
+        let payload = DynamicSecurity.payload(
+            numbered.map { $0.command.json(correlation: $0.correlation) })
+        let message = OutgoingMessage(topic: DynamicSecurity.requestTopic, payload: payload)
+        let last = numbered.last?.correlation ?? ""
+        expected[last] = numbered.map(\.correlation)
+        defer {
+            expected[last] = nil
+            arrived[last] = nil
+        }
+        try await publish(message)
+        if arrived[last] == nil { await arrival(of: last) }
+        guard let answers = arrived[last], answers.count == commands.count else {
+            throw .failed(layer: "MQTT", text: "the broker's access plugin does not answer")
+        }
+        return answers
+    }
+
+    /// Waits until the answers are there, the connection ends or the time is up.
+    private func arrival(of correlation: String) async {
+        let limit = Task {
+            await pause(answerLimit)
+            wake(correlation)
+        }
+        await withCheckedContinuation { waiting[correlation] = $0 }
+        limit.cancel()
+    }
+
+    /// All answers to one message come in one message; the last one's name stands for them.
+    private func answer(_ payload: [UInt8]) {
+        let responses = DynamicSecurity.responses(in: payload)
+        for correlation in responses.keys {
+            guard let all = expected[correlation] else { continue }
+            arrived[correlation] = all.compactMap { responses[$0] }
+            wake(correlation)
+        }
+    }
+
+    private func wake(_ correlation: String) {
+        waiting.removeValue(forKey: correlation)?.resume()
+    }
+}
+
+extension ConnectAck {
+    /// Whether several authorities may read as one group.
+    var canShare: Bool { version == .v5 && sharedSubscriptionsAvailable }
+}
+
+/// Growing pauses between attempts: 20 ms at first, 5 s at most.
+struct BackOff {
+    private static let first = Duration.milliseconds(20)
+    private var pause = first
+
+    /// An embedded broker starts beside us; its first moments are no news.
+    var isYoung: Bool { pause < Self.first * 16 }
+
+    mutating func next() -> Duration {
+        defer { pause = min(pause * 2, .seconds(5)) }
+        return pause
+    }
+}
+
+/// Waits, or returns at once when the task is cancelled, which its caller sees by itself.
+func pause(_ span: Duration) async {
+    do { try await Task.sleep(for: span) } catch {}
+}

@@ -1,0 +1,78 @@
+import AuthorityCore
+import Cryptography
+import Logging
+import MQTT
+import Sessions
+import Wire
+
+/// Cuts a client's open connection at a broker that has no command for it: whoever connects
+/// under a client id takes the place of the one before. Source: MQTT 3.1.1 §3.1.4, MQTT 5
+/// §3.1.4-3.
+///
+/// It needs an account that may use any client id, as the authority's own may.
+struct ClientTakeover: Sendable {
+    let login: BrokerLink.BrokerLogins
+    let logger: Logger
+    /// How long a client that was let in just before is waited for.
+    var watch = Duration.milliseconds(500)
+
+    private static let rounds = 5
+
+    /// Ends the connection of `clientID`, or finds that there is none. Its last will may or may
+    /// not be published.
+    ///
+    /// With `isFinal` nobody may come in under it again: one whom the broker asked about before
+    /// that was so, and lets in only now, takes the place from us, is seen by that, and is cut
+    /// off as well.
+    func end(_ clientID: String, isFinal: Bool) async throws(AuthorityError) {
+        for _ in 0..<Self.rounds {
+            let client = try await takePlace(of: clientID)
+            let wasTaken = isFinal ? await isTaken(from: client) : false
+            await client.close()
+            guard wasTaken else { return }
+        }
+        throw .failed(layer: "broker access", text: "a client that may not come in keeps coming")
+    }
+
+    /// Whether one client's coming is seen to end another of its id. False, too, where there is
+    /// no broker to be reached.
+    func isSeen() async -> Bool {
+        do {
+            let random = Base64URL.encode(try RandomBytes.make(8))
+            let name = "\(EmbeddedBroker.username)-proof-\(random)"
+            let first = try await takePlace(of: name)
+            do throws(AuthorityError) {
+                let second = try await takePlace(of: name)
+                let isSeen = await isTaken(from: first)
+                await first.close()
+                await second.close()
+                return isSeen
+            } catch {
+                await first.close()
+                throw error
+            }
+        } catch {
+            logger.debug("no proof of a takeover: \(error)")
+            return false
+        }
+    }
+
+    private func takePlace(of clientID: String) async throws(AuthorityError) -> BrokerClient {
+        let options = ConnectOptions(
+            uri: login.uri, clientID: clientID, cleanStart: true, sessionExpiry: 0,
+            keepAlive: 30, username: login.username, password: login.password,
+            tls: login.tls)
+        do throws(MQTTError) {
+            return try await BrokerClient.connect(options, timeout: .seconds(5), buffer: 1)
+        } catch {
+            throw .failed(layer: error.layer?.rawValue ?? "MQTT", text: "\(error)")
+        }
+    }
+
+    /// Whether our connection ends within the watch.
+    private func isTaken(from client: BrokerClient) async -> Bool {
+        let end = ContinuousClock.now + watch
+        while ContinuousClock.now < end, client.isConnected { await pause(.milliseconds(20)) }
+        return !client.isConnected
+    }
+}

@@ -1,0 +1,235 @@
+import AuthorityCore
+import AuthorityStore
+import ConfigurationFiles
+import Cryptography
+import Foundation
+import LinuxIO
+import Logging
+import Sessions
+import Subprocess
+import SystemPackage
+import Wire
+
+/// A mosquitto of the authority's own: its files made, its process kept running.
+///
+/// Its access file is computed from the store before each start, so a file that the plugin
+/// lost in a power cut is nothing to repair.
+struct EmbeddedBroker: Sendable {
+    static let username = "postern-authority"
+
+    let folder: String
+    let host: String
+    let port: UInt16
+    let root: TopicRoot
+    let password: SecretBytes
+    /// Nil: it speaks in clear.
+    var tls: BrokerTLS?
+    let bell = ReloadBell()
+    let logger: Logger
+
+    /// What it shows over TLS, and of whom it asks the same.
+    struct BrokerTLS: Sendable {
+        let files: TLSIdentity
+        let clientCAFile: String?
+    }
+
+    /// Where we reach a broker that speaks TLS: its certificate may be for any names, and this
+    /// asks for none.
+    static func socket(in folder: String) -> String { "\(folder)/authority.sock" }
+
+    /// Runs it until the task is cancelled; a broker that ends is started again.
+    func run(accounts: @escaping @Sendable () async throws -> [BrokerAccount]) async throws {
+        let program = try Self.find(
+            "mosquitto", in: ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"])
+        let plugin = try Self.findPlugin()
+        var pauses = BackOff()
+        while !Task.isCancelled {
+            do {
+                try write(plugin: plugin, accounts: try await accounts())
+            } catch AuthorityError.failed(layer: StoreOpening.away, let text) {
+                logger.error("the broker waits for the database: \(text)")
+                await pause(pauses.next())
+                continue
+            }
+            let started = ContinuousClock.now
+            await runOnce(program)
+            if Task.isCancelled { return }
+            if ContinuousClock.now - started > .seconds(30) { pauses = BackOff() }
+            logger.error("mosquitto has ended; it is started again")
+            await pause(pauses.next())
+        }
+    }
+
+    /// A shell stands between: when our end of its input closes, for whatever reason, SIGKILL
+    /// included, it ends the broker. No broker outlives its authority.
+    /// A hang-up is handed on: mosquitto reads its certificate anew.
+    ///
+    /// The kernel bounds its memory. mosquitto's own `memory_limit` counts what it frees and did
+    /// not count before: in 2.0.11 forty wrong logins take the count below zero, and then it
+    /// lets nobody in.
+    private static let script = """
+        trap 'kill -HUP "$broker" 2>/dev/null' HUP
+        exec 3<&0 </dev/null
+        (ulimit -d \(dataLimit); exec "$1" -c "$2") 3<&- & broker=$!
+        trap 'kill "$broker" 2>/dev/null' TERM
+        (trap - TERM HUP; read -r _ <&3; kill "$broker" 2>/dev/null) & watch=$!
+        exec 3<&-
+        while kill -0 "$broker" 2>/dev/null; do wait "$broker"; code=$?; done
+        kill "$watch" 2>/dev/null
+        exit "$code"
+        """
+
+    /// KiB: a GiB, some 100,000 boards and what waits for them.
+    private static let dataLimit = 1 << 20
+
+    private func runOnce(_ program: String) async {
+        var options = PlatformOptions()
+        // Mosquitto writes down what waits before it ends.
+        options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(5))]
+        let rings = bell.rings()
+        do {
+            _ = try await Subprocess.run(
+                .path("/bin/sh"),
+                arguments: ["-c", Self.script, "postern-broker", program, configuration],
+                platformOptions: options, input: .inputWriter, output: .discarded,
+                error: .sequence
+            ) { execution in
+                let waiter = Task {
+                    for await _ in rings {
+                        tellOfCertificate { try execution.send(signal: .terminalClosed) }
+                    }
+                }
+                defer { waiter.cancel() }
+                for try await line in execution.standardError.strings() { tell(line) }
+            }
+        } catch {
+            logger.error("mosquitto could not be run: \(error)")
+        }
+    }
+
+    /// Has it read its certificate anew; connections stay.
+    ///
+    /// Source: mosquitto(8), Signals.
+    private func tellOfCertificate(_ hangUp: () throws -> Void) {
+        do {
+            try hangUp()
+            logger.notice("the broker shows a new certificate")
+        } catch {
+            logger.error("the broker could not be told of its new certificate: \(error)")
+        }
+    }
+
+    /// Mosquitto's lines as our own, below warning unless it says error.
+    private func tell(_ line: String) {
+        let text = line.trimmingCharacters(in: .whitespacesAndNewlines)
+        let level: Logger.Level = text.contains("Error") ? .error : .debug
+        logger.log(level: level, "mosquitto: \(text)")
+    }
+
+    private var configuration: String { "\(folder)/mosquitto.conf" }
+    private var accessFile: String { "\(folder)/dynamic-security.json" }
+
+    private func write(plugin: String, accounts: [BrokerAccount]) throws {
+        try PrivateFolder.prepare(folder)
+        try PrivateFile.write(configuration, Array(configurationText(plugin).utf8))
+        let own = BrokerAccount(
+            username: Self.username, password: password, clientID: nil,
+            role: BrokerRole(dynamicSecurityUnder: root))
+        try PrivateFile.write(accessFile, try AccessFile(accounts: [own] + accounts).bytes())
+    }
+
+    private func configurationText(_ plugin: String) -> String {
+        let user = ProcessIdentity.effectiveUser == 0 ? "user root\n" : ""
+        return """
+            # Made by postern-authority at each start; changes here are lost.
+            \(user)listener \(port) \(host)
+            \(encryption)allow_anonymous false
+            plugin \(plugin)
+            plugin_opt_config_file \(accessFile)
+            persistence true
+            persistence_location \(folder)/
+            autosave_interval 300
+            max_packet_size 2097152
+            max_inflight_messages 1024
+            max_queued_messages 10000
+            max_queued_bytes 268435456
+            set_tcp_nodelay true
+            log_dest stderr
+            log_type error
+            log_type warning
+            log_type notice
+
+            """
+    }
+
+    /// TLS 1.2 at least: `tls_version` is the lowest. Source: mosquitto.conf(5), 2.0.11.
+    private var encryption: String {
+        guard let tls else { return "" }
+        var lines = [
+            "certfile \(tls.files.certificateFile)", "keyfile \(tls.files.keyFile)",
+            "tls_version tlsv1.2",
+        ]
+        if let clientCAFile = tls.clientCAFile {
+            lines += ["cafile \(clientCAFile)", "require_certificate true"]
+        }
+        lines.append("listener 0 \(Self.socket(in: folder))")
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    static func find(_ name: String, in folders: [String]) throws -> String {
+        let path = LinuxIO.Environment.value("PATH") ?? ""
+        let candidates = path.split(separator: ":").map(String.init) + folders
+        guard let found = candidates.lazy.map({ "\($0)/\(name)" })
+            .first(where: FileManager.default.isExecutableFile(atPath:))
+        else {
+            throw AuthorityError.failed(
+                layer: "broker", text: "\(name) is not installed (apt install \(name))")
+        }
+        return found
+    }
+
+    static func findPlugin() throws -> String {
+        let name = "mosquitto_dynamic_security.so"
+        let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+                       "/usr/lib/arm-linux-gnueabihf", "/usr/lib", "/usr/local/lib"]
+        guard let found = folders.lazy.map({ "\($0)/\(name)" })
+            .first(where: FileManager.default.fileExists(atPath:))
+        else {
+            throw AuthorityError.failed(
+                layer: "broker", text: "\(name) is not installed; mosquitto's package has it")
+        }
+        return found
+    }
+}
+
+/// The plugin's file as the store wants it: no access by default, each account with its role.
+///
+/// Source: mosquitto 2.0.11, `plugins/dynamic-security`.
+struct AccessFile {
+    let accounts: [BrokerAccount]
+
+    func bytes() throws -> [UInt8] {
+        let kinds = ["publishClientSend", "publishClientReceive", "subscribe", "unsubscribe"]
+        let clients = try accounts.map { account in
+            let entry = try MosquittoPassword.entry(for: account.password)
+            var members: [String: JSONValue] = [
+                "username": .string(account.username), "password": .string(entry.password),
+                "salt": .string(entry.salt), "iterations": .integer(Int64(entry.iterations)),
+                "roles": .array([.object(["rolename": .string(account.role.name)])]),
+            ]
+            members["clientid"] = account.clientID.map(JSONValue.string)
+            members["textdescription"] = account.owner.map(JSONValue.string)
+            return JSONValue.object(members)
+        }
+        let roles = accounts.map { account in
+            JSONValue.object([
+                "rolename": .string(account.role.name), "acls": account.role.json,
+            ])
+        }
+        return JSONValue.object([
+            "defaultACLAccess": .object(
+                Dictionary(uniqueKeysWithValues: kinds.map { ($0, JSONValue.bool(false)) })),
+            "clients": .array(clients), "groups": .array([]), "roles": .array(roles),
+        ]).bytes
+    }
+}

@@ -1,0 +1,46 @@
+import AuthorityCore
+import AuthorityHTTP
+import ConfigurationFiles
+import LinuxIO
+import Logging
+import Sessions
+import Wire
+
+// Brokers that ask over HTTP whom they may let in.
+extension AuthorityServer {
+    static func access(
+        _ settings: ServiceSettings, _ login: BrokerLink.BrokerLogins, _ logger: Logger
+    ) -> BrokerCourier.Access {
+        switch settings.access {
+        case .dynamicSecurity: .commanded
+        case .http: .asked(ClientTakeover(login: login, logger: logger))
+        case .none: .none
+        }
+    }
+
+    private static let shortestSecret = 16
+
+    /// How a broker that asks is answered; it asks about our own two clients as well.
+    static func makeAskingBroker(
+        _ settings: ServiceSettings, _ login: BrokerLink.BrokerLogins, _ keys: AuthorityKeys,
+        _ authority: Authority
+    ) throws -> AskingBroker? {
+        guard settings.access == .http, let file = settings.accessSecretFile,
+            let username = login.username, let password = login.password
+        else { return nil }
+        let secret = firstLine(try PrivateFile.read(file, limit: 4096))
+        guard secret.count >= shortestSecret, secret.allSatisfy(\.isUnreserved) else {
+            throw SettingsError(
+                file: "authority.toml",
+                message: "broker.access_secret_file: its first line has \(shortestSecret) or more "
+                    + "of A-Z, a-z, 0-9, -, ., _ and ~, for it stands in an address")
+        }
+        let own = BrokerAccount(
+            username: username, password: password, clientID: nil,
+            role: BrokerRole(authorityUnder: settings.root))
+        let data = try DataTap.account(keys: keys, root: settings.root)
+        return AskingBroker(
+            door: StoreDoor(authority: authority, own: [own, data]),
+            secret: SecretBytes(secret), virtualHost: settings.virtualHost)
+    }
+}

@@ -1,0 +1,179 @@
+package import ArgumentParser
+import AuthorityCore
+import ConfigurationFiles
+import Foundation
+import LinuxIO
+import Logging
+import LogOutput
+import MQTT
+import Sessions
+
+/// `postern-authority`.
+package struct AuthorityProgram: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "postern-authority",
+        abstract: "Users, boards and sessions; MQTT towards boards, HTTP towards people.",
+        version: ServiceSettings.version,
+        subcommands: [
+            InitCommand.self, ServeCommand.self, UserCommand.self, KeysCommand.self,
+            DoctorCommand.self,
+            TLSCommand.self,
+            BackupCommand.self, RestoreCommand.self, MigrateCommand.self,
+        ])
+
+    @OptionGroup package var place: PlaceOptions
+
+    package init() {}
+
+    /// Parses the arguments, runs what they ask for and ends the process.
+    package static func start() async {
+        do {
+            var command = try parseAsRoot()
+            guard !(command is AuthorityProgram) else {
+                say(helpMessage())
+                throw Exit.usage
+            }
+            if var verb = command as? any AsyncParsableCommand {
+                try await verb.run()
+            } else {
+                try command.run()
+            }
+            // Threads of the store, of HTTP and of the broker's client do not end with it.
+            ProcessEnd.leave(0)
+        } catch let code as ExitCode {
+            // Its words were said.
+            ProcessEnd.leave(code.rawValue)
+        } catch {
+            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+            say(fullMessage(for: error))
+            exit(withError: Exit.usage)
+        }
+    }
+}
+
+/// Where the configuration is; may stand before or after the command's name.
+package struct PlaceOptions: ParsableArguments {
+    @Option(name: .customLong("config-dir"), help: "The folder with authority.toml.")
+    package var configDirectory: String?
+
+    package init() {}
+
+    func folder(_ root: PlaceOptions) -> String {
+        configDirectory ?? root.configDirectory ?? "/etc/postern"
+    }
+
+    /// The configuration, or what is wrong with it on stderr and exit 78.
+    func settings(_ root: PlaceOptions) throws -> ServiceSettings {
+        let folder = folder(root)
+        do {
+            return try ServiceSettings.read(from: folder)
+        } catch let error as FileFailure {
+            say("\(error)")
+            throw Exit.code(for: error) == Exit.permission ? Exit.permission : Exit.configuration
+        } catch {
+            say("\(error)")
+            throw Exit.configuration
+        }
+    }
+}
+
+/// A line for people, on stderr.
+func say(_ text: String) {
+    FileHandle.standardError.write(Data("\(text)\n".utf8))
+}
+
+/// Runs a command's body; says and codes what it throws.
+func run(_ body: () async throws -> Void) async throws {
+    do {
+        try ProcessHardening.apply()
+        try await body()
+    } catch {
+        if !(error is ExitCode) { say(Exit.words(for: error)) }
+        throw Exit.code(for: error)
+    }
+}
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Runs the authority until SIGTERM.")
+
+    @ParentCommand var program: AuthorityProgram
+    @OptionGroup var place: PlaceOptions
+    @Flag(help: "For one start: the clock is right, whatever time is on record.")
+    var acceptClock = false
+    @Flag(help: "For one start: what this file says is right for all authorities of the store.")
+    var acceptSettings = false
+
+    func run() async throws {
+        let settings = try place.settings(program.place)
+        let journal = Journal(
+            settings.logFormat == .json ? .json(program: "postern-authority") : .text)
+        LoggingSystem.bootstrap { _ in JournalHandler(journal) }
+        let logger = Self.logger(settings.logLevel)
+        try await AuthorityService.run {
+            // Before the last word is said, which is why it ended.
+            defer { journal.flush(atEnd: true) }
+            // A thousand HTTP connections and the store's are more than the usual limit, and
+            // libdispatch ends a process that has none left.
+            _ = try ProcessRoom.raiseDescriptorLimit()
+            ProcessMemory.keepFreed(4 << 20)
+            let lock = try StateFolder(settings).lock()
+            let notifier = Notifier()
+            notifier.pause(.seconds(600))
+            let wait = StoreWait(settings: settings, notifier: notifier, logger: logger)
+            let started = try await wait.open { [acceptClock, acceptSettings] store in
+                try await SettingAgreement.reach(
+                    settings.shared, in: store, changing: acceptSettings)
+                return try await AuthorityServer(
+                    settings: settings, acceptsClock: acceptClock, store: store, logger: logger)
+            }
+            guard let started else { return }
+            let (server, stop) = (started.server, started.stop ?? StopSignal())
+            // Opening the store has migrated it, however long that took; what follows is short.
+            notifier.resume()
+            try await serve(server, settings, until: stop, notifier, journal, logger)
+            server.close()
+            _ = consume lock
+        }
+    }
+
+    private func serve(
+        _ server: AuthorityServer, _ settings: ServiceSettings, until stop: StopSignal,
+        _ notifier: Notifier, _ journal: Journal, _ logger: Logger
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await server.run { port in
+                    if settings.logFormat == .json {
+                        logger.info("ready")
+                    } else {
+                        say("ready")
+                    }
+                    logger.info("HTTP on port \(port)")
+                    notifier.ready()
+                }
+            }
+            group.addTask { await server.watch(notifier, journal) }
+            group.addTask {
+                await stop.wait()
+                guard !Task.isCancelled else { return }
+                notifier.stopping()
+                // Whoever asks twice has no patience.
+                stop.letSecondEnd()
+                await server.leave()
+                await pause(Self.lastRequests)
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    /// How long open requests may take once nobody new is let in.
+    private static let lastRequests = Duration.seconds(5)
+
+    private static func logger(_ level: LogLevel) -> Logger {
+        var logger = Logger(label: "postern-authority")
+        logger.logLevel = Logger.Level(rawValue: level.rawValue) ?? .info
+        return logger
+    }
+}

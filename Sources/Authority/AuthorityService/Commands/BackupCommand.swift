@@ -1,0 +1,110 @@
+import ArgumentParser
+import AuthorityCore
+import AuthorityStore
+import ConfigurationFiles
+import LinuxIO
+import Sessions
+import Wire
+
+/// A copy of the store in one file, also while `serve` runs.
+struct BackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup", abstract: "Writes the store into one file, while it is in use.",
+        discussion: """
+            The file is one view of the store, of one moment, checked before it has its name. \
+            Its secrets are wrapped by the master key, which is not in it: keep that apart, \
+            and keep it, for without it a backup opens nothing. Boards that are set up or \
+            revoked after a backup are unknown to it: see BACKUP.md before you restore one.
+            """)
+
+    @ParentCommand var program: AuthorityProgram
+    @OptionGroup var place: PlaceOptions
+    @Option(help: "The file to write; the service's user must be able to.") var to: String
+    @Option(help: "A second file, for the master key.") var withKey: String?
+    @Flag(help: "Files that are there already are replaced.") var replace = false
+    @Flag(help: "As JSON.") var json = false
+
+    func run() async throws {
+        let settings = try place.settings(program.place)
+        try await AuthorityService.run {
+            let key = StateFolder(settings).masterKey
+            let source = try StoreSource(settings)
+            try checkKeyFile()
+            let began = systemClock()
+            let file = BackupFile(path: to)
+            let content = try await file.write(replaces: replace) { unfinished in
+                try await source.copy(to: unfinished)
+            }
+            try checkKeyFile()
+            if let withKey { try PrivateFile.write(withKey, try PrivateFile.read(key, limit: 32)) }
+            say("✓ \(to): \(content.words)")
+            if let departure = try source.departure() {
+                say("! \(source.place) is as it was on its move: \(departure.words)")
+            }
+            say(withKey.map { "✓ \($0): the master key; keep the two apart" }
+                ?? "! the master key is not in it: keep \(key) as well, apart from it")
+            if json {
+                let taken: [String: JSONValue] = [
+                    "file": .string(to), "takenAt": .time(began), "store": .string(source.kind),
+                    "keyFile": withKey.map(JSONValue.string) ?? .null,
+                ]
+                print(JSONValue.object(taken.merging(content.json) { $1 }).text)
+            }
+        }
+    }
+
+    /// Before anything is written, and again once the backup has its name: the other may be
+    /// another name of the same file.
+    private func checkKeyFile() throws {
+        guard let withKey else { return }
+        guard withKey != to, !PrivateFile.isSame(withKey, as: to) else {
+            throw BackupError.usage("the master key needs another file than the backup")
+        }
+        if !replace, PrivateFile.isThere(withKey) { throw BackupError.exists(withKey) }
+    }
+}
+
+/// The store that the settings name, as something to be copied.
+struct StoreSource {
+    private let settings: ServiceSettings
+    private let folder: StateFolder
+
+    init(_ settings: ServiceSettings) throws {
+        self.settings = settings
+        folder = StateFolder(settings)
+        try folder.enter()
+        if case .file = settings.store, !PrivateFile.isThere(folder.database) {
+            throw StateFolderError.notInitialised(folder.path)
+        }
+    }
+
+    var kind: String {
+        switch settings.store {
+        case .file: "sqlite"
+        case .postgres: "postgres"
+        }
+    }
+
+    var place: String { folder.recordPlace }
+
+    /// Where a file's records have gone.
+    func departure() throws -> Departure? {
+        guard case .file = settings.store else { return nil }
+        return try StoreFile(path: folder.database).departure()
+    }
+
+    /// Fills an empty file with what the store holds at this moment.
+    func copy(to target: String) async throws {
+        switch settings.store {
+        case .file: try StoreFile(path: folder.database).copy(to: target)
+        case .postgres:
+            // Who gave its records up may want to have them after all.
+            let store = try await folder.openedDatabase(
+                wrapping: try MasterKey(at: folder.masterKey), evenMoved: true)
+            // It would take the place of a backup that has something in it.
+            guard try await !folder.records(of: store).isEmpty else { throw folder.unfounded }
+            _ = try await store.save(to: StoreFile(path: target))
+            try store.close()
+        }
+    }
+}

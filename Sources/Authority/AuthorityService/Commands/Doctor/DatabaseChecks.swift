@@ -1,0 +1,110 @@
+import Doctor
+
+/// A database server as one connection found it.
+struct DatabaseFacts: Sendable, Equatable {
+    /// Host and database, for people.
+    var place: String
+    /// Why nobody can be spoken to there, with the layer that failed.
+    var fault: String?
+    /// Of the server, as it says it.
+    var version = ""
+    /// `TLSv1.3`; nil in clear.
+    var encryption: String?
+    /// Whether what is said leaves this machine.
+    var isLocal = true
+    /// Whether each role of the server may connect.
+    var isOpen = false
+    /// How long the shortest question takes, the best of some.
+    var latency = Duration.zero
+    /// How far our clock is ahead of the server's.
+    var clockLead = Duration.zero
+    /// In what this authority's settings differ from those that the store keeps, so that it would
+    /// not start.
+    var differences: [String] = []
+}
+
+extension AuthorityCheck {
+    /// Of records that stand in PostgreSQL.
+    static let database = [
+        AuthorityCheck(
+            id: "database", group: .storage, about: "the database takes connections from us",
+            why: "while it is away no board is answered and nobody is let in", needs: [.state]
+        ) { facts in
+            guard let found = facts.database else { return .skipped("the records are in a file") }
+            guard let fault = found.fault else { return .ok("\(found.place), \(found.version)") }
+            return .failed(fault, next: """
+                see that its server runs; then look at `store` and [postgres] in authority.toml
+                """)
+        },
+        onConnection(
+            id: "database-tls", about: "the way to the database is protected",
+            why: "who listens there reads users and sessions; who poses as it can be the authority"
+        ) { found in
+            if let encryption = found.encryption { return .ok(encryption) }
+            guard !found.isLocal else { return .ok("it does not leave this machine") }
+            return .warning(
+                "plain text leaves this machine",
+                next: "give the server a certificate, and take [postgres] insecure away")
+        },
+        onConnection(
+            id: "database-access", about: "not every role may connect to it",
+            why: "who may connect can hold the locks by which authorities share their work"
+        ) { found in
+            guard found.isOpen else { return .ok("only roles that were let in connect") }
+            return .warning(
+                "each role of the server may connect",
+                next: "REVOKE CONNECT, TEMPORARY ON DATABASE … FROM PUBLIC")
+        },
+        onConnection(
+            id: "database-latency", about: "the database answers quickly",
+            why: "every request waits for it several times"
+        ) { found in
+            let text = "\(found.latency.milliseconds) ms for the shortest question"
+            guard found.latency > .milliseconds(10) else { return .ok(text) }
+            return .warning(text, next: "put the authority near its database")
+        },
+        onConnection(
+            id: "database-clock", about: "this clock is the database server's",
+            why: "authorities side by side must agree on the time; boards are told it by each"
+        ) { found in
+            let lead = found.clockLead
+            let span = lead < .zero ? .zero - lead : lead
+            let text = "this clock is \(span.milliseconds) ms "
+                + (lead < .zero ? "behind" : "ahead of") + " the database server's"
+            guard span > .seconds(5) else { return .ok(text) }
+            let next = "set both clocks by NTP"
+            return span > .seconds(60) ? .failed(text, next: next) : .warning(text, next: next)
+        },
+        onConnection(
+            id: "shared-settings", about: "the settings are those of the other authorities",
+            why: "boards and people that meet one authority and then another must not notice"
+        ) { found in
+            guard found.differences.isEmpty else {
+                return .failed(
+                    found.differences.joined(separator: "; "), next: SettingAgreement.advice)
+            }
+            return .ok("they do not differ from what the store keeps")
+        },
+    ]
+
+    /// One about a database that answers us.
+    private static func onConnection(
+        id: String, about: String, why: String,
+        _ judge: @escaping @Sendable (DatabaseFacts) -> Finding
+    ) -> AuthorityCheck {
+        AuthorityCheck(
+            id: id, group: .storage, about: about, why: why, needs: [.state]
+        ) { facts in
+            guard let found = facts.database, found.fault == nil else {
+                return .skipped("there is no connection to a database")
+            }
+            return judge(found)
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,49 @@
+import ArgumentParser
+import Doctor
+import Sessions
+import Wire
+
+/// `postern-authority doctor`: what may be wrong with this authority.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Looks for what is wrong with this authority.",
+        discussion: """
+            Changes nothing, and works beside `serve`. Exit status: 0 all is well, 3 there are \
+            warnings, 1 a check failed, 78 one of the configuration failed.
+            """)
+
+    @ParentCommand var program: AuthorityProgram
+    @OptionGroup var place: PlaceOptions
+    @OptionGroup var options: DoctorOptions
+    @Flag(help: "As JSON.") var json = false
+    @Flag(help: "Only try what the broker must refuse.") var prove = false
+
+    func run() async throws {
+        let checks = prove ? AuthorityCheck.proofs : AuthorityCheck.all
+        let notes = checks.map { CheckNote($0) }
+        if options.list {
+            if json { return print(CheckNote.json(notes).text) }
+            for line in notes.flatMap(\.lines) { print(line) }
+            return
+        }
+        let folder = place.configDirectory ?? program.place.configDirectory ?? "/etc/postern"
+        try await AuthorityService.run {
+            let examination: Examination<AuthorityFacts>
+            do throws(UnknownCheck) {
+                examination = try Examination(checks, without: options.dontRun)
+            } catch {
+                say("\(error)")
+                throw Exit.usage
+            }
+            let facts = await AuthorityFacts(folder, examination.probes)
+            let report = examination.report(facts)
+            if json {
+                print(report.json.text)
+            } else {
+                for line in report.lines { print(line) }
+            }
+            let verdict = report.verdict(warningsAreErrors: options.warningsAsErrors)
+            guard verdict == .ok else { throw ExitCode(verdict.rawValue) }
+        }
+    }
+}

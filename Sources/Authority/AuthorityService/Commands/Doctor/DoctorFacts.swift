@@ -1,0 +1,276 @@
+import AuthorityCore
+import AuthorityHTTP
+import AuthorityStore
+import ConfigurationFiles
+import Cryptography
+import Doctor
+import Foundation
+import LinuxIO
+import Logging
+import MQTT
+import Sessions
+import Wire
+
+/// All that the authority's checks decide from.
+struct AuthorityFacts: Examined {
+    enum Probe: Hashable, CaseIterable { case state, served, broker, reach, programs, disk, proof }
+
+    /// A certificate of ours: how long it lasts, or nil where the file has none.
+    struct Certificate: Equatable, Sendable {
+        let file: String
+        let timeLeft: Duration?
+        /// Whether the authority makes it by itself.
+        var isOwn = false
+    }
+
+    /// Why our own CA cannot be used: `serve` does not start without it.
+    var authorityFault: String?
+
+    /// Why `authority.toml` cannot be used.
+    var configFault: String?
+    /// Whether there is an `authority.toml`.
+    var hasConfig = true
+    var isExternal = false
+    var managesAccess = true
+    var modeFaults: [String] = []
+    /// What the store holds; nil where it cannot be opened, or there is none.
+    var store: StoreExamination?
+    /// Why not.
+    var storeFault: String?
+    /// Where the records stand in a database that is reached over a connection.
+    var database: DatabaseFacts?
+    /// Why `authority.key` cannot be used.
+    var keyFault: String?
+    /// Whether a process serves from the state folder.
+    var isServed = false
+    /// The way to our own HTTP.
+    var page: Reach?
+    /// The way to an external broker.
+    var reach: Reach?
+    var broker: BrokerTrial?
+    /// What was tried that must be refused; nil: nothing.
+    var proof: RightsProof?
+    /// The embedded broker's program and plugin, or which is missing.
+    var program: Result<String, MissingProgram>?
+    var certificates: [Certificate] = []
+    /// Why the console's page cannot be shown; nil where it can.
+    var consoleFault: String?
+    var disk: DiskFacts?
+    var clock = ClockWatch.Judgement.believed
+    var versions = [
+        ("postern-authority", ServiceSettings.version), ("OpenSSL", LinkedOpenSSL.version),
+        ("libmosquitto", Library.version), ("kernel", KernelRelease.current),
+    ]
+
+    struct MissingProgram: Error, Equatable { let words: String }
+
+    init() {}
+}
+
+extension AuthorityFacts {
+    /// What is wanted beside the store for its log and a copy.
+    private static let room: Int64 = 256 << 20
+
+    /// Reads the files and asks whom `probes` names. Changes nothing.
+    init(_ folder: String, _ probes: Set<Probe>) async {
+        hasConfig = PrivateFile.isThere("\(folder)/authority.toml")
+        let written: AuthoritySettings
+        let settings: ServiceSettings
+        do {
+            written = try Self.written(in: folder)
+            settings = try ServiceSettings(written)
+        } catch {
+            configFault = "\(error)"
+            return
+        }
+        // As the service's user: what he may not read, the authority may not either.
+        do throws(SystemError) {
+            try ProcessOwner.stepDown(toOwnerOf: settings.stateDirectory)
+        } catch {
+            modeFaults.append("\(error)")
+        }
+        let state = StateFolder(settings)
+        // What it sees is then what the service sees; where this fails, the modes tell why.
+        try? state.enter()
+        isExternal = if case .external = settings.broker { true } else { false }
+        managesAccess = settings.managesBrokerAccess
+        modeFaults += Self.modeFaults(folder, state, settings)
+        consoleFault = Self.consoleFault(settings)
+        certificates = Self.certificates(written)
+        if written.tls != nil { authorityFault = Self.authorityFault(state) }
+        if !probes.isDisjoint(with: [.state, .broker]) {
+            if case .postgres(let place) = state.store {
+                ask(place, state, settings.shared)
+            } else {
+                open(state)
+            }
+        }
+        if probes.contains(.served) { knock(settings, state) }
+        if probes.contains(.disk) {
+            disk = DiskFacts(of: settings.stateDirectory, wanted: Self.room)
+        }
+        if probes.contains(.programs), !isExternal { program = await Self.program() }
+        if probes.contains(.reach), case .external(let uri, _, _, let ca) = settings.broker {
+            let ours = settings.brokerIdentity
+            reach = Reach(to: uri, TLSOptions(
+                caFile: ca, certificateFile: ours?.certificateFile, keyFile: ours?.keyFile))
+        }
+        // An embedded broker that nobody serves is not there; one elsewhere has a login of its own.
+        let keys = store?.keys ?? []
+        guard probes.contains(.broker), reach?.broken == nil,
+            isExternal || (isServed && !keys.isEmpty),
+            let login = try? AuthorityServer.login(settings, state, keys)
+        else { return }
+        let isManaged = settings.access == .dynamicSecurity
+        broker = await BrokerTrial(login, managesAccess: isManaged)
+        guard probes.contains(.proof), broker?.loginFault == nil else { return }
+        proof = await RightsProbe(login: login, root: settings.root)
+            .proof(managesAccess: isManaged)
+    }
+
+    /// What stands in the file; how it is protected is another check's.
+    private static func written(in folder: String) throws -> AuthoritySettings {
+        let file = "\(folder)/authority.toml"
+        var bytes: [UInt8] = []
+        do throws(FileFailure) {
+            bytes = try PrivateFile.read(file, limit: 1 << 20, strictestMode: 0o777)
+        } catch {
+            guard case .missing = error else { throw error }
+        }
+        return try AuthoritySettings.parse(
+            String(decoding: bytes, as: UTF8.self), file: "authority.toml",
+            environment: LinuxIO.Environment.value)
+    }
+
+    private static func modeFaults(
+        _ folder: String, _ state: StateFolder, _ settings: ServiceSettings
+    ) -> [String] {
+        var faults = [FileModes.fault("\(folder)/authority.toml", 0o644)]
+        faults += [state.database, state.masterKey].map { FileModes.fault($0, 0o600) }
+        if case .postgres(let place) = settings.store, let file = place.passwordFile {
+            faults.append(FileModes.fault(file, 0o600))
+        }
+        faults += CertificateFolder.Server.allCases.map {
+            FileModes.fault(state.certificates.files(of: $0).keyFile, 0o600)
+        }
+        if case .external(_, _, let file?, _) = settings.broker {
+            faults.append(FileModes.fault(file, 0o600))
+        }
+        faults.append(FileModes.fault(ofFolder: state.path))
+        return faults.compactMap(\.self)
+    }
+
+    private mutating func open(_ state: StateFolder) {
+        guard PrivateFile.isThere(state.database) else {
+            storeFault = "\(StateFolderError.notInitialised(state.path))"
+            return
+        }
+        let key = masterKey(of: state)
+        do throws(AuthorityError) {
+            let found = try StoreExamination(path: state.database, wrapping: key)
+            versions.append(("SQLite", found.sqliteVersion))
+            take(found, of: state)
+        } catch {
+            storeFault = error.words
+        }
+    }
+
+    /// Nil where it cannot be had, and then why not.
+    mutating func masterKey(of state: StateFolder) -> MasterKey? {
+        do {
+            return try MasterKey(at: state.masterKey)
+        } catch {
+            // What is too open is named by its own check.
+            if modeFaults.isEmpty { keyFault = Exit.words(for: error) }
+            return nil
+        }
+    }
+
+    mutating func take(_ found: StoreExamination, of state: StateFolder) {
+        store = found
+        // `serve` ends with the same words.
+        if found.isUnfounded, found.departure == nil, found.damage?.isEmpty != false {
+            storeFault = "\(state.unfounded)"
+        }
+        keyFault = keyFault ?? found.keyFault
+        guard let latest = found.latest else { return }
+        var watch = ClockWatch(
+            latest: latest, wall: systemClock(), monotonic: SystemClock.monotonic)
+        clock = watch.look(wall: systemClock(), monotonic: SystemClock.monotonic)
+    }
+
+    /// Whether somebody has the state folder, and HTTP answers where it should.
+    private mutating func knock(_ settings: ServiceSettings, _ state: StateFolder) {
+        do throws(FileFailure) {
+            guard PrivateFile.isThere(state.path + "/lock") else { return }
+            _ = try FolderLock(state.path)
+        } catch {
+            if case .inUse = error { isServed = true }
+        }
+        guard isServed else { return }
+        let any = ["0.0.0.0": "127.0.0.1", "::": "::1"]
+        let host = any[settings.listen.host] ?? settings.listen.host
+        page = Reach(host: host, port: settings.listen.port, isLoopback: true, tls: nil)
+    }
+
+    private static func consoleFault(_ settings: ServiceSettings) -> String? {
+        do {
+            var logger = Logger(label: "doctor") { _ in SwiftLogNoOpLogHandler() }
+            logger.logLevel = .critical
+            let files = try ConsoleFolder.files(settings.console, logger)
+            return files.isEmpty ? "the console's page was not found" : nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// Those of `authority.toml`, and those that the authority made itself.
+    private static func certificates(_ written: AuthoritySettings) -> [Certificate] {
+        var files = [written.http.identity, written.broker.identity]
+            .compactMap { $0?.certificateFile }
+        if written.tls != nil {
+            let own = "\(written.stateDir)/tls"
+            let names = (try? PrivateFolder.names(in: own)) ?? []
+            files += names.filter { $0.hasSuffix(".pem") }.sorted().map { "\(own)/\($0)" }
+        }
+        return files.map { file in
+            var input = try? InputFile(file)
+            let bytes = (try? input?.read(first: 1 << 20)) ?? []
+            return Certificate(
+                file: file, timeLeft: Self.timeLeft(of: bytes),
+                isOwn: file.hasPrefix("\(written.stateDir)/tls/"))
+        }
+    }
+
+    /// How long the first certificate of a file is valid; nil where there is none.
+    private static func timeLeft(of pem: [UInt8]) -> Duration? {
+        let chain = try? Cryptography.Certificate.chain(pem: pem)
+        return chain?.first.map { $0.notAfter - systemClock() }
+    }
+
+    /// Nil too where the key that opens it is missing, or nothing was made yet: other checks' own.
+    private static func authorityFault(_ state: StateFolder) -> String? {
+        guard let master = try? MasterKey(at: state.masterKey) else { return nil }
+        do throws(AuthorityError) {
+            _ = try state.certificates.authority(wrapping: master)
+            return nil
+        } catch {
+            return error.words
+        }
+    }
+
+    private static func program() async -> Result<String, MissingProgram> {
+        do {
+            let folders = ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"]
+            let path = try EmbeddedBroker.find("mosquitto", in: folders)
+            let plugin = try EmbeddedBroker.findPlugin()
+            let help = try? ChildProgram.output(
+                of: "mosquitto", ["-h"], limit: 4096, patience: .seconds(3))
+            let text = String(decoding: help ?? [], as: UTF8.self)
+            let version = text.split(separator: "\n").first.map(String.init) ?? path
+            return .success("\(version), \(plugin)")
+        } catch {
+            return .failure(MissingProgram(words: Exit.words(for: error)))
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import ArgumentParser
+import AuthorityCore
+import ConfigurationFiles
+import Foundation
+import LinuxIO
+import Sessions
+import Wire
+
+struct InitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init", abstract: "Makes keys, database and the first administrator.",
+        discussion: """
+            With --tls it also makes a certificate authority of its own, and where there is no \
+            authority.toml one that has broker and page listen over TLS. Boards are then set up \
+            with the fingerprint that it prints.
+            """)
+
+    @ParentCommand var program: AuthorityProgram
+    @OptionGroup var place: PlaceOptions
+    @Option(help: "The administrator's name.") var admin: String
+    @Option(help: "A file with the password; asked for otherwise.") var passwordFile: String?
+    @Flag(help: "Make a CA, and certificates for broker and page.") var tls = false
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "With --tls: a name or address that boards and people reach this machine by; "
+                + "repeat for more.", valueName: "name-or-address"))
+    var host: [String] = []
+    @Option(help: "With --tls: the authority's name, for people.") var name: String?
+
+    func validate() throws {
+        guard tls || (host.isEmpty && name == nil) else {
+            throw ValidationError("--host and --name go with --tls")
+        }
+    }
+
+    func run() async throws {
+        let folder = place.folder(program.place)
+        let made = tls ? try firstConfiguration(in: folder) : nil
+        let settings: ServiceSettings
+        do {
+            settings = try place.settings(program.place)
+            if tls { try requireOwnCertificates(settings, folder) }
+            try await AuthorityService.run { try await found(settings) }
+        } catch {
+            // Nothing was founded, so nothing is configured.
+            if let made { try? PrivateFile.remove(made) }
+            throw error
+        }
+        if let made { say("✓ \(made)") }
+        let state = StateFolder(settings)
+        say("✓ an authority in \(state.recordPlace), its administrator \(admin)")
+        say("✓ the master key: \(state.masterKey); keep a copy of it, apart from the records")
+        if settings.ownHosts != nil {
+            try await AuthorityService.run { try tellOfCertificates(settings) }
+        }
+    }
+
+    private func found(_ settings: ServiceSettings) async throws {
+        let password = try PasswordSource(file: passwordFile).read(confirming: true)
+        let state = StateFolder(settings)
+        try await state.found(administrator: admin, password: password, rules: settings.rules)
+        guard settings.ownHosts != nil else { return }
+        try state.makeCertificates(settings, anew: false, at: systemClock())
+    }
+
+    private func tellOfCertificates(_ settings: ServiceSettings) throws {
+        let folder = StateFolder(settings).certificates
+        let fingerprint = try folder.certificate().fingerprint.map(\.description) ?? ""
+        say("✓ a CA, to be compared by its fingerprint: \(folder.authorityFile)")
+        print(fingerprint)
+        say("A board: postern-agent setup --ca-fingerprint \(fingerprint)")
+        say("You: postern --authority \(settings.rules.info.publicURL) login "
+            + "--username \(admin) --ca-fingerprint \(fingerprint)")
+    }
+
+    // The configuration.
+
+    /// Writes `authority.toml` where there is none, and returns its path; never over another.
+    private func firstConfiguration(in folder: String) throws -> String? {
+        let file = "\(folder)/authority.toml"
+        guard !PrivateFile.isThere(file) else {
+            guard host.isEmpty, name == nil else {
+                say("\(file) is there already; --host and --name are for a new one")
+                throw Exit.usage
+            }
+            return nil
+        }
+        var hosts = host
+        if hosts.isEmpty, let typed = ask("The name or address that boards reach it by: ") {
+            hosts = [typed]
+        }
+        guard !hosts.isEmpty else {
+            say("--host NAME-OR-ADDRESS says by what name boards and people reach this machine")
+            throw Exit.usage
+        }
+        let title = name ?? (host.isEmpty ? ask("A name for people [Postern]: ") : nil)
+        let text = FirstConfiguration(name: title ?? "Postern", hosts: hosts).text
+        do {
+            // What it says is read as any other file would be, before it is there.
+            _ = try AuthoritySettings.parse(
+                text, file: "authority.toml", environment: { _ in nil })
+        } catch {
+            say("\(error)")
+            throw Exit.usage
+        }
+        try PrivateFolder.prepare(folder, mode: 0o755)
+        try PrivateFile.write(file, Array(text.utf8), mode: 0o644)
+        return file
+    }
+
+    /// Nil where there is nobody to ask, or nothing was typed.
+    private func ask(_ question: String) -> String? {
+        guard Terminal.isTerminal(.input) else { return nil }
+        FileHandle.standardError.write(Data(question.utf8))
+        let answer = readLine()?.split(separator: " ").joined(separator: " ") ?? ""
+        return answer.isEmpty ? nil : answer
+    }
+
+    private func requireOwnCertificates(
+        _ settings: ServiceSettings, _ folder: String
+    ) throws {
+        guard settings.ownHosts == nil else { return }
+        say("""
+            \(folder)/authority.toml makes no certificates of its own. Add:
+
+            [tls]
+            own = true
+            hosts = ["the name or address that boards reach this machine by"]
+            """)
+        throw Exit.configuration
+    }
+}
+
+/// The `authority.toml` of somebody who has none: TLS at every address of this machine.
+struct FirstConfiguration {
+    let name: String
+    /// The public one first.
+    let hosts: [String]
+
+    var text: String {
+        let first = hosts.first ?? "localhost"
+        let place = first.contains(":") ? "[\(first)]" : first
+        return """
+            # Made by `postern-authority init --tls`; yours to change.
+            name = \(Self.quoted(name))
+
+            [tls]
+            own = true
+            hosts = [\(hosts.map(Self.quoted).joined(separator: ", "))]
+
+            [http]
+            listen = "0.0.0.0:8443"
+            public_url = \(Self.quoted("https://\(place):8443"))
+
+            [broker]
+            listen = "0.0.0.0:8883"
+            advertise = \(Self.quoted("mqtts://\(place):8883"))
+
+            """
+    }
+
+    /// A basic string. Source: TOML 1.0, String.
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": quoted += "\\" + String(scalar)
+            case "\u{0}"..."\u{1F}", "\u{7F}":
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,223 @@
+import ArgumentParser
+import AuthorityCore
+import AuthorityStore
+import ConfigurationFiles
+import LinuxIO
+import Sessions
+import Wire
+
+/// An earlier state of the store put back in place, and what follows from that.
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore", abstract: "Puts a backup in place, or settles one that was.",
+        discussion: """
+            What happened after the backup is lost: boards set up since are not known, and those \
+            revoked since live again. Boards that are ahead hear "not issued here" and keep \
+            session and queue until they are set up anew. --mark says the same of a state that \
+            came back in another way: a copied file, a machine's snapshot, pg_restore. Run it \
+            before the first start. --settle ends it: what is then still ahead is turned away.
+            """)
+
+    @ParentCommand var program: AuthorityProgram
+    @OptionGroup var place: PlaceOptions
+    @Option(help: "A file that `backup` wrote.") var from: String?
+    @Option(help: "Its master key, where none is in place.") var withKey: String?
+    @Flag(help: "The store is an earlier state already: take note of it.") var mark = false
+    @Flag(help: "Boards that were ahead are set up anew, or given up.") var settle = false
+    @Flag(help: "Shows which boards were found ahead.") var list = false
+    @Flag(help: "As JSON.") var json = false
+
+    func run() async throws {
+        let settings = try place.settings(program.place)
+        try await AuthorityService.run {
+            switch (from, mark, settle, list) {
+            case (let file?, false, false, false):
+                try await Restoration(settings, from: file, key: withKey).run(json: json)
+            case (nil, true, false, false):
+                try await Self.mark(settings)
+                say("✓ noted: boards may be ahead of this store")
+                Restoration.sayNext()
+            case (nil, false, true, false):
+                try await Self.settle(settings)
+            case (nil, false, false, true):
+                let authority = try await Desk(settings).authority
+                show(try await authority.aheadBoards(), of: try await authority.aheadCount())
+            default:
+                throw BackupError.usage("say one of --from FILE, --mark, --settle, --list")
+            }
+        }
+    }
+
+    /// Nobody serves meanwhile: of those who were in use at the backup, no one must end as idle.
+    private static func mark(_ settings: ServiceSettings) async throws {
+        let folder = StateFolder(settings)
+        let lock = try folder.lock()
+        let store = try await folder.open()
+        let hold = try await Presence.alone(in: store, folder)
+        try await Desk(store, folder, settings).noteRestored()
+        await hold.release()
+        try store.close()
+        _ = consume lock
+    }
+
+    private static func settle(_ settings: ServiceSettings) async throws {
+        guard let count = try await Desk(settings).settleRestored() else {
+            say("✓ nothing was to settle: no restored state is noted, no board was found ahead")
+            return
+        }
+        say("✓ settled: what this store did not issue is turned away from now on")
+        if count > 0 {
+            say("! found ahead and not set up anew: \(count); they are turned away, too")
+        }
+    }
+
+    /// `count` is how many there are, of whom some may be left out.
+    private func show(_ boards: [AheadBoard], of count: Int) {
+        guard !json else {
+            let results = boards.map { board in
+                JSONValue.object([
+                    "installationId": .string(board.board.description),
+                    "sign": .string(board.sign.rawValue), "since": .time(board.since),
+                ])
+            }
+            print(JSONValue.object([
+                "results": .array(results), "count": .integer(Int64(count)),
+            ]).text)
+            return
+        }
+        for board in boards { print("\(board.board)  \(board.sign.rawValue)") }
+        if count > boards.count { say("! these are the first \(boards.count) of \(count)") }
+        say(boards.isEmpty ? "✓ no board was found ahead of this store"
+            : "! set these up anew: `postern-agent pair --new` there, and claim")
+    }
+}
+
+/// The steps by which a file takes the place of the store. Each can be cut short: the old store
+/// stands until the new one does.
+struct Restoration {
+    private let settings: ServiceSettings
+    private let folder: StateFolder
+    private let backup: BackupFile
+    private let key: String?
+
+    init(_ settings: ServiceSettings, from path: String, key: String?) {
+        self.settings = settings
+        folder = StateFolder(settings)
+        backup = BackupFile(path: path)
+        self.key = key
+    }
+
+    private var masterKey: String { folder.masterKey }
+    private var incoming: String { "\(folder.database).incoming" }
+
+    func run(json: Bool) async throws {
+        try folder.enter()
+        try PrivateFolder.prepare(folder.path)
+        let lock = try folder.lockForRestoring()
+        let content = try backup.verify(key: try keyInUse())
+        say("✓ \(backup.path): \(content.words)")
+        try installKey()
+        var kept: String?
+        if case .file = settings.store {
+            try requireInPlace()
+            try await prepareIncoming()
+            kept = try exchange()
+        } else {
+            try await fill()
+        }
+        _ = consume lock
+        if let kept { say("✓ the store that was in place is \(kept)") }
+        say("✓ the backup is in place")
+        Self.sayNext()
+        if json {
+            let told: [String: JSONValue] = [
+                "file": .string(backup.path), "kept": kept.map(JSONValue.string) ?? .null,
+            ]
+            print(JSONValue.object(told.merging(content.json) { $1 }).text)
+        }
+    }
+
+    static func sayNext() {
+        say("""
+            Next: start the service. Boards set up, refreshed or revoked since the backup are
+            told "not issued here" and keep what they have, or live again; `restore --list`
+            shows those found ahead. Set each up anew (`postern-agent pair --new`, then claim),
+            revoke again what was revoked, and then run `postern-authority restore --settle`.
+            """)
+    }
+
+    /// The key that the backup is to be opened with.
+    private func keyInUse() throws -> String {
+        guard PrivateFile.isThere(masterKey) else {
+            guard let key else { throw StateFolderError.keyMissing(masterKey) }
+            return key
+        }
+        if let key {
+            let both = (
+                SecretBytes(try PrivateFile.read(key, limit: 32)),
+                SecretBytes(try PrivateFile.read(masterKey, limit: 32)))
+            guard both.0.matches(both.1) else { throw BackupError.keyInPlace(masterKey) }
+        }
+        return masterKey
+    }
+
+    private func installKey() throws {
+        guard !PrivateFile.isThere(masterKey), let key else { return }
+        try PrivateFile.write(masterKey, try PrivateFile.read(key, limit: 32))
+    }
+
+    /// Carries the backup into a database that is empty: nothing there is written over. The note
+    /// that it was restored goes with it, in the same transaction.
+    private func fill() async throws {
+        let target = try await folder.openedDatabase(wrapping: try MasterKey(at: masterKey))
+        guard try await StateFolder.isWithoutUsers(target) else {
+            throw StateFolderError.occupied(folder.recordPlace)
+        }
+        let hold = try await Presence.alone(in: target, folder)
+        try await prepareIncoming()
+        defer { try? PrivateFile.remove(incoming) }
+        _ = try await target.take(StoreFile(path: incoming))
+        await hold.release()
+        try target.close()
+    }
+
+    /// The backup as it will stand, brought to today's schema, with a note that it was restored.
+    private func prepareIncoming() async throws {
+        for name in [incoming, "\(incoming)-wal", "\(incoming)-shm"] {
+            try PrivateFile.remove(name)
+        }
+        _ = try NewPrivateFile(incoming)
+        try StoreFile(path: backup.path).copy(to: incoming)
+        let store = try SQLiteAuthorityStore(
+            path: incoming, wrapping: try MasterKey(at: masterKey))
+        try await Desk(store, folder, settings).noteRestored()
+        try store.close()
+        try StoreFile(path: incoming).settle()
+        for name in ["\(incoming)-wal", "\(incoming)-shm"] { try PrivateFile.remove(name) }
+        try PrivateFile.sync(incoming)
+    }
+
+    /// Beside a file whose records are served from elsewhere another would be served from, too.
+    private func requireInPlace() throws {
+        let file = StoreFile(path: folder.database)
+        let departure: Departure?
+        do throws(AuthorityError) {
+            departure = try file.departure()
+        } catch {
+            // What is damaged, or not there, has moved nowhere; of a whole one it must be known.
+            guard (try? file.verify()) == nil else { throw error }
+            return
+        }
+        if let departure { throw departure.failure(of: file.path) }
+    }
+
+    /// Gives the incoming file its name, and the old one another.
+    private func exchange() throws -> String? {
+        let isThere = PrivateFile.isThere(folder.database)
+        var time = systemClock().seconds
+        while PrivateFile.isThere("\(folder.database).before-\(time)") { time += 1 }
+        let kept = "\(folder.database).before-\(time)"
+        try StoreExchange(database: folder.database, incoming: incoming, kept: kept).run()
+        return isThere ? kept : nil
+    }
+}

@@ -1,0 +1,36 @@
+import AuthorityHTTP
+import Foundation
+import Logging
+
+/// Where the console's page is: where the configuration says, or where a package or a build
+/// tree puts it beside the program.
+enum ConsoleFolder {
+    /// Its files; none, with a word in the log, where there is no such folder.
+    ///
+    /// - Throws: if the folder that was configured has no page in it.
+    static func files(_ configured: String?, _ logger: Logger) throws -> StaticFiles {
+        if let configured { return try StaticFiles(folder: configured) }
+        guard let found = candidates.first(where: hasPage) else {
+            logger.notice("there is no console: its page was not found (http.console)")
+            return .none
+        }
+        return try StaticFiles(folder: found)
+    }
+
+    /// `share` beside the program's `bin`, the system's, then a build tree's `Provisioning`.
+    private static var candidates: [String] {
+        let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        var folder = program.deletingLastPathComponent()
+        let installed = folder.deletingLastPathComponent().path + "/share/postern/console"
+        var found = [installed, "/usr/share/postern/console"]
+        for _ in 0..<6 where folder.path != "/" {
+            folder.deleteLastPathComponent()
+            found.append(folder.path + "/Provisioning/console")
+        }
+        return found
+    }
+
+    private static func hasPage(_ folder: String) -> Bool {
+        FileManager.default.fileExists(atPath: "\(folder)/index.html")
+    }
+}

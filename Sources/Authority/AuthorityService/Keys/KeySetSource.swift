@@ -1,0 +1,79 @@
+import AuthorityCore
+import ConfigurationFiles
+import HTTPClient
+import LinuxIO
+
+/// Why a key set could not be had. No text in it is the provider's.
+struct KeySetFailure: Error, Equatable {
+    /// The layer and what happened there: for anyone who tries to log in.
+    let words: String
+    /// Names files and hosts: for the log.
+    var detail = ""
+}
+
+/// Reads a key set from where it is: at most 64 KiB, and from a URL in at most 5 s, by a
+/// server whose certificate the system's store trusts, following no redirect.
+struct KeySetSource: Sendable {
+    private let place: AuthoritySettings.KeySetPlace
+    private static let time = Duration.seconds(5)
+
+    init(_ place: AuthoritySettings.KeySetPlace) { self.place = place }
+
+    func read() async -> Result<IdentityKeySet, KeySetFailure> {
+        do throws(KeySetFailure) {
+            let bytes =
+                switch place {
+                case .file(let path): try Self.read(path)
+                case .url(let url): try await Self.fetch(url)
+                }
+            guard let keys = IdentityKeySet(parsing: bytes) else {
+                throw KeySetFailure(words: "key set: no key that can be used here is in it")
+            }
+            return .success(keys)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Who may change the file decides who logs in, so nobody else may.
+    private static func read(_ path: String) throws(KeySetFailure) -> [UInt8] {
+        do throws(FileFailure) {
+            return try PrivateFile.read(
+                path, limit: IdentityKeySet.limit, strictestMode: 0o644)
+        } catch {
+            throw KeySetFailure(words: "file: it could not be read", detail: "\(error)")
+        }
+    }
+
+    private static func fetch(_ url: String) async throws(KeySetFailure) -> [UInt8] {
+        var request = HTTPRequest("GET", url, headers: [
+            ("Accept", "application/jwk-set+json, application/json")
+        ])
+        request.connectLimit = time
+        request.limit = time
+        request.answerLimit = IdentityKeySet.limit
+        let answer: HTTPAnswer
+        do throws(HTTPFailure) {
+            answer = try await request.answer()
+        } catch {
+            throw KeySetFailure(words: "\(error.layer.rawValue): \(reason(error))", detail: url)
+        }
+        guard answer.status == 200 else {
+            throw KeySetFailure(words: "HTTP: status \(answer.status)")
+        }
+        return answer.body
+    }
+
+    private static func reason(_ failure: HTTPFailure) -> String {
+        switch failure {
+        case .noAddress: "the host has no address"
+        case .noConnection(let code): code.map(SystemError.text) ?? "no connection"
+        case .notTrusted, .tlsRefused, .tls: "no trust in the server, or no agreement with it"
+        case .late(.tls): "no handshake in time"
+        case .late: "no answer in time"
+        case .tooLong: "the key set is longer than 64 KiB"
+        case .closed: "the server closed the connection"
+        case .interrupted, .exchange: "the exchange broke off"
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import AuthorityCore
+import AuthorityHTTP
+import AuthorityStore
+import ConfigurationFiles
+import Cryptography
+import Foundation
+import LinuxIO
+import Logging
+import MQTT
+import Sessions
+import Wire
+
+// The parts that depend on the kind of broker.
+extension AuthorityServer {
+    /// Those that the store has and the master key opens.
+    static func keyRecords(
+        of store: any ServiceStore, _ folder: StateFolder, _ logger: Logger
+    ) async throws -> [KeyRecord] {
+        let records = try await folder.records(of: store)
+        let count = try await store.unprovenKeys()
+        if count > 0 {
+            logger.warning("""
+                \(count) retired signing keys in \(folder.recordPlace) are ignored: the master \
+                key does not prove that they were ours. An earlier version of this program \
+                retired them, or somebody has written them there
+                """)
+        }
+        return records
+    }
+
+    static func embedded(
+        _ settings: ServiceSettings, _ folder: StateFolder, _ records: [KeyRecord],
+        _ logger: Logger
+    ) throws -> EmbeddedBroker? {
+        guard case .embedded(let host, let port) = settings.broker else { return nil }
+        return EmbeddedBroker(
+            folder: folder.broker, host: host, port: port, root: settings.root,
+            password: try KeyRing.newest(.brokerPassword, records).privateKey,
+            tls: settings.brokerHasTLS ? EmbeddedBroker.BrokerTLS(
+                files: settings.brokerIdentity ?? folder.certificates.files(of: .broker),
+                clientCAFile: settings.brokerClientCAFile) : nil,
+            logger: logger)
+    }
+
+    static func login(
+        _ settings: ServiceSettings, _ folder: StateFolder, _ records: [KeyRecord]
+    ) throws -> BrokerLink.BrokerLogins {
+        switch settings.broker {
+        case .embedded(let host, let port):
+            return BrokerLink.BrokerLogins(
+                uri: try BrokerURI(
+                    settings.brokerHasTLS ? "unix:\(EmbeddedBroker.socket(in: folder.broker))"
+                        : address(host, port)), clientID: EmbeddedBroker.username,
+                username: EmbeddedBroker.username,
+                password: try KeyRing.newest(.brokerPassword, records).privateKey, caFile: nil,
+                isAlone: true)
+        case .external(let uri, let username, let passwordFile, let caFile):
+            let password = try passwordFile.map { file in
+                SecretBytes(Self.firstLine(try PrivateFile.read(file, limit: 4096)))
+            }
+            return BrokerLink.BrokerLogins(
+                uri: uri, clientID: try externalClientID(), username: username,
+                password: password, caFile: caFile,
+                identity: settings.brokerIdentity, isAlone: false)
+        }
+    }
+
+    static func tap(
+        _ settings: ServiceSettings, _ keys: AuthorityKeys, _ own: BrokerLink.BrokerLogins,
+        _ link: BrokerLink, _ live: LiveBoards, _ logger: Logger
+    ) throws -> DataTap {
+        let account = settings.managesBrokerAccess
+            ? try DataTap.account(keys: keys, root: settings.root) : nil
+        let random = Base64URL.encode(try RandomBytes.make(8))
+        var admit: (@Sendable (Bool) async throws(AuthorityError) -> Void)?
+        if let account, settings.access == .dynamicSecurity, case .external = settings.broker {
+            admit = { wasRefused async throws(AuthorityError) in
+                try await DataTap.admit(account, over: link, wasRefused: wasRefused)
+            }
+        }
+        return DataTap(
+            login: BrokerLink.BrokerLogins(
+                uri: own.uri, clientID: "\(DataTap.username)-\(random)",
+                username: account?.username ?? own.username,
+                password: account?.password ?? own.password, caFile: own.caFile,
+                identity: own.identity, isAlone: false),
+            root: settings.root, admit: admit, live: live,
+            empty: { topic throws(AuthorityError) in
+                try await link.publish(OutgoingMessage(topic: topic, payload: [], retain: true))
+            }, logger: logger)
+    }
+
+    /// Another each time: under one that is known, replicas would cut each other off, and so
+    /// could anyone whom that broker lets choose.
+    static func externalClientID() throws -> String {
+        let random = try RandomBytes.make(8)
+        return "\(EmbeddedBroker.username)-\(Base64URL.encode(random))"
+    }
+
+    static func figures(
+        _ settings: ServiceSettings, _ store: any ServiceStore, _ tally: TallyShelf,
+        _ traffic: BoardTraffic, _ refusals: RefusalBook, _ link: BrokerLink,
+        _ clock: ClockGuard, _ logger: Logger
+    ) -> FigureService? {
+        settings.metrics.map { place in
+            FigureService(place, logger) { () async throws(AuthorityError) in
+                // The count may be old; that the store is there is seen now.
+                _ = try await store.latestTime()
+                return AuthorityFigures(
+                    counted: try await tally.counted(), traffic: traffic.tally,
+                    refusals: refusals.tally,
+                    isBrokerUp: await link.isUp, isClockBelieved: clock.mayAnswer)
+            }
+        }
+    }
+
+    /// Requests should come here while the store can be asked.
+    static func readiness(of store: any ServiceStore) -> Readiness {
+        Readiness {
+            do throws(AuthorityError) {
+                _ = try await store.latestTime()
+                return true
+            } catch {
+                return false
+            }
+        }
+    }
+
+    static func consumerAccess(
+        _ settings: ServiceSettings, ca: String?
+    ) throws -> ConsumerAccess? {
+        guard settings.managesBrokerAccess else { return nil }
+        switch settings.broker {
+        case .embedded(let host, let port):
+            if let place = brokerPlace(settings, ca: ca) { return place }
+            return ConsumerAccess(uri: settings.advertise ?? address(host, port), ca: nil)
+        case .external(let uri, _, _, let caFile):
+            let ca = try caFile.map { try String(contentsOfFile: $0, encoding: .utf8) }
+            return ConsumerAccess(uri: settings.advertise ?? uri.description, ca: ca)
+        }
+    }
+
+    static func address(_ host: String, _ port: UInt16) -> String {
+        host.contains(":") ? "mqtt://[\(host)]:\(port)" : "mqtt://\(host):\(port)"
+    }
+
+    static func firstLine(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
+        bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+    }
+}

@@ -1,0 +1,91 @@
+import AuthorityCore
+import AuthorityStore
+import ConfigurationFiles
+import LinuxIO
+import PostgreSQLStore
+import Sessions
+
+// Where the records stand.
+extension StateFolder {
+    init(_ settings: ServiceSettings) {
+        self.init(
+            path: settings.stateDirectory, store: settings.store,
+            masterKeyFile: settings.masterKeyFile)
+    }
+
+    /// What to call it before people: a folder, or an address without its options.
+    var recordPlace: String {
+        switch store {
+        case .file: path
+        case .postgres(let place): String(place.uri.prefix { $0 != "?" })
+        }
+    }
+
+    /// The store, with its schema up to date. With `evenMoved` also a database whose records
+    /// are elsewhere, to which nothing can be written.
+    func opened(
+        wrapping key: MasterKey, evenMoved: Bool = false
+    ) async throws -> any ServiceStore {
+        switch store {
+        case .file: try SQLiteAuthorityStore(path: database, wrapping: key)
+        case .postgres(let place): try await Self.postgres(place, wrapping: key, evenMoved)
+        }
+    }
+
+    /// The database that `store` names: what a backup or a move reads or fills.
+    func openedDatabase(
+        wrapping key: MasterKey, evenMoved: Bool = false
+    ) async throws -> any TransferableStore {
+        guard case .postgres(let place) = store else {
+            throw StateFolderError.badStore("is a file; name a database: store = \"postgres://…\"")
+        }
+        return try await Self.postgres(place, wrapping: key, evenMoved)
+    }
+
+    private static func postgres(
+        _ place: PostgresPlace, wrapping key: MasterKey, _ evenMoved: Bool
+    ) async throws -> PostgreSQLAuthorityStore {
+        try await PostgreSQLAuthorityStore(
+            address(of: place), connections: place.connections, wrapping: key,
+            evenMoved: evenMoved)
+    }
+
+    static func address(of place: PostgresPlace) throws -> PostgresAddress {
+        let password = try place.passwordFile.map { file in
+            do throws(FileFailure) {
+                return SecretBytes(
+                    AuthorityServer.firstLine(try PrivateFile.read(file, limit: 4096)))
+            } catch {
+                guard case .missing = error else { throw error }
+                throw StateFolderError.badStore("[postgres] password_file: \(error)")
+            }
+        }
+        do throws(PostgresError) {
+            return try PostgresAddress(
+                uri: place.uri, password: password, insecure: place.insecure)
+        } catch {
+            throw StateFolderError.badStore(error.text)
+        }
+    }
+
+    /// Waits until this process alone may do `what` in the store, half a minute at most.
+    static func only(
+        _ what: String, of store: any ServiceStore
+    ) async throws -> any StoreHold {
+        try await taken(what) { () async throws(AuthorityError) in try await store.hold(what) }
+    }
+
+    /// What `take` gives once another process is no longer at `what`.
+    static func taken(
+        _ what: String, _ take: () async throws(AuthorityError) -> (any StoreHold)?
+    ) async throws -> any StoreHold {
+        let end = ContinuousClock.now + .seconds(30)
+        while true {
+            if let hold = try await take() { return hold }
+            guard ContinuousClock.now < end, !Task.isCancelled else {
+                throw StateFolderError.busy(what)
+            }
+            await pause(.milliseconds(200))
+        }
+    }
+}

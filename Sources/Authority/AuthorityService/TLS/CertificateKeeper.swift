@@ -1,0 +1,134 @@
+import AuthorityCore
+import AuthorityHTTP
+import ConfigurationFiles
+import Cryptography
+import Logging
+import Sessions
+
+/// Looks after what broker and page show: makes our own anew before they end, takes up files
+/// that somebody replaced, and tells both without a restart.
+///
+/// A certificate that cannot be used takes nobody's place: the one before it stays.
+actor CertificateKeeper {
+    /// Our own CA and whom it certifies.
+    struct Own: Sendable {
+        let folder: CertificateFolder
+        let authority: CertificateAuthority
+        let hosts: [CertificateHost]
+        let servers: Set<CertificateFolder.Server>
+
+        /// The CA, PEM.
+        func certificateText() throws -> String {
+            String(decoding: try authority.certificate.pem(), as: UTF8.self)
+        }
+    }
+
+    typealias Server = CertificateFolder.Server
+
+    private let own: Own?
+    private let files: [Server: TLSIdentity]
+    private let bell: ReloadBell?
+    private let logger: Logger
+    private var shown: [Server: [UInt8]] = [:]
+    /// What was said to be wrong, so that it is said once.
+    private var complaints: [Server: String] = [:]
+    /// What the page shows; nil where it speaks in clear.
+    nonisolated let page: ConsoleCertificate?
+
+    private static let round = Duration.seconds(5)
+
+    /// Reads, or makes, what each server is to show. Throws where one would have nothing.
+    init(
+        own: Own?, files: [Server: TLSIdentity], clientCAFile: String?, bell: ReloadBell?,
+        mayIssue: Bool, logger: Logger
+    ) throws {
+        self.own = own
+        self.files = files
+        self.bell = bell
+        self.logger = logger
+        for server in Server.allCases where own?.servers.contains(server) == true {
+            _ = try Self.renew(server, own, at: systemClock(), mayIssue: mayIssue)
+        }
+        var page: ConsoleCertificate?
+        for (server, files) in files {
+            let read = try ServerCertificate.read(files)
+            shown[server] = try Self.mark(read)
+            guard server == .page else { continue }
+            page = try ConsoleCertificate(
+                chain: read.chain, key: read.key,
+                clientAuthorities: clientCAFile.map(Self.clientAuthorities))
+        }
+        self.page = page
+    }
+
+    /// Looks every few seconds, until its task is cancelled.
+    func run(mayIssue: @escaping @Sendable () -> Bool) async {
+        while !Task.isCancelled {
+            await pause(Self.round)
+            look(at: systemClock(), mayIssue: mayIssue())
+        }
+    }
+
+    /// One look. `mayIssue`: whether the clock is believed, so that what is made is valid now.
+    func look(at now: Timestamp, mayIssue: Bool) {
+        for server in Server.allCases where files[server] != nil {
+            do throws(AuthorityError) {
+                if try Self.renew(server, own, at: now, mayIssue: mayIssue) {
+                    logger.notice("a new certificate of the \(server) was made")
+                }
+                try take(server)
+                complaints[server] = nil
+            } catch {
+                guard complaints.updateValue(error.words, forKey: server) != error.words else {
+                    continue
+                }
+                logger.error("the \(server) goes on with its old certificate: \(error.words)")
+            }
+        }
+    }
+
+    /// Shows what stands in the files if that is another than before.
+    private func take(_ server: Server) throws(AuthorityError) {
+        guard let files = files[server] else { return }
+        let read = try ServerCertificate.read(files)
+        do {
+            let mark = try Self.mark(read)
+            guard shown[server] != mark else { return }
+            switch server {
+            case .broker: bell?.ring()
+            case .page:
+                try page?.replace(chain: read.chain, key: read.key)
+                logger.notice("the page shows a new certificate")
+            }
+            shown[server] = mark
+        } catch {
+            throw .failed(layer: "TLS", text: "\(files.certificateFile): \(error)")
+        }
+    }
+
+    /// By which a certificate is known again.
+    private static func mark(_ certificate: ServerCertificate) throws -> [UInt8] {
+        certificate.chain.flatMap(\.sha256)
+    }
+
+    /// Makes one of ours anew where that is due. Without a clock to believe only one that could
+    /// not serve at all is replaced.
+    static func renew(
+        _ server: Server, _ own: Own?, at now: Timestamp, mayIssue: Bool
+    ) throws(AuthorityError) -> Bool {
+        guard let own, own.servers.contains(server) else { return false }
+        let root = own.authority.certificate
+        if let current = try? ServerCertificate.read(own.folder.files(of: server)) {
+            let isFine = mayIssue
+                ? !current.isDue(under: root, for: own.hosts, at: now)
+                : current.isUsable(under: root, for: own.hosts)
+            if isFine { return false }
+        }
+        try own.folder.issue(server, by: own.authority, for: own.hosts, at: now)
+        return true
+    }
+
+    private static func clientAuthorities(_ file: String) throws -> [Certificate] {
+        try Certificate.chain(pem: ServerCertificate.readPublic(file))
+    }
+}

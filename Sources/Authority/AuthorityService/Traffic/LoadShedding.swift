@@ -1,0 +1,156 @@
+import AuthorityCore
+import LinuxIO
+import Logging
+import MQTT
+import Sessions
+import Synchronization
+import Wire
+
+/// Keeps boards' requests from waiting longer than they are worth: beyond a bound a board is
+/// told at once to ask again later.
+///
+/// A refusal costs an opening and a sealing, so it is bounded, too: what comes beyond the
+/// bound is dropped and counted, unopened, and its board repeats it. Who sends without a key
+/// that is known here costs no cryptography: without a device key on record nothing is opened.
+final class LoadShedding: Sendable {
+    /// Hands a request to the lanes in spite of the load.
+    typealias Taking = @Sendable (ContractTopic, [UInt8]) -> Void
+    typealias Publishing = @Sendable (OutgoingMessage) async throws(AuthorityError) -> Void
+
+    private struct Item: Sendable {
+        let board: InstallationID
+        let payload: [UInt8]
+        let level: LoadLevel
+    }
+
+    private struct Books: Sendable {
+        var admission = Admission()
+        var budget = TokenBucket(rate: 500, burst: 500, now: .zero)
+        /// Requests that were refused and not seen since.
+        var refused: Set<MessageID> = []
+        var tally = SheddingTally()
+    }
+
+    private static let workers = 2
+    private static let room = 256
+    private static let memory = 65_536
+
+    private let authority: Authority
+    private let publish: Publishing
+    private let logger: Logger
+    private let books = Mutex(Books())
+    private let stream: AsyncStream<Item>
+    private let input: AsyncStream<Item>.Continuation
+
+    init(authority: Authority, publish: @escaping Publishing, logger: Logger) {
+        self.authority = authority
+        self.publish = publish
+        self.logger = logger
+        (stream, input) = AsyncStream.makeStream(
+            of: Item.self, bufferingPolicy: .bufferingOldest(Self.room))
+    }
+
+    /// A message waits in a lane from now on; each that begins must end.
+    func began() { books.withLock { $0.admission.began(at: SystemClock.monotonic) } }
+    func ended() { books.withLock { $0.admission.ended(at: SystemClock.monotonic) } }
+    /// One that began was not taken after all.
+    func withdrew() { books.withLock { $0.admission.withdrew() } }
+
+    /// What was shed since the start.
+    var tally: SheddingTally { books.withLock { $0.tally } }
+    /// How much there is to do now.
+    var level: LoadLevel { books.withLock { $0.admission.level(at: SystemClock.monotonic) } }
+
+    /// True if the request is to be done in its turn. Otherwise it is answered, taken or
+    /// dropped here.
+    func admits(_ payload: [UInt8], of board: InstallationID) -> Bool {
+        let now = SystemClock.monotonic
+        let (level, isAfforded) = books.withLock { books in
+            let level = books.admission.level(at: now)
+            return (level, level == .light || books.budget.take(now: now))
+        }
+        guard level != .light else { return true }
+        let item = Item(board: board, payload: payload, level: level)
+        guard isAfforded, case .enqueued = input.yield(item) else {
+            note(.dropped, board)
+            return false
+        }
+        return false
+    }
+
+    /// Its lane had no room, or enough of this board waits: the message is lost, and its board
+    /// repeats it.
+    func hasNoRoom(_ board: InstallationID) { note(.dropped, board) }
+
+    /// Works until its task is cancelled.
+    func run(_ take: @escaping Taking) async {
+        await withTaskGroup { group in
+            for _ in 0..<Self.workers {
+                group.addTask {
+                    for await item in self.stream { await self.work(item, take) }
+                }
+            }
+        }
+    }
+
+    private func work(_ item: Item, _ take: Taking) async {
+        do throws(AuthorityError) {
+            let outcome = try await authority.triage(
+                item.payload, from: item.board, at: item.level, wasRefused: wasRefused)
+            switch outcome {
+            case .take: take(.outbox(item.board), item.payload)
+            case .refused(let id, let payload):
+                remember(id)
+                note(.refused, item.board)
+                try await publish(OutgoingMessage(
+                    topic: ContractTopic.inbox(item.board).text(under: authority.info.topicRoot),
+                    payload: payload, properties: MessageProperties(messageExpiry: 60)))
+            case .dropped: note(.dropped, item.board)
+            }
+        } catch {
+            note(.dropped, item.board)
+        }
+    }
+
+    /// Whether this very request was refused before; it is forgotten by being asked about.
+    private func wasRefused(_ id: MessageID) -> Bool {
+        books.withLock { $0.refused.remove(id) != nil }
+    }
+
+    private func remember(_ id: MessageID) {
+        books.withLock { books in
+            if books.refused.count >= Self.memory { books.refused = [] }
+            books.refused.insert(id)
+        }
+    }
+
+    private enum Shed { case refused, dropped }
+
+    /// Counts, and says so at the first and at each power of two.
+    private func note(_ what: Shed, _ board: InstallationID) {
+        let (tally, count) = books.withLock { books -> (SheddingTally, Int) in
+            switch what {
+            case .refused:
+                books.tally.refused += 1
+                return (books.tally, books.tally.refused)
+            case .dropped:
+                books.tally.dropped += 1
+                return (books.tally, books.tally.dropped)
+            }
+        }
+        guard count & (count - 1) == 0 else { return }
+        logger.warning(
+            "too much to do: boards are told to ask again later",
+            metadata: [
+                "refused": "\(tally.refused)", "dropped": "\(tally.dropped)", "last": "\(board)",
+            ])
+    }
+}
+
+/// What was not done because there was too much to do, since the start.
+struct SheddingTally: Equatable, Sendable {
+    /// Answered with 155.
+    var refused = 0
+    /// Dropped unanswered: not even a refusal could be afforded.
+    var dropped = 0
+}

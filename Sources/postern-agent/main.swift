@@ -1,3 +1,0 @@
-import Board
-
-AgentProgram.main()

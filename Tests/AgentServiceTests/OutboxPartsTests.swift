@@ -1,0 +1,150 @@
+import AgentCore
+import AgentStore
+import Gate
+import LinuxIO
+import Sessions
+import Testing
+
+@testable import AgentService
+
+private func write(_ sequence: Int64, bytes: Int = 10) throws -> AcceptedWrite {
+    AcceptedWrite(
+        sequence: sequence, session: try #require(ObjectID("Session001")),
+        user: try #require(UserID("ann0000000")),
+        acceptedAt: Timestamp(milliseconds: 1_800_000_000_123),
+        app: try #require(AppName("thermo")), className: try #require(ClassName("Reading")),
+        topic: "t", payload: [UInt8](repeating: 1, count: bytes))
+}
+
+@Suite("Recent write")
+struct RecentWriteTests {
+    @Test("is sent from memory where nothing before it can stand on disk")
+    func next() throws {
+        var recent = RecentWrites()
+        #expect(recent.next(after: 0, limit: 9) == nil)
+        recent.append(try (5...9).map { try write($0) })
+        // 1 to 4 may stand on disk.
+        #expect(recent.next(after: 0, limit: 9) == nil)
+        let first = recent.next(after: 4, limit: 2)
+        #expect(first?.map(\.sequence) == [5, 6])
+        let rest = recent.next(after: 7, limit: 9)
+        #expect(rest?.map(\.sequence) == [8, 9])
+        // Back where they are gone: the disk has them.
+        #expect(recent.next(after: 5, limit: 9) == nil)
+        #expect(recent.next(after: 9, limit: 9)?.isEmpty == true)
+        recent.append([try write(10)])
+        let last = recent.next(after: 9, limit: 9)
+        #expect(last?.map(\.sequence) == [10])
+    }
+
+    @Test("is one of a bounded number, and of bounded bytes")
+    func bounds() throws {
+        var recent = RecentWrites()
+        recent.append(try (1...3000).map { try write($0) })
+        #expect(recent.next(after: 0, limit: 9) == nil)
+        let kept = recent.next(after: 1976, limit: 5000)
+        #expect(kept?.count == 1024)
+        recent.removeAll()
+        recent.append(try (1...4).map { try write($0, bytes: 200_000) })
+        #expect(recent.next(after: 1, limit: 9) == nil)
+        let large = recent.next(after: 2, limit: 9)
+        #expect(large?.map(\.sequence) == [3, 4])
+    }
+}
+
+@Suite("Held batch")
+struct HeldBatchTests {
+    @Test("is safe once each of its writes is, and only what is not goes to disk")
+    func settled() throws {
+        var held = HeldBatch(try (3...5).map { try write($0) }, window: [], at: .zero)
+        held.add([try write(6)], window: [])
+        #expect(held.deadline == .milliseconds(50))
+        let sent = held.takeUnsent(3)
+        #expect(sent.map(\.sequence) == [3, 4, 5])
+        let isForeign = !held.settle(2)
+        #expect(isForeign)
+        for sequence in [4, 3, 3] as [Int64] {
+            let isOwn = held.settle(sequence)
+            #expect(isOwn)
+        }
+        #expect(!held.isSafe)
+        #expect(held.rest.map(\.sequence) == [5, 6])
+        let rest = held.takeUnsent(9)
+        #expect(rest.map(\.sequence) == [6])
+        _ = held.settle(5)
+        _ = held.settle(6)
+        #expect(held.isSafe)
+    }
+}
+
+@Suite("Stalled event")
+struct StalledEventTests {
+    @Test("waits a second, with what follows behind it, in order and bounded")
+    func order() {
+        var stalled = StalledEvents(limit: 3)
+        let isAlone = !stalled.follows(.deadline)
+        #expect(isAlone)
+        stalled.add(.inbox([1]), at: .seconds(10))
+        for byte in 2...9 as ClosedRange<UInt8> {
+            let follows = stalled.follows(.inbox([byte]))
+            #expect(follows)
+        }
+        #expect(stalled.take(at: .seconds(10.9)).isEmpty)
+        #expect(stalled.endsAt == .seconds(11))
+        let taken = stalled.take(at: .seconds(11)).map { event -> [UInt8] in
+            if case .inbox(let payload) = event { payload } else { [] }
+        }
+        #expect(taken == [[1], [2], [3]])
+        #expect(stalled.isEmpty)
+        #expect(stalled.endsAt == nil)
+    }
+}
+
+@Suite("Sequence reserve")
+struct SequenceReserveTests {
+    @Test("moves its bound on disk a million at a time, and closes with the last that was given")
+    func bound() throws {
+        let folder = try TemporaryFolder()
+        var reserve = SequenceReserve(folder.path + "/window", given: 0)
+        #expect(reserve.given == nil)
+        #expect(reserve.bound(before: 5) == 1_000_005)
+        reserve.moved(before: 5)
+        #expect(reserve.bound(before: 1_000_005) == nil)
+        #expect(reserve.bound(before: 1_000_006) == 2_000_006)
+        try reserve.note([DeliveredPacket(packetID: 1, digest: 2, sequence: 7)])
+        #expect(reserve.given == 7)
+        #expect(PrivateFile.isThere(folder.path + "/window"))
+        reserve.closed()
+        #expect(!PrivateFile.isThere(folder.path + "/window"))
+    }
+
+    @Test("takes over from the life before once")
+    func inherited() throws {
+        let folder = try TemporaryFolder()
+        var reserve = SequenceReserve(folder.path + "/window", given: 12)
+        #expect(reserve.inherited == 12)
+        reserve.inheritedAll()
+        #expect(reserve.inherited == nil)
+    }
+
+    @Test("leaves what the life before gave in memory, until it reserves by itself")
+    func untouched() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/window"
+        let given = [
+            DeliveredPacket(packetID: 1, digest: 2, sequence: 12, isDurable: false)
+        ]
+        var first = SequenceReserve(path, given: 0)
+        first.moved(before: 12)
+        try first.note(given)
+        // A clean end before the bus had repeated what the first life left open.
+        var second = SequenceReserve(path, given: 12)
+        #expect(second.given == nil)
+        second.closed()
+        #expect(PrivateFile.isThere(path))
+        #expect(try VolatileWindow(path).found == given)
+        second.moved(before: 13)
+        second.closed()
+        #expect(!PrivateFile.isThere(path))
+    }
+}
