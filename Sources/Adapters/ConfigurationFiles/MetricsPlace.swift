@@ -9,7 +9,6 @@ package enum MetricsPlace: Equatable, Sendable {
 extension MetricsPlace {
     /// `[metrics] listen`; nil where it is not there.
     init?(_ section: TOMLSection) throws(SettingsError) {
-        try section.allow(only: ["listen"])
         guard let place = try section.value("listen", Self.parse) else { return nil }
         self = place
     }

@@ -30,7 +30,6 @@ extension BoardSettings {
     private static func route(
         _ section: TOMLSection, line: Int, reserved: [TopicFilter]
     ) throws(SettingsError) -> Route {
-        try section.allow(only: ["from", "app", "class", "op", "object_id", "to"])
         let from = try section.value("from", SettingValue.topicFilter)
         let app = try section.value("app", SettingValue.appName)
         let operation = try section.value("op", SettingValue.operation)

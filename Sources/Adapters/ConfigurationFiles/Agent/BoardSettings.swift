@@ -93,10 +93,7 @@ package struct BoardSettings: Equatable, Sendable {
         _ text: String, file: String, environment: @escaping (String) -> String?
     ) throws(SettingsError) -> BoardSettings {
         let root = try TOMLDocument(text, file: file, environment: environment).root
-        try root.allow(only: [
-            "name", "state_dir", "run_dir", "topic_root", "log_level", "bus", "uplink", "claim",
-            "session", "outbox", "route", "log_format", "key", "metrics", "home_assistant",
-        ])
+        try root.allow(only: .agent)
         let topicRoot = try root.value("topic_root", SettingValue.topicRoot) ?? .standard
         return BoardSettings(
             name: try root.value("name", SettingValue.displayName) ?? "board",
@@ -120,8 +117,6 @@ package struct BoardSettings: Equatable, Sendable {
 
 extension BoardSettings {
     private static func bus(_ section: TOMLSection) throws(SettingsError) -> Bus {
-        try section.allow(only: ["uri", "username", "password_file", "insecure", "ca_file"]
-            + TLSIdentity.keys)
         let insecure = try section.flag("insecure") ?? false
         let uri = try section.broker(
             "uri", insecure: insecure, otherwise: "mqtt://127.0.0.1:1883")
@@ -138,7 +133,6 @@ extension BoardSettings {
     }
 
     private static func uplink(_ section: TOMLSection) throws(SettingsError) -> Uplink {
-        try section.allow(only: ["uri", "ca_file", "insecure", "spread"] + TLSIdentity.keys)
         let insecure = try section.flag("insecure") ?? false
         let uri = try section.broker("uri", insecure: insecure)
         return Uplink(
@@ -153,7 +147,6 @@ extension BoardSettings {
     private static func discovery(
         _ section: TOMLSection
     ) throws(SettingsError) -> Discovery? {
-        try section.allow(only: ["discovery", "prefix"])
         let prefix = try section.value("prefix", SettingValue.topicRoot)
             ?? TopicRoot("homeassistant")
         guard let prefix, let isWanted = try section.flag("discovery") else { return nil }
@@ -161,20 +154,17 @@ extension BoardSettings {
     }
 
     private static func claim(_ section: TOMLSection) throws(SettingsError) -> Claim {
-        try section.allow(only: ["base", "expires"])
         return Claim(
             base: try section.value("base", SettingValue.claimBase) ?? ClaimURL.defaultBase,
             expires: try section.value("expires", SettingValue.span) ?? .seconds(86_400))
     }
 
     private static func offline(_ section: TOMLSection) throws(SettingsError) -> Duration? {
-        try section.allow(only: ["offline"])
         guard try section.text("offline") != "until-expiry" else { return nil }
         return try section.value("offline", SettingValue.span)
     }
 
     private static func outbox(_ section: TOMLSection) throws(SettingsError) -> Outbox {
-        try section.allow(only: ["max_bytes", "max_age", "when_full", "keep", "durability"])
         let outbox = Outbox(
             maxBytes: try section.size("max_bytes")
                 ?? ByteCount(bytes: 256 << 20),

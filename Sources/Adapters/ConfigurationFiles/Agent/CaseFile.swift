@@ -9,13 +9,9 @@ package enum CaseFile {
         _ text: String, file: String
     ) throws(SettingsError) -> [PolicyCase] {
         let root = try TOMLDocument(text, file: file, environment: { _ in nil }).root
-        try root.allow(only: ["case"])
+        try root.allow(only: .cases)
         var cases: [PolicyCase] = []
         for (line, section) in try root.sections("case") {
-            try section.allow(only: [
-                "name", "app", "op", "class", "topic", "payload", "payload_file", "expect", "rule",
-                "code", "field",
-            ])
             cases.append(PolicyCase(
                 line: line, name: try section.text("name"), subject: try subject(section),
                 payload: try payload(section), expected: try expected(section)))

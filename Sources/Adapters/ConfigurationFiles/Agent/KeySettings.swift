@@ -24,7 +24,6 @@ extension BoardSettings.Key {
     static let standardTPM = "device:/dev/tpmrm0"
 
     init(_ section: TOMLSection) throws(SettingsError) {
-        try section.allow(only: ["source", "tpm"])
         source = try section.value("source", SettingValue.choice) ?? .auto
         tpm = try section.value("tpm", Self.transport) ?? Self.standardTPM
     }

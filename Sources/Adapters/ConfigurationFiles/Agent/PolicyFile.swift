@@ -18,7 +18,7 @@ package enum PolicyFile {
         _ text: String, file: String
     ) throws(SettingsError) -> (policy: Policy, appLines: [AppName: Int]) {
         let root = try TOMLDocument(text, file: file, environment: { _ in nil }).root
-        try root.allow(only: ["default", "app", "rule"])
+        try root.allow(only: .policy)
         let standard: Default? = try root.value("default", SettingValue.choice)
         var rules: [Rule] = []
         for (line, section) in try root.sections("rule") {
@@ -51,7 +51,6 @@ package enum PolicyFile {
                 throw section.nameFault(key, error.sentence)
             }
             let limits = try section.section(key)
-            try limits.allow(only: ["rate", "burst", "max_bytes"])
             apps[name] = AppLimit(
                 rate: try rate(limits),
                 maxBytes: try limits.size("max_bytes"))
@@ -62,7 +61,6 @@ package enum PolicyFile {
     private static func rule(
         _ section: TOMLSection, line: Int
     ) throws(SettingsError) -> Rule {
-        try section.allow(only: ["app", "class", "allow", "fields", "max_bytes", "rate", "burst"])
         let name = try section.need("class", section.text("class"))
         let className = name == "*" ? nil : try section.value("class", SettingValue.className)
         let allow = try operations(section)

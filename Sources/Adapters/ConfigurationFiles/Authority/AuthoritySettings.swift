@@ -114,22 +114,11 @@ package struct AuthoritySettings: Equatable, Sendable {
         _ text: String, file: String, environment: @escaping (String) -> String?
     ) throws(SettingsError) -> AuthoritySettings {
         let root = try TOMLDocument(text, file: file, environment: environment).root
-        try root.allow(only: [
-            "name", "state_dir", "topic_root", "log_level", "http", "broker", "session", "claim",
-            "users", "console", "login", "log_format", "tls", "metrics", "store", "postgres",
-            "master_key_file",
-        ])
+        try root.allow(only: .authority)
         let session = try root.section("session")
         let claim = try root.section("claim")
         let users = try root.section("users")
         let console = try root.section("console")
-        try console.allow(only: ["live"])
-        try session.allow(only: [
-            "preset", "access", "absolute", "idle", "heartbeat", "offline", "permissions",
-            "spread",
-        ])
-        try claim.allow(only: ["expires"])
-        try users.allow(only: ["sign_up"])
         let tls = try OwnCertificates(root.section("tls"))
         let signUp: SignUpPolicy = try users.value("sign_up", SettingValue.choice) ?? .closed
         let heartbeat = try SessionTimes.heartbeat(session)
@@ -163,11 +152,6 @@ extension AuthoritySettings {
     private static func http(
         _ section: TOMLSection, ownCertificates: Bool
     ) throws(SettingsError) -> HTTP {
-        try section.allow(
-            only: [
-                "listen", "public_url", "app_id", "console", "proxies", "client_ca_file",
-                "insecure",
-            ] + TLSIdentity.keys + ParseHTTP.keys)
         let listen = try section.value("listen", ListenAddress.init(_:))
             ?? ListenAddress(host: "127.0.0.1", port: 8080)
         let identity = try TLSIdentity(section)
@@ -217,10 +201,6 @@ extension AuthoritySettings {
     private static func broker(
         _ section: TOMLSection, ownCertificates: Bool
     ) throws(SettingsError) -> Broker {
-        try section.allow(only: [
-            "mode", "listen", "access", "uri", "username", "password_file", "ca_file",
-            "advertise", "insecure", "client_ca_file", "access_secret_file", "vhost",
-        ] + TLSIdentity.keys)
         let mode: BrokerMode = try section.value("mode", SettingValue.choice) ?? .embedded
         let listen = try section.value("listen", ListenAddress.init(_:))
             ?? ListenAddress(host: "127.0.0.1", port: 1883)

@@ -54,7 +54,6 @@ extension AuthoritySettings.Login {
     private init(
         _ name: LoginProvider, _ section: TOMLSection, signUp: Bool
     ) throws(SettingsError) {
-        try section.allow(only: ["issuer", "audience", "keys", "sign_up"])
         self.init(
             name: name,
             issuer: try section.need("issuer", section.value("issuer", Self.issuer)),

@@ -12,7 +12,6 @@ package struct OwnCertificates: Equatable, Sendable {
 extension OwnCertificates {
     /// Nil unless `own = true`.
     init?(_ section: TOMLSection) throws(SettingsError) {
-        try section.allow(only: ["own", "hosts"])
         let hosts = try section.texts("hosts") ?? []
         for (index, host) in hosts.enumerated() where !Self.isHost(host) {
             throw section.fault("hosts", element: index, "one element is no host name or address")

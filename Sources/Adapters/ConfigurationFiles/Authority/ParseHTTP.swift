@@ -20,10 +20,6 @@ package struct ParseHTTP: Equatable, Sendable {
 
     package init() {}
 
-    static let keys = [
-        "mount", "rest_api_key", "rest_api_key_file", "master_key_file", "master_key_from",
-    ]
-
     init(_ section: TOMLSection) throws(SettingsError) {
         mount = try section.value("mount", Self.mount) ?? "/parse"
         restAPIKey = try section.value("rest_api_key", Self.key)
@@ -73,7 +69,6 @@ extension ClassPermissions {
     /// `[session.permissions]`: a switch for each of Parse's actions, by its own name.
     init(_ section: TOMLSection) throws(SettingsError) {
         self.init()
-        try section.allow(only: Action.allCases.map(\.rawValue))
         for action in Action.allCases {
             if let flag = try section.flag(action.rawValue) { set(action, flag) }
         }

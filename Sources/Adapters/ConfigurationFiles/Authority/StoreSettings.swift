@@ -7,7 +7,6 @@ package enum StorePlace: Equatable, Sendable {
     /// `store` and `[postgres]`, which goes with no other store.
     init(_ root: TOMLSection) throws(SettingsError) {
         let section = try root.section("postgres")
-        try section.allow(only: ["password_file", "connections", "insecure"])
         let passwordFile = try section.value("password_file", SettingValue.absolutePath)
         let connections = try section.count("connections", within: 2...200)
         let insecure = try section.flag("insecure")

@@ -9,8 +9,6 @@ package struct TLSIdentity: Equatable, Sendable {
         self.keyFile = keyFile
     }
 
-    static let keys = ["certificate_file", "key_file"]
-
     /// Nil where neither is there; one without the other is an error.
     init?(_ section: TOMLSection) throws(SettingsError) {
         let certificate = try section.value("certificate_file", SettingValue.absolutePath)

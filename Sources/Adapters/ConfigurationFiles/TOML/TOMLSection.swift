@@ -12,13 +12,26 @@ struct TOMLSection {
     /// An element of an array has no variables: nothing names it.
     var isElement = false
 
-    /// Refuses every key but these, naming the nearest.
-    func allow(only known: [String]) throws(SettingsError) {
-        for key in entries.keys.sorted() where !known.contains(key) {
-            let hint = NearestKey.to(key, among: known).map { "; the nearest known is \"\($0)\"" }
+    /// Refuses every other key, here and in the tables below; the error names the nearest.
+    func allow(only known: KnownKeys) throws(SettingsError) {
+        let keys = known.keys(in: path)
+        guard !keys.isEmpty else { return }
+        for key in entries.keys.sorted() where !keys.contains(key) && !keys.contains("*") {
+            let hint = NearestKey.to(key, among: keys).map { "; the nearest known is \"\($0)\"" }
             throw SettingsError(
                 file: document.file, entries[key]?.key,
                 "unknown key \"\(name(of: key))\"\(hint ?? "")")
+        }
+        for key in entries.keys.sorted() {
+            for table in tables(under: key) { try table.allow(only: known) }
+        }
+    }
+
+    private func tables(under key: String) -> [TOMLSection] {
+        switch value(key) {
+        case .table(let table): [section(of: table, key)]
+        case .tables(let list): list.all.map { section(of: $0, key, isElement: true) }
+        default: []
         }
     }
 
