@@ -20,7 +20,8 @@ struct SetupFile {
 
     var text: String {
         var sections = [
-            "# Made by `postern-agent setup`. All keys: /usr/share/doc/postern-agent/examples.",
+            "# Made by `postern-agent setup`. All keys: CONFIGURATION.md in "
+                + "/usr/share/doc/postern-agent.",
             "name = \(Self.quoted(name))",
         ]
         sections.append("\n[bus]                                # the board's own broker")
