@@ -30,6 +30,7 @@ class ShippedBroker:
         # Short, for a socket's path has 107 bytes at most.
         self.place = Path(tempfile.mkdtemp(prefix="bus-"))
         self.socket = self.place / "bus.sock"
+        self.port = free_port()
         self.passwords = {user: secrets.token_urlsafe(12) for user in users}
         self._write()
         self.program = Program(
@@ -56,7 +57,7 @@ class ShippedBroker:
         included.mkdir(parents=True)
         places = {
             "/run/postern-bus/bus.sock": self.socket,
-            "listener 1883 ": f"listener {free_port()} ",
+            "listener 1883 ": f"listener {self.port} ",
             "/etc/mosquitto/postern.passwords": self.folder / "passwords",
             "/etc/mosquitto/postern.acl": self.folder / "acl",
         }

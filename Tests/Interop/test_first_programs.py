@@ -1,0 +1,157 @@
+"""The programs of `Devices/APPS.md`, as they are on the page, on a board as it is shipped."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bench.link import Message
+from bench.program import Program
+from bench.shipped_board import ShippedBoard
+from bench.waiting import until
+from conftest import assert_nothing_leaked
+from postern_contract import topics
+
+PAGE = Path(__file__).resolve().parents[2] / "Devices" / "APPS.md"
+WRITE = topics.app("thermo", "create", "Reading")
+READING = {"celsius": 21.5}
+DENIES = 'default = "deny"\n'
+LIMITS = 'default = "allow"\n[app.thermo]\nrate = "10/min"\nburst = 1\n'
+
+
+@pytest.fixture
+def board(tmp_path, evidence, programs):
+    board = ShippedBoard(tmp_path, evidence, programs, "thermo")
+    yield board
+    board.close()
+    board.assert_conforms()
+
+
+@pytest.fixture(params=["python", "sh", "c"])
+def program(request, board, tmp_path):
+    """The page's program for this board's bus, not started."""
+    login = tmp_path / "thermo.password"
+    login.write_text(board.bus.passwords["thermo"] + "\n")
+    login.chmod(0o600)
+    (tmp_path / "own").mkdir()
+    program = Program("thermo", [*command(request.param, board, tmp_path), login], tmp_path,
+                      {"TMPDIR": str(tmp_path / "own")})
+    yield program
+    program.close()
+
+
+def command(language: str, board: ShippedBoard, folder: Path) -> list:
+    """Puts the port of the test's bus into the program, and says how it is started."""
+    blocks = re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+    texts = [text for text in blocks if "Writes a temperature" in text]
+    assert len(texts) == 1 and texts[0].count("1883") == 1
+    source = folder / f"thermo.{language}"
+    source.write_text(texts[0].replace("1883", str(board.bus.port)))
+    if language != "c":
+        return [sys.executable if language == "python" else "/bin/sh", source]
+    subprocess.run(
+        ["cc", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", source, "-lmosquitto",
+         "-o", folder / "thermo"], check=True)
+    return [folder / "thermo"]
+
+
+def writes(board: ShippedBoard, since: int = 0) -> list[Message]:
+    return board.watcher.since(since, WRITE)
+
+
+def answers(board: ShippedBoard, **members) -> list[Message]:
+    """What the agent has answered to the program with these members."""
+    def says(message: Message) -> bool:
+        body = json.loads(message.payload)
+        return all(body.get(name) == value for name, value in members.items())
+
+    return [m for m in board.watcher.heard
+            if m.topic.startswith(topics.app("thermo", "answers")) and says(m)]
+
+
+def wait_answer(board: ShippedBoard, timeout: float = 20.0, **members) -> Message:
+    return until(lambda: answers(board, **members), f"an answer {members}", timeout)[-1]
+
+
+def wait_told(program: Program, words: str) -> None:
+    until(lambda: words in program.out.read_text(), f"{words!r} of the program", 10,
+          lambda: program.out.read_text() + program.log)
+
+
+def test_a_first_program_lives_as_long_as_its_session(board, program):
+    claim_url = board.pair()
+    board.start()
+    program.start()
+    board.wait_session("unavailable")
+    claimed = board.authority.claim(claim_url)
+    board.authority.wait_live(claimed)
+
+    first = wait_answer(board, seq=1)
+    wait_told(program, "safe")
+    write = writes(board)[0]
+    assert json.loads(write.payload) == READING and write.qos == 1
+    assert write.correlation == first.correlation == write.user["key"].encode()
+    assert board.wait_data(claimed, write.payload).user["app"] == "thermo"
+
+    # Without an answer the same write comes again, and the answer counts when it comes.
+    board.agent.kill()
+    mark = board.watcher.mark()
+    lost = until(lambda: writes(board, mark), "a write", 20)[0]
+    again = until(lambda: writes(board, mark)[1:], "the same write again", 20)[0]
+    assert (again.user, again.correlation) == (lost.user, lost.correlation)
+    board.start()
+    until(lambda: any(m.correlation == lost.correlation for m in answers(board)), "its answer", 20)
+
+    # A session that may come back is waited for, with the write in hand.
+    board.barrier(claimed)
+    board.authority.update(claimed, expiresAt=int(time.time()) + 1)
+    held = wait_answer(board, code=209, final=False)
+    board.authority.update(claimed, expiresAt=int(time.time()) + 3600)
+    until(lambda: any(m.correlation == held.correlation and b"seq" in m.payload
+                      for m in answers(board)), "the held write to be taken", 20)
+    assert program.is_running
+
+    # One that is over ends the program.
+    board.authority.revoke(claimed)
+    wait_answer(board, code=209, final=True)
+    until(lambda: not program.is_running, "the program to end", 20)
+    assert program.process.returncode == 1
+    assert "pair this board again" in program.log
+
+
+def test_a_first_program_meets_refusals_and_stops(board, program, tmp_path):
+    policy = board.config / "policy.toml"
+    policy.write_text(DENIES)
+    policy.chmod(0o640)
+    board.live()
+    program.start()
+    refused = wait_answer(board, code=119)
+    wait_told(program, "refused")
+    until(lambda: len(answers(board, code=119)) > 1, "the next reading", 20)
+    assert len([m for m in writes(board) if m.correlation == refused.correlation]) == 1
+
+    # Over its rate it waits, and sends the same again.
+    policy.write_text(LIMITS)
+    slow = wait_answer(board, code=155, timeout=30)
+    until(lambda: any(m.correlation == slow.correlation and b"seq" in m.payload
+                      for m in answers(board)), "the same to be taken", 30)
+
+    # As systemd and ^C do it: to the program and all that it has started.
+    os.killpg(program.pid, signal.SIGTERM)
+    until(lambda: not program.is_running, "the program to end", 5)
+    assert program.process.returncode == 0
+    assert list((tmp_path / "own").iterdir()) == []
+    if "/bin/sh" not in program.argv:       # mosquitto_rr says no goodbye
+        log = board.bus.program.log
+        client, = re.findall(r"as (\S+) \(p5[^)]*u'thermo'\)", log)
+        assert f"Client {client} disconnected." in log
+
+
+def test_no_secret_was_seen_anywhere(evidence, programs):
+    assert_nothing_leaked(evidence)
