@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help deps build sdk-arm64 test-arm64 debug deb release demo venv test test-all bench-gate bench \
-	bench-authority fleet torture powercut fuzz clean
+	bench-authority fleet torture powercut fuzz screenshot clean
 .ONESHELL:
 .SILENT:
 
@@ -74,6 +74,7 @@ help:
 	make sdk-arm64    what these need, once: 850 MB of downloads, 10 minutes, 3 GB of disk
 	make test-arm64   unit tests, the demo and power cuts of the arm64 programs, in qemu
 	make deps         install the Debian packages that are missing
+	make screenshot   the README's picture of the page, by the browser tests
 	make venv         a Python environment for the tests in Python
 	make clean        remove what was built
 	TEXT
@@ -174,6 +175,12 @@ test: deps
 test-all: PACKAGES += $(ALL_PACKAGES)
 test-all: deps
 	exec python3 Tests/run --all
+
+screenshot: PACKAGES += chromium chromium-driver
+screenshot: debug venv
+	$(call heading,"the picture of the page")
+	POSTERN_SCREENSHOTS=Provisioning/images POSTERN_BIN="$(DEBUG_BIN)" \
+		exec $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Browser/test_picture.py
 
 # A load in C, a certificate, and the size of a stripped program.
 bench: PACKAGES += gcc libc6-dev openssl binutils

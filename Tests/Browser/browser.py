@@ -60,11 +60,12 @@ class Browser:
                     {"name": "prefers-reduced-motion", "value": "reduce"}]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
-    def shot(self, name: str) -> None:
-        """A picture of the whole page in the folder for people."""
+    def shot(self, name: str, whole: bool = True) -> None:
+        """A picture of the whole page, or of the window, in the folder for people."""
         folder = screenshots()
-        height = self.script("return document.documentElement.scrollHeight")
-        self._metrics(self.size[0], min(max(height, self.size[1]), _TALLEST))
+        if whole:
+            height = self.script("return document.documentElement.scrollHeight")
+            self._metrics(self.size[0], min(max(height, self.size[1]), _TALLEST))
         (folder / f"{name}.png").write_bytes(self.driver.get_screenshot_as_png())
         self._metrics(*self.size)
 

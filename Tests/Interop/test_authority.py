@@ -42,7 +42,7 @@ def test_claim_lets_in_and_provisions(bench):
     assert names.is_a("session token", provision["sessionToken"])
     assert names.is_a("refresh token", provision["refreshToken"])
     assert len(base64url.decode(provision["refreshToken"][3:])) == 16 + 8 + 32
-    assert provision["authority"]["name"] == "Interop"
+    assert provision["authority"]["name"] == "Home"
     assert len(provision["broker"]["password"]) >= 22
 
 

@@ -126,7 +126,7 @@ class AuthorityBench:
         config.mkdir(mode=0o700)
         state.mkdir(mode=0o700)
         text = (
-            f'name = "Interop"\nstate_dir = "{state}"\n'
+            f'name = "Home"\nstate_dir = "{state}"\n'
             f'[http]\nlisten = "127.0.0.1:{self.http_port}"\n'
             f'public_url = "http://127.0.0.1:{self.http_port}"\napp_id = "postern"\n{http}'
             f'[broker]\n{self._broker_lines()}'
