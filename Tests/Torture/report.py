@@ -1,4 +1,4 @@
-"""The figures of a run, as a table for the README and as JSON."""
+"""The figures of a run, as a table for README.md here and as JSON."""
 
 import json
 import time
