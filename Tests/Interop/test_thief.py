@@ -1,8 +1,7 @@
 """The thief's list: what each of five gets, who takes what can be taken.
 
 A copied card, a copied state folder, somebody who reads along at the broker, a rogue program on
-the board, and whoever runs the broker. `README.md`, "What is protected from whom", says the same
-in words.
+the board, and whoever runs the broker. `Provisioning/SECURITY.md` says the same in words.
 """
 
 import json
