@@ -1,8 +1,9 @@
-"""The README's five minutes as they are written, typed by a person with a terminal on a machine
-that its own systemd has booted: the release as apt's repository, an authority with TLS of its own,
-a board that is set up and paired, a message from a program on it. Then what comes later: a reboot,
-an upgrade, the end. Each release of Debian goes through all of it, and so do the mosquitto of each
-and the configuration that we ship and make for it. The tests are steps, in this order."""
+"""The README as it is written, from the packages to a first program, typed by a person with a
+terminal on a machine that its own systemd has booted: the packages of a release, an authority with
+TLS of its own, a board that is set up and paired, a message from a program on it. Then what comes
+later: a reboot, an upgrade, the end. Each release of Debian goes through all of it, and so do the
+mosquitto of each and the configuration that we ship and make for it. The tests are steps, in this
+order."""
 
 import json
 import re
@@ -34,7 +35,10 @@ class Machine:
     def __init__(self, system, packages, dist):
         self.system = system
         self.names = list(packages)
-        self.steps = commands("Five minutes")
+        self.source = commands("A source of apt", "Devices/release/README.md")[0]
+        self.install = commands("Install")[-1]
+        self.authority, self.board, self.pairing = commands("Five minutes to a paired board")
+        self.program = commands("Your first program")[0]
         self.fingerprint = self.url = self.thermo = ""
         system.install(*THERE)
         system.run("useradd", "--create-home", "--home-dir", "/srv/ada",
@@ -116,12 +120,21 @@ def machine(guest, packages, dist) -> Machine:
 
 
 def test_the_release_is_a_source_of_apt(machine):
-    for line in machine.steps[0]:
+    for line in machine.source:
         machine.types(line)
 
 
+def test_the_packages_install_from_the_folder(machine):
+    for line in machine.install:
+        machine.types(line)
+    for unit in UNITS:
+        # It has no configuration yet, so it does not start, and has not failed.
+        assert not machine.booted.is_active(unit)
+    assert machine.failed() == []
+
+
 def test_an_authority_begins_with_tls_of_its_own(machine):
-    for line in machine.steps[1]:
+    for line in machine.authority:
         shown = machine.types(line, **{"Password:": PASSWORD, "Again:": PASSWORD})
         found = re.search(r"^(SHA256:)?(?:[0-9A-Fa-f]{2}:?){32}$", shown, re.MULTILINE)
         machine.fingerprint = found[0] if found else machine.fingerprint
@@ -131,7 +144,7 @@ def test_an_authority_begins_with_tls_of_its_own(machine):
 
 
 def test_a_board_is_set_up(machine):
-    for line in machine.steps[2]:
+    for line in machine.board:
         shown = machine.types(line, **{
             "What is this board called?": "shed",
             "Where is the broker": f"{HOST}:8883",
@@ -139,16 +152,13 @@ def test_a_board_is_set_up(machine):
             "The CA's fingerprint": machine.fingerprint})
         found = CLAIM.search(shown)
         machine.url = found[0] if found else machine.url
-        if "apt install" in line:
-            # It has no configuration yet, so it does not start, and has not failed.
-            assert not machine.booted.is_active("postern-agent.service")
     assert machine.url.startswith(f"https://{HOST}:8443/claim#")
     machine.booted.wait_active("postern-agent.service")
     assert machine.session() == "unavailable"
 
 
 def test_it_pairs(machine):
-    for line in machine.steps[3]:
+    for line in machine.pairing:
         whole = line.replace("FINGERPRINT", machine.fingerprint)
         machine.types(re.sub(r"'https://\S+/claim\S+'", f"'{machine.url}'", whole),
                       **{"Password of ada:": PASSWORD})
@@ -156,9 +166,12 @@ def test_it_pairs(machine):
     assert machine.failed() == []
 
 
-def test_a_program_gets_a_login(machine):
-    shown = machine.types(machine.steps[4][0])
-    machine.thermo = re.search(r"^[A-Za-z0-9+/]{32}$", shown, re.MULTILINE)[0]
+def test_a_first_program_gets_its_login_and_its_answer(machine):
+    shown = "".join(machine.types(line) for line in machine.program)
+    assert '{"seq":1}' in shown
+    login = machine.system.path("/srv/ada/.config/mosquitto_rr")
+    assert login.stat().st_mode & 0o077 == 0
+    machine.thermo = re.fullmatch(r"-u thermo\n-P ([A-Za-z0-9+/]{32})\n", login.read_text())[1]
     machine.run("useradd", "--system", "--groups", "postern-apps", "thermo")
     for where in (["--unix", BUS], ["-h", "127.0.0.1"]):
         assert machine.publish(*where).returncode == 0
