@@ -8,7 +8,7 @@ import Wire
 /// It has one request on its way at most, and repeats it under the same id until it is
 /// answered, so that a lost reply never looks like theft.
 ///
-/// Source: the wire contract, Redelivery, and Refresh and rotation.
+/// Source: the wire contract, Requests and replies, and Refresh and rotation.
 struct SimulatedBoard {
     enum Request: Sendable {
         case heartbeat

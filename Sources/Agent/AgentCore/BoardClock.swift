@@ -6,7 +6,7 @@ package import Sessions
 /// has told, the clock is unset: nothing is judged by it. A reply's `now` sets it both ways;
 /// from then on it follows the monotonic clock, whatever the system's clock does.
 ///
-/// Source: the wire contract, The clock.
+/// Source: the wire contract, Time and the clock.
 package struct BoardClock: Sendable {
     /// The contract's times are whole seconds: a clock set by one is up to a second behind a
     /// message of the next instant, and is not unset for that.

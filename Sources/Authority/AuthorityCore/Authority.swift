@@ -95,7 +95,7 @@ package struct AuthorityRules: Sendable {
         self.managesBrokerAccess = managesBrokerAccess
     }
 
-    /// How long a reply is kept for redeliveries. Source: the wire contract, Redelivery.
+    /// How long a reply is kept for redeliveries. Source: the wire contract, Requests and replies.
     static let replyLifetime = Duration.seconds(600)
     /// How far a board's clock may be off before its tokens are not looked at.
     static let clockTolerance = Duration.seconds(300)

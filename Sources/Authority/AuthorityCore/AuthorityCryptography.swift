@@ -8,7 +8,7 @@ package protocol AuthorityCryptography: Sendable {
     func hmac(_ message: [UInt8], key: SecretBytes) throws(AuthorityError) -> [UInt8]
 
     /// What both sides derive from a claim secret.
-    /// Source: the wire contract, The claim.
+    /// Source: the wire contract, Identities and claims.
     func claimKeys(
         secret: SecretBytes, board: InstallationID
     ) throws(AuthorityError) -> ClaimKeys

@@ -1,6 +1,6 @@
 /// The error numbers of the contract, which are Parse's.
 ///
-/// Source: the wire contract, Names; Parse's `Parse.Error`.
+/// Source: the wire contract, Error codes; Parse's `Parse.Error`.
 package enum ErrorCode: Int, Sendable, CaseIterable {
     /// Not found, or login failed.
     case notFound = 101
@@ -31,7 +31,7 @@ package struct Refusal: Error, Equatable, Sendable {
     /// What a page tells its reader what to do by; the wire between board and authority has
     /// none.
     package let name: Name?
-    /// When asking again may help; nil: not said. Source: the wire contract, Deviations.
+    /// When asking again may help; nil: not said. Source: the wire contract, Overload.
     package var retryAfter: Duration?
 
     /// Which refusal it is, in words that are never changed, such as `claim-used`.

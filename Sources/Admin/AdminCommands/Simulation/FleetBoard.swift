@@ -4,7 +4,7 @@ import Wire
 /// A simulated board as it lives in time: it decides from its arguments, and acts through
 /// `outgoing` alone.
 ///
-/// Source: the wire contract, Message types.
+/// Source: the wire contract, The content.
 struct FleetBoard: Sendable {
     enum Phase: Sendable {
         case unclaimed

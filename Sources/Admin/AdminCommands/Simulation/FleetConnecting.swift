@@ -292,7 +292,7 @@ extension FleetBoard {
     /// It has its session, and one answer under it.
     var isPaired: Bool { phase == .alive && heartbeat == nil && unacknowledged == nil }
 
-    /// A record as it goes upstream. Source: the wire contract, Topics.
+    /// A record as it goes upstream. Source: the wire contract, Data topics and properties.
     func message(_ record: FleetRecords.Record, _ plan: FleetPlan) -> OutgoingMessage {
         var payload = Array("{\"n\":\(record.sequence)".utf8)
         let pad = plan.payload - payload.count - 1

@@ -46,7 +46,7 @@ final class FleetLine {
     }
 
     /// Whether it stands by a password that is not its board's any more: the authority ends such
-    /// a connection. Source: the wire contract, Claiming.
+    /// a connection. Source: the wire contract, Identities and claims.
     func isOutdated(for board: FleetBoard) -> Bool {
         phase == .open && showsClaim && board.base.life?.brokerPassword != nil
     }

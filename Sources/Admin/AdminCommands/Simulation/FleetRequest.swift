@@ -45,7 +45,7 @@ struct FleetRequest: Sendable {
 
     /// The same where the authority had no time: after what it said and a draw, as the agent does.
     ///
-    /// Source: the wire contract, Deviations, Overload.
+    /// Source: the wire contract, Overload.
     mutating func putOff(
         by refusal: Refusal, _ plan: FleetPlan, at now: Duration, _ random: inout SeededRandom
     ) {

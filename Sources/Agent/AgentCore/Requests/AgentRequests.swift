@@ -35,7 +35,7 @@ struct Requests: Sendable {
                 || sent.lowerBound > time + Self.tolerance
         }
 
-        /// How far off a request's time may be. Source: the wire contract, The clock.
+        /// How far off a request's time may be. Source: the wire contract, Time and the clock.
         private static let tolerance = Duration.seconds(300)
     }
 

@@ -5,7 +5,7 @@ package import Wire
 /// was destroyed, and that nobody but the authority can open.
 ///
 /// Its `iat` may be of any time: it ends the session of the board that sealed it, and nothing
-/// else. Source: the wire contract, The clock.
+/// else. Source: the wire contract, Time and the clock.
 package struct SignOut: Equatable, Sendable {
     package let session: ObjectID
     package let id: MessageID

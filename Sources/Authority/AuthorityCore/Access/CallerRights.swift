@@ -38,7 +38,7 @@ enum Deed: CaseIterable, Sendable {
 ///
 /// The master key does what administrators do, and nothing that takes a session of one's own.
 ///
-/// Source: the wire contract, Names (119); Parse REST guide, Restricted sessions.
+/// Source: the wire contract, Error codes (119); Parse REST guide, Restricted sessions.
 struct CallerRights: Equatable, Sendable {
     let isRestricted: Bool
     let isAdministrator: Bool

@@ -274,7 +274,7 @@ struct UnreadableRequest {
     private func bears(_ member: String) -> Bool { members.members[member]?.asString != nil }
 }
 
-/// A board's clock as its request shows it. Source: the wire contract, The clock.
+/// A board's clock as its request shows it. Source: the wire contract, Time and the clock.
 enum RequestClock {
     static let refusal = Refusal(
         .validation, "your clock is unset or off; set it by `now` and ask again")

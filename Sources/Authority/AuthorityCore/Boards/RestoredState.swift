@@ -2,7 +2,7 @@ import Sessions
 import Wire
 
 /// Boards that are ahead of a restored state: told "not issued here" and kept.
-/// Source: the wire contract, Refresh and rotation; its published form, A restored authority.
+/// Source: the wire contract, Refresh and rotation, and A restored authority.
 extension BoardRequest {
     /// Whether we made this token, at a time of which the store knows nothing. Any other that the
     /// store does not know is over.

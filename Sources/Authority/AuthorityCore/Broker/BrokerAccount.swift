@@ -45,7 +45,8 @@ package struct BrokerAccount: Sendable {
     /// broker, and each leaves alone what is not its own.
     package static func mark(_ root: TopicRoot) -> String { "postern \(root)" }
 
-    /// The client id of a board or a person's program. Source: the wire contract, The claim.
+    /// The client id of a board or a person's program.
+    /// Source: the wire contract, Broker passwords.
     package static func clientID(of username: String) -> String { "postern-\(username)" }
 
     /// Whether a client that shows this password may log in under this client id. The time

@@ -1,7 +1,7 @@
 import Sessions
 import Wire
 
-/// Provisioning. Source: the wire contract, The claim and Provisioning.
+/// Provisioning. Source: the wire contract, Identities and claims, and Provisioning.
 extension Authority {
     package func claim(
         _ order: ClaimOrder, by caller: Caller

@@ -21,7 +21,7 @@ extension Act {
     /// A board that is known and was not released belongs to its owner: only the owner and
     /// administrators may claim it. Others get 119.
     ///
-    /// Source: the wire contract, The claim, At the authority.
+    /// Source: the wire contract, Claiming at the authority.
     func mayClaim(_ board: InstallationID) throws(AuthorityError) {
         guard let record = try transaction.board(board), !record.released,
             record.owner != user.objectID, !user.isAdministrator

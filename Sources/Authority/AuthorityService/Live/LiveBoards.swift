@@ -186,7 +186,8 @@ extension LiveBoards.State {
 }
 
 extension MessageProperties {
-    /// The board's own number of a data message. Source: the wire contract, Data.
+    /// The board's own number of a data message.
+    /// Source: the wire contract, Data topics and properties.
     fileprivate var sequence: Int64? {
         userProperties.first { $0.name == "seq" }.flatMap { Int64($0.value) }
     }

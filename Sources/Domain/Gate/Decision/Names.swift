@@ -1,6 +1,6 @@
 /// The name of a class of records: `_?[A-Za-z][A-Za-z0-9_]{0,127}`, ASCII only.
 ///
-/// Source: the wire contract, Names.
+/// Source: the wire contract, Topics of the bus.
 package struct ClassName: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
@@ -37,7 +37,7 @@ package struct ClassName: Hashable, Sendable, CustomStringConvertible {
 
 /// The name of a program on the board: `[a-z0-9][a-z0-9-]{0,31}`.
 ///
-/// Source: the wire contract, Names.
+/// Source: the wire contract, Topics of the bus.
 package struct AppName: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

@@ -2,7 +2,7 @@ package import Sessions
 
 /// What the authority says to a board, as the plaintext of a sealed message.
 ///
-/// Source: the wire contract, Message types.
+/// Source: the wire contract, The content.
 package struct AuthorityMessage: Sendable {
     package enum Body: Sendable {
         case provision(Provision)

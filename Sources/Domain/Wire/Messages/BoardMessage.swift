@@ -2,7 +2,7 @@ package import Sessions
 
 /// What a board says to its authority, as the plaintext of a sealed message.
 ///
-/// Source: the wire contract, Message types.
+/// Source: the wire contract, The content.
 package struct BoardMessage: Sendable {
     package enum Body: Sendable {
         case provisionAccepted(re: MessageID, session: ObjectID)

@@ -4,7 +4,7 @@ package import Sessions
 /// What a board tells of itself with each heartbeat: how much waits, what was refused and by
 /// which rule, and the rules of its policy file.
 ///
-/// Source: the wire contract, Deviations and additions.
+/// Source: the wire contract, The board's report.
 package struct BoardReport: Equatable, Sendable {
     /// What waits for the upstream broker.
     package struct Queue: Equatable, Sendable {

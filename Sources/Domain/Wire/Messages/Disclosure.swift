@@ -4,7 +4,7 @@ import Sessions
 /// programs on a board: no token and no password, by its name or its form, and no session that
 /// is not restricted, however deep they lie.
 ///
-/// Source: the wire contract, The board's own bus (`never a token`), and its first lines: a
+/// Source: the wire contract, Reads (`never a token`), and its first lines: a
 /// restricted session never reads an unrestricted one.
 enum Disclosure {
     private static let secretNames: Set<String> = [

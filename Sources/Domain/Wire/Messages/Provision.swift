@@ -3,7 +3,7 @@ package import Sessions
 /// Everything a board needs to live under an authority: a session, its tokens, and whom to
 /// trust. Sealed; it stands in clear nowhere.
 ///
-/// Source: the wire contract, Message types (`provision`) and Provisioning.
+/// Source: the wire contract, The content (`provision`) and Provisioning.
 package struct Provision: Sendable {
     package var sequence: Int64
     /// After this the provisioning is void.
@@ -180,7 +180,7 @@ extension Provision {
 extension JSONObject {
     /// `spread`: 0 to 3600 whole seconds; absent: not said.
     ///
-    /// Source: the wire contract, Deviations and additions.
+    /// Source: the wire contract, Spreading.
     package func spread() throws(WireError) -> Duration? {
         try optional("spread") { value in
             guard let seconds = value.asInteger, seconds >= 0,

@@ -2,7 +2,7 @@ package import Sessions
 
 /// The authority's answer to one request, which it names by its id.
 ///
-/// Source: the wire contract, Message types (`reply`).
+/// Source: the wire contract, The content (`reply`).
 package struct Reply: Sendable {
     /// The request's id.
     package var re: MessageID

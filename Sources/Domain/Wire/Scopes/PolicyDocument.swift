@@ -4,7 +4,7 @@ package import Sessions
 /// A board's policy file as its report tells it: a scope's `default` and `rules`, and what a
 /// scope has no words for, each rule's `line`, its `rate` and `burst`, and the file's `apps`.
 ///
-/// Source: the wire contract, Deviations and additions.
+/// Source: the wire contract, The board's report.
 package struct PolicyDocument: Equatable, Sendable {
     /// The most bytes that it may have as JSON.
     package static let limit = 8 * 1024

@@ -5,7 +5,7 @@ package import Sessions
 /// `<base>#v=1&i=<iid>&k=<b64 key>&c=<b64 secret>&n=<percent-encoded name>`. Everything
 /// secret stands behind `#`, which no browser sends to a server.
 ///
-/// Source: the wire contract, The claim.
+/// Source: the wire contract, Identities and claims.
 package struct ClaimURL: Sendable {
     package static let defaultBase = "postern://claim"
     private static let limit = 4096

@@ -3,7 +3,7 @@ package import Sessions
 
 /// What a program on the board asks of the agent, read from a topic of the board's own bus.
 ///
-/// Source: the wire contract, The board's own bus.
+/// Source: the wire contract, For apps.
 package enum BusRequest: Equatable, Sendable {
     case write(AppName, RecordPath)
     case read(AppName, BusQuery)
