@@ -133,9 +133,12 @@ let package = Package(
             "AgentCore", "Cryptography", "LinuxIO", "Sessions", "Gate", "TPM", "Wire",
         ], hot),
         .swift("AgentService", "Agent", [
-            "AgentCore", "AgentStore", "ConfigurationFiles", "Cryptography", "Doctor",
-            "MetricsServer", "Gate", "LogOutput", "LinuxIO", "MQTT", "QRCode", "Sessions", "TPM",
-            "Wire", logging, arguments,
+            "AgentCore", "AgentStore", "ConfigurationFiles", "Cryptography", "Gate",
+            "LinuxIO", "LogOutput", "MQTT", "MetricsServer", "Sessions", "TPM", "Wire", logging,
+        ]),
+        .swift("AgentCommands", "Agent", [
+            "AgentCore", "AgentService", "AgentStore", "ConfigurationFiles", "Cryptography",
+            "Doctor", "Gate", "LinuxIO", "MQTT", "QRCode", "Sessions", "Wire", arguments,
         ]),
         .swift("AuthorityStore", "Authority", ["AuthorityCore", "Sessions", "Gate", "Wire", grdb]),
         .swift("PostgreSQLStore", "Authority", [
@@ -157,7 +160,7 @@ let package = Package(
         ]),
 
         // Programs: they only wire.
-        .program("postern-agent", "Agent", ["AgentService", "CWipedMemory"], packed),
+        .program("postern-agent", "Agent", ["AgentCommands", "CWipedMemory"], packed),
         .program("postern-authority", "Authority", ["AuthorityService", "CWipedMemory"]),
         .program("postern", "Admin", ["AdminCommands"]),
 
@@ -185,8 +188,8 @@ let package = Package(
         .tests("DoctorTests", ["Doctor", "LinuxIO", "MQTT", "Sessions", "Wire"]),
         .tests("LogOutputTests", ["LogOutput", "MetricsServer", "LinuxIO", "Sessions", logging]),
         .tests("AgentServiceTests", [
-            "AgentService", "AgentCore", "AgentStore", "Doctor", "Gate", "LinuxIO", "MQTT",
-            "Sessions", "Wire",
+            "AgentCommands", "AgentService", "AgentCore", "AgentStore", "Doctor", "Gate",
+            "LinuxIO", "MQTT", "Sessions", "Wire",
         ]),
         .tests("AuthorityTests", [
             "AuthorityCore", "AuthorityStore", "AuthorityService", "AuthorityHTTP", "MQTT",

@@ -1,6 +1,7 @@
 import Sessions
 import Testing
 
+@testable import AgentCommands
 @testable import AgentService
 
 @Suite("Calendar text")

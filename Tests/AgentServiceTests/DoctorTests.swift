@@ -6,6 +6,7 @@ import Sessions
 import Testing
 import Wire
 
+@testable import AgentCommands
 @testable import AgentService
 
 @Suite("Doctor")

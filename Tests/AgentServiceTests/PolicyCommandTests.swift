@@ -2,6 +2,7 @@ import Foundation
 import LinuxIO
 import Testing
 
+@testable import AgentCommands
 @testable import AgentService
 
 @Suite("Policy commands")

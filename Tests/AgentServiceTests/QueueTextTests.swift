@@ -4,6 +4,7 @@ import Sessions
 import Testing
 import Wire
 
+@testable import AgentCommands
 @testable import AgentService
 
 @Suite("Queue in words")

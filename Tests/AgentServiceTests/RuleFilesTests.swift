@@ -7,6 +7,7 @@ import Logging
 import Sessions
 import Testing
 
+@testable import AgentCommands
 @testable import AgentService
 
 @Suite("Files of rules")

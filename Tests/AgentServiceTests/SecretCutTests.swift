@@ -3,6 +3,7 @@ import Sessions
 import Testing
 import Wire
 
+@testable import AgentCommands
 @testable import AgentService
 
 @Suite("Secret cut")

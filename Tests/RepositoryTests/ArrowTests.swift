@@ -10,12 +10,16 @@ private let arrows: [String: [String: Set<String>]] = [
     "Agent": [
         "AgentCore": ["Gate", "Sessions", "Wire"],
         "AgentStore": ["AgentCore", "Cryptography", "Gate", "LinuxIO", "Sessions", "TPM", "Wire"],
-        "AgentService": [
-            "AgentCore", "AgentStore", "ArgumentParser", "ConfigurationFiles", "Cryptography",
-            "Doctor", "Gate", "LinuxIO", "LogOutput", "Logging", "MQTT", "MetricsServer", "QRCode",
-            "Sessions", "Synchronization", "TPM", "Wire",
+        "AgentCommands": [
+            "AgentCore", "AgentService", "AgentStore", "ArgumentParser", "ConfigurationFiles",
+            "Cryptography", "Doctor", "Gate", "LinuxIO", "MQTT", "QRCode", "Sessions", "Wire",
         ],
-        "postern-agent": ["AgentService"],
+        "AgentService": [
+            "AgentCore", "AgentStore", "ConfigurationFiles", "Cryptography", "Gate", "LinuxIO",
+            "LogOutput", "Logging", "MQTT", "MetricsServer", "Sessions", "Synchronization", "TPM",
+            "Wire",
+        ],
+        "postern-agent": ["AgentCommands"],
     ],
     "Authority": [
         "AuthorityCore": ["Gate", "Sessions", "Wire"],

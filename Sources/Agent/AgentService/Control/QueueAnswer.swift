@@ -6,9 +6,9 @@ import Wire
 
 /// What only the store knows of the outbox: its file, and the dead letters without their
 /// payloads, which may be secrets.
-struct QueueAnswer {
+package struct QueueAnswer {
     /// So many dead letters are told of at the most: they make one line of the control socket.
-    static let deadLimit: Int64 = 1000
+    package static let deadLimit: Int64 = 1000
     /// A topic may have 64 KiB; more of it than this helps nobody.
     private static let topicLimit = 200
 

@@ -1,4 +1,4 @@
-import AgentStore
+package import AgentStore
 import ConfigurationFiles
 import LinuxIO
 import TPM
@@ -6,7 +6,7 @@ import TPM
 extension BoardFiles {
     /// What keeps the storage key on this board, and would keep a new one. `report` hears which
     /// sources a choice has passed over.
-    func keyFile(_ report: @escaping (String) -> Void = { _ in }) -> KeyFile {
+    package func keyFile(_ report: @escaping (String) -> Void = { _ in }) -> KeyFile {
         let platform = TrustedPlatform(transport: settings.key.tpm)
         return KeyFile(
             folder: settings.stateDir,
@@ -20,7 +20,7 @@ extension BoardFiles {
 
 extension KeyTier {
     /// What a person may call it, the choice of the best among them.
-    static let choices = BoardSettings.Key.Choice.allCases.map(\.rawValue)
+    package static let choices = BoardSettings.Key.Choice.allCases.map(\.rawValue)
 
     /// What it keeps from whom, in a sentence.
     var protection: String {

@@ -1,25 +1,25 @@
 import AgentCore
 import AgentStore
-import ConfigurationFiles
+package import ConfigurationFiles
 import Cryptography
 import Gate
 import LinuxIO
 import MQTT
-import Sessions
+package import Sessions
 import Wire
 
 /// The board's configuration, read from its folder with its modes checked.
-struct BoardFiles {
+package struct BoardFiles {
     /// As it was at the start, but for the routes, which follow the file.
-    private(set) var settings: BoardSettings
+    package private(set) var settings: BoardSettings
     private(set) var policy: Policy?
     /// What both files held when these values were read from them.
     private(set) var content: RuleContent
     /// Why there is no policy, where a broken one was let pass.
     private let policyFailure: AgentFailure?
 
-    init(_ place: BoardPlace) throws(AgentFailure) {
-        try self.init(try RuleContent(folder: place.configDir))
+    package init(folder: String) throws(AgentFailure) {
+        try self.init(try RuleContent(folder: folder))
         try stepDown()
     }
 
@@ -41,8 +41,7 @@ struct BoardFiles {
     }
 
     /// For asking an agent that runs, whatever has become of its policy file since.
-    init(askingFrom place: BoardPlace) throws(AgentFailure) {
-        let folder = place.configDir
+    package init(askingFrom folder: String) throws(AgentFailure) {
         do throws(AgentFailure) {
             content = try RuleContent(folder: folder)
             policy = try content.policy()
@@ -142,7 +141,7 @@ struct BoardFiles {
     }
 
     /// The first line of the password file.
-    static func busPassword(
+    package static func busPassword(
         _ bus: BoardSettings.Bus, strictestMode: UInt32 = RuleContent.mode
     ) throws(AgentFailure) -> SecretBytes? {
         guard let path = bus.passwordFile else { return nil }
@@ -164,34 +163,5 @@ extension TLSOptions {
         self.init(
             caFile: caFile, certificateFile: identity?.certificateFile,
             keyFile: identity?.keyFile)
-    }
-}
-
-extension AgentFailure {
-    init(_ failure: FileFailure) {
-        switch failure {
-        case .notPermitted: self.init(.notPermitted, "\(failure)")
-        case .tooOpen, .foreignOwner, .wrongKind, .missing, .tooLarge:
-            self.init(.badConfiguration, "\(failure)")
-        case .readOnly, .noSpace: self.init(.failed, "\(failure)", mayPass: true)
-        case .inUse, .failed: self.init(.failed, "\(failure)")
-        }
-    }
-
-    init(_ failure: StoreError) {
-        switch failure {
-        case .unsafePermissions, .keyMissing, .keyWrong, .keyRefused, .newerForm:
-            self.init(.badConfiguration, "\(failure)")
-        case .keyUnreachable: self.init(.failed, "\(failure)", mayPass: true)
-        case .unavailable: self.init(.failed, "\(failure)", mayPass: true)
-        case .corrupt, .unreadable:
-            // Not replaced unasked: with the state goes the board's identity.
-            self.init(.failed, """
-                \(failure). Bring the state folder back from a copy. Without one, move it away \
-                and start again: the board then has a new identity, so remove it at the \
-                authority and run `postern-agent pair`.
-                """)
-        case .outOfOrder, .cryptography: self.init(.failed, "\(failure)")
-        }
     }
 }

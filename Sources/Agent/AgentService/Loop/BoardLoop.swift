@@ -4,7 +4,7 @@ import Gate
 import LinuxIO
 import Logging
 import MQTT
-import Sessions
+package import Sessions
 import Wire
 
 /// The agent's one thread: it waits, hands over what happened, and does what it is told.
@@ -322,7 +322,7 @@ struct BoardLoop: ~Copyable {
 
 extension Instant {
     /// Both of this machine's clocks, now.
-    static var current: Instant {
+    package static var current: Instant {
         Instant(
             wall: Timestamp(milliseconds: SystemClock.wallMilliseconds),
             monotonic: SystemClock.monotonic)

@@ -1,20 +1,20 @@
-import AgentCore
+package import AgentCore
 import AgentStore
 import ConfigurationFiles
 import Gate
 import LinuxIO
-import Sessions
-import Wire
+package import Sessions
+package import Wire
 
 /// The board's state while no agent runs: locked, opened, asked, and closed again.
-struct StandingBoard: ~Copyable {
+package struct StandingBoard: ~Copyable {
     private let lock: FolderLock
     let store: BoardStore
     private let files: BoardFiles
 
     /// Throws `inUse` when an agent runs on the state folder. `note` hears which key sources a
     /// first start passed over.
-    init(
+    package init(
         _ files: BoardFiles, note: @escaping (String) -> Void = { _ in }
     ) throws(AgentFailure) {
         let folder = files.settings.stateDir
@@ -112,7 +112,7 @@ struct StandingBoard: ~Copyable {
     }
 
     /// Answers a request as a running agent would; what it changes is durable on return.
-    func answer(_ request: ControlRequest) throws(AgentFailure) -> JSONValue {
+    package func answer(_ request: ControlRequest) throws(AgentFailure) -> JSONValue {
         var (agent, _) = try makeAgent()
         do throws(StoreError) {
             var answer = JSONValue.null
@@ -136,7 +136,9 @@ struct StandingBoard: ~Copyable {
 
 extension BoardFiles {
     /// Asks the agent that runs, or the state on disk when none does.
-    func ask(_ request: ControlRequest) throws(AgentFailure) -> (isRunning: Bool, JSONObject) {
+    package func ask(
+        _ request: ControlRequest
+    ) throws(AgentFailure) -> (isRunning: Bool, JSONObject) {
         if let answer = try Self.askRunning(controlPath, request) { return (true, answer) }
         try checkPolicy()
         guard request.mayBegin || BoardStore.exists(in: settings.stateDir) else {
@@ -149,7 +151,7 @@ extension BoardFiles {
     }
 
     /// Asks the agent behind a control socket; nil where none runs.
-    static func askRunning(
+    package static func askRunning(
         _ path: String, _ request: ControlRequest
     ) throws(AgentFailure) -> JSONObject? {
         let answer: JSONObject

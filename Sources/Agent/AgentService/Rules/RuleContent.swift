@@ -1,12 +1,12 @@
-import ConfigurationFiles
+package import ConfigurationFiles
 import Cryptography
-import Gate
+package import Gate
 import LinuxIO
 
 /// What `agent.toml` and `policy.toml` hold, byte for byte, read with their modes checked.
-struct RuleContent: Equatable {
+package struct RuleContent: Equatable {
     /// The loosest mode of a file that decides rights.
-    static let mode: UInt32 = 0o640
+    package static let mode: UInt32 = 0o640
     /// That of their folder: who may write there may put another file in their place.
     static let folderMode: UInt32 = 0o755
     private static let limit = 1_048_576
@@ -19,7 +19,7 @@ struct RuleContent: Equatable {
     /// Throws for a file that may not be read, or that others may change by its mode or its
     /// folder's, and without `agent.toml`. A looser mode than the usual asks nothing of the
     /// folder.
-    init(
+    package init(
         folder: String, withoutPolicy: Bool = false, strictestMode: UInt32 = mode
     ) throws(AgentFailure) {
         if strictestMode == Self.mode { try Self.checkFolder(folder) }
@@ -33,12 +33,12 @@ struct RuleContent: Equatable {
             ? nil : try Self.read(Self.policyPath(in: folder), strictestMode)
     }
 
-    static func agentPath(in folder: String) -> String { "\(folder)/agent.toml" }
-    static func policyPath(in folder: String) -> String { "\(folder)/policy.toml" }
+    package static func agentPath(in folder: String) -> String { "\(folder)/agent.toml" }
+    package static func policyPath(in folder: String) -> String { "\(folder)/policy.toml" }
 
     /// Throws where others than root and this user may change what is in the folder. One that
     /// is not there holds nothing.
-    static func checkFolder(_ folder: String) throws(AgentFailure) {
+    package static func checkFolder(_ folder: String) throws(AgentFailure) {
         do throws(FileFailure) {
             try PrivateFolder.checkTarget(folder, mode: folderMode)
         } catch {
@@ -49,7 +49,7 @@ struct RuleContent: Equatable {
 
     var hasPolicy: Bool { policyBytes != nil }
 
-    func settings() throws(AgentFailure) -> BoardSettings {
+    package func settings() throws(AgentFailure) -> BoardSettings {
         do throws(SettingsError) {
             let path = Self.agentPath(in: folder)
             return try BoardSettings.parse(
@@ -61,7 +61,7 @@ struct RuleContent: Equatable {
     }
 
     /// Where an agent that runs is asked, also where `agent.toml` is faulty by now.
-    static func controlPath(in folder: String) -> String {
+    package static func controlPath(in folder: String) -> String {
         let bytes = try? read(agentPath(in: folder), 0o777)
         let text = String(decoding: (bytes ?? nil) ?? [], as: UTF8.self)
         return BoardSettings.runDir(in: text, environment: Environment.value(_:)) + "/agent.sock"
@@ -73,7 +73,7 @@ struct RuleContent: Equatable {
     }
 
     /// The policy file as it is now; nil where there is none.
-    static func policy(
+    package static func policy(
         in folder: String, strictestMode: UInt32 = mode
     ) throws(AgentFailure) -> Policy? {
         if strictestMode == mode { try checkFolder(folder) }
@@ -110,7 +110,7 @@ struct RuleContent: Equatable {
     }
 
     /// Tells one content of both files from another; nil without cryptography.
-    var digest: String? {
+    package var digest: String? {
         let bytes = agent + [0, hasPolicy ? 1 : 0] + (policyBytes ?? [])
         let digits = Array("0123456789abcdef".utf8)
         return (try? SHA256.digest(bytes)).map { digest in

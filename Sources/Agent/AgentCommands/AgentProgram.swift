@@ -1,0 +1,94 @@
+import AgentService
+import ArgumentParser
+import LinuxIO
+
+/// `postern-agent`, the board's program.
+package enum AgentProgram {
+    /// Runs the command of this process and ends the process with its status.
+    package static func main() -> Never {
+        do throws(SystemError) {
+            // The errors of tpm2-tss are ours to tell; who wants its own words sets this.
+            try Environment.set("TSS2_LOG", to: "all+none")
+            try ProcessHardening.apply()
+        } catch {
+            ProcessEnd.say("postern-agent: \(error)", to: .error)
+            ProcessEnd.exit(ExitStatus.failed.rawValue)
+        }
+        ProcessEnd.exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    }
+
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let command: any ParsableCommand
+        do {
+            command = try AgentCommand.parseAsRoot(arguments)
+        } catch {
+            return explain(error)
+        }
+        guard let verb = command as? any AgentVerb else {
+            return explain(command)
+        }
+        do throws(AgentFailure) {
+            return try verb.perform()
+        } catch {
+            ProcessEnd.say("postern-agent: \(error.sentence)", to: .error)
+            return error.status
+        }
+    }
+
+    /// Help that was asked for is a command of the parser's own; one of ours without a verb is
+    /// wrong usage.
+    private static func explain(_ command: any ParsableCommand) -> ExitStatus {
+        if command is AgentCommand || command is PolicyCommand || command is DiagCommand {
+            ProcessEnd.say(AgentCommand.helpMessage(for: type(of: command)), to: .error)
+            return .usage
+        }
+        do {
+            var help = command
+            try help.run()
+            return .ok
+        } catch {
+            return explain(error)
+        }
+    }
+
+    /// Help is a result; anything else that parsing says is wrong usage, which is 2 here.
+    private static func explain(_ error: any Error) -> ExitStatus {
+        let isResult = AgentCommand.exitCode(for: error) == .success
+        ProcessEnd.say(AgentCommand.fullMessage(for: error), to: isResult ? .output : .error)
+        return isResult ? .ok : .usage
+    }
+}
+
+/// A command that does something.
+protocol AgentVerb: ParsableCommand {
+    func perform() throws(AgentFailure) -> ExitStatus
+}
+
+/// The root: it does nothing by itself.
+struct AgentCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "postern-agent",
+        abstract: "Keep this board's session, judge its programs' writes, forward what passes.",
+        discussion: """
+            Results go to standard output, words to standard error. Exit status: 0 done, \
+            1 failed, 2 wrong usage or nothing to do, 3 works but degraded, 4 not provisioned \
+            or revoked, 5 offline, 77 not permitted, 78 bad configuration.
+            """,
+        version: "postern-agent \(Release.version)",
+        subcommands: [
+            SetupCommand.self, RunCommand.self, PairCommand.self, StatusCommand.self,
+            SessionCommand.self, QueueCommand.self, PolicyCommand.self, VaultCommand.self,
+            DoctorCommand.self, DiagCommand.self,
+        ])
+
+    @OptionGroup var place: BoardPlace
+}
+
+/// Where the board's files are, and how results are shown.
+struct BoardPlace: ParsableArguments {
+    @Option(help: ArgumentHelp("The folder of agent.toml and policy.toml.", valueName: "folder"))
+    var configDir = "/etc/postern"
+
+    @Flag(help: "Results as JSON.")
+    var json = false
+}

@@ -1,0 +1,180 @@
+import AgentCore
+import AgentService
+import AgentStore
+import ConfigurationFiles
+import Cryptography
+import Doctor
+import LinuxIO
+import MQTT
+import Sessions
+import Wire
+
+/// Gathers the files of a diagnosis, each with its secrets cut.
+struct DiagCollection {
+    /// What could not be had, and why.
+    private(set) var missing: [(name: String, why: String)] = []
+    private var names: [String] = []
+    private var tar: TarArchive
+    private var cut: SecretCut
+    private let place: BoardPlace
+
+    private static let logLimit = 4 << 20
+    private static let fileLimit = 1 << 20
+    private static let journalLines = "5000"
+
+    init(_ place: BoardPlace, at time: Timestamp) {
+        self.place = place
+        tar = TarArchive(at: time)
+        let content = try? RuleContent(
+            folder: place.configDir, withoutPolicy: true, strictestMode: 0o777)
+        cut = SecretCut(knowing: Self.secrets(try? content?.settings()))
+    }
+
+    /// Logs and the broker's files first: doctor gives root's rights up for the agent's user's.
+    mutating func collect(logs: [String]) {
+        collectConfiguration()
+        for log in logs {
+            // Two logs may have one name.
+            let name = "logs/\(names.count)-" + (log.split(separator: "/").last ?? "log")
+            add(name, from: log, limit: Self.logLimit, isTail: true)
+        }
+        addOutput("logs/journal.txt", of: "journalctl", [
+            "-u", "postern-agent", "-n", Self.journalLines, "--no-pager", "--output", "short-iso",
+        ], limit: Self.logLimit)
+        addOutput("system/df.txt", of: "df", ["-k"], limit: 65_536)
+        addOutput("system/mounts.txt", of: "cat", ["/proc/self/mounts"], limit: 262_144)
+        collectWords(BoardFacts(place))
+    }
+
+    /// The archive, with a list of what is in it and what was cut.
+    mutating func archive() -> [UInt8] {
+        let counts = cut.counts.sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)" }
+        let lacks = missing.map { "  \($0.name): \(PlainText.line($0.why))" }
+        let text = ["postern-agent \(Release.version), diag collect", "", "Files:"]
+            + names.map { "  \($0)" }
+            + ["", "Cut, as \(SecretCut.mark), and how often:"]
+            + (counts.isEmpty ? ["  nothing"] : counts)
+            + ["", "Not to be had:"] + (lacks.isEmpty ? ["  nothing"] : lacks)
+            + ["", "A secret that nobody could know for one may be left. Look it through.", ""]
+        tar.add("MANIFEST", Array(text.joined(separator: "\n").utf8))
+        return tar.closed()
+    }
+
+    // What the agent, or its state folder, says.
+    private mutating func collectWords(_ facts: BoardFacts) {
+        let report = DoctorReport(BoardCheck.all, facts)
+        add("doctor.json", report.json)
+        add("doctor.txt", Array(report.lines.joined(separator: "\n").utf8))
+        if let status = facts.status {
+            var members = status.members
+            members["running"] = .bool(facts.isRunning)
+            add("status.json", .object(members))
+        } else {
+            miss("status.json", facts.askingFault ?? facts.vaultFault ?? "there is no state")
+        }
+        do throws(AgentFailure) {
+            add("queue.json", .object(
+                try BoardFiles.askAnyhow(place, .queue(dead: 100)).1.members))
+        } catch {
+            miss("queue.json", error.sentence)
+        }
+        let versions = facts.versions + [("libmosquitto", facts.mosquittoVersion)]
+        add("versions.json", .object(
+            Dictionary(versions.map { ($0.0, .string($0.1)) }) { first, _ in first }))
+    }
+
+    private mutating func collectConfiguration() {
+        let folder = place.configDir
+        for name in ["agent.toml", "policy.toml"] {
+            let path = "\(folder)/\(name)"
+            guard name == "agent.toml" || PrivateFile.isThere(path) else { continue }
+            add("configuration/\(name)", from: path, limit: Self.fileLimit, isSettings: true)
+        }
+        let broker = "/etc/mosquitto"
+        let parts = (try? PrivateFolder.names(in: "\(broker)/conf.d")) ?? []
+        // The password file is not among them: what it has is of no help.
+        let files = ["mosquitto.conf", "postern.acl"]
+            + parts.filter { $0.hasSuffix(".conf") }.sorted().prefix(16).map { "conf.d/\($0)" }
+        for file in files where PrivateFile.isThere("\(broker)/\(file)") {
+            add(
+                "broker/\(file)", from: "\(broker)/\(file)", limit: Self.fileLimit,
+                isSettings: true)
+        }
+    }
+
+    /// What the configuration names as secret, by value.
+    private static func secrets(_ settings: BoardSettings?) -> [SecretBytes] {
+        guard let bus = settings?.bus,
+            let password = try? BoardFiles.busPassword(bus, strictestMode: 0o777)
+        else { return [] }
+        return [password]
+    }
+}
+
+extension DiagCollection {
+    private mutating func miss(_ name: String, _ why: String) { missing.append((name, why)) }
+
+    private mutating func add(_ name: String, _ json: JSONValue) {
+        names.append(name)
+        tar.add(name, cut.cut(knownIn: cut.cut(json).bytes))
+    }
+
+    private mutating func add(_ name: String, _ text: [UInt8], isSettings: Bool = false) {
+        names.append(name)
+        tar.add(name, isSettings ? cut.cut(settings: text) : cut.cut(text))
+    }
+
+    private mutating func add(
+        _ name: String, from path: String, limit: Int, isSettings: Bool = false,
+        isTail: Bool = false
+    ) {
+        do throws(FileFailure) {
+            let bytes = try isTail
+                ? LogTail.read(path, limit: limit) : Self.read(path, limit: limit)
+            add(name, bytes, isSettings: isSettings)
+        } catch {
+            miss(name, "\(error)")
+        }
+    }
+
+    private static func read(_ path: String, limit: Int) throws(FileFailure) -> [UInt8] {
+        var file = try InputFile(path)
+        return try file.read(first: limit)
+    }
+
+    private mutating func addOutput(
+        _ name: String, of program: String, _ arguments: [String], limit: Int
+    ) {
+        do throws(ChildProgram.Failure) {
+            let bytes = try ChildProgram.output(
+                of: program, arguments, limit: limit, patience: .seconds(10))
+            add(name, bytes)
+        } catch {
+            // A system without a journal has its logs elsewhere.
+            if case .notInstalled = error { return }
+            miss(name, "\(program): \(error)")
+        }
+    }
+}
+
+/// The end of a log, from the beginning of a line.
+enum LogTail {
+    /// Reads it once through and keeps the last `limit` bytes; a log beyond 256 times that is
+    /// read as far.
+    static func read(_ path: String, limit: Int) throws(FileFailure) -> [UInt8] {
+        var file = try InputFile(path)
+        var kept: [UInt8] = []
+        for round in 0..<256 {
+            let part = try file.read(first: limit)
+            guard !part.isEmpty else { break }
+            kept += part
+            guard kept.count > limit else { continue }
+            kept.removeFirst(kept.count - limit)
+            // A line that is begun in the middle may be half a secret.
+            if round > 0, let end = kept.firstIndex(of: UInt8(ascii: "\n")) {
+                kept.removeFirst(end + 1)
+            }
+        }
+        return kept
+    }
+}

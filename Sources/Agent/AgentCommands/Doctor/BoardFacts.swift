@@ -1,0 +1,203 @@
+import AgentCore
+import AgentService
+import AgentStore
+import ConfigurationFiles
+import Cryptography
+import Doctor
+import Gate
+import LinuxIO
+import MQTT
+import Sessions
+import Wire
+
+/// All that doctor's checks decide from.
+struct BoardFacts: Examined {
+    enum Probe: Hashable, CaseIterable { case agent, key, bus, reach, login, disk, proof }
+
+    /// Why `agent.toml` cannot be used.
+    var agentFault: String?
+    /// Why `policy.toml` cannot be used.
+    var policyFault: String?
+    var settings: BoardSettings?
+    var policy: Policy?
+    /// Of both files as they are now; see `RuleContent.digest`.
+    var digest: String?
+    /// What is too open or another's, a sentence each.
+    var modeFaults: [String] = []
+    var isRunning = false
+    /// Why an agent that seems to run does not answer.
+    var askingFault: String?
+    /// Why the state folder of an agent that does not run cannot be opened.
+    var vaultFault: String?
+    /// Whether what keeps the key is not what it was.
+    var vaultIsOfKey = false
+    /// What the running agent says, or, without one, what its state folder holds.
+    var status: JSONObject?
+    /// With the agent's own login; nil: not asked.
+    var busLogin: BrokerKnock.Answer?
+    /// Without a login.
+    var anonymousBus: BrokerKnock.Answer?
+    /// The way to the upstream broker.
+    var reach: Reach?
+    /// With this board's login, tried while no agent runs.
+    var uplinkLogin: BrokerKnock.Answer?
+    /// What was tried that must be refused; nil: nothing.
+    var busProof: RightsProof?
+    var uplinkProof: RightsProof?
+    var disk: DiskFacts?
+    var mosquittoVersion = Library.version
+    var mosquittoAborts = Library.abortsOnMalformedPackets
+    /// Of this program, and of what it is linked with and runs on.
+    var versions = [
+        ("postern-agent", Release.version), ("OpenSSL", LinkedOpenSSL.version),
+        ("kernel", KernelRelease.current),
+    ]
+    var now = Timestamp(milliseconds: SystemClock.wallMilliseconds)
+
+    /// The rules of the running agent.
+    var rulesInForce: JSONObject? { isRunning ? try? status?.object("policy") : nil }
+
+    /// What the running agent says of its connection; nil where none runs.
+    var uplinkText: String? { isRunning ? status?.text("uplink") : nil }
+}
+
+extension BoardFacts {
+    /// Reads the files, asks the agent and tries what `probes` names. Changes nothing.
+    init(_ place: BoardPlace, _ probes: Set<Probe> = Set(Probe.allCases).subtracting([.proof])) {
+        let folder = place.configDir
+        readFiles(in: folder)
+        guard let settings else {
+            modeFaults = [
+                FileModes.fault(RuleContent.agentPath(in: folder), RuleContent.mode),
+                Self.folderFault(folder),
+            ].compactMap(\.self)
+            if probes.contains(.agent) { askRunning(RuleContent.controlPath(in: folder)) }
+            return
+        }
+        // As the agent's user: what he may not read, the agent may not either.
+        do throws(SystemError) {
+            try ProcessOwner.stepDown(toOwnerOf: settings.stateDir)
+        } catch {
+            modeFaults.append("\(error)")
+        }
+        modeFaults += Self.modeFaults(settings, folder)
+        // Where the upstream broker is, and whether a login may be tried, the agent tells.
+        if !probes.isDisjoint(with: [.agent, .key, .reach, .login, .proof]) { ask(settings, place) }
+        if probes.contains(.key), status != nil { askKey(settings, place) }
+        if probes.contains(.bus) { knock(settings.bus, settings.routes) }
+        if probes.contains(.disk) { disk = Self.disk(settings, status) }
+        if probes.contains(.proof) { prove(settings, place) }
+        guard !probes.isDisjoint(with: [.reach, .login]) else { return }
+        reach = UplinkProbe.reach(settings, status)
+        // Without a state there is no login, and looking for one would make a state.
+        if probes.contains(.login), !isRunning, status != nil, reach?.broken == nil {
+            uplinkLogin = UplinkProbe.login(place, at: reach?.address, root: settings.topicRoot)
+        }
+    }
+
+    /// What stands in them; how they are protected is another check's.
+    private mutating func readFiles(in folder: String) {
+        let anyMode: UInt32 = 0o777
+        do throws(AgentFailure) {
+            let content = try RuleContent(
+                folder: folder, withoutPolicy: true, strictestMode: anyMode)
+            settings = try content.settings()
+        } catch {
+            agentFault = error.sentence
+        }
+        do throws(AgentFailure) {
+            policy = try RuleContent.policy(in: folder, strictestMode: anyMode)
+        } catch {
+            policyFault = error.sentence
+        }
+        digest = (try? RuleContent(folder: folder, strictestMode: anyMode))?.digest
+    }
+
+    private static func modeFaults(_ settings: BoardSettings, _ folder: String) -> [String] {
+        let rules = [RuleContent.agentPath(in: folder), RuleContent.policyPath(in: folder)]
+        let state = ["storage.key", "vault", "vault.copy"]
+            .map { "\(settings.stateDir)/\($0)" }
+        let password = [settings.bus.passwordFile].compactMap(\.self)
+        var faults = (rules + password).map { FileModes.fault($0, RuleContent.mode) }
+        faults += state.map { FileModes.fault($0, 0o600) }
+        faults.append(FileModes.fault(ofFolder: settings.stateDir))
+        faults.append(folderFault(folder))
+        return faults.compactMap(\.self)
+    }
+
+    private static func folderFault(_ folder: String) -> String? {
+        do throws(AgentFailure) {
+            try RuleContent.checkFolder(folder)
+            return nil
+        } catch {
+            return error.sentence
+        }
+    }
+
+    private mutating func ask(_ settings: BoardSettings, _ place: BoardPlace) {
+        do throws(AgentFailure) {
+            status = try BoardFiles.askRunning("\(settings.runDir)/agent.sock", .status)
+            isRunning = status != nil
+        } catch {
+            askingFault = error.sentence
+        }
+        guard !isRunning, askingFault == nil else { return }
+        guard BoardStore.exists(in: settings.stateDir) else { return }
+        do throws(AgentFailure) {
+            let answer = try StandingBoard(try BoardFiles(folder: place.configDir)).answer(.status)
+            status = answer.asObject.map(JSONObject.init)
+        } catch {
+            // What is too open, or malformed, is named by its own check.
+            if policyFault == nil, modeFaults.isEmpty {
+                vaultFault = error.sentence
+                vaultIsOfKey = error.status == .badConfiguration
+            }
+        }
+    }
+
+    /// What keeps the key, and what could keep it as well: each source is asked.
+    private mutating func askKey(_ settings: BoardSettings, _ place: BoardPlace) {
+        guard status != nil else { return }
+        let path = "\(settings.runDir)/agent.sock"
+        let answer = isRunning
+            ? (try? BoardFiles.askRunning(path, .vault))??.members
+            : (try? StandingBoard(try BoardFiles(folder: place.configDir)).answer(.vault))?.asObject
+        if let answer, answer["source"] != nil { status?.members["key"] = .object(answer) }
+    }
+
+    /// An agent that was started on better files.
+    private mutating func askRunning(_ path: String) {
+        status = (try? BoardFiles.askRunning(path, .status)) ?? nil
+        isRunning = status != nil
+    }
+
+    private mutating func knock(_ bus: BoardSettings.Bus, _ routes: [Route]) {
+        let password: SecretBytes?
+        do throws(AgentFailure) {
+            password = try BoardFiles.busPassword(bus, strictestMode: 0o777)
+        } catch {
+            busLogin = .refused("the password cannot be read: \(error.sentence)")
+            return
+        }
+        let answer = BusProbe.agent(bus, password, routes)
+        busLogin = answer
+        if case .unreachable = answer { return }
+        anonymousBus = bus.username == nil ? answer : BusProbe.stranger(bus)
+    }
+
+    /// At the upstream broker only where it can be reached: the check of the way says why not.
+    private mutating func prove(_ settings: BoardSettings, _ place: BoardPlace) {
+        let password = (try? BoardFiles.busPassword(settings.bus, strictestMode: 0o777)) ?? nil
+        busProof = RightsProbe.bus(settings.bus, password, in: place.configDir)
+        let reach = UplinkProbe.reach(settings, status)
+        guard reach.broken == nil else { return }
+        uplinkProof = RightsProbe.uplink(
+            settings, status, place, isRunning: isRunning, at: reach.address)
+    }
+
+    private static func disk(_ settings: BoardSettings, _ status: JSONObject?) -> DiskFacts {
+        let queued = (try? status?.object("queue").integer("bytes")) ?? 0
+        return DiskFacts(
+            of: settings.stateDir, wanted: max(0, settings.outbox.maxBytes.bytes - queued))
+    }
+}

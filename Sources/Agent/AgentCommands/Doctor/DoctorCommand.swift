@@ -1,0 +1,53 @@
+import AgentService
+import ArgumentParser
+import Doctor
+import LinuxIO
+import Sessions
+import Wire
+
+/// `postern-agent doctor`: what may be wrong with this board, and what to do about it.
+struct DoctorCommand: AgentVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Look for what is wrong with this board.",
+        discussion: """
+            Changes nothing. Exit status: 0 all is well, 3 there are warnings, 1 a check failed, \
+            78 one of the configuration failed. An agent that runs is asked; without one, \
+            the upstream login is tried for a moment.
+            """)
+
+    @OptionGroup var place: BoardPlace
+    @OptionGroup var options: DoctorOptions
+    @Flag(help: "Only try what both brokers must refuse.") var prove = false
+
+    func perform() throws(AgentFailure) -> ExitStatus {
+        let checks = prove ? BoardCheck.proofs : BoardCheck.all
+        let notes = checks.map { CheckNote($0) }
+        if options.list {
+            if place.json {
+                ProcessEnd.say(CheckNote.json(notes).text, to: .output)
+            } else {
+                for line in notes.flatMap(\.lines) { ProcessEnd.say(line, to: .output) }
+            }
+            return .ok
+        }
+        let report = try Self.report(place, checks, without: options.dontRun)
+        if place.json {
+            ProcessEnd.say(report.json.text, to: .output)
+        } else {
+            for line in report.lines { ProcessEnd.say(line, to: .output) }
+        }
+        let verdict = report.verdict(warningsAreErrors: options.warningsAsErrors)
+        return ExitStatus(rawValue: verdict.rawValue) ?? .failed
+    }
+
+    static func report(
+        _ place: BoardPlace, _ checks: [BoardCheck] = BoardCheck.all, without ids: [String] = []
+    ) throws(AgentFailure) -> DoctorReport {
+        do throws(UnknownCheck) {
+            let examination = try Examination(checks, without: ids)
+            return examination.report(BoardFacts(place, examination.probes))
+        } catch {
+            throw AgentFailure(.usage, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import AgentCore
+import AgentService
+import ConfigurationFiles
+import Cryptography
+import Doctor
+import LinuxIO
+import MQTT
+import Sessions
+import Wire
+
+/// What `doctor --prove` tries at both brokers.
+enum RightsProbe {
+    /// The app whose login the tries use; its password is in the configuration folder.
+    static let prover = "postern-prove"
+    static let passwordName = "prove-password"
+
+    /// The board's own broker: as nobody, as the agent, and as an app.
+    static func bus(
+        _ bus: BoardSettings.Bus, _ password: SecretBytes?, in folder: String
+    ) -> RightsProof {
+        var proof = RightsProof()
+        let agent = BusProbe.options(bus, bus.username, password, "prove")
+        proof.tryStrangers(at: agent)
+        if bus.username != nil {
+            let list = [RightsTrial.Act.publish(RightsProof.foreign)]
+            let outcome = RightsTrial.run(list + RightsProof.controlActs, as: agent)
+            proof.note(.list, list, of: outcome, as: "the agent's login")
+            proof.note(
+                .control, RightsProof.controlActs, of: outcome, as: "the agent's login")
+        }
+        tryApp(bus, agent, in: folder, &proof)
+        return proof
+    }
+
+    private static func tryApp(
+        _ bus: BoardSettings.Bus, _ agent: ConnectOptions, in folder: String,
+        _ proof: inout RightsProof
+    ) {
+        var app = bus
+        app.username = prover
+        app.passwordFile = "\(folder)/\(passwordName)"
+        guard let file = app.passwordFile, PrivateFile.isThere(file) else {
+            proof.untried[.apps] = "there is no app to try it as: run `postern-agent-app prove`"
+            return
+        }
+        do throws(AgentFailure) {
+            let password = try BoardFiles.busPassword(app, strictestMode: RuleContent.mode)
+            let login = BusProbe.options(bus, prover, password, "app")
+            let outcome = RightsTrial.run(
+                RightsProof.appActs + RightsProof.controlActs, as: login,
+                witness: .init(agent, says: BusProbe.topic))
+            proof.note(.apps, RightsProof.appActs, of: outcome, as: "the app \(prover)")
+            proof.note(
+                .control, RightsProof.controlActs, of: outcome, as: "the app \(prover)")
+        } catch {
+            proof.untried[.apps] = error.sentence
+        }
+    }
+
+    /// The upstream broker: as nobody, and as this board while no agent holds its place there.
+    static func uplink(
+        _ settings: BoardSettings, _ status: JSONObject?, _ place: BoardPlace, isRunning: Bool,
+        at address: String?
+    ) -> RightsProof {
+        var proof = RightsProof()
+        let (uri, tls) = UplinkProbe.way(settings, status)
+        proof.tryStrangers(at: ConnectOptions(
+            uri: uri, address: address, clientID: BusProbe.clientID("prove"), keepAlive: 0,
+            tls: tls))
+        let parts: [RightsProof.Part] = [.inbox, .authority, .list, .control]
+        guard !isRunning else {
+            for part in parts {
+                proof.untried[part] = "the agent holds this board's place at the broker: stop it "
+                    + "to try, or ask `postern-authority doctor --prove`"
+            }
+            return proof
+        }
+        guard status != nil else { return proof }
+        UplinkTrial.withLogin(place.configDir, at: address) { login, board in
+            guard let other = try? InstallationID(random: RandomBytes.make(16)) else { return }
+            proof.tryBoard(as: login, own: board, other: other, root: settings.topicRoot)
+        }
+        return proof
+    }
+}
+
+extension BoardCheck {
+    /// What `doctor --prove` looks at beside all others.
+    static let proofs = busProofs + upstreamProofs(group: .uplink, needs: [.agent, .proof]) {
+        $0.uplinkProof
+    }
+
+    private static let busProofs: [BoardCheck] = {
+        let next = "compare the broker's access list with Devices/linux-generic/acl, and see in "
+            + "the broker's log that it was loaded"
+        let rows: [(String, RightsProof.Part, String, String)] = [
+            ("prove-bus-login", .login, "the board's own broker lets nobody in without a login",
+             "who comes in unknown can pose as any app"),
+            ("prove-bus-list", .list, "its access list has effect",
+             "without one every login may do everything, and nothing else shows it"),
+            ("prove-bus-apps", .apps, "no app may speak or hear under another app's name",
+             "a program's name in a topic is proven by this list and by nothing else"),
+            ("prove-bus-control", .control, "no app, and not the agent, may command the broker",
+             "who writes to $CONTROL gives themselves every right"),
+        ]
+        return rows.map { id, part, about, why in
+            .proof(id, .bus, [part], about: about, why: why,
+                   next: part == .login ? "say `allow_anonymous false` and name a "
+                       + "`password_file` in the broker's configuration" : next,
+                   needs: [.proof]) { $0.busProof }
+        }
+    }()
+}

@@ -1,0 +1,143 @@
+import AgentService
+import Doctor
+import Sessions
+import Wire
+
+extension BoardCheck {
+    static let uplink = BoardCheck.reach(
+        to: "the upstream broker", group: .uplink, needs: [.reach], named: "agent.toml, [uplink]"
+    ) { $0.reach } + [
+        BoardCheck(
+            id: "broker-login", group: .uplink, about: "the upstream broker knows this board",
+            why: "without it the board neither sends nor hears of its session's end",
+            needs: [.agent, .login]
+        ) { UplinkJudgement.login($0) },
+        BoardCheck(
+            id: "topics-allowed", group: .uplink,
+            about: "the upstream broker lets this board use its topics",
+            why: "what it refuses stays in the queue, and requests to the authority go nowhere",
+            needs: [.agent, .login]
+        ) { UplinkJudgement.topics($0) },
+        BoardCheck(
+            id: "uplink", group: .uplink, about: "the agent is connected to the upstream broker",
+            why: "until it is, writes wait on this board and no end of the session is heard of",
+            needs: [.agent]
+        ) { UplinkJudgement.connection($0) },
+    ]
+
+    static let versions = [
+        BoardCheck(
+            id: "libmosquitto", group: .versions,
+            about: "the linked MQTT library withstands what a broker may send",
+            why: "a malformed packet of a broker ends the connection, and may not end the agent"
+        ) { facts in
+            guard facts.mosquittoAborts else { return .ok(facts.mosquittoVersion) }
+            return .warning(
+                """
+                \(facts.mosquittoVersion), to which the agent's guard is not linked: a broker can \
+                end the agent with a malformed packet; it is started again and loses nothing
+                """,
+                next: """
+                    link libmosquitto dynamically, or install 2.0.16 or later
+                    """)
+        },
+        BoardCheck(
+            id: "versions", group: .versions, about: "the running agent is this program",
+            why: "an upgrade counts once the agent is started anew", needs: [.agent]
+        ) { facts in
+            let list = facts.versions.map { "\($0) \($1)" }.joined(separator: ", ")
+            guard facts.isRunning, let running = facts.status?.text("version"),
+                let own = facts.versions.first?.1, running != own
+            else { return .ok(list) }
+            return .warning(
+                "the running agent is \(running), this program \(own)",
+                next: "start the agent anew")
+        },
+    ]
+}
+
+extension BoardFacts {
+    /// Why a broker that knows this board not is as it should be; nil where it is not.
+    fileprivate var isWithoutLogin: String? {
+        guard let status, status.text("state") == "unavailable" else { return nil }
+        if uplinkText?.hasPrefix("connected") == true { return nil }
+        switch status.text("reason") {
+        case "unclaimed": return "nobody has claimed this board yet: no broker knows it"
+        case "offline", nil: return nil
+        default: return "the session is over, and its login with it; see session"
+        }
+    }
+}
+
+/// What the agent's word, or a login of our own, says of the way upstream.
+enum UplinkJudgement {
+    private static let loginLayer = "broker login: "
+    /// How the agent tells of a SUBACK that refused; see `UplinkLink`.
+    private static let inboxRefused = loginLayer + "the inbox may not be subscribed"
+
+    static func login(_ facts: BoardFacts) -> Finding {
+        let next = """
+            let the authority settle its broker access (it does at its start), or claim this \
+            board again: `postern-agent pair --new`
+            """
+        if let why = facts.isWithoutLogin { return .skipped(why) }
+        if let text = facts.uplinkText {
+            if text.hasPrefix("connected") { return .ok("the broker has let the agent in") }
+            if text == inboxRefused { return .ok("the broker lets it in") }
+            guard text.hasPrefix(loginLayer) else { return .skipped(text) }
+            return .failed(text, next: next)
+        }
+        switch facts.uplinkLogin {
+        case .letIn: return .ok("the broker lets this board in")
+        case .refused(let text): return .failed(text, next: next)
+        case .unreachable(let text): return .failed(text, next: "see the checks above")
+        case nil: return .skipped("the agent does not run, and there is no login to try")
+        }
+    }
+
+    static func topics(_ facts: BoardFacts) -> Finding {
+        let next = """
+            let the authority settle its broker access (it does at its start), or compare the \
+            broker's access list with Provisioning/broker
+            """
+        if let text = facts.uplinkText {
+            if text == inboxRefused { return .failed(text, next: next) }
+            guard text.hasPrefix("connected") else { return .skipped("the agent is not connected") }
+            if facts.status?.text("hold") != nil { return .failed(text, next: next) }
+            return .ok("the inbox is subscribed, and nothing is held back")
+        }
+        guard let rights = facts.uplinkLogin?.rights else {
+            return .skipped("the agent does not run, and no login was tried")
+        }
+        guard rights.unsubscribable.isEmpty else {
+            return .failed("the inbox may not be subscribed", next: next)
+        }
+        return .ok("the inbox may be subscribed; what may be published shows while it runs")
+    }
+
+    /// Fails where no check before it does: each fault has one check that names it.
+    static func connection(_ facts: BoardFacts) -> Finding {
+        guard facts.isRunning, let status = facts.status else {
+            return .skipped("the agent does not run")
+        }
+        guard let text = status.text("uplink") else { return BoardCheck.unknown }
+        guard text.hasPrefix("connected") else {
+            if status.members["identityShared"] == .bool(true) {
+                return .skipped("\(text); see identity")
+            }
+            if let check = facts.reach?.broken { return .skipped("\(text); see \(check)") }
+            if text == inboxRefused { return .skipped("\(text); see topics-allowed") }
+            if text.hasPrefix(loginLayer) { return .skipped("\(text); see broker-login") }
+            // A board whose session is over may have lost its login with it.
+            if status.text("state") == "unavailable", status.text("reason") != "offline" {
+                return .skipped("\(text); see session")
+            }
+            return .failed(text, next: "look at the layer that is named, from here to there")
+        }
+        if status.text("hold") != nil { return .skipped("\(text); see topics-allowed") }
+        if let note = status.text("uplinkNote") {
+            return .warning(note, next: "let the upstream broker speak MQTT 5")
+        }
+        return .ok(text)
+    }
+}

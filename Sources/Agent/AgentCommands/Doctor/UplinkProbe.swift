@@ -1,0 +1,49 @@
+import AgentCore
+import AgentService
+import ConfigurationFiles
+import Doctor
+import LinuxIO
+import MQTT
+import Sessions
+import Wire
+
+/// What doctor tries of the way upstream.
+enum UplinkProbe {
+    /// How long the state folder is held for it: an agent that starts then waits as long.
+    private static let patience = Duration.milliseconds(2500)
+
+    /// To where the agent goes: where its provisioning sent it, or where `agent.toml` does.
+    static func reach(_ settings: BoardSettings, _ status: JSONObject?) -> Reach {
+        let (uri, tls) = way(settings, status)
+        return Reach(to: uri, tls)
+    }
+
+    static func way(
+        _ settings: BoardSettings, _ status: JSONObject?
+    ) -> (uri: BrokerURI, tls: TLSOptions) {
+        let learned = try? status?.object("place")
+        let uri = learned?.text("uri").flatMap { try? BrokerURI($0) } ?? settings.uplink.uri
+        var tls = TLSOptions(
+            caFile: settings.uplink.caFile,
+            certificateFile: settings.uplink.identity?.certificateFile,
+            keyFile: settings.uplink.identity?.keyFile)
+        // As the agent does: see `UplinkLink`.
+        tls.isClockSlow = true
+        let file = "\(settings.stateDir)/uplink-ca.pem"
+        if learned?.members["ca"] == .bool(true), PrivateFile.isThere(file) { tls.caFile = file }
+        return (uri, tls)
+    }
+
+    /// Logs in as this board, without its last will, and subscribes its inbox; nil where the
+    /// board has no login, or its state cannot be opened.
+    static func login(
+        _ place: BoardPlace, at address: String?, root: TopicRoot
+    ) -> BrokerKnock.Answer? {
+        var answer: BrokerKnock.Answer?
+        UplinkTrial.withLogin(place.configDir, at: address) { options, board in
+            let inbox = ContractTopic.inbox(board).text(under: root)
+            answer = BrokerKnock.knock(options, subscribing: [inbox], patience: patience)
+        }
+        return answer
+    }
+}

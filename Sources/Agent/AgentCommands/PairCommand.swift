@@ -1,0 +1,59 @@
+import AgentCore
+import AgentService
+import ArgumentParser
+import LinuxIO
+import QRCode
+import Sessions
+import Wire
+
+/// `postern-agent pair`: shows the claim URL, as a code for a phone and as text.
+struct PairCommand: AgentVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "pair", abstract: "Show the code with which a person claims this board.",
+        discussion: """
+            Whoever sees the code may claim the board: show it to nobody else. It serves once.
+            """)
+
+    @OptionGroup var place: BoardPlace
+
+    @Flag(help: "Make a fresh code, also for a board that is claimed.")
+    var new = false
+
+    func perform() throws(AgentFailure) -> ExitStatus {
+        let answer = try ask()
+        if let refusal = try? Refusal(json: answer) {
+            throw AgentFailure(.usage, refusal.text)
+        }
+        guard let url = try? answer.string("url"), let expiry = try? answer.time("expiresAt")
+        else { throw AgentFailure(.failed, "the agent's answer cannot be read") }
+        if place.json {
+            ProcessEnd.say(JSONValue.object(answer.members).text, to: .output)
+            return .ok
+        }
+        do throws(QRCode.Failure) {
+            let code = try QRCode(text: url)
+            ProcessEnd.say(code.terminalText(), to: .output)
+        } catch {
+            ProcessEnd.say("the code cannot be drawn: \(error)", to: .error)
+        }
+        ProcessEnd.say(url, to: .output)
+        ProcessEnd.say("claim it before \(CalendarText.utc(expiry)) UTC", to: .error)
+        if url.hasPrefix(ClaimURL.defaultBase) {
+            ProcessEnd.say(
+                "no phone's camera opens this: paste it at the authority's /claim, or set base "
+                    + "under [claim] in agent.toml to that address", to: .error)
+        }
+        return .ok
+    }
+
+    /// Who may see the code may give the board away, so it is for root and the agent's group.
+    private func ask() throws(AgentFailure) -> JSONObject {
+        do throws(AgentFailure) {
+            return try BoardFiles(folder: place.configDir).ask(new ? .pairNew : .pair).1
+        } catch {
+            guard error.status == .notPermitted else { throw error }
+            throw AgentFailure(
+                .notPermitted, error.sentence + "; `pair` needs root or the agent's group")
+        }
+    }
+}

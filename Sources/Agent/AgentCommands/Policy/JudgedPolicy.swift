@@ -1,0 +1,216 @@
+import AgentCore
+import AgentService
+import ConfigurationFiles
+import Gate
+import LinuxIO
+import Sessions
+import Wire
+
+/// The rules that a command judges by, read from where its options say.
+struct JudgedPolicy {
+    /// Whether the scope of the board's session counts where no file gives one.
+    enum SessionScope {
+        case no
+        /// Where the session cannot be asked, the command goes on and says so.
+        case ifKnown
+        case yes
+    }
+
+    /// The file as it is named to people.
+    let file: String
+    /// Nil where there is no such file: the built-in rules alone apply.
+    private(set) var policy: Policy?
+    let appLines: [AppName: Int]
+    private(set) var routes = RouteTable()
+    private(set) var scope: Scope?
+    private var isScopeJudged = false
+    /// Where the scope comes from, or why there is none.
+    private(set) var scopeSource = "not asked for"
+
+    /// The board was asked, and its session is over or was never there.
+    private(set) var lacksSession = false
+
+    /// No rules, scopes or lists of cases come near it.
+    private static let limit = 1_048_576
+
+    init(
+        _ place: BoardPlace, _ source: PolicySource, session: SessionScope
+    ) throws(AgentFailure) {
+        file = source.policy ?? "\(place.configDir)/policy.toml"
+        let text = if let draft = source.policy {
+            try Self.text(draft)
+        } else {
+            try Self.inForce(file, place)
+        }
+        (policy, appLines) = try Self.located(text, file)
+        let hasSettings = try Self.routes(place, into: &routes)
+        if let path = source.scope {
+            scope = try Self.scope(in: path)
+            isScopeJudged = true
+            scopeSource = path
+        } else if session != .no {
+            try askSession(place, hasSettings, mustKnow: session == .yes)
+        }
+    }
+
+    var gate: Gate { Gate(policy: policy, scope: scope) }
+    var trial: PolicyTrial {
+        PolicyTrial(gate: gate, routes: routes, isScopeJudged: isScopeJudged)
+    }
+
+    /// The scope as routes meet it: a session without one is granted no topic. Nil where it is
+    /// not known.
+    var scopeOfRoutes: Scope? {
+        scope ?? (isScopeJudged ? Scope(allowsByDefault: true, rules: [], topics: []) : nil)
+    }
+
+    /// Nil where the folder has no policy; a folder that is not there is a mistake.
+    private static func inForce(
+        _ file: String, _ place: BoardPlace
+    ) throws(AgentFailure) -> String? {
+        guard PrivateFile.isThere(place.configDir) else {
+            throw AgentFailure(
+                .badConfiguration,
+                "\(place.configDir): there is no such folder; name another with --config-dir, or"
+                    + " a policy file with --policy")
+        }
+        try RuleContent.checkFolder(place.configDir)
+        return try guarded(file)
+    }
+
+    private static func located(
+        _ text: String?, _ file: String
+    ) throws(AgentFailure) -> (Policy?, [AppName: Int]) {
+        guard let text else { return (nil, [:]) }
+        do throws(SettingsError) {
+            let located = try PolicyFile.located(text, file: file)
+            return (located.policy, located.appLines)
+        } catch {
+            throw AgentFailure(.badConfiguration, "\(error)")
+        }
+    }
+
+    /// The routes of `agent.toml`; false where there is no such file.
+    private static func routes(
+        _ place: BoardPlace, into routes: inout RouteTable
+    ) throws(AgentFailure) -> Bool {
+        let path = "\(place.configDir)/agent.toml"
+        guard let text = try guarded(path) else { return false }
+        do throws(SettingsError) {
+            let settings = try BoardSettings.parse(
+                text, file: path, environment: Environment.value(_:))
+            routes = RouteTable(settings.routes)
+        } catch {
+            throw AgentFailure(.badConfiguration, "\(error)")
+        }
+        return true
+    }
+
+    /// A file that decides rights on this board, so its mode is checked; nil where there is none.
+    private static func guarded(_ path: String) throws(AgentFailure) -> String? {
+        let bytes: [UInt8]
+        do throws(FileFailure) {
+            bytes = try PrivateFile.read(path, limit: limit, strictestMode: 0o640)
+        } catch {
+            if case .missing = error { return nil }
+            throw AgentFailure(error)
+        }
+        return try text(of: bytes, path)
+    }
+
+    private static func text(
+        of bytes: [UInt8], _ path: String
+    ) throws(AgentFailure) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw AgentFailure(.badConfiguration, "\(path) is not UTF-8")
+        }
+        return text
+    }
+
+    /// A file that decides nothing on this board: a draft, a list of cases.
+    static func text(_ path: String) throws(AgentFailure) -> String {
+        let bytes: [UInt8]
+        do throws(FileFailure) {
+            var file = try InputFile(path)
+            bytes = try file.read(first: limit + 1)
+        } catch {
+            throw AgentFailure(input: error)
+        }
+        guard bytes.count <= limit else {
+            throw AgentFailure(.badConfiguration, "\(path): larger than \(limit) bytes")
+        }
+        return try text(of: bytes, path)
+    }
+
+    /// At most one byte more than any rule lets pass: that much is judged as too large.
+    static func payload(_ path: String) throws(AgentFailure) -> [UInt8] {
+        do throws(FileFailure) {
+            var file = try InputFile(path)
+            return try file.read(first: Gate.payloadLimit + 1)
+        } catch {
+            throw AgentFailure(input: error)
+        }
+    }
+
+    private static func scope(in path: String) throws(AgentFailure) -> Scope {
+        let document = try document(text(path), path)
+        guard let scope = try? Scope(document) else {
+            throw AgentFailure(.badConfiguration, "\(path): not a scope")
+        }
+        return scope
+    }
+
+    private static func document(
+        _ text: String, _ path: String
+    ) throws(AgentFailure) -> ScopeDocument {
+        do throws(ScopeFault) {
+            return try ScopeDocument(written: Array(text.utf8))
+        } catch {
+            throw AgentFailure(.badConfiguration, "\(path): \(error)")
+        }
+    }
+
+    private mutating func askSession(
+        _ place: BoardPlace, _ hasSettings: Bool, mustKnow: Bool
+    ) throws(AgentFailure) {
+        guard hasSettings else {
+            scopeSource = "there is no \(place.configDir)/agent.toml, so no session is asked"
+            if mustKnow { throw AgentFailure(.badConfiguration, scopeSource) }
+            return
+        }
+        do throws(AgentFailure) {
+            let (_, answer) = try BoardFiles(folder: place.configDir).ask(.session)
+            // The file that was in force is gone, and nobody has said that this is meant.
+            if policy == nil, answer.members["policyLost"] == .bool(true) { policy = .refusesAll }
+            guard let json = answer.members["scope"], json != .null else {
+                scopeSource = "the session has none"
+                if answer.members["state"] != .string("available") {
+                    scopeSource = "no session is available"
+                    lacksSession = true
+                } else {
+                    isScopeJudged = true
+                }
+                return
+            }
+            guard let read = try? Scope(ScopeDocument(unchecked: json)) else {
+                throw AgentFailure(.failed, "the session's scope cannot be read")
+            }
+            scope = read
+            isScopeJudged = true
+            scopeSource = "the session's"
+        } catch {
+            guard !mustKnow else { throw error }
+            scopeSource = "not known: \(error.sentence)"
+        }
+    }
+}
+
+extension AgentFailure {
+    /// A file that the caller named is not there, or is none: the caller is to name another.
+    init(input failure: FileFailure) {
+        switch failure {
+        case .missing, .wrongKind: self.init(.usage, "\(failure)")
+        default: self.init(failure)
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import AgentCore
+import AgentService
+import ArgumentParser
+import Gate
+import LinuxIO
+import Sessions
+import Wire
+
+/// `postern-agent policy explain`: the path of one decision, layer by layer.
+struct PolicyExplainCommand: AgentVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "explain", abstract: "Say whether a write would pass, and what decides.",
+        discussion: """
+            Without --payload the payload is empty. The scope is the session's unless --scope \
+            gives one. Rates are shown, not counted. Exit status 0 whatever is decided.
+            """)
+
+    @OptionGroup var place: BoardPlace
+    @OptionGroup var source: PolicySource
+
+    @Argument(help: "The program's name.")
+    var app: String?
+
+    @Argument(help: "create, update or delete.")
+    var op: String?
+
+    @Argument(help: "The class.")
+    var className: String?
+
+    @Option(help: ArgumentHelp(
+        "A topic of the board's own bus, in place of these.", valueName: "topic"))
+    var topic: String?
+
+    @Option(help: ArgumentHelp("A file with the payload; - is standard input.", valueName: "file"))
+    var payload: String?
+
+    func perform() throws(AgentFailure) -> ExitStatus {
+        let subject = try subject()
+        let session = source.policy == nil ? JudgedPolicy.SessionScope.yes : .ifKnown
+        let judged = try JudgedPolicy(place, source, session: session)
+        switch judged.trial.reading(of: subject) {
+        case .write(let write):
+            let bytes = try payload.map { path throws(AgentFailure) in
+                try JudgedPolicy.payload(path)
+            } ?? []
+            report(judged, write.with(bytes))
+        case .refused(_, let rejection): report(.deny(rejection))
+        case .query: throw AgentFailure(.usage, "the topic asks for something: it is no write")
+        case .ignored:
+            throw AgentFailure(
+                .usage, "no route takes the topic, and an app's are create, update, delete and get")
+        }
+        return .ok
+    }
+
+    private func subject() throws(AgentFailure) -> PolicyCase.Subject {
+        if let topic {
+            guard app == nil else {
+                throw AgentFailure(.usage, "--topic says app, operation and class by itself")
+            }
+            return .topic(topic)
+        }
+        guard let app, let op, let className else {
+            throw AgentFailure(.usage, "name an app, an operation and a class, or a --topic")
+        }
+        guard let app = AppName(app) else {
+            throw AgentFailure(.usage, "an app's name is [a-z0-9][a-z0-9-]{0,31}")
+        }
+        guard let operation = Operation(rawValue: op) else {
+            throw AgentFailure(.usage, "the operation is create, update or delete")
+        }
+        return .write(app, operation, className: className)
+    }
+
+    /// A name that is refused before any layer is asked.
+    private func report(_ decision: Decision) {
+        if place.json {
+            var members = decision.members
+            members["layers"] = .array([])
+            members["rates"] = .array([])
+            ProcessEnd.say(JSONValue.object(members).text, to: .output)
+        } else {
+            ProcessEnd.say("✗ \(decision.sentence)", to: .output)
+        }
+    }
+
+    private func report(_ judged: JudgedPolicy, _ write: Write) {
+        let layers = judged.gate.explain(write)
+        let decision = judged.gate.decide(write)
+        let rates = judged.gate.rates(of: write).entries
+        guard !place.json else {
+            var members = decision.members
+            members["layers"] = .array(layers.map(\.json))
+            members["rates"] = .array(rates.map { entry in
+                .object([
+                    "rule": .string(entry.rule.description),
+                    "rate": .string(entry.rate.description),
+                ])
+            })
+            ProcessEnd.say(JSONValue.object(members).text, to: .output)
+            return
+        }
+        var lines = [row("write", """
+            \(write.operation.rawValue) \(write.className) by \(write.app), \
+            \(write.payload.count) bytes
+            """)]
+        for verdict in layers.dropLast() { lines += text(verdict, judged) }
+        if !rates.isEmpty {
+            let list = rates.map { "at most \($0.rate) (\($0.rule))" }
+            lines.append(row("rates", list.joined(separator: ", ")))
+        }
+        lines.append(conclusion(decision, hasRates: !rates.isEmpty) + hint(decision, judged))
+        for line in lines { ProcessEnd.say(PlainText.line(line), to: .output) }
+    }
+
+    /// What stands in the way beside the rules, or of this answer.
+    private func hint(_ decision: Decision, _ judged: JudgedPolicy) -> String {
+        switch decision {
+        case .allow where judged.lacksSession:
+            " But no session is available: until one is, every write is refused."
+        case .deny(let rejection) where payload == nil && rejection.code == .invalidJSON:
+            " No payload was given: --payload FILE has one looked into."
+        default: ""
+        }
+    }
+
+    private func row(_ title: String, _ text: String) -> String {
+        title + String(repeating: " ", count: max(1, 13 - title.count)) + text
+    }
+
+    private func text(_ verdict: LayerVerdict, _ judged: JudgedPolicy) -> [String] {
+        guard let decision = verdict.decision else {
+            let why = verdict.layer == "scope" ? judged.scopeSource : "none"
+            return [row(verdict.layer, "- forbids nothing (\(why))")]
+        }
+        let mark = decision.isAllow ? "✓" : "✗"
+        var lines = [row(verdict.layer, "\(mark) \(decision.sentence)")]
+        if let says = verdict.says, !says.isEmpty { lines.append(row("", "  says: \(says)")) }
+        return lines
+    }
+
+    private func conclusion(_ decision: Decision, hasRates: Bool) -> String {
+        switch decision {
+        case .allow(let rule):
+            "It may leave the board: \(rule) allows it"
+                + (hasRates ? ", as long as the rates do." : ".")
+        case .deny(let rejection):
+            "It is refused by \(rejection.rule) with \(rejection.code.rawValue): "
+                + "\(rejection.reason)."
+        }
+    }
+}
+
+extension LayerVerdict {
+    fileprivate var json: JSONValue {
+        var members = decision?.members ?? ["decision": .string("absent")]
+        members["layer"] = .string(layer)
+        if let says { members["says"] = .string(says) }
+        return .object(members)
+    }
+}

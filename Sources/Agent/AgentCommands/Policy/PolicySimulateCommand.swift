@@ -1,0 +1,98 @@
+import AgentCore
+import AgentService
+import ArgumentParser
+import Gate
+import LinuxIO
+import Sessions
+import Wire
+
+/// `postern-agent policy simulate`: what the policy would have refused of what was recorded.
+struct PolicySimulateCommand: AgentVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate",
+        abstract: "Say what the policy would have refused of recorded messages.",
+        discussion: """
+            The log is what `mosquitto_sub -t '#' -F %j` wrote on the board's own broker, a \
+            message a line. Messages go through as on the bus: retained ones are passed over, \
+            routes are followed, rates count by the time of each line, and the session counts \
+            as available. No scope is judged unless --scope or --with-session says so, nor the \
+            topics that only a scope grants. A line that is no message is counted and told. \
+            Exit status: 0 whatever is refused, 1 no line could be read, 2 there is no such log.
+            """)
+
+    /// A payload of the largest size with each byte escaped, and its topic, are shorter.
+    private static let lineLimit = 2_097_152
+    /// Of malformed lines, so many are told one by one.
+    private static let toldFaults = 10
+
+    @OptionGroup var place: BoardPlace
+    @OptionGroup var source: PolicySource
+
+    @Flag(help: "Judge by the scope of this board's session, too.")
+    var withSession = false
+
+    @Argument(help: "The recorded messages; - is standard input.")
+    var log: String
+
+    func perform() throws(AgentFailure) -> ExitStatus {
+        let judged = try JudgedPolicy(place, source, session: withSession ? .yes : .no)
+        var run = RecordedRun(simulation: PolicySimulation(judged.trial))
+        do throws(FileFailure) {
+            var file = try InputFile(log)
+            while let line = try file.nextLine(limit: Self.lineLimit) { run.take(line) }
+        } catch {
+            throw AgentFailure(input: error)
+        }
+        for fault in run.faults.prefix(Self.toldFaults) {
+            ProcessEnd.say("\(log):\(fault.line): \(fault.sentence)", to: .error)
+        }
+        if run.malformed > Self.toldFaults {
+            ProcessEnd.say(
+                "\(log): \(run.malformed - Self.toldFaults) more malformed lines", to: .error)
+        }
+        guard run.simulation.messages > 0 else {
+            throw AgentFailure(.failed, "\(log): no line of it is a recorded message")
+        }
+        let report = SimulationReport(
+            simulation: run.simulation, rules: judged.policy?.rules ?? [],
+            malformed: run.malformed, blank: run.blank, file: judged.file)
+        if place.json {
+            ProcessEnd.say(report.json.text, to: .output)
+        } else {
+            for line in report.lines { ProcessEnd.say(PlainText.line(line), to: .output) }
+        }
+        return .ok
+    }
+}
+
+/// Line after line of a log, taken into a simulation.
+struct RecordedRun {
+    struct LineFault {
+        let line: Int
+        let sentence: String
+    }
+
+    private(set) var simulation: PolicySimulation
+    private(set) var lines = 0
+    private(set) var malformed = 0
+    private(set) var blank = 0
+    /// The first of them.
+    private(set) var faults: [LineFault] = []
+
+    init(simulation: PolicySimulation) { self.simulation = simulation }
+
+    mutating func take(_ line: InputFile.Line) {
+        lines += 1
+        guard !line.bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D }) else {
+            blank += 1
+            return
+        }
+        do throws(RecordedMessage.Fault) {
+            simulation.take(try RecordedMessage(
+                line.bytes, isCut: line.isCut, most: Gate.payloadLimit + 1))
+        } catch {
+            malformed += 1
+            if faults.count < 10 { faults.append(LineFault(line: lines, sentence: error.sentence)) }
+        }
+    }
+}

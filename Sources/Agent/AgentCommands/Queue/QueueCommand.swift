@@ -1,0 +1,75 @@
+import AgentCore
+import AgentService
+import ArgumentParser
+import ConfigurationFiles
+import Doctor
+import LinuxIO
+import Sessions
+import Wire
+
+/// `postern-agent queue`: what waits to leave this board, and what never will.
+struct QueueCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "queue", abstract: "What waits to leave this board.",
+        subcommands: [QueueShowCommand.self, QueueVerifyCommand.self, QueueExportCommand.self],
+        defaultSubcommand: QueueShowCommand.self)
+}
+
+struct QueueShowCommand: AgentVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Show how full the outbox is, and what it lost.",
+        discussion: """
+            With --dead, the messages that no broker takes, the newest first: their payloads are \
+            never shown. Exit status 3: writes are held, or some were lost.
+            """)
+
+    @OptionGroup var place: BoardPlace
+
+    @Flag(help: "The dead letters: messages that no broker takes.")
+    var dead = false
+
+    @Option(help: ArgumentHelp("How many dead letters at the most.", valueName: "count"))
+    var limit: Int64 = 100
+
+    func perform() throws(AgentFailure) -> ExitStatus {
+        guard (1...QueueAnswer.deadLimit).contains(limit) else {
+            throw AgentFailure(.usage, "--limit is 1 to \(QueueAnswer.deadLimit)")
+        }
+        var (isRunning, answer) = try BoardFiles.askAnyhow(place, .queue(dead: dead ? limit : 0))
+        answer.members["running"] = .bool(isRunning)
+        answer.members["wear"] = Self.wear(place)
+        if place.json {
+            ProcessEnd.say(JSONValue.object(answer.members).text, to: .output)
+        } else {
+            let text = dead ? DeadLetterTable.lines(answer) : QueueText.lines(answer)
+            for line in text { ProcessEnd.say(line, to: .output) }
+        }
+        return QueueText.isDegraded(answer) ? .degraded : .ok
+    }
+
+    /// How much of its life the card or eMMC says that it has used, at most, in per cent; null
+    /// where the kernel does not tell. Source: JEDEC JESD84-B51 §7.4, DEVICE_LIFE_TIME_EST.
+    private static func wear(_ place: BoardPlace) -> JSONValue {
+        guard let files = try? BoardFiles(askingFrom: place.configDir),
+            let tenths = DiskFacts(of: files.settings.stateDir, wanted: 0).lifeUsed
+        else { return .null }
+        return .integer(Int64(min(tenths, 10)) * 10)
+    }
+}
+
+extension BoardFiles {
+    /// An agent that runs is asked whatever has become of its files since.
+    static func askAnyhow(
+        _ place: BoardPlace, _ request: ControlRequest
+    ) throws(AgentFailure) -> (isRunning: Bool, JSONObject) {
+        do throws(AgentFailure) {
+            return try BoardFiles(askingFrom: place.configDir).ask(request)
+        } catch {
+            let path = RuleContent.controlPath(in: place.configDir)
+            guard error.status == .badConfiguration,
+                let answer = try askRunning(path, request)
+            else { throw error }
+            return (true, answer)
+        }
+    }
+}

@@ -1,0 +1,14 @@
+import AgentService
+import ArgumentParser
+
+/// `postern-agent run`: the service.
+struct RunCommand: AgentVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Run the agent until it is told to stop.")
+
+    @OptionGroup var place: BoardPlace
+
+    func perform() throws(AgentFailure) -> ExitStatus {
+        try Service(try BoardFiles(folder: place.configDir)).run()
+    }
+}

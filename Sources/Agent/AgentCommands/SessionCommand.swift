@@ -1,0 +1,139 @@
+import AgentCore
+import AgentService
+import ArgumentParser
+import ConfigurationFiles
+import LinuxIO
+import Sessions
+import Wire
+
+/// `postern-agent session`: the session on this board, without its tokens.
+struct SessionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "session", abstract: "The session on this board.",
+        subcommands: [
+            SessionShowCommand.self, SessionRefreshCommand.self, SessionLogoutCommand.self,
+        ], defaultSubcommand: SessionShowCommand.self)
+
+    static func sentence(_ answer: JSONObject) -> String {
+        guard answer.members["state"] == .string("available"),
+            let session = try? answer.session("session")
+        else { return "unavailable: " + answer.shown("reason") }
+        let end = session.expiresAt.map { "until \(CalendarText.utc($0)) UTC" } ?? "without an end"
+        return "\(session.objectID), available \(end)"
+    }
+}
+
+struct SessionShowCommand: AgentVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Show the session, without its tokens.")
+
+    @OptionGroup var place: BoardPlace
+
+    func perform() throws(AgentFailure) -> ExitStatus {
+        let (_, answer) = try BoardFiles(folder: place.configDir).ask(.session)
+        if place.json {
+            ProcessEnd.say(JSONValue.object(answer.members).text, to: .output)
+        } else {
+            ProcessEnd.say("session    " + SessionCommand.sentence(answer), to: .output)
+            if let user = try? answer.user("user") {
+                ProcessEnd.say("user       \(user.username) (\(user.objectID))", to: .output)
+            }
+            ProcessEnd.say("authority  " + answer.shown("authority"), to: .output)
+        }
+        return answer.members["state"] == .string("available") ? .ok : .notProvisioned
+    }
+}
+
+struct SessionRefreshCommand: AgentVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "refresh", abstract: "Renew the tokens now, and ask whether all is well.",
+        discussion: """
+            With --for, the session is also asked to last that long from now: 5 minutes to 1 \
+            year, and never past the authority's limit.
+            """)
+
+    @OptionGroup var place: BoardPlace
+
+    @Option(name: .customLong("for"),
+            help: ArgumentHelp("How long the session is to last.", valueName: "duration"))
+    var span: String?
+
+    func perform() throws(AgentFailure) -> ExitStatus {
+        let request = ControlRequest.refresh(minutes: try minutes())
+        let (isRunning, answer) = try BoardFiles(folder: place.configDir).ask(request)
+        if place.json {
+            ProcessEnd.say(JSONValue.object(answer.members).text, to: .output)
+        } else if answer.text("result") == "done" {
+            ProcessEnd.say("session    " + SessionCommand.sentence(answer), to: .output)
+        }
+        let (status, sentence) = Self.outcome(answer, isRunning)
+        if let sentence { ProcessEnd.say(sentence, to: .error) }
+        return status
+    }
+
+    private func minutes() throws(AgentFailure) -> Int64? {
+        guard let span else { return nil }
+        let duration: Duration
+        do throws(DurationText.Invalid) {
+            duration = try DurationText.parse(span)
+        } catch {
+            throw AgentFailure(.usage, "--for: \(error)")
+        }
+        guard (LifetimePolicy.shortest...LifetimePolicy.longest).contains(duration) else {
+            throw AgentFailure(.usage, "--for is at least 5m and at most 365d")
+        }
+        return duration.components.seconds / 60
+    }
+
+    static func outcome(_ answer: JSONObject, _ isRunning: Bool) -> (ExitStatus, String?) {
+        switch answer.text("result") {
+        case "done":
+            let isAvailable = answer.text("state") == "available"
+            return (isAvailable ? .ok : .notProvisioned, nil)
+        case "no-session":
+            return (.notProvisioned, "there is no session: run `postern-agent pair`")
+        case "offline" where !isRunning:
+            return (.offline, "nothing was renewed: the agent does not run")
+        case "offline":
+            return (.offline, "nothing was renewed: " + answer.shown("uplink"))
+        case "late":
+            return (.offline, "the authority has not answered yet; the agent goes on asking")
+        default:
+            let refusal = (try? answer.object("error")).flatMap { try? Refusal(json: $0) }
+            let text = refusal.map { "\($0.code) \($0.text)" } ?? "the answer cannot be read"
+            return (.failed, "refused: " + text)
+        }
+    }
+}
+
+struct SessionLogoutCommand: AgentVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "logout", abstract: "End the session on this board.",
+        discussion: """
+            The tokens are destroyed at once, also offline. What waits to be sent is kept, \
+            encrypted, for the same user's next session. The authority is told now, or at a \
+            connect within a day; later it ends the session by its own limits.
+            """)
+
+    @OptionGroup var place: BoardPlace
+
+    func perform() throws(AgentFailure) -> ExitStatus {
+        let (_, answer) = try BoardFiles(folder: place.configDir).ask(.logout)
+        if place.json { ProcessEnd.say(JSONValue.object(answer.members).text, to: .output) }
+        let (status, sentence) = Self.outcome(answer)
+        ProcessEnd.say(sentence, to: .error)
+        return status
+    }
+
+    static func outcome(_ answer: JSONObject) -> (ExitStatus, String) {
+        switch answer.text("result") {
+        case "done": (.ok, "signed out; the authority has confirmed it")
+        case "no-session": (.notProvisioned, "there is no session to sign out of")
+        case "offline", "late":
+            (.offline, "signed out on this board; the authority hears of it at a connect "
+                + "within a day, or ends the session by its own limits")
+        default:
+            (.failed, "signed out on this board; the authority refused to hear of it")
+        }
+    }
+}

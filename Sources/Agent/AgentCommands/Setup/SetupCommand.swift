@@ -1,0 +1,112 @@
+import AgentService
+import ArgumentParser
+import ConfigurationFiles
+import LinuxIO
+import MQTT
+import Sessions
+import Wire
+
+/// `postern-agent setup`: asks what a board cannot know by itself, and writes `agent.toml`.
+struct SetupCommand: AgentVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "setup", abstract: "Write this board's configuration.",
+        discussion: """
+            Asks for what no flag says: the board's name, the upstream broker, the authority's \
+            page. Where the system's certificates do not vouch for the broker, it asks for the \
+            fingerprint of the CA that does, which `postern-authority tls show` prints, fetches \
+            that CA's certificate from the broker and keeps it as uplink-ca.pem beside agent.toml. \
+            A file that is there is not touched, unless --replace says so.
+            """)
+
+    @OptionGroup var place: BoardPlace
+
+    @Option(help: "The board's name, for people.")
+    var name: String?
+
+    @Option(help: ArgumentHelp(
+        "The broker that boards and authority share, such as mqtts://home.lan:8883.",
+        valueName: "uri"))
+    var uplink: String?
+
+    @Option(help: ArgumentHelp(
+        "The authority's page, such as https://home.lan:8443.", valueName: "url"))
+    var claimBase: String?
+
+    @Option(help: ArgumentHelp("A file with the CA of the broker, PEM.", valueName: "file"))
+    var caFile: String?
+
+    @Option(help: ArgumentHelp(
+        "The SHA-256 fingerprint of the CA of the broker.", valueName: "fingerprint"))
+    var caFingerprint: String?
+
+    @Option(help: ArgumentHelp(
+        "The board's own broker; by default what the package set up.", valueName: "uri"))
+    var bus: String?
+
+    @Flag(help: "Let plain mqtt:// leave this machine.")
+    var insecure = false
+
+    @Flag(help: "Replace the agent.toml that is there, and the CA that was kept beside it.")
+    var replace = false
+
+    func validate() throws {
+        guard caFile == nil || caFingerprint == nil else {
+            throw ValidationError("--ca-file and --ca-fingerprint say the same twice")
+        }
+    }
+
+    func perform() throws(AgentFailure) -> ExitStatus {
+        let path = RuleContent.agentPath(in: place.configDir)
+        guard replace || !PrivateFile.isThere(path) else {
+            throw AgentFailure(
+                .usage, "\(path) is there already and was not touched; edit it, or say --replace")
+        }
+        let questions = SetupQuestions()
+        let name = if let name { name } else { try questions.name() }
+        let uplink = if let uplink { try Self.broker(uplink) } else { try questions.broker() }
+        let page = if let claimBase {
+            SetupQuestions.claimBase(claimBase)
+        } else {
+            try questions.claimBase(for: uplink)
+        }
+        let trust = try UplinkTrust.settle(
+            uplink, caFile: caFile, fingerprint: caFingerprint, questions,
+            folder: place.configDir, replaces: replace)
+        let bus = if let bus { try Self.broker(bus) } else { BrokerURI?.none }
+        let file = SetupFile(
+            name: name, uplink: uplink, insecure: insecure, claimBase: page,
+            caFile: trust.caFile(in: place.configDir),
+            bus: bus,
+            folder: place.configDir)
+        try file.check(at: path)
+        try file.write(to: path, trust: trust)
+        try report(path, trust)
+        return trust.isWorking ? .ok : .degraded
+    }
+
+    private static func broker(_ text: String) throws(AgentFailure) -> BrokerURI {
+        do throws(BrokerURI.ParseError) {
+            return try BrokerURI(text)
+        } catch {
+            throw AgentFailure(.usage, "\"\(text)\": \(error.description)")
+        }
+    }
+
+    private func report(_ path: String, _ trust: UplinkTrust) throws(AgentFailure) {
+        if place.json {
+            let answer: [String: JSONValue] = [
+                "file": .string(path), "reached": .bool(trust.isWorking),
+                "trust": trust.isWorking ? .string(trust.words) : .null,
+                "note": trust.fault.map { .string($0) } ?? .null,
+            ]
+            return ProcessEnd.say(JSONValue.object(answer).text, to: .output)
+        }
+        ProcessEnd.say("✓ \(path)", to: .error)
+        ProcessEnd.say(
+            trust.fault.map { "✗ the broker: \($0)" } ?? "✓ the broker answers; \(trust.words)",
+            to: .error)
+        ProcessEnd.say(
+            "next: start the agent (systemctl start postern-agent), then run "
+                + "`postern-agent pair`", to: .error)
+    }
+}

@@ -1,0 +1,98 @@
+import AgentService
+import ConfigurationFiles
+import LinuxIO
+import Wire
+
+/// The `agent.toml` that `setup` writes: what was answered, and nothing that is a default.
+struct SetupFile {
+    let name: String
+    let uplink: BrokerURI
+    let insecure: Bool
+    let claimBase: String?
+    let caFile: String?
+    /// Nil: what the package set up, or else mosquitto as Debian starts it.
+    let bus: BrokerURI?
+    /// Where `agent.toml` stands.
+    let folder: String
+
+    /// Who may read the configuration besides root: the agent's group, where there is one.
+    private static let group = "postern"
+    private static let packagedBus = "unix:/run/postern-bus/bus.sock"
+
+    var text: String {
+        var sections = [
+            "# Made by `postern-agent setup`. All keys: CONFIGURATION.md in "
+                + "/usr/share/doc/postern-agent.",
+            "name = \(Self.quoted(name))",
+        ]
+        sections.append("\n[bus]                                # the board's own broker")
+        sections += busLines
+        sections.append("\n[uplink]                             # shared with the authority")
+        sections.append("uri = \(Self.quoted(uplink.description))")
+        if let caFile { sections.append("ca_file = \(Self.quoted(caFile))") }
+        if uplink.scheme == .mqtt, insecure, !uplink.isLoopback {
+            sections.append("insecure = true")
+        }
+        if let claimBase {
+            sections.append("\n[claim]                              # what the pairing code opens")
+            sections.append("base = \(Self.quoted(claimBase))")
+        }
+        return sections.joined(separator: "\n") + "\n"
+    }
+
+    private var busLines: [String] {
+        let password = "\(folder)/bus-password"
+        guard PrivateFile.isThere(password) else {
+            return ["uri = \(Self.quoted(bus?.description ?? "mqtt://127.0.0.1:1883"))"]
+        }
+        return [
+            "uri = \(Self.quoted(bus?.description ?? Self.packagedBus))",
+            "username = \"postern-agent\"", "password_file = \(Self.quoted(password))",
+        ]
+    }
+
+    /// Throws wrong usage for an answer that no `agent.toml` may hold.
+    func check(at path: String) throws(AgentFailure) {
+        do throws(SettingsError) {
+            _ = try BoardSettings.parse(text, file: path) { _ in nil }
+        } catch {
+            let isInClear = uplink.scheme == .mqtt && !uplink.isLoopback && !insecure
+            throw AgentFailure(
+                .usage, isInClear
+                    ? "mqtt:// is in clear: use mqtts://, or --insecure if you must"
+                    : error.message)
+        }
+    }
+
+    /// Writes the CA's certificate first, then the file that names it.
+    func write(to path: String, trust: UplinkTrust) throws(AgentFailure) {
+        do throws(FileFailure) {
+            try PrivateFolder.prepare(folder, mode: 0o755)
+            if case .fetched(let pem) = trust.authority {
+                try PrivateFile.write(
+                    UplinkTrust.path(in: folder), Array(pem.utf8), mode: 0o644)
+            }
+            let isRoot = ProcessIdentity.effectiveUser == 0
+            try PrivateFile.write(
+                path, Array(text.utf8), mode: 0o640,
+                group: isRoot ? ProcessOwner.group(named: Self.group) : nil)
+        } catch {
+            throw AgentFailure(error)
+        }
+    }
+
+    /// A basic string. Source: TOML 1.0, String.
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": quoted += "\\\(scalar)"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+                let digits = String(scalar.value, radix: 16, uppercase: true)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,144 @@
+import AgentService
+import Doctor
+import LinuxIO
+import MQTT
+import Wire
+
+/// Who vouches for the upstream broker, and whether it answered.
+struct UplinkTrust {
+    enum Authority: Equatable {
+        case system
+        /// PEM, in a person's own file.
+        case file(String)
+        /// PEM, as the broker showed it; its fingerprint is the one that was given, and it vouches
+        /// for that broker.
+        case fetched(String)
+        /// Plain text: nobody.
+        case nobody
+    }
+
+    let authority: Authority
+    /// Why the broker could not be reached or trusted; nil where it answered.
+    let fault: String?
+
+    var isWorking: Bool { fault == nil }
+
+    var words: String {
+        switch authority {
+        case .system: "the system's certificates vouch for it"
+        case .file(let path): "\(path) vouches for it"
+        case .fetched: "the CA of that fingerprint vouches for it"
+        case .nobody: "in clear"
+        }
+    }
+
+    /// What `agent.toml` names.
+    func caFile(in folder: String) -> String? {
+        switch authority {
+        case .system, .nobody: nil
+        case .file(let path): path
+        case .fetched: Self.path(in: folder)
+        }
+    }
+
+    static func path(in folder: String) -> String { "\(folder)/uplink-ca.pem" }
+
+    /// Connects once, without a login: a broker that refuses has shown its certificate. One that
+    /// is away is no error, for a board may be set up before its network is.
+    static func settle(
+        _ uplink: BrokerURI, caFile: String?, fingerprint: String?, _ questions: SetupQuestions,
+        folder: String, replaces: Bool
+    ) throws(AgentFailure) -> UplinkTrust {
+        guard uplink.scheme == .mqtts else {
+            return UplinkTrust(authority: .nobody, fault: fault(uplink, caFile: nil)?.words)
+        }
+        if let caFile {
+            guard caFile.hasPrefix("/") else {
+                throw AgentFailure(.usage, "--ca-file is an absolute path")
+            }
+            let found = fault(uplink, caFile: caFile)
+            if let found, found.isOfTrust {
+                throw AgentFailure(.failed, "\(caFile) does not vouch for it: \(found.words)")
+            }
+            return UplinkTrust(authority: .file(caFile), fault: found?.words)
+        }
+        if let fingerprint { return try fetch(uplink, fingerprint, folder, replaces) }
+        let found = fault(uplink, caFile: nil)
+        if let found, found.isOfTrust {
+            guard let typed = try questions.fingerprint(of: uplink, because: found.words) else {
+                throw AgentFailure(
+                    .failed, "nobody vouches for \(uplink) (\(found.words)): say "
+                        + "--ca-fingerprint, as `postern-authority tls show` has it, or --ca-file")
+            }
+            return try fetch(uplink, typed, folder, replaces)
+        }
+        return UplinkTrust(authority: .system, fault: found?.words)
+    }
+
+    /// Fetches the CA, and looks whether it vouches for who gave it: a stranger may show anybody's
+    /// CA beside a certificate of his own. What was kept before is untouched until all is well.
+    private static func fetch(
+        _ uplink: BrokerURI, _ text: String, _ folder: String, _ replaces: Bool
+    ) throws(AgentFailure) -> UplinkTrust {
+        guard let fingerprint = CertificateFingerprint(text) else {
+            throw AgentFailure(
+                .usage, "that is no SHA-256 fingerprint, as `postern-authority tls show` has it")
+        }
+        let file = path(in: folder)
+        guard replaces || !PrivateFile.isThere(file) else {
+            throw AgentFailure(
+                .usage, "\(file) is there already and was not touched: say --ca-file \(file), or "
+                    + "--replace")
+        }
+        let pem: String
+        do throws(MQTTError) {
+            pem = try CertificateFetch.authority(
+                of: uplink, fingerprint: fingerprint, timeout: .seconds(10))
+        } catch {
+            throw AgentFailure(.failed, "\(uplink): \(error)")
+        }
+        let found = try fault(uplink, ca: pem, in: folder)
+        if let found, found.isOfTrust {
+            throw AgentFailure(
+                .failed, "the CA does not vouch for this broker: do not trust it (\(found.words))")
+        }
+        return UplinkTrust(authority: .fetched(pem), fault: found?.words)
+    }
+
+    /// TLS reads a CA from a file: one that is there for this look alone.
+    private static func fault(
+        _ uplink: BrokerURI, ca pem: String, in folder: String
+    ) throws(AgentFailure) -> (words: String, isOfTrust: Bool)? {
+        let trial = path(in: folder) + ".trial"
+        do throws(FileFailure) {
+            try PrivateFolder.prepare(folder, mode: 0o755)
+            try PrivateFile.write(trial, Array(pem.utf8))
+            let found = fault(uplink, caFile: trial)
+            try PrivateFile.remove(trial)
+            return found
+        } catch {
+            throw AgentFailure(error)
+        }
+    }
+
+    private static func fault(
+        _ uplink: BrokerURI, caFile: String?
+    ) -> (words: String, isOfTrust: Bool)? {
+        let options = ConnectOptions(
+            uri: uplink, clientID: "postern-setup-\(ProcessIdentity.processID)", keepAlive: 0,
+            tls: TLSOptions(caFile: caFile))
+        do throws(MQTTError) {
+            let answer = try BrokerKnock.attempt(
+                options, until: SystemClock.monotonic + .seconds(5))
+            guard case .unreachable(let text) = answer else { return nil }
+            return (text, false)
+        } catch {
+            return switch error {
+            // It has shown who it is, and wants a login: that is what pairing brings.
+            case .brokerLogin: nil
+            case .tls: ("\(error)", true)
+            default: ("\(error)", false)
+            }
+        }
+    }
+}

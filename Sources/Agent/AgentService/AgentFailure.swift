@@ -1,0 +1,57 @@
+package import AgentStore
+package import LinuxIO
+
+/// The statuses that all of Postern's programs end with.
+package enum ExitStatus: Int32 {
+    case ok = 0
+    case failed = 1
+    case usage = 2
+    case degraded = 3
+    case notProvisioned = 4
+    case offline = 5
+    case notPermitted = 77
+    case badConfiguration = 78
+}
+
+/// Why a command was not done: a sentence for a person that names the layer, and a status.
+package struct AgentFailure: Error {
+    package let status: ExitStatus
+    package let sentence: String
+    /// Nothing is wrong with what was asked: the same may succeed later.
+    package let mayPass: Bool
+
+    package init(_ status: ExitStatus, _ sentence: String, mayPass: Bool = false) {
+        self.status = status
+        self.sentence = sentence
+        self.mayPass = mayPass
+    }
+}
+
+extension AgentFailure {
+    package init(_ failure: FileFailure) {
+        switch failure {
+        case .notPermitted: self.init(.notPermitted, "\(failure)")
+        case .tooOpen, .foreignOwner, .wrongKind, .missing, .tooLarge:
+            self.init(.badConfiguration, "\(failure)")
+        case .readOnly, .noSpace: self.init(.failed, "\(failure)", mayPass: true)
+        case .inUse, .failed: self.init(.failed, "\(failure)")
+        }
+    }
+
+    package init(_ failure: StoreError) {
+        switch failure {
+        case .unsafePermissions, .keyMissing, .keyWrong, .keyRefused, .newerForm:
+            self.init(.badConfiguration, "\(failure)")
+        case .keyUnreachable: self.init(.failed, "\(failure)", mayPass: true)
+        case .unavailable: self.init(.failed, "\(failure)", mayPass: true)
+        case .corrupt, .unreadable:
+            // Not replaced unasked: with the state goes the board's identity.
+            self.init(.failed, """
+                \(failure). Bring the state folder back from a copy. Without one, move it away \
+                and start again: the board then has a new identity, so remove it at the \
+                authority and run `postern-agent pair`.
+                """)
+        case .outOfOrder, .cryptography: self.init(.failed, "\(failure)")
+        }
+    }
+}

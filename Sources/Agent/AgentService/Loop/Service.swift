@@ -1,0 +1,90 @@
+import AgentCore
+import ConfigurationFiles
+import LinuxIO
+import Logging
+import LogOutput
+import Sessions
+import Wire
+
+/// The service: lives on the store, one life after another, until a signal ends it.
+package struct Service {
+    private let files: BoardFiles
+
+    package init(_ files: BoardFiles) { self.files = files }
+
+    package func run() throws(AgentFailure) -> ExitStatus {
+        let journal = Journal(
+            files.settings.logFormat == .json ? .json(program: "postern-agent") : .text)
+        defer { journal.flush(atEnd: true) }
+        var log = Logger(label: "postern-agent") { _ in JournalHandler(journal) }
+        log.logLevel = Logger.Level(rawValue: files.settings.logLevel.rawValue) ?? .info
+        do throws(AgentFailure) {
+            let signals = try Self.signals()
+            var service = try StandingService(files, signals, journal, log)
+            return try serve(&service, log)
+        } catch {
+            guard files.settings.logFormat == .json else { throw error }
+            // Who reads JSON is not to meet a last line that is none.
+            log.critical("\(error.sentence)")
+            return error.status
+        }
+    }
+
+    private static func signals() throws(AgentFailure) -> SignalDescriptor {
+        do throws(SystemError) {
+            return try SignalDescriptor([.terminate, .interrupt, .hangUp])
+        } catch {
+            throw AgentFailure(.failed, "\(error)")
+        }
+    }
+
+    private static let goodLife = Duration.seconds(60)
+
+    private func serve(
+        _ service: inout StandingService, _ log: Logger
+    ) throws(AgentFailure) -> ExitStatus {
+        var backoff = Backoff(first: .seconds(1), limit: .seconds(30))
+        while true {
+            let began = SystemClock.monotonic
+            let sentence: String
+            do throws(AgentFailure) {
+                try live(&service, log)
+                return .ok
+            } catch {
+                // Nothing of the failed change was said or acknowledged: begin again from disk.
+                // What held for a while failed for another reason than what failed before it.
+                if SystemClock.monotonic - began >= Self.goodLife { backoff.reset() }
+                guard error.mayPass else { throw error }
+                log.error("\(error.sentence)")
+                sentence = error.sentence
+            }
+            guard service.rest(backoff.next(share: 0), sentence) else { return .ok }
+        }
+    }
+
+    /// One life on the store. Returns when a signal ends it, throws when the store fails.
+    private func live(
+        _ service: inout StandingService, _ log: Logger
+    ) throws(AgentFailure) {
+        let files = service.rules.inForce
+        try files.checkIdentities()
+        service.supervisor.opening()
+        let board = try StandingBoard(files) { log.info("\($0)") }
+        let (agent, identity, given) = try board.makeLivingAgent { log.error("\($0)") }
+        service.supervisor.opened()
+        let will = HealthNotice(
+            up: false, pid: Int64(ProcessIdentity.processID), time: Instant.current.wall,
+            uplink: "unknown")
+        let bus = try files.busLogin(for: identity, will: will.payload)
+        var loop = BoardLoop(
+            // A second one would keep what the first forgets.
+            agent: consume agent,
+            outbox: Outbox(board.store, files.outboxSettings, given: given, log: log),
+            bus: BusLink(bus), uplink: UplinkLink(files.uplinkDefaults), log: log)
+        switch loop.run(&service) {
+        case .stopped: return
+        case .storeFailed(let error): throw AgentFailure(.failed, "\(error)", mayPass: true)
+        case .failed(let error): throw AgentFailure(.failed, "waiting failed: \(error)")
+        }
+    }
+}
