@@ -6,10 +6,8 @@ import Wire
 
 @testable import AuthorityService
 
-@Suite("The cache of device keys", .everyStore)
+@Suite("The device key that is tried first", .everyStore)
 struct DeviceKeyCacheTests {
-    private let cache = DeviceKeyCache()
-
     private static func bodies(_ live: LiveBoard) -> [BoardMessage.Body] {
         let tokens = live.provision.tokens
         return [
@@ -21,14 +19,15 @@ struct DeviceKeyCacheTests {
     @Test("answers nobody by a key that the store no longer has")
     func replaced() async throws {
         let house = try await House()
-        let authority = house.reconfigured(deviceKeys: cache)
+        let authority = house.authority
         let ada = try await house.login()
         let old = try await house.provisioned(BoardDouble(), by: ada)
         let board = old.board.installation
         let oldKey = old.board.key.publicKey.rawRepresentation
         let answered = try old.payload(Self.bodies(old)[0])
-        #expect(try old.reply(in: await authority.handle(answered, from: board)).result != nil)
-        #expect(cache.key(of: board) == oldKey)
+        let first = try await authority.hear(answered, from: board)
+        #expect(try old.reply(in: first.answer).result != nil)
+        #expect(first.key == oldKey)
 
         // The board lost its state folder and made another device key.
         try await authority.release(board, by: ada)
@@ -40,10 +39,9 @@ struct DeviceKeyCacheTests {
         // Nor is one that was answered before.
         payloads.append(answered)
         for payload in payloads {
-            cache.remember(oldKey, of: board)
-            #expect(try await authority.handle(payload, from: board) == .dropped(.unopened))
-            #expect(cache.key(of: board) == nil)
-            cache.remember(oldKey, of: board)
+            let heard = try await authority.hear(payload, from: board, trying: oldKey)
+            #expect(heard.answer == .dropped(.unopened))
+            #expect(heard.key == nil)
             let triaged = try await authority.triage(payload, from: board, at: .drowning) { _ in
                 false
             }
@@ -54,21 +52,27 @@ struct DeviceKeyCacheTests {
     @Test("finds the key that took another one's place")
     func found() async throws {
         let house = try await House()
-        let authority = house.reconfigured(deviceKeys: cache)
         let ada = try await house.login()
         let old = try await house.provisioned(BoardDouble(), by: ada)
         let board = old.board.installation
-        _ = try await old.ask(Self.bodies(old)[0], of: authority)
-        try await authority.release(board, by: ada)
+        try await house.authority.release(board, by: ada)
         let new = try await house.provisioned(BoardDouble(installation: board), by: ada)
-        for _ in 0..<2 {
-            #expect(try await new.ask(Self.bodies(new)[0], of: authority).result != nil)
-            #expect(cache.key(of: board) == new.board.key.publicKey.rawRepresentation)
+        let newKey = new.board.key.publicKey.rawRepresentation
+        for key in [old.board.key.publicKey.rawRepresentation, newKey] {
+            let heard = try await house.authority.hear(
+                try new.payload(Self.bodies(new)[0]), from: board, trying: key)
+            #expect(try new.reply(in: heard.answer).result != nil)
+            #expect(heard.key == newKey)
         }
     }
 
-    @Test("keeps to its bound")
-    func bounded() {
+    @Test("is forgotten where there is none, and kept for a bounded number of boards")
+    func bounded() throws {
+        let cache = DeviceKeyCache()
+        let board = try BoardDouble().installation
+        cache.remember([1], of: board)
+        cache.remember(nil, of: board)
+        #expect(cache.key(of: board) == nil && cache.count == 0)
         for number in 0...DeviceKeyCache.limit {
             cache.remember([1], of: InstallationID(random: (0..<16).map { place in
                 UInt8(truncatingIfNeeded: number >> (8 * min(place, 7)))

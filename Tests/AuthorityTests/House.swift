@@ -69,21 +69,14 @@ final class House: Sendable {
         return path
     }
 
-    /// The same authority with a cache of device keys of its own.
-    func reconfigured(deviceKeys: DeviceKeyCache = DeviceKeyCache()) -> Authority {
-        Self.authority(
-            store, keys, courier, clock, Self.rules(.consumer), deviceKeys: deviceKeys)
-    }
-
     private static func authority(
         _ store: any ServiceStore, _ keys: AuthorityKeys, _ courier: NotingCourier,
         _ clock: TestClock, _ rules: AuthorityRules,
-        _ signatures: any IDTokenSignatures = NoIDTokens(),
-        deviceKeys: any DeviceKeyCaching = DeviceKeyCache()
+        _ signatures: any IDTokenSignatures = NoIDTokens()
     ) -> Authority {
         Authority(
             store: store, cryptography: QuickPasswords(), courier: courier, keys: keys,
-            rules: rules, signatures: signatures, deviceKeys: deviceKeys, clock: { clock.now })
+            rules: rules, signatures: signatures, clock: { clock.now })
     }
 
     private static func rules(

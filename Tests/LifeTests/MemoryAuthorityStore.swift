@@ -37,12 +37,6 @@ final class MemoryAuthorityStore: AuthorityStore {
         return result
     }
 
-    func glance<R: Sendable>(
-        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
-    ) async throws(AuthorityError) -> R {
-        try await read(body)
-    }
-
     func read<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {

@@ -11,14 +11,12 @@ package struct Authority: Sendable {
     let keys: AuthorityKeys
     let signatures: any IDTokenSignatures
     package let rules: AuthorityRules
-    let deviceKeys: any DeviceKeyCaching
     let clock: @Sendable () -> Timestamp
 
     package init(
         store: any AuthorityStore, cryptography: any AuthorityCryptography,
         courier: any Courier, keys: AuthorityKeys, rules: AuthorityRules,
         signatures: any IDTokenSignatures = NoIDTokens(),
-        deviceKeys: any DeviceKeyCaching = NoDeviceKeys(),
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.store = store
@@ -26,7 +24,6 @@ package struct Authority: Sendable {
         self.courier = courier
         self.keys = keys
         self.signatures = signatures
-        self.deviceKeys = deviceKeys
         self.rules = rules
         self.clock = clock
     }

@@ -20,7 +20,7 @@ package protocol AuthorityStore: Sendable {
         ) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R
 
-    /// The same as `read`, for a look so short that several may share one view.
+    /// The same as `read`, for a look of a single statement, which is a view by itself.
     func glance<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R
@@ -32,7 +32,23 @@ package protocol AuthorityStore: Sendable {
 }
 
 extension AuthorityStore {
+    package func glance<R: Sendable>(
+        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        try await read(body)
+    }
+
     package func transact<R: Sendable>(
+        _ question: FirstQuestion,
+        _ body: @escaping @Sendable (
+            any AuthorityTransaction, FirstLook
+        ) throws(AuthorityError) -> R
+    ) async throws(AuthorityError) -> R {
+        try await alone(question, body)
+    }
+
+    /// The same in a transaction that no other request shares.
+    package func alone<R: Sendable>(
         _ question: FirstQuestion,
         _ body: @escaping @Sendable (
             any AuthorityTransaction, FirstLook

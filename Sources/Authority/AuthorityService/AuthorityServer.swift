@@ -87,8 +87,7 @@ struct AuthorityServer: Sendable {
             desk: desk, holds: LineHolds(store: store), tap: tap)
         let authority = Authority(
             store: store, cryptography: cryptography, courier: courier, keys: keys, rules: rules,
-            signatures: IDTokenCheck(settings.keySets, logger: logger),
-            deviceKeys: DeviceKeyCache(), clock: systemClock)
+            signatures: IDTokenCheck(settings.keySets, logger: logger), clock: systemClock)
         (self.settings, self.logger) = (settings, logger)
         (self.authority, self.link) = (authority, link)
         (self.courier, self.embedded) = (courier, embedded)

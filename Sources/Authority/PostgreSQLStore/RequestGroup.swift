@@ -97,17 +97,6 @@ extension PostgreSQLAuthorityStore {
         }
     }
 
-    private func alone<R: Sendable>(
-        _ question: FirstQuestion,
-        _ body: @escaping @Sendable (
-            any AuthorityTransaction, FirstLook
-        ) throws(AuthorityError) -> R
-    ) async throws(AuthorityError) -> R {
-        try await write { transaction throws(AuthorityError) in
-            try body(transaction, transaction.firstLooks([question])[0])
-        }
-    }
-
     private func serveGroup() {
         pool.start(
             { [self] connection in

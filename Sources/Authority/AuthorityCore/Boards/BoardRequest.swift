@@ -14,10 +14,6 @@ struct BoardRequest {
 
     /// What was found out while a request was answered, besides its answer.
     final class Findings {
-        var found = Found()
-    }
-
-    struct Found: Sendable {
         /// Its board was not known to be ahead of the store before.
         var isNewAhead = false
         /// Why it was refused, where that is to be counted.
@@ -27,10 +23,6 @@ struct BoardRequest {
     }
 
     func answer() throws(AuthorityError) -> BoardAnswer {
-        // A heartbeat's own session proves the key: see `provesKey`.
-        if message.body.kind != .authenticate || clockIsOff {
-            guard try authority.isKnown(sender, transaction) else { return .dropped(.unopened) }
-        }
         if message.body.needsClock, clockIsOff {
             return try reply(.error(RequestClock.refusal))
         }
@@ -77,7 +69,7 @@ struct BoardRequest {
         keptFor lifetime: Authority.ReplyLifetime = .fixed
     ) throws(AuthorityError) -> BoardAnswer {
         if case .error(let refusal) = outcome, refusal.is(.forbidden) {
-            findings.found.refused = .forbidden
+            findings.refused = .forbidden
         }
         let reply = Reply(re: message.id, now: now, outcome: outcome, signKeys: signKeys)
         return .reply(try authority.seal(reply, to: sender, keptFor: lifetime, transaction))
@@ -85,7 +77,7 @@ struct BoardRequest {
 
     /// The same for a token that names no session.
     func replyUnknown(_ reason: RefusalReason) throws(AuthorityError) -> BoardAnswer {
-        findings.found.refused = reason
+        findings.refused = reason
         return try replyOver()
     }
 
@@ -115,7 +107,7 @@ struct BoardRequest {
         _ told: BoardReport, under session: BoardSession
     ) throws(AuthorityError) -> Bool {
         let known = session.report?.report
-        findings.found.lastForwarded = told.lastForwarded
+        findings.lastForwarded = told.lastForwarded
         let report = told.lasting.following(known)
         if report.isShared { try noteShared(under: session.record) }
         // Most heartbeats tell what the last one told. An open page shows what is new at once.
@@ -147,9 +139,6 @@ struct BoardRequest {
         _ token: SessionToken,
         _ act: (BoardSession) throws(AuthorityError) -> BoardAnswer
     ) throws(AuthorityError) -> BoardAnswer {
-        if !(named.map { provesKey($0.record) } ?? false) {
-            guard try authority.isKnown(sender, transaction) else { return .dropped(.unopened) }
-        }
         guard var session = named else {
             guard try isAhead(token) else { return try replyUnknown(.unknownToken) }
             return try notIssuedHere(.session, "a session token is ahead of the store")
@@ -163,10 +152,16 @@ struct BoardRequest {
         return try act(session)
     }
 
-    /// Whether a session shows that the store still has its sender's key: where a board gets
-    /// another key, its session ends in the same transaction.
-    private func provesKey(_ record: SessionRecord) -> Bool {
-        owns(record) && record.isLive(at: now, under: authority.rules.lifetimes)
+    /// Whether the store still has the key that opened the message; nothing is answered to
+    /// another. A live session of the key proves it without a look: where a board gets another
+    /// key, its session ends in the same transaction.
+    func isOfKnownKey() throws(AuthorityError) -> Bool {
+        if let record = named?.record, owns(record),
+            record.isLive(at: now, under: authority.rules.lifetimes)
+        {
+            return true
+        }
+        return try authority.isKnown(sender, transaction)
     }
 
     /// Whether a session is this sender's: another board's token counts for nothing here.

@@ -15,6 +15,8 @@ package enum BoardAnswer: Equatable, Sendable {
 package struct HeardRequest: Sendable {
     package let answer: BoardAnswer
     package var leavesChores = false
+    /// The device key that opened it; nil where the store does not have that key.
+    package var key: [UInt8]?
     /// What was asked, where it could be opened and read.
     package var type: BoardMessage.Kind?
     /// The board is ahead of the store, which was not known before.
@@ -50,13 +52,19 @@ extension Authority {
     }
 
     /// The same, and whether the board's line has chores since. Others' lines are told already.
+    ///
+    /// - Parameter known: the key that opened the board's last message. The store may have another
+    ///   by now: nothing is answered unless the transaction finds that it has this one.
     package func hear(
-        _ payload: [UInt8], from board: InstallationID
+        _ payload: [UInt8], from board: InstallationID, trying known: [UInt8]? = nil
     ) async throws(AuthorityError) -> HeardRequest {
-        switch try await open(payload, from: board) {
-        case .opened(let plaintext, let sender): try await answer(plaintext, from: sender)
+        switch try await open(payload, from: board, trying: known) {
+        case .opened(let plaintext, let sender):
+            var heard = try await answer(plaintext, from: sender)
+            if heard.answer != .dropped(.unopened) { heard.key = sender.key }
+            return heard
         case .dropped(let reason):
-            HeardRequest(
+            return HeardRequest(
                 answer: .dropped(reason),
                 isNewAhead: reason == .unknownBoard ? try await noteUnknown(board) : false)
         }
@@ -68,15 +76,14 @@ extension Authority {
         case dropped(DropReason)
     }
 
-    /// Opens by the cached key, or else as `openByStore`. The store may have another key by now, so
-    /// nothing may be answered before `isKnown` has said that it has not.
+    /// Opens by the known key, or else as `openByStore`.
     private func open(
-        _ payload: [UInt8], from board: InstallationID
+        _ payload: [UInt8], from board: InstallationID, trying known: [UInt8]?
     ) async throws(AuthorityError) -> Opening {
-        if let key = deviceKeys.key(of: board), let envelope = envelope(payload),
-            let plaintext = open(envelope, from: board, with: key)
+        if let known, let envelope = envelope(payload),
+            let plaintext = open(envelope, from: board, with: known)
         {
-            return .opened(plaintext, by: Sender(board: board, key: key, isCached: true))
+            return .opened(plaintext, by: Sender(board: board, key: known))
         }
         return try await openByStore(payload, from: board)
     }
@@ -93,8 +100,7 @@ extension Authority {
         guard let envelope = envelope(payload) else { return .dropped(.notSealed) }
         for key in candidates {
             guard let plaintext = open(envelope, from: board, with: key) else { continue }
-            deviceKeys.remember(key, of: board)
-            return .opened(plaintext, by: Sender(board: board, key: key, isCached: false))
+            return .opened(plaintext, by: Sender(board: board, key: key))
         }
         return .dropped(.unopened)
     }
@@ -117,14 +123,11 @@ extension Authority {
             topic: ContractTopic.outbox(board).text(under: info.topicRoot))
     }
 
-    /// Whether the store still has the key that opened a message. Otherwise it leaves the cache.
+    /// Whether the store still has the key that opened a message.
     func isKnown(
         _ sender: Sender, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) -> Bool {
-        guard sender.isCached else { return true }
-        if try transaction.deviceKeys(of: sender.board).contains(sender.key) { return true }
-        deviceKeys.forget(sender.board)
-        return false
+        try transaction.deviceKeys(of: sender.board).contains(sender.key)
     }
 
     private func answer(
@@ -144,29 +147,30 @@ extension Authority {
         }
         let question = FirstQuestion(
             request: message.id, board: sender.board, tokenHash: tokenHash)
-        let (answer, lines, found) = try await store.transact(question) {
-            transaction, look throws(AuthorityError)
-                -> (BoardAnswer, [String], BoardRequest.Found) in
-            if let known = look.reply {
-                guard try isKnown(sender, transaction) else {
-                    return (.dropped(.unopened), [], BoardRequest.Found())
-                }
-                // Whoever answered it first may have gone before it sent the courier.
-                return (.reply(known), [sender.board.description], BoardRequest.Found())
-            }
+        let own = sender.board.description
+        let (heard, lines) = try await store.transact(question) {
+            transaction, look throws(AuthorityError) -> (HeardRequest, [String]) in
             let request = BoardRequest(
                 authority: self, transaction: transaction, sender: sender, message: message,
                 named: look.session, now: now)
+            guard try request.isOfKnownKey() else {
+                return (HeardRequest(answer: .dropped(.unopened), type: message.body.kind), [])
+            }
+            if let known = look.reply {
+                // Whoever answered it first may have gone before it sent the courier.
+                return (HeardRequest(
+                    answer: .reply(known), leavesChores: true, type: message.body.kind), [])
+            }
             let answer = try request.answer()
-            return (answer, transaction.choreLines, request.findings.found)
+            let (lines, found) = (transaction.choreLines, request.findings)
+            return (HeardRequest(
+                answer: answer, leavesChores: lines.contains(own), type: message.body.kind,
+                isNewAhead: found.isNewAhead, refused: found.refused,
+                lastForwarded: found.lastForwarded), lines)
         }
-        let own = sender.board.description
         // The board's own line comes after the reply.
         for line in lines where line != own { courier.nudge(line) }
-        return HeardRequest(
-            answer: answer, leavesChores: lines.contains(own), type: message.body.kind,
-            isNewAhead: found.isNewAhead, refused: found.refused,
-            lastForwarded: found.lastForwarded)
+        return heard
     }
 
     private func refuse(
@@ -231,8 +235,6 @@ extension Authority {
 struct Sender {
     let board: InstallationID
     let key: [UInt8]
-    /// The key is from the cache, so the store may not have it any more.
-    let isCached: Bool
 }
 
 /// A request that says who it is, and is not otherwise as the contract has it.

@@ -66,7 +66,7 @@ extension BoardRequest {
         _ sign: AheadBoard.Sign, _ how: String
     ) throws(AuthorityError) -> BoardAnswer {
         if try authority.noteAhead(sender.board, sign, how, transaction, at: now) {
-            findings.found.isNewAhead = true
+            findings.isNewAhead = true
         }
         let what = sign == .refresh ? "refresh token" : "session"
         return try reply(.error(Refusal(.notFound, "this \(what) was not issued here")))

@@ -1,9 +1,9 @@
-import AuthorityCore
 import Sessions
 import Synchronization
 
-/// Device keys in memory.
-final class DeviceKeyCache: DeviceKeyCaching {
+/// The device key that last opened a message of each board, so that most heartbeats need no look
+/// at the store before their transaction.
+final class DeviceKeyCache: Sendable {
     /// About 30 MB. Beyond it, one entry goes for each that comes.
     static let limit = 200_000
 
@@ -13,14 +13,15 @@ final class DeviceKeyCache: DeviceKeyCaching {
 
     func key(of board: InstallationID) -> [UInt8]? { keys.withLock { $0[board] } }
 
-    func remember(_ key: [UInt8], of board: InstallationID) {
+    /// Nil forgets it.
+    func remember(_ key: [UInt8]?, of board: InstallationID) {
         keys.withLock { keys in
-            if keys.count >= Self.limit, keys[board] == nil, let some = keys.keys.first {
+            if key != nil, keys.count >= Self.limit, keys[board] == nil,
+                let some = keys.keys.first
+            {
                 keys[some] = nil
             }
             keys[board] = key
         }
     }
-
-    func forget(_ board: InstallationID) { keys.withLock { $0[board] = nil } }
 }

@@ -16,6 +16,7 @@ final class BoardTraffic: Sendable {
     private let refusals: RefusalBook?
     private let logger: Logger
     private let lanes: [Lane]
+    private let keys = DeviceKeyCache()
     /// Messages that are in the lanes, or worked at.
     private let waiting = Mutex(WaitingMessages())
     private let shedding: LoadShedding
@@ -166,7 +167,9 @@ final class BoardTraffic: Sendable {
         guard duty?.mayAnswer ?? true else { return }
         // It asks again; an answer could set its clock by years and end its session.
         guard clock.mayAnswer else { return leave(board) }
-        let heard = try await authority.hear(payload, from: board)
+        let key = keys.key(of: board)
+        let heard = try await authority.hear(payload, from: board, trying: key)
+        if heard.key != key { keys.remember(heard.key, of: board) }
         if let type = heard.type { self.heard.withLock { $0[type, default: 0] += 1 } }
         if heard.isNewAhead { noteAhead(board) }
         if let number = heard.lastForwarded { live?.note(forwarded: number, of: board) }

@@ -10,7 +10,6 @@ package import Sessions
 package final class SQLiteAuthorityStore: ServiceStore {
     let pool: DatabasePool
     let group: CommitGroup
-    private let glances: GlanceGroup
     let wrapping: any SecretWrapping
 
     /// Opens or makes the file at `path` and brings its schema up to date.
@@ -47,7 +46,6 @@ package final class SQLiteAuthorityStore: ServiceStore {
         }
         self.wrapping = wrapping
         group = CommitGroup(pool, wrapping)
-        glances = GlanceGroup(pool, wrapping)
     }
 
     /// Nobody serves from records that have gone elsewhere: boards would be told of a past.
@@ -64,12 +62,6 @@ package final class SQLiteAuthorityStore: ServiceStore {
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {
         try await group.run(body)
-    }
-
-    package func glance<R: Sendable>(
-        _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
-    ) async throws(AuthorityError) -> R {
-        try await glances.run(body)
     }
 
     package func read<R: Sendable>(
