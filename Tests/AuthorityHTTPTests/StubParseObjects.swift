@@ -27,9 +27,11 @@ extension StubFrontend {
         return try installation([:])
     }
 
-    func installations(by caller: Caller?) async throws(AuthorityError) -> [InstallationRecord] {
+    func installations(
+        _ slice: ListSlice, by caller: Caller?
+    ) async throws(AuthorityError) -> [InstallationRecord] {
         try note("installations by \(name(caller))")
-        return [try installation(["deviceType": .string("ios")])]
+        return slice.of([try installation(["deviceType": .string("ios")])])
     }
 
     func roles(by caller: Caller?) async throws(AuthorityError) -> [RoleView] {

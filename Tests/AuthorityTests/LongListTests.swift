@@ -45,6 +45,15 @@ struct LongListTests {
         for number in 0..<4 { _ = try await house.addUser("User\(number)") }
         for name in ["ann", "zoe", "Bo"] { _ = try await house.addUser(name) }
         for _ in 0..<7 { _ = try await house.login() }
+        for _ in 0..<8 { _ = try await house.device(by: ada) }
+        try await house.store.transact { tx throws(AuthorityError) in
+            for number in 0..<8 {
+                guard let id = ObjectID("installed\(number)") else { continue }
+                try tx.save(InstallationRecord(
+                    objectID: id, installation: Self.board(number), owner: nil, fields: [:],
+                    createdAt: house.clock.now, updatedAt: house.clock.now))
+            }
+        }
         let slice = ListSlice(skip: skip, limit: limit)
 
         let people = try await house.authority.users(by: ada)
@@ -56,6 +65,15 @@ struct LongListTests {
             #expect(try await house.authority.sessions(slice, by: ada, everyone: everyone)
                 == slice.of(sessions))
         }
+        let device = try await house.device(by: ada).caller
+        let devices = try await house.authority.sessions(by: device, everyone: false)
+        #expect(devices.count == 9 && devices.allSatisfy(\.session.restricted))
+        #expect(try await house.authority.sessions(slice, by: device, everyone: false)
+            == slice.of(devices))
+        let installed = try await house.authority.installations(.first, by: .master)
+        #expect(installed.count == 8)
+        #expect(try await house.authority.installations(slice, by: .master)
+            == slice.of(installed))
     }
 
     @Test("of boards comes in pages, without those that were released")

@@ -136,7 +136,8 @@ struct SharedRecordTests {
             }
         }
         let sessions = try await street.house.store.read { tx throws(AuthorityError) in
-            try tx.sessions(of: nil).filter { $0.session.installationID == board.installation }
+            try tx.sessions(of: nil, .current, .first)
+                .filter { $0.session.installationID == board.installation }
         }
         #expect(sessions.count == 1)
     }

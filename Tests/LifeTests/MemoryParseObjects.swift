@@ -5,7 +5,7 @@ import Sessions
 extension MemoryTransaction {
     func installation(_ id: ObjectID) -> InstallationRecord? { nil }
     func installation(named installation: InstallationID) -> InstallationRecord? { nil }
-    func installations(limit: Int) -> [InstallationRecord] { [] }
+    func installations(_ slice: ListSlice) -> [InstallationRecord] { [] }
     func countInstallations(of owner: UserID?) -> Int { 0 }
 
     func deleteInstallationsOfNobody(savedBefore time: Timestamp, limit: Int) -> Int { 0 }

@@ -29,10 +29,14 @@ extension MemoryTransaction {
 
     func departing(on board: InstallationID) -> SessionRecord? { tables.departing(on: board) }
 
-    func sessions(of user: UserID?, _ slice: ListSlice) -> [SessionRecord] {
+    func sessions(
+        of user: UserID?, _ choice: SessionChoice, _ slice: ListSlice
+    ) -> [SessionRecord] {
         slice.of(tables.sessions.values.map(\.record)
             .filter { user == nil || $0.session.user == user }
             .filter { $0.state != .ended || $0.farewell != nil }
+            .filter { choice == .current || $0.session.restricted }
+            .filter { choice != .activeRestricted || $0.state == .active }
             .sorted { ($0.session.createdAt, "\($1.id)") > ($1.session.createdAt, "\($0.id)") })
     }
 

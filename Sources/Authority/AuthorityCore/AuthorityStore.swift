@@ -81,6 +81,16 @@ package protocol UserTable {
     func setMayClaim(_ mayClaim: Bool, of user: UserID) throws(AuthorityError)
 }
 
+/// Which sessions a list is of.
+package enum SessionChoice: Sendable {
+    /// Pending and active ones, and those that ended and have not been taken leave of.
+    case current
+    /// The restricted ones of these.
+    case restricted
+    /// The active ones of these.
+    case activeRestricted
+}
+
 package protocol SessionTable {
     func session(_ id: ObjectID) throws(AuthorityError) -> SessionRecord?
     func session(tokenHash: [UInt8]) throws(AuthorityError) -> SessionRecord?
@@ -93,10 +103,9 @@ package protocol SessionTable {
     ) throws(AuthorityError) -> [SessionRecord]
     /// The newest session of a board that is over and not yet taken leave of.
     func departing(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
-    /// Pending and active ones, and those that ended and have not been taken leave of; the
-    /// newest first.
+    /// The newest first; nil: of anybody.
     func sessions(
-        of user: UserID?, _ slice: ListSlice
+        of user: UserID?, _ choice: SessionChoice, _ slice: ListSlice
     ) throws(AuthorityError) -> [SessionRecord]
     /// Every pending and active session of a user, the oldest first: whoever ends them must
     /// find them all.
@@ -289,10 +298,4 @@ package protocol KeyTable {
     /// Destroys the private half of the signing key in use; none is until one is inserted. Of
     /// the retired ones the last `count` stay.
     func retireSigningKey(at time: Timestamp, keeping count: Int) throws(AuthorityError)
-}
-
-extension SessionTable {
-    package func sessions(of user: UserID?) throws(AuthorityError) -> [SessionRecord] {
-        try sessions(of: user, .first)
-    }
 }

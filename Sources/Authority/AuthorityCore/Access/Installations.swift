@@ -53,8 +53,8 @@ package protocol InstallationTable {
     func installation(
         named installation: InstallationID
     ) throws(AuthorityError) -> InstallationRecord?
-    /// The newest first, at most `limit`.
-    func installations(limit: Int) throws(AuthorityError) -> [InstallationRecord]
+    /// The newest first.
+    func installations(_ slice: ListSlice) throws(AuthorityError) -> [InstallationRecord]
     /// How many a user owns, or nobody does.
     func countInstallations(of owner: UserID?) throws(AuthorityError) -> Int
     /// Inserts or replaces.
@@ -72,7 +72,6 @@ extension Authority {
     private static let newFromAddress = 30
     private static let ofUser = 256
     private static let ofNobody = 10_000
-    private static let shown = 10_000
     /// How long one that is nobody's is kept after it was last saved.
     static let ofNobodyKept = Duration.seconds(30 * 86_400)
 
@@ -132,11 +131,11 @@ extension Authority {
     }
 
     package func installations(
-        by caller: Caller?
+        _ slice: ListSlice, by caller: Caller?
     ) async throws(AuthorityError) -> [InstallationRecord] {
         guard let caller else { throw .refused(CallerRights.masterOnly) }
         return try await look(.everyInstallation, by: caller) { act throws(AuthorityError) in
-            try act.transaction.installations(limit: Self.shown)
+            try act.transaction.installations(slice)
         }
     }
 

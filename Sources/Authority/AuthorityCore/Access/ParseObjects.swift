@@ -19,7 +19,9 @@ package protocol ParseObjects: Sendable {
         _ id: ObjectID, at claimed: InstallationID?, by caller: Caller?
     ) async throws(AuthorityError) -> InstallationRecord
     /// The master key's alone (119), as Parse has it.
-    func installations(by caller: Caller?) async throws(AuthorityError) -> [InstallationRecord]
+    func installations(
+        _ slice: ListSlice, by caller: Caller?
+    ) async throws(AuthorityError) -> [InstallationRecord]
 
     /// Those that the caller may read.
     func roles(by caller: Caller?) async throws(AuthorityError) -> [RoleView]

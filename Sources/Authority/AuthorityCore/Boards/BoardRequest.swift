@@ -211,10 +211,9 @@ struct BoardRequest {
     private func list(_ record: SessionRecord) throws(AuthorityError) -> BoardAnswer {
         var result = Reply.Result()
         let lifetimes = authority.rules.lifetimes
-        result.sessions = try transaction.sessions(of: record.session.user)
-            .filter { $0.session.restricted && $0.state == .active
-                && $0.isLive(at: now, under: lifetimes) }
-            .prefix(200).map(\.session)
+        result.sessions = try transaction.sessions(
+            of: record.session.user, .activeRestricted, ListSlice(skip: 0, limit: 200)
+        ).filter { $0.isLive(at: now, under: lifetimes) }.map(\.session)
         return try reply(.result(result))
     }
 

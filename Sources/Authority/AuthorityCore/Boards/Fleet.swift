@@ -85,21 +85,13 @@ extension Authority {
         return try await look(deed, by: caller) { act throws(AuthorityError) in
             let owner = everyone ? nil : act.user.objectID
             var views: [SessionView] = []
-            for record in try visibleSessions(of: owner, slice, act) {
+            // As `CallerRights.maySee` has it.
+            let choice: SessionChoice = act.rights.isRestricted ? .restricted : .current
+            for record in try act.transaction.sessions(of: owner, choice, slice) {
                 views.append(try view(of: record, act.transaction, at: act.now))
             }
             return views
         }
-    }
-
-    /// A restricted caller does not see all of its user's sessions, so its list is cut here.
-    private func visibleSessions(
-        of owner: UserID?, _ slice: ListSlice, _ act: Act
-    ) throws(AuthorityError) -> [SessionRecord] {
-        guard act.rights.isRestricted else { return try act.transaction.sessions(of: owner, slice) }
-        return slice.of(try act.transaction.sessions(of: owner).filter { record in
-            act.rights.maySee(record.session, of: act.user.objectID)
-        })
     }
 
     package func session(

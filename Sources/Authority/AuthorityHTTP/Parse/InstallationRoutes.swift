@@ -25,7 +25,11 @@ struct InstallationRoutes: Sendable {
         _ call: Call, by caller: Caller?
     ) async throws(AuthorityError) -> Answer {
         let query = try ParseQuery(call)
-        let found = try await frontend.installations(by: caller)
+        if let slice = query.slice {
+            let page = try await frontend.installations(slice, by: caller)
+            return query.answer(page: page.map(\.parseForm))
+        }
+        let found = try await frontend.installations(.first, by: caller)
         return query.answer(found.map { Findable(form: $0.parseForm) })
     }
 

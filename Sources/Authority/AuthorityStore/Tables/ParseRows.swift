@@ -17,11 +17,13 @@ extension StoreTransaction {
         ).map(readInstallation)
     }
 
-    func installations(limit: Int) throws(AuthorityError) -> [InstallationRecord] {
-        try map(
-            try rows(
-                "SELECT * FROM installations ORDER BY created_at DESC, id LIMIT ?", [limit]),
-            readInstallation)
+    func installations(_ slice: ListSlice) throws(AuthorityError) -> [InstallationRecord] {
+        let found = try rows(
+            """
+            SELECT * FROM installations ORDER BY created_at DESC, id
+            LIMIT \(slice.limit) OFFSET \(slice.skip)
+            """)
+        return try map(found, readInstallation)
     }
 
     func countInstallations(of owner: UserID?) throws(AuthorityError) -> Int {

@@ -62,16 +62,21 @@ extension StoreTransaction {
     }
 
     func sessions(
-        of user: UserID?, _ slice: ListSlice
+        of user: UserID?, _ choice: SessionChoice, _ slice: ListSlice
     ) throws(AuthorityError) -> [SessionRecord] {
         let order = "ORDER BY created_at DESC, id LIMIT \(slice.limit) OFFSET \(slice.skip)"
         let current = "(state <> 'ended' OR farewell_until IS NOT NULL)"
+        let chosen = switch choice {
+        case .current: current
+        case .restricted: "\(current) AND restricted"
+        case .activeRestricted: "state = 'active' AND restricted"
+        }
         let found = if let user {
             try rows(
-                "SELECT * FROM sessions WHERE user_id = ? AND \(current) \(order)",
+                "SELECT * FROM sessions WHERE user_id = ? AND \(chosen) \(order)",
                 [user.description])
         } else {
-            try rows("SELECT * FROM sessions WHERE \(current) \(order)")
+            try rows("SELECT * FROM sessions WHERE \(chosen) \(order)")
         }
         return try map(found, readSession)
     }
