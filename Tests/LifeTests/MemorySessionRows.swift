@@ -5,7 +5,15 @@ import Wire
 extension MemoryTransaction {
     func session(_ id: ObjectID) -> SessionRecord? { tables.sessions[id]?.record }
 
-    func session(tokenHash: [UInt8]) -> SessionRecord? {
+    func held(_ id: ObjectID) -> HeldSession? { session(id).flatMap(held) }
+
+    func held(tokenHash: [UInt8]) -> HeldSession? { session(tokenHash: tokenHash).flatMap(held) }
+
+    private func held(_ record: SessionRecord) -> HeldSession? {
+        user(record.session.user).map { HeldSession(session: record, user: $0) }
+    }
+
+    private func session(tokenHash: [UInt8]) -> SessionRecord? {
         tables.sessions.values.first { $0.record.tokenHash == tokenHash }?.record
     }
 

@@ -1,4 +1,4 @@
-import Sessions
+package import Sessions
 
 /// One thing that a caller does, within its transaction: his session and his rights as they
 /// stand there, not as they stood when his token was looked at.
@@ -13,7 +13,9 @@ struct Act {
     let seesNothing: Bool
     let now: Timestamp
 
-    /// Judges anew who asks. A session that ended meanwhile is 209, whatever it may ask for.
+    /// Judges again who asks; `Authority.holder` did before a body was read, so that no stranger's
+    /// is. What was true there need not be now: time passes, a body takes up to 15 s to come, and
+    /// any authority may have ended the session. It is 209 then, whatever it asks for.
     init(
         _ deed: Deed, by caller: Caller, _ authority: Authority,
         _ transaction: any AuthorityTransaction, at now: Timestamp
@@ -38,12 +40,11 @@ struct Act {
         _ caller: Caller, _ authority: Authority, _ transaction: any AuthorityTransaction,
         at now: Timestamp
     ) throws(AuthorityError) -> (SessionRecord, UserRecord) {
-        guard let session = try transaction.session(caller.session.objectID),
-            session.session.user == caller.user.objectID, session.isOffBoard,
-            session.isLive(at: now, under: authority.rules.lifetimes),
-            let user = try transaction.user(session.session.user), user.isEnabled
+        guard let held = try transaction.held(caller.session.objectID),
+            held.user.objectID == caller.user.objectID,
+            held.mayAsk(at: now, under: authority.rules.lifetimes)
         else { throw .sessionOver }
-        return (session, user)
+        return (held.session, held.user)
     }
 
     /// What stands for the master key's holder, who is in no table.
@@ -95,6 +96,22 @@ struct Act {
     ) throws(AuthorityError) {
         try authority.audit(
             event, user.username, record?.board, record?.id, detail, transaction, at: now)
+    }
+}
+
+/// A session that somebody asks by, and its user.
+package struct HeldSession: Sendable {
+    package let session: SessionRecord
+    package let user: UserRecord
+
+    package init(session: SessionRecord, user: UserRecord) {
+        self.session = session
+        self.user = user
+    }
+
+    /// The one rule for who may ask over HTTP.
+    func mayAsk(at now: Timestamp, under lifetimes: LifetimePolicy) -> Bool {
+        session.isOffBoard && session.isLive(at: now, under: lifetimes) && user.isEnabled
     }
 }
 

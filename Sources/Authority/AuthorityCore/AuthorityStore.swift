@@ -93,7 +93,9 @@ package enum SessionChoice: Sendable {
 
 package protocol SessionTable {
     func session(_ id: ObjectID) throws(AuthorityError) -> SessionRecord?
-    func session(tokenHash: [UInt8]) throws(AuthorityError) -> SessionRecord?
+    /// A session with its user, in one trip.
+    func held(_ session: ObjectID) throws(AuthorityError) -> HeldSession?
+    func held(tokenHash: [UInt8]) throws(AuthorityError) -> HeldSession?
     /// The session that lives on a board.
     func activeSession(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
     /// A person's live session that names an installation, on a board or not; several where

@@ -55,22 +55,17 @@ extension Authority {
     package func holder(of token: SessionToken) async throws(AuthorityError) -> TokenHolder {
         let now = clock()
         let hash = try hash(of: token.secret)
-        let (holder, seen) = try await store.read {
-            transaction throws(AuthorityError) -> (TokenHolder, Timestamp) in
-            guard let record = try transaction.session(tokenHash: hash) else {
-                return (.nobody(.unknownToken), now)
-            }
-            // A board's token counts on its own outbox only.
-            guard record.isOffBoard else { return (.nobody(.boardToken), now) }
-            guard record.isLive(at: now, under: rules.lifetimes),
-                let user = try transaction.user(record.session.user), user.isEnabled
-            else { return (.nobody(nil), now) }
-            return (.caller(Caller(user: user.view, session: record.session)), record.lastSeen)
+        let found = try await store.glance { transaction throws(AuthorityError) in
+            try transaction.held(tokenHash: hash)
         }
-        if case .caller(let caller) = holder, now - seen > .seconds(30) {
-            try await noteUse(of: caller.session.objectID, at: now)
+        guard let found else { return .nobody(.unknownToken) }
+        // A board's token counts on its own outbox only.
+        guard found.session.isOffBoard else { return .nobody(.boardToken) }
+        guard found.mayAsk(at: now, under: rules.lifetimes) else { return .nobody(nil) }
+        if now - found.session.lastSeen > .seconds(30) {
+            try await noteUse(of: found.session.id, at: now)
         }
-        return holder
+        return .caller(Caller(user: found.user.view, session: found.session.session))
     }
 
     private func noteUse(of session: ObjectID, at now: Timestamp) async throws(AuthorityError) {

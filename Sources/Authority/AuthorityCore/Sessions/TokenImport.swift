@@ -36,7 +36,7 @@ struct TokenImport {
 
     func judge(_ tokens: ImportedTokens) throws(AuthorityError) -> BroughtTokens {
         let hash = try act.authority.hash(of: tokens.session.secret)
-        let known = try act.transaction.session(tokenHash: hash)
+        let known = try act.transaction.held(tokenHash: hash)?.session
         if let known { try require(known) }
         let access = try tokens.access.map { token throws(AuthorityError) in
             try judge(token, of: known)

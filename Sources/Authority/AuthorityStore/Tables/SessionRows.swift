@@ -7,9 +7,29 @@ extension StoreTransaction {
         try row("SELECT * FROM sessions WHERE id = ?", [id.description]).map(readSession)
     }
 
-    func session(tokenHash: [UInt8]) throws(AuthorityError) -> SessionRecord? {
-        try row("SELECT * FROM sessions WHERE token_hash = ?", [tokenHash])
-            .map(readSession)
+    func held(_ session: ObjectID) throws(AuthorityError) -> HeldSession? {
+        try held("sessions.id = ?", session.description)
+    }
+
+    func held(tokenHash: [UInt8]) throws(AuthorityError) -> HeldSession? {
+        try held("token_hash = ?", tokenHash)
+    }
+
+    private func held(
+        _ condition: String, _ value: any SQLBindable
+    ) throws(AuthorityError) -> HeldSession? {
+        try row(
+            """
+            SELECT sessions.*, users.username, users.password_hash, users.anonymous_hash,
+                users.administrator, users.may_claim, users.enabled,
+                users.created_at AS user_since
+            FROM sessions JOIN users ON users.id = sessions.user_id WHERE \(condition)
+            """, [value]
+        ).map { row throws(AuthorityError) in
+            HeldSession(
+                session: try readSession(row),
+                user: try readUser(row, id: "user_id", since: "user_since"))
+        }
     }
 
     /// A session with all that the requests of its board need.

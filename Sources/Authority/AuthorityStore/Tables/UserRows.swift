@@ -65,14 +65,21 @@ extension StoreTransaction {
     }
 
     private func readUser(_ row: SQLRow) throws(AuthorityError) -> UserRecord {
+        try readUser(row, id: "id", since: "created_at")
+    }
+
+    /// From a row that may be joined, where two columns have other names.
+    func readUser(
+        _ row: SQLRow, id: String, since: String
+    ) throws(AuthorityError) -> UserRecord {
         // The column is not NULL: nobody's password has an empty hash.
         let hash: String = try row.value("password_hash")
         return UserRecord(
-            objectID: try row.parsed("id", UserID.init), username: try row.value("username"),
+            objectID: try row.parsed(id, UserID.init), username: try row.value("username"),
             passwordHash: hash.isEmpty ? nil : hash,
             anonymousHash: try row.optionalBytes("anonymous_hash"),
             isAdministrator: try row.value("administrator"),
-            mayClaim: try row.value("may_claim"), createdAt: try row.time("created_at"),
+            mayClaim: try row.value("may_claim"), createdAt: try row.time(since),
             isEnabled: try row.value("enabled"))
     }
 }
