@@ -17,8 +17,6 @@ final class BoardTraffic: Sendable {
     private let logger: Logger
     private let lanes: [Lane]
     private let keys = DeviceKeyCache()
-    /// Messages that are in the lanes, or worked at.
-    private let waiting = Mutex(WaitingMessages())
     private let shedding: LoadShedding
     private let publish: LoadShedding.Publishing
     /// What could not be opened, by reason, since the start.
@@ -87,22 +85,17 @@ final class BoardTraffic: Sendable {
     }
 
     private func file(_ payload: [UInt8], _ topic: ContractTopic, isRetained: Bool = false) {
-        guard waiting.withLock({ $0.enter(topic.board) }) else {
-            return shedding.hasNoRoom(topic.board)
-        }
+        guard shedding.enter(topic.board) else { return }
         // Boards choose their ids; Swift seeds this for each process, so none chooses its lane.
         let lane = lanes[Int(UInt(bitPattern: topic.board.hashValue) % UInt(Self.laneCount))]
-        shedding.began()
         let item = Item(topic: topic, payload: payload, isRetained: isRetained)
         guard case .enqueued = lane.input.yield(item) else {
-            shedding.withdrew()
-            waiting.withLock { $0.leave(topic.board) }
-            return shedding.hasNoRoom(topic.board)
+            return shedding.withdraw(topic.board)
         }
     }
 
     /// Whether nothing that was taken is still to be done.
-    var isIdle: Bool { waiting.withLock { $0.isNone } }
+    var isIdle: Bool { shedding.isIdle }
 
     /// How much there is to do now.
     var load: LoadLevel { shedding.level }
@@ -135,8 +128,7 @@ final class BoardTraffic: Sendable {
                 group.addTask {
                     for await item in lane.stream {
                         await self.work(item)
-                        self.waiting.withLock { $0.leave(item.topic.board) }
-                        self.shedding.ended()
+                        self.shedding.leave(item.topic.board)
                     }
                 }
             }

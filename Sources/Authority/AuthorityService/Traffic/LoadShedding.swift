@@ -25,6 +25,7 @@ final class LoadShedding: Sendable {
 
     private struct Books: Sendable {
         var admission = Admission()
+        var waiting = WaitingMessages()
         var budget = TokenBucket(rate: 500, burst: 500, now: .zero)
         /// Requests that were refused and not seen since.
         var refused: Set<MessageID> = []
@@ -50,12 +51,37 @@ final class LoadShedding: Sendable {
             of: Item.self, bufferingPolicy: .bufferingOldest(Self.room))
     }
 
-    /// A message waits in a lane from now on; each that begins must end.
-    func began() { books.withLock { $0.admission.began(at: SystemClock.monotonic) } }
-    func ended() { books.withLock { $0.admission.ended(at: SystemClock.monotonic) } }
-    /// One that began was not taken after all.
-    func withdrew() { books.withLock { $0.admission.withdrew() } }
+    /// Whether a message may wait in a lane from now on: not if enough of its board waits, which
+    /// repeats it. Each that enters must leave.
+    func enter(_ board: InstallationID) -> Bool {
+        let mayWait = books.withLock { books in
+            guard books.waiting.enter(board) else { return false }
+            books.admission.began(at: SystemClock.monotonic)
+            return true
+        }
+        if !mayWait { note(.dropped, board) }
+        return mayWait
+    }
 
+    /// It was done.
+    func leave(_ board: InstallationID) {
+        books.withLock { books in
+            books.waiting.leave(board)
+            books.admission.ended(at: SystemClock.monotonic)
+        }
+    }
+
+    /// Its lane had no room after all: it is lost, and its board repeats it.
+    func withdraw(_ board: InstallationID) {
+        books.withLock { books in
+            books.waiting.leave(board)
+            books.admission.withdrew()
+        }
+        note(.dropped, board)
+    }
+
+    /// Whether nothing waits and nothing is worked at.
+    var isIdle: Bool { books.withLock { $0.admission.waiting == 0 } }
     /// What was shed since the start.
     var tally: SheddingTally { books.withLock { $0.tally } }
     /// How much there is to do now.
@@ -77,10 +103,6 @@ final class LoadShedding: Sendable {
         }
         return false
     }
-
-    /// Its lane had no room, or enough of this board waits: the message is lost, and its board
-    /// repeats it.
-    func hasNoRoom(_ board: InstallationID) { note(.dropped, board) }
 
     /// Works until its task is cancelled.
     func run(_ take: @escaping Taking) async {
