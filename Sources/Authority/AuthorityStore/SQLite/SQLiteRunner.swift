@@ -43,13 +43,14 @@ struct SQLiteRunner: SQLRunner {
         StatementArguments(values.map(Self.stored))
     }
 
-    private static func stored(_ value: SQLValue) -> DatabaseValue {
+    /// Optional, because GRDB goes through a key path for values that are not, which is slow.
+    private static func stored(_ value: SQLValue) -> (any DatabaseValueConvertible)? {
         switch value {
-        case .null: .null
-        case .integer(let value): value.databaseValue
-        case .text(let text): text.databaseValue
-        case .blob(let bytes): Data(bytes).databaseValue
-        case .bool(let value): value.databaseValue
+        case .null: nil
+        case .integer(let value): value
+        case .text(let text): text
+        case .blob(let bytes): Data(bytes)
+        case .bool(let value): value
         }
     }
 
