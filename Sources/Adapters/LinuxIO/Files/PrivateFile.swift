@@ -43,22 +43,21 @@ package enum PrivateFile {
     /// Replaces a file's content, durably.
     ///
     /// A new file beside it is written, synced and renamed over it, then the folder is synced.
-    /// When it throws, the old content is still there. It has `mode`, whatever the umask, and
-    /// where one is named, `group`.
+    /// When it throws, the old content is still there; but after `failed` either may be. It has
+    /// `mode`, whatever the umask, and where one is named, `group`.
     package static func write(
         _ path: String, _ bytes: [UInt8], mode: UInt32 = 0o600, group: UInt32? = nil
     ) throws(FileFailure) {
-        let folder = FilePath.folder(of: path)
         let temporary = "\(path).\(getpid()).new"
         _ = unsafe Glibc.unlink(temporary)
         do throws(SystemError) {
             try create(temporary, bytes, mode: mode, group: group)
             guard unsafe Glibc.rename(temporary, path) == 0 else { throw .last("rename") }
-            try PrivateFolder.sync(folder)
         } catch {
             _ = unsafe Glibc.unlink(temporary)
             throw FileFailure(error, path: path)
         }
+        try PrivateFolder.sync(FilePath.folder(of: path))
     }
 
     /// Removes a file and syncs its folder. A file that is not there is not an error.
@@ -67,11 +66,7 @@ package enum PrivateFile {
             if errno == ENOENT { return }
             throw FileFailure(.last("unlink"), path: path)
         }
-        do throws(SystemError) {
-            try PrivateFolder.sync(FilePath.folder(of: path))
-        } catch {
-            throw FileFailure(error, path: path)
-        }
+        try PrivateFolder.sync(FilePath.folder(of: path))
     }
 
     private static func create(

@@ -19,12 +19,8 @@ extension PrivateFile {
     ///
     /// Throws `missing` when there is no such file. The corresponding C function is `rename`.
     package static func move(_ path: String, to other: String) throws(FileFailure) {
-        do throws(SystemError) {
-            guard unsafe Glibc.rename(path, other) == 0 else { throw .last("rename") }
-            try PrivateFolder.sync(FilePath.folder(of: other))
-        } catch {
-            throw FileFailure(error, path: path)
-        }
+        try rename(path, to: other)
+        try PrivateFolder.sync(FilePath.folder(of: other))
     }
 }
 
@@ -32,12 +28,10 @@ extension PrivateFile {
     /// Gives a file a second name in its folder, durably. What has that name already is left as
     /// it is, and it throws. The corresponding C function is `link`.
     package static func link(_ path: String, as other: String) throws(FileFailure) {
-        do throws(SystemError) {
-            guard unsafe Glibc.link(path, other) == 0 else { throw .last("link") }
-            try PrivateFolder.sync(FilePath.folder(of: other))
-        } catch {
-            throw FileFailure(error, path: path)
+        guard unsafe Glibc.link(path, other) == 0 else {
+            throw FileFailure(.last("link"), path: path)
         }
+        try PrivateFolder.sync(FilePath.folder(of: other))
     }
 }
 
@@ -50,11 +44,7 @@ extension PrivateFile {
         guard raw >= 0 else { throw FileFailure(.last("open"), path: path) }
         let file = Descriptor(owning: raw)
         try FileCheck.check(file.raw, path, kind: S_IFREG, strictestMode: 0o600)
-        do throws(SystemError) {
-            try PrivateFolder.sync(FilePath.folder(of: path))
-        } catch {
-            throw FileFailure(error, path: path)
-        }
+        try PrivateFolder.sync(FilePath.folder(of: path))
     }
 }
 

@@ -49,13 +49,23 @@ package enum PrivateFolder {
     /// Makes the names in a folder survive a power cut as they are now.
     package static func syncNames(in path: String) throws(FileFailure) {
         do throws(SystemError) {
-            try sync(path)
+            try synced(path)
         } catch {
             throw FileFailure(error, path: path)
         }
     }
 
-    static func sync(_ path: String) throws(SystemError) {
+    /// The same after a name was changed. It throws `failed` and nothing else: the name is
+    /// changed, and only whether that survives a power cut is not known.
+    static func sync(_ path: String) throws(FileFailure) {
+        do throws(SystemError) {
+            try synced(path)
+        } catch {
+            throw .failed(path: path, error)
+        }
+    }
+
+    private static func synced(_ path: String) throws(SystemError) {
         let raw = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard raw >= 0 else { throw .last("open") }
         let folder = Descriptor(owning: raw)
@@ -81,17 +91,9 @@ package enum PrivateFolder {
             guard unsafe chmod(path, mode) == 0 else {
                 throw FileFailure(.last("chmod"), path: path)
             }
-            return try syncName(of: path)
+            // What is synced within a folder is lost with it if the folder's own name is.
+            return try sync(FilePath.folder(of: path))
         }
         guard errno == EEXIST else { throw FileFailure(.last("mkdir"), path: path) }
-    }
-
-    /// What is synced within a folder is lost with it if the folder's own name is.
-    private static func syncName(of path: String) throws(FileFailure) {
-        do throws(SystemError) {
-            try sync(FilePath.folder(of: path))
-        } catch {
-            throw FileFailure(error, path: path)
-        }
     }
 }

@@ -9,6 +9,8 @@ extension Queue {
     func begin() throws(StoreError) {
         guard !isBegun else { return }
         try folder.prepare()
+        // Else its old one could come back, and miss what is removed now.
+        try vault.settle()
         let contents = try folder.contents(of: generation)
         let known = Set(segments.map(\.id))
         let empty = contents.segments.filter { !known.contains($0) }.map(folder.segment)
@@ -190,7 +192,11 @@ extension Queue {
         let size = max(segmentBytes, needed * WriteTally.page)
         let isSpare = size == segmentBytes && PrivateFile.isThere(folder.spare)
         let file = try folder.onFile { () throws(FileFailure) in
-            guard isSpare else { return try LogFile(making: path, size: size) }
+            guard isSpare else {
+                // What an attempt has left whose sync had no room.
+                try PrivateFile.unlink(path)
+                return try LogFile(making: path, size: size)
+            }
             try PrivateFile.rename(folder.spare, to: path)
             return try LogFile(path)
         }

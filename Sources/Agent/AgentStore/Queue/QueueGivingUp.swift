@@ -142,6 +142,9 @@ extension Queue {
     func finishBurials() throws(StoreError) {
         var gone = SequenceSet()
         for sequence in letters.sequences where live.contains(sequence) { gone.insert(sequence) }
+        guard !gone.isEmpty else { return }
+        // Their sync may have failed: see `SegmentWriter`.
+        took(try letters.writeAgain(key, generation: generation))
         try giveUp(gone, .dead)
     }
 

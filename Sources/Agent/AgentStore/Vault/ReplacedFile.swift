@@ -2,17 +2,23 @@ import LinuxIO
 
 /// A small file that is replaced as a whole: a power cut leaves the old content or the new.
 ///
-/// Where something was destroyed, the old file is kept as `PATH.old` until the new one has its
-/// name, then overwritten in its place and removed. A cut in between leaves `PATH.old`, which the
-/// next start overwrites.
+/// Where something is destroyed, the old file is kept as `PATH.old` until the new one has its name;
+/// then `eraseOld` overwrites it in its place and removes it. A cut in between leaves `PATH.old`,
+/// which the next start overwrites.
 struct ReplacedFile {
+    let folder: String
     let path: String
     private var old: String { path + ".old" }
 
-    /// Durable when it returns. When it throws the old content is there; but after a sync that
-    /// failed either may be.
+    init(in folder: String, _ name: String) {
+        self.folder = folder
+        path = "\(folder)/\(name)"
+    }
+
+    /// Durable when it returns. When it throws the old content is there; but after
+    /// `unavailable(.inputOutput)` either may be.
     ///
-    /// `isErasing`: afterwards the old content can be read nowhere in the folder.
+    /// `isErasing`: `eraseOld` is to follow.
     func write(_ bytes: [UInt8], isErasing: Bool) throws(StoreError) {
         do throws(FileFailure) {
             if isErasing, PrivateFile.isThere(path), !PrivateFile.isThere(old) {
@@ -22,7 +28,6 @@ struct ReplacedFile {
         } catch {
             throw StoreError(error)
         }
-        if isErasing { try eraseOld() }
     }
 
     /// Overwrites and removes what an erasing replacement has left.
@@ -30,7 +35,11 @@ struct ReplacedFile {
         guard PrivateFile.isThere(old) else { return }
         do throws(FileFailure) {
             // Cut before the new one had its name: both are names of what counts.
-            if !PrivateFile.isSame(path, as: old) { try PrivateFile.erase(old) }
+            if !PrivateFile.isSame(path, as: old) {
+                // The sync of that name may have failed before.
+                try PrivateFolder.syncNames(in: folder)
+                try PrivateFile.erase(old)
+            }
             try PrivateFile.remove(old)
         } catch {
             throw StoreError(error)

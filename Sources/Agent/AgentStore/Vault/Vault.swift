@@ -41,11 +41,12 @@ final class Vault {
             if keyFile.isTurning { try finishTurning(keyFile) }
         } catch {
             // Reading is possible all the same.
-            guard error.mayPass else { throw error }
+            guard case .unavailable = error else { throw error }
         }
     }
 
-    /// Changes the content, durably, or not at all.
+    /// Changes the content, durably, or not at all; but after `unavailable(.inputOutput)` the
+    /// vault is to be opened again, which finishes what was begun.
     ///
     /// `isErasing`: what the change takes away can be read nowhere in the folder afterwards.
     func change(
@@ -55,8 +56,32 @@ final class Vault {
         try body(&next)
         written += try file.replace(next, key, isErasing: isErasing)
         content = next
-        if isErasing { try file.removeDamaged() }
-        try keepCopy()
+        try finish { () throws(StoreError) in
+            if isErasing {
+                try file.eraseOld()
+                try file.removeDamaged()
+            }
+            try keepCopy()
+        }
+    }
+
+    /// What follows a change that is on the disk. Where it fails nobody may believe that nothing
+    /// was changed.
+    private func finish(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        do throws(StoreError) {
+            try body()
+        } catch {
+            throw error.mayPass ? .unavailable(.inputOutput("\(error)")) : error
+        }
+    }
+
+    /// Makes the name of the vault that was read durable: its sync may have failed before.
+    func settle() throws(StoreError) {
+        do throws(FileFailure) {
+            try PrivateFolder.syncNames(in: folder)
+        } catch {
+            throw StoreError(error)
+        }
     }
 
     /// Sees to it that the copy says what is so.
@@ -114,7 +139,10 @@ extension Vault {
             throw error
         }
         key = next
-        try finishTurning(keyFile)
+        try finish { () throws(StoreError) in
+            try file.eraseOld()
+            try finishTurning(keyFile)
+        }
     }
 
     /// Leaves nothing that opens with the key that is not in force, and then not that key.

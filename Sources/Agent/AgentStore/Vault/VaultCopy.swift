@@ -58,7 +58,7 @@ struct VaultCopy {
     }
 
     private static func file(in folder: String) -> ReplacedFile {
-        ReplacedFile(path: folder + "/vault.copy")
+        ReplacedFile(in: folder, "vault.copy")
     }
 
     static func isThere(in folder: String) -> Bool {
@@ -104,5 +104,6 @@ struct VaultCopy {
         let sealed = try RecordBox.seal(
             plain, under: try key.derive(Self.use), at: Array(Self.use.utf8))
         try Self.file(in: folder).write(sealed, isErasing: true)
+        try Self.eraseOld(in: folder)
     }
 }

@@ -15,7 +15,7 @@ struct VaultFile {
     /// A vault that does not open is kept under this name.
     private var damaged: String { path + ".damaged" }
 
-    init(in folder: String) { file = ReplacedFile(path: folder + "/vault") }
+    init(in folder: String) { file = ReplacedFile(in: folder, "vault") }
 
     /// What a storage key finds.
     enum Found {

@@ -120,6 +120,15 @@ struct DeadLetterFile {
         }
     }
 
+    /// Replaces the file by one with the same letters, durably.
+    mutating func writeAgain(
+        _ key: SecretBytes, generation: Int64
+    ) throws(StoreError) -> Int64 {
+        var cipher = try SegmentCipher(key, Self.id(generation))
+        return try replace(
+            with: try letters(DeadLetter.kept, key, generation: generation).letters, &cipher)
+    }
+
     /// A new file, twice as large as it must be.
     private mutating func replace(
         with letters: [DeadLetter], _ cipher: inout SegmentCipher
