@@ -5,11 +5,15 @@ sync of a file each of its writes and changes of size may have reached the disk 
 whole or in part by sectors of 512 bytes, and a sector that did not may hold anything, unless it
 held the same bytes before. Names (create, link, rename, remove) are durable once their folder is
 synced, and a synced file without a synced name is lost. A rename happens whole or not at all.
+
+After a sync that failed, the kernel takes for clean what it did not write: no later sync of the file
+makes that durable, only a write in its place that is synced.
+Source: lwn.net/Articles/752063.
 """
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import journal
 from journal import Record
@@ -43,6 +47,8 @@ class Change:
     data: bytes = b""
     names: tuple[str, str] = ("", "")
     other: int = 0
+    # A sync failed since.
+    is_doubtful: bool = False
 
     @property
     def sectors(self) -> list[slice]:
@@ -138,6 +144,9 @@ class Disk:
         if record.kind == journal.SYNC:
             self._sync(self._object(record.object))
             return False
+        if record.kind == journal.FAILED_SYNC:
+            self._fail(self._object(record.object))
+            return False
         self.pending.append(self._change(record))
         return True
 
@@ -192,13 +201,28 @@ class Disk:
         return self._live[folder], name
 
     def _sync(self, target: int) -> None:
-        synced = [c for c in self.pending if c.target == target]
-        self.pending = [c for c in self.pending if c.target != target]
+        synced = [c for c in self.pending if c.target == target and not c.is_doubtful]
+        left = [c for c in self.pending if c.target != target or c.is_doubtful]
+        self.pending = [part for c in left for part in _not_overwritten(c, synced)]
         if synced and target in self._files:
             # States given out before still hold the old content.
             self._files[target] = self._files[target].copy()
         for change in synced:
             _apply(change, self._files, self._folders)
+        if target in self._folders:
+            self._forget_nameless()
+
+    def _fail(self, target: int) -> None:
+        """Names are in the file system's own journal: a later sync of the folder has them."""
+        self.pending = [
+            replace(c, is_doubtful=True) if c.target == target and c.kind == journal.WRITE else c
+            for c in self.pending]
+
+    def _forget_nameless(self) -> None:
+        """What was written to a file that no cut can bring back is of no account."""
+        named = {n for folder in self._folders.values() for n in folder.names.values()}
+        named |= {c.other for c in self.pending} | set(self._live.values())
+        self.pending = [c for c in self.pending if c.target in named or c.target in self._folders]
 
     def after(self, survivors: Iterable[Change | Torn]) -> Content:
         """Every path below the root with what it holds, if these arrived."""
@@ -210,6 +234,26 @@ class Disk:
         found: Content = {}
         _walk(0, "", folders, view, found)
         return found
+
+
+def _not_overwritten(change: Change, synced: list[Change]) -> list[Change]:
+    """What is still in doubt of a change when these of the same file, which are later, are durable.
+    """
+    parts = [change]
+    for later in synced:
+        if not change.is_doubtful or later.target != change.target or later.kind != journal.WRITE:
+            continue
+        parts = [piece for part in parts for piece in _around(part, later)]
+    return parts
+
+
+def _around(part: Change, later: Change) -> list[Change]:
+    begin, end = later.offset - part.offset, later.offset + len(later.data) - part.offset
+    if begin >= len(part.data) or end <= 0:
+        return [part]
+    before, after = part.data[:max(begin, 0)], part.data[end:]
+    return [replace(part, data=data, offset=offset)
+            for data, offset in ((before, part.offset), (after, part.offset + end)) if data]
 
 
 class _Overlay:

@@ -14,9 +14,9 @@ _FRAME_BYTES, _MARKER = 32, 0x50734631
 EAT_MY_DATA = "libeatmydata.so"
 
 # Kinds of records.
-CREATE, FOLDER, WRITE, TRUNCATE, EXTEND, RENAME, LINK, UNLINK, SYNC = "CDWTFRLUY"
+CREATE, FOLDER, WRITE, TRUNCATE, EXTEND, RENAME, LINK, UNLINK, SYNC, FAILED_SYNC = "CDWTFRLUYX"
 SAID, HEARD, CONNECTED, OPENED, BYPASSED = "SGNOB"
-ON_DISK = {CREATE, FOLDER, WRITE, TRUNCATE, EXTEND, RENAME, LINK, UNLINK, SYNC}
+ON_DISK = {CREATE, FOLDER, WRITE, TRUNCATE, EXTEND, RENAME, LINK, UNLINK, SYNC, FAILED_SYNC}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,20 @@ def compile_recorder(folder: Path) -> Path:
     return library
 
 
-def recording(library: Path, folder: Path, log: Path, *, syncs: bool = True) -> dict[str, str]:
+def recording(library: Path, folder: Path, log: Path, *, syncs: bool = True,
+              faults: Path | None = None) -> dict[str, str]:
     """The environment of a program whose changes below `folder` are to be recorded in `log`.
 
-    Without syncs eatmydata stands before the recorder, which then hears of none.
+    Without syncs eatmydata stands before the recorder, which then hears of none. By the file
+    `faults` the program lets its own calls fail.
     """
     libraries = [str(library)] if syncs else [EAT_MY_DATA, str(library)]
-    return {"LD_PRELOAD": " ".join(libraries), "POSTERN_RECORD_FOLDER": str(folder),
-            "POSTERN_RECORD_LOG": str(log)}
+    found = {"LD_PRELOAD": " ".join(libraries), "POSTERN_RECORD_FOLDER": str(folder),
+             "POSTERN_RECORD_LOG": str(log)}
+    if faults:
+        faults.write_bytes(bytes(12))
+        found["POSTERN_FAULTS"] = str(faults)
+    return found
 
 
 def names(records: list[Record]) -> list[str]:

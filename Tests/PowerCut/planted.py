@@ -1,5 +1,5 @@
-"""Three faults, each planted in a recorded journal as a faulty store would have written it: the
-sweep must find each, or it proves nothing."""
+"""Faults, each planted in a recorded journal as a faulty store would have written it: the sweep
+must find each, or it proves nothing."""
 
 import json
 from collections.abc import Callable
@@ -32,20 +32,12 @@ def acknowledged_before_sync(run: Run) -> Run:
 def freed_before_last_puback(run: Run) -> Run:
     """The first segment that is given back goes while writes in it still wait for a PUBACK."""
     records = run.records
-    names, said = journal.names(records), _said(records)
-    held: dict[int, set[int]] = {}
-    for number, record in enumerate(records):
-        if record.kind == journal.WRITE and _is_segment(names[number]):
-            held.setdefault(record.object, set()).update(_sequences(record.data))
-        is_freed = record.kind in (journal.RENAME, journal.UNLINK) and _is_segment(
-            Path(record.first).name)
-        if not is_freed:
-            continue
-        gone = next((held.get(r.object, set()) for r, name in zip(records, names)
-                     if name == Path(record.first).name), set())
+    held, said = _held(records), _said(records)
+    for number, gone in held.items():
         place = _earlier(said, number, gone)
         if place is not None:
-            return _with(run, replace(record, kind=journal.UNLINK, second=""), place, number)
+            return _with(run, replace(records[number], kind=journal.UNLINK, second=""), place,
+                         number)
     raise ValueError("no segment of this journal was given back")
 
 
@@ -66,6 +58,42 @@ def head_past_hole(run: Run) -> Run:
     raise ValueError("nothing has left in this journal")
 
 
+def freed_though_full(run: Run) -> Run:
+    """A change fails, for there is no room to write down what goes; but the segment goes."""
+    records = run.records
+    held, said = _held(records), _said(records)
+    for number, record in enumerate(records):
+        gone = held.get(number)
+        failed = [s for s in said if s.at < number][-1:]
+        if gone and failed and failed[0].has_failed and failed[0].rows & gone:
+            return _with(run, replace(record, kind=journal.UNLINK, second=""),
+                         failed[0].at + 1, number)
+    raise ValueError("no segment of this journal was given back after a failure")
+
+
+def acknowledged_after_failed_sync(run: Run) -> Run:
+    """The syncs of segments fail, and nobody looks."""
+    names = journal.names(run.records)
+    return Run([replace(r, kind=journal.FAILED_SYNC)
+                if r.kind == journal.SYNC and _is_segment(name) else r
+                for r, name in zip(run.records, names)], run.folder)
+
+
+def believed_the_page_cache(run: Run) -> Run:
+    """After a failed sync what can be read is taken for durable, and not written again."""
+    names, kept, failed = journal.names(run.records), [], {}
+    for record, name in zip(run.records, names):
+        if record.kind == journal.WRITE and _is_segment(name):
+            key = (record.object, record.offset, record.data)
+            if record.object in failed and key in failed[record.object]:
+                continue
+            failed.setdefault(None, set()).add(key)
+        if record.kind == journal.FAILED_SYNC and _is_segment(name):
+            failed[record.object] = {k for k in failed.get(None, ()) if k[0] == record.object}
+        kept.append(record)
+    return Run(kept, run.folder)
+
+
 def _with(run: Run, record: Record, place: int, end: int) -> Run:
     """The run with a record in another place, up to where it was, swept from there on."""
     records = [*run.records[:place], record, *run.records[place:end]]
@@ -79,12 +107,34 @@ PLANTED: dict[str, Callable[[Run], Run]] = {
 }
 
 
+PLANTED_IN_TROUBLE: dict[str, dict[str, Callable[[Run], Run]]] = {
+    "full": {"a segment freed though its change did not fit": freed_though_full},
+    "sync": {
+        "an acknowledgement though the sync failed": acknowledged_after_failed_sync,
+        "the page cache believed after a failed sync": believed_the_page_cache,
+    },
+}
+
+
+def _held(records: list[Record]) -> dict[int, set[int]]:
+    """Of each record that takes a segment's name away: the sequences that the file had."""
+    names, held, found = journal.names(records), {}, {}
+    for number, (record, name) in enumerate(zip(records, names)):
+        if record.kind == journal.WRITE and _is_segment(name):
+            held.setdefault(name, set()).update(_sequences(record.data))
+        old = Path(record.first).name
+        if record.kind in (journal.RENAME, journal.UNLINK) and _is_segment(old):
+            found[number] = held.pop(old, set())
+    return found
+
+
 @dataclass(frozen=True)
 class _Said:
     """What one line of facts said, and where."""
 
     at: int
     change: str
+    has_failed: bool
     rows: frozenset[int]
 
 
@@ -98,7 +148,7 @@ def _said(records: list[Record]) -> list[_Said]:
             line, _, text = text.partition(b"\n")
             facts = json.loads(line)
             lines.append(_Said(
-                number, facts["change"], frozenset(row["seq"] for row in facts["rows"])))
+                number, facts["change"], facts["hasFailed"], frozenset(row["seq"] for row in facts["rows"])))
     return lines
 
 

@@ -38,7 +38,8 @@ class StorePromises:
       appended or the queue destroyed after it;
     - of an append that takes several frames a beginning may be there;
     - what is dropped for room or for age goes part by part, each counted as lost with it;
-    - a dead letter may be there while its write still is.
+    - a dead letter may be there while its write still is;
+    - a change that failed is not there, or is there in part as above.
     """
 
     def __init__(self, records: list[Record], *, needs_all: bool = False):
@@ -63,6 +64,11 @@ class StorePromises:
         if self._said:
             said = Said(said.change, facts, _returning(self._said[-1], said))
         self._said.append(said)
+
+    @property
+    def failures(self) -> int:
+        """So many calls were made to fail."""
+        return self._said[-1].facts["failures"]
 
     @property
     def changes(self) -> int:
@@ -135,9 +141,11 @@ def _returning(before: Said, after: Said) -> dict[int, dict]:
     if after.change == "remove":
         gone = {seq: row for seq, row in before.rows.items() if seq not in there}
         return before.returning | gone
+    left = {seq: row for seq, row in before.returning.items() if seq not in there}
+    if after.facts["hasFailed"]:
+        return left
     if after.change == "destroy":
         return {}
-    left = {seq: row for seq, row in before.returning.items() if seq not in there}
     if after.change == "append":
         return {seq: row for seq, row in left.items() if not _is_marked(seq, before)}
     return left

@@ -17,6 +17,10 @@ struct Facts: Codable {
 
     /// What was done before these were said.
     var change = ""
+    /// It was tried, and an error said that it was not done.
+    var hasFailed = false
+    /// So many calls were made to fail by then.
+    var failures = 0
 
     /// Why it did not open, or why it could not be read or written afterwards.
     var error: String?

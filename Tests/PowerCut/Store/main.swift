@@ -4,6 +4,7 @@ import Foundation
 // that opens what a power cut has left.
 //
 //     powercut-store write FOLDER SEED ROUNDS small|bulky
+//     powercut-store trouble FOLDER SEED full|sync      calls fail: see Trouble
 //     powercut-store look FOLDER      opens it, says its facts, mends it, and says them again
 //     powercut-store time FOLDER COUNT      fills a queue, and says how many ms its opening takes
 //     powercut-store open      a folder a line on stdin, its facts a line on stdout
@@ -14,6 +15,12 @@ case ("write", 5):
     guard let seed = UInt64(arguments[3]), let rounds = Int(arguments[4]) else { exit(2) }
     var story = try Story(folder: arguments[2], seed: seed, isBulky: arguments[5] == "bulky")
     try story.run(rounds: rounds)
+case ("trouble", 4):
+    guard let seed = UInt64(arguments[3]), let kind = Faults.Kind(rawValue: arguments[4]) else {
+        exit(2)
+    }
+    var trouble = try Trouble(folder: arguments[2], seed: seed, kind)
+    try trouble.run()
 case ("look", 2):
     try Opening.look(at: arguments[2])
 case ("time", 3):

@@ -5,6 +5,8 @@
 // with one call once what it tells of has happened, so a sync counts from its end on. The form of
 // a record is that of `struct head`; journal.py reads it.
 //
+// With POSTERN_FAULTS some calls fail: see faults.h.
+//
 // What would change a file past this recorder (a writable shared mapping, O_SYNC, a hole in a file)
 // is recorded as `B`, and the sweep refuses such a journal rather than believe it.
 #define _GNU_SOURCE
@@ -22,6 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "faults.h"
 
 struct head {
     uint32_t length;     // of the whole record
@@ -62,6 +65,7 @@ __attribute__((constructor)) static void begin(void) {
     folder = getenv("POSTERN_RECORD_FOLDER");
     const char *log = getenv("POSTERN_RECORD_LOG");
     if (!folder || !log) return;
+    map_faults();
     folder_length = strlen(folder);
     log_file = syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (log_file < 0) abort();
@@ -126,6 +130,7 @@ static int open_with(const char *path, int flags, mode_t mode) {
         int saved = errno;
         is_made = lstat(path, &status) != 0;
         errno = saved;
+        if (is_made && fails(0)) return -1;
     }
     int fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_LARGEFILE, mode);
     if (fd < 0) return fd;
@@ -201,6 +206,7 @@ static void wrote(int fd, off_t offset, const void *bytes, ssize_t count) {
 }
 
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset) {
+    if (kind_of(fd) == FILE_KIND && fails(0)) return -1;
     ssize_t done = syscall(SYS_pwrite64, fd, bytes, count, offset);
     if (kind_of(fd) == FILE_KIND) wrote(fd, offset, bytes, done);
     return done;
@@ -217,6 +223,7 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset) {
 
 ssize_t write(int fd, const void *bytes, size_t count) {
     int kind = kind_of(fd);
+    if (kind == FILE_KIND && fails(0)) return -1;
     ssize_t done = syscall(SYS_write, fd, bytes, count);
     if (done <= 0) return done;
     if (kind == FILE_KIND) wrote(fd, lseek(fd, 0, SEEK_CUR) - done, bytes, done);
@@ -255,6 +262,7 @@ int truncate(const char *path, off_t length) { return truncate64(path, length); 
 
 // The record's offset is the size that the file has at least.
 int fallocate64(int fd, int mode, off64_t offset, off64_t length) {
+    if (kind_of(fd) == FILE_KIND && fails(0)) return -1;
     int done = syscall(SYS_fallocate, fd, mode, offset, length);
     if (done != 0 || kind_of(fd) != FILE_KIND) return done;
     if (mode) record('B', fd, 0, 0, "fallocate", 0, 0, 0);
@@ -283,20 +291,23 @@ void *mmap(void *at, size_t length, int rights, int flags, int fd, off_t offset)
 // Changing folders. arm64 has only the calls that begin at a folder.
 
 int mkdir(const char *path, mode_t mode) {
-    int done = syscall(SYS_mkdirat, AT_FDCWD, path, mode);
     struct stat status;
+    if (is_within(path) && lstat(path, &status) != 0 && fails(0)) return -1;
+    int done = syscall(SYS_mkdirat, AT_FDCWD, path, mode);
     if (done == 0 && is_within(path) && stat(path, &status) == 0)
         record('D', -1, status.st_ino, 0, path, 0, 0, 0);
     return done;
 }
 
 int rename(const char *from, const char *to) {
+    if (is_within(to) && fails(0)) return -1;
     int done = syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
     if (done == 0 && (is_within(from) || is_within(to))) record('R', -1, 0, 0, from, to, 0, 0);
     return done;
 }
 
 int link(const char *from, const char *to) {
+    if (is_within(to) && fails(0)) return -1;
     int done = syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
     if (done == 0 && (is_within(from) || is_within(to))) record('L', -1, 0, 0, from, to, 0, 0);
     return done;
@@ -316,14 +327,15 @@ int unlinkat(int at, const char *path, int flags) {
 
 // Syncing. The record comes after: what is durable is so once the call has returned.
 
-static int synced(int fd, int done) {
+static int synced(int fd, int call) {
     int kind = kind_of(fd);
-    if (done == 0 && (kind == FILE_KIND || kind == FOLDER_KIND))
-        record('Y', fd, known[fd].object, 0, 0, 0, 0, 0);
+    if (kind != FILE_KIND && kind != FOLDER_KIND) return syscall(call, fd);
+    int done = fails(1) ? -1 : syscall(call, fd);
+    record(done == 0 ? 'Y' : 'X', fd, known[fd].object, 0, 0, 0, 0, 0);
     return done;
 }
-int fsync(int fd) { return synced(fd, syscall(SYS_fsync, fd)); }
-int fdatasync(int fd) { return synced(fd, syscall(SYS_fdatasync, fd)); }
+int fsync(int fd) { return synced(fd, SYS_fsync); }
+int fdatasync(int fd) { return synced(fd, SYS_fdatasync); }
 
 // Speaking and hearing.
 
