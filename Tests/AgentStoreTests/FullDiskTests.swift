@@ -6,30 +6,49 @@ import LinuxIO
 import Testing
 
 /// A small file system in memory, mounted for a test.
+///
+/// A process of its own keeps it, in a mount namespace of its own: when this process ends, however
+/// that happens, it ends, too, and nothing is left mounted.
 final class SmallDisk {
     struct Unable: Error {}
 
     let path: String
+    private let keeper = Process()
+    private let orders = Pipe()
+    private let replies = Pipe()
 
     init(megabytes: Int) throws {
-        path = NSTemporaryDirectory() + "postern-disk-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        do {
-            let options = "size=\(megabytes)m,mode=0700"
-            try Self.run("mount", ["-t", "tmpfs", "-o", options, "tmpfs", path])
-        } catch {
-            try FileManager.default.removeItem(atPath: path)
-            throw error
-        }
+        let place = NSTemporaryDirectory()
+        let script = """
+            mount -t tmpfs -o size=\(megabytes)m,mode=0700 tmpfs "$1" || exit 1
+            echo
+            while read -r option; do mount -o "remount,$option" "$1" && echo; done
+            """
+        keeper.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        keeper.arguments = [
+            "unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", place,
+        ]
+        keeper.standardInput = orders
+        keeper.standardOutput = replies
+        keeper.standardError = FileHandle.nullDevice
+        try keeper.run()
+        path = "/proc/\(keeper.processIdentifier)/root\(place)"
+        try replies.fileHandleForWriting.close()
+        try awaitReply()
     }
 
     deinit {
-        try? Self.run("umount", ["-l", path])
-        try? FileManager.default.removeItem(atPath: path)
+        try? orders.fileHandleForWriting.close()
+        keeper.waitUntilExit()
     }
 
     func remount(_ option: String) throws {
-        try Self.run("mount", ["-o", "remount,\(option)", path])
+        try orders.fileHandleForWriting.write(contentsOf: Data("\(option)\n".utf8))
+        try awaitReply()
+    }
+
+    private func awaitReply() throws {
+        guard !replies.fileHandleForReading.availableData.isEmpty else { throw Unable() }
     }
 
     /// Takes all room but so many bytes.
@@ -41,16 +60,6 @@ final class SmallDisk {
     func free() throws { try PrivateFile.remove(path + "/junk") }
 
     static let isPossible: Bool = (try? SmallDisk(megabytes: 1)) != nil
-
-    private static func run(_ program: String, _ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [program] + arguments
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Unable() }
-    }
 }
 
 @Suite("Full disk", .enabled(if: SmallDisk.isPossible, "needs root, to mount a small disk"))
