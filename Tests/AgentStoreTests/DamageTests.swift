@@ -179,6 +179,41 @@ struct DamageTests {
         #expect(try folder.open().usage.losses == store.usage.losses)
     }
 
+    @Test("of any byte of the last frame gives no number again, where nothing else knows it",
+        arguments: [false, true])
+    func unknownEnd(isReused: Bool) throws {
+        let folder = try StateFolder()
+        let store = try folder.open(segmentBytes: FramedQueue.segmentBytes)
+        // A file that was a segment before has old frames, and old marks, behind its end.
+        let count: Int64 = isReused ? 300 : 3
+        for sequence in 1...count {
+            try store.append([try Sample.write(sequence)])
+            try store.remove([sequence])
+        }
+        let (first, last) = (count + 1, count + 4)
+        try store.append(try Sample.writes(first...last))
+        let path = try #require(folder.segments().last)
+        let frame = try #require(folder.frames(of: path).last)
+        #expect(frame.first == first)
+        try PrivateFile.remove(folder.outbox + "/head")
+        for index in frame.place.lowerBound..<frame.place.upperBound + EndMark.byteCount {
+            let copy = try folder.copy()
+            try copy.flip(copy.same(path, of: folder), index, bit: index % 8)
+            for _ in 0..<2 {
+                let again = try copy.open(segmentBytes: FramedQueue.segmentBytes)
+                #expect(again.lastSequence == last, "byte \(index)")
+                try again.begin()
+                let there = try again.allSequences().filter { $0 >= first }
+                let isThere = there == Array(first...last)
+                #expect(isThere || there.isEmpty && again.usage.losses.ranges == [first...last])
+                #expect(again.takeDamaged() == [] && again.queue.damage.isEmpty)
+            }
+            let again = try copy.open(segmentBytes: FramedQueue.segmentBytes)
+            try again.append([try Sample.write(last + 1)])
+            #expect(try copy.open().allSequences().last == last + 1)
+        }
+    }
+
     @Test("of all segments loses no number")
     func allGone() throws {
         let queue = try FramedQueue()

@@ -28,12 +28,16 @@ struct PowerCutTests {
                 let again = try copy.open()
                 let last = again.lastSequence
                 #expect([7, 12].contains(last), "\(place) \(isBackward)")
-                #expect(try again.allSequences() == Array(1...last))
-                #expect(again.window == Sample.packets(1...last))
+                let there = try again.allSequences()
+                #expect(there == Array(1...7) || there == Array(1...last))
+                #expect(again.window == Sample.packets(1...Int64(there.count)))
                 #expect(try again.verify() == [])
+                #expect(again.takeDamaged() == [])
                 try again.append([try Sample.write(last + 1)])
-                #expect(again.usage.losses.total == 0)
-                #expect(try copy.open().allSequences() == Array(1...last + 1))
+                // Its numbers are known from behind it, and nobody knows whether they were said.
+                #expect(again.usage.losses.causes
+                    == (there.count < last ? [.unknown: last - Int64(there.count)] : [:]))
+                #expect(try copy.open().allSequences() == there + [last + 1])
             }
         }
     }

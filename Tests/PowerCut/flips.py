@@ -36,7 +36,7 @@ class Flip:
 
     def newest(self, whole: dict) -> range:
         """The sequences of the newest frame that is whole, if the byte is in that one: it cannot be
-        told from a frame that was torn, which nobody was told is safe."""
+        told from a frame that was torn, which nobody was told is safe. Its numbers are known."""
         return self.frame if self.frame and self.frame[-1] == whole["last"] else range(0)
 
 
@@ -124,7 +124,7 @@ def _rows_broken(flip: Flip, whole: dict, found: dict) -> Iterator[str]:
             yield f"write {seq} is another one"
         elif seq not in held and seq not in named and seq not in newest:
             yield f"write {seq} is gone and not named"
-    if found["last"] < whole["last"] - len(newest):
+    if found["last"] < whole["last"]:
         yield f"{found['last']} is last where {whole['last']} was given"
 
 

@@ -36,7 +36,8 @@ class StorePromises:
 
     - a removal is not synced. What it took may be back, under its old number, until a frame was
       appended or the queue destroyed after it;
-    - of an append that takes several frames a beginning may be there;
+    - of an append that takes several frames a beginning may be there, and numbers of the others
+      may be given up: the mark behind a torn frame names them;
     - what is dropped for room or for age goes part by part, each counted as lost with it;
     - a dead letter may be there while its write still is;
     - a change that failed is not there, or is there in part as above.
@@ -175,12 +176,14 @@ def _between(before: Said, after: Said) -> Iterator[Said]:
 def _begun_appends(before: Said, after: Said) -> Iterator[Said]:
     new = [row for row in after.facts["rows"] if row["seq"] not in before.rows]
     entries = [e for e in after.facts["window"] if e[1] > before.facts["last"]]
-    for count in range(1, len(new)):
-        last = new[count - 1]["seq"]
-        window = before.facts["window"] + [e for e in entries if e[1] <= last]
-        yield Said("", before.facts | {
-            "rows": before.facts["rows"] + new[:count], "last": last, "window": window[-_WINDOW:],
-        }, after.returning)
+    for count in range(len(new)):
+        end = new[count - 1]["seq"] if count else 0
+        window = before.facts["window"] + [e for e in entries if e[1] <= end]
+        for last in (row["seq"] for row in new[max(0, count - 1):]):
+            yield Said("", before.facts | {
+                "rows": before.facts["rows"] + new[:count], "last": last,
+                "window": window[-_WINDOW:],
+            }, after.returning if count else before.returning)
 
 
 def _begun_losses(before: Said, after: Said) -> Iterator[Said]:

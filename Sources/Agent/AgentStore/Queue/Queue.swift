@@ -48,6 +48,7 @@ final class Queue {
         /// Nil: the end of the last one.
         let segment: SegmentID?
         var lost: SequenceSet
+        var cause = QueueLosses.Cause.damaged
     }
 
     struct Reading {

@@ -23,6 +23,8 @@ extension Queue {
     }
 
     private func book(_ one: Damage) throws(StoreError) {
+        // A torn frame is no damage: nobody was told that its writes are safe.
+        if one.cause == .unknown { return try giveUp(one.lost, .unknown) }
         try book(one.lost, of: one.segment)
         if let id = one.segment { try rewrite(id) }
     }

@@ -44,6 +44,9 @@ extension Queue {
                 left.formUnion(control.givenUp.part(in: range))
             }
         }
+        // Behind the last that is stored no segment tells yet which numbers were given.
+        let stored = segments.reduce(0) { max($0, $1.stored.last ?? 0) }
+        if stored < .max { left.formUnion(control.givenUp.part(in: stored + 1...(.max))) }
         control.givenUp = left
     }
 

@@ -26,6 +26,7 @@ extension Queue {
         if let said = HeadFile.peek(folder.head, key, generation: generation) { marks.merge(said) }
         noteLostEnd(max(marks.last, control.last), gone: marks.watermark)
         lastSequence = max(lastSequence, marks.last, control.last)
+        try noteTornEnd()
         if contents.segments.last?.number ?? 0 < control.segment {
             // Whole files are gone, with the numbers that they had given.
             lastSequence += Self.lostLimit
@@ -48,6 +49,17 @@ extension Queue {
         let known = max(lastSequence, watermark)
         guard last > known, last - known <= Self.lostLimit, !segments.isEmpty else { return }
         damage.append(Damage(segment: nil, lost: SequenceSet(known + 1...last)))
+    }
+
+    /// The newest frame does not open, and numbers that no one else knows may have been given in it.
+    private func noteTornEnd() throws(StoreError) {
+        guard let segment = segments.last,
+            let last = try reader(segment).markedEnd(
+                from: segment.end, after: lastSequence, limit: Self.lostLimit)
+        else { return }
+        damage.append(Damage(
+            segment: nil, lost: SequenceSet(lastSequence + 1...last), cause: .unknown))
+        lastSequence = last
     }
 
     /// One segment, by its summary or by reading it. Nil for a file that was never one.

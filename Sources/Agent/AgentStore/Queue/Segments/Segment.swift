@@ -38,7 +38,7 @@ struct Segment: Equatable {
     }
 
     /// Room for frames, in bytes.
-    var capacity: Int { max(0, size - Self.summaryBytes) }
+    var capacity: Int { max(0, size - Self.summaryBytes - EndMark.byteCount) }
 
     /// Whether a write in it is still to be delivered.
     var isLive: Bool { start < end }

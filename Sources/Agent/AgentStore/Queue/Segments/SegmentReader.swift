@@ -70,6 +70,22 @@ final class SegmentReader {
         return Segment(id, size: size, summary: frame.plaintext)
     }
 
+    /// The highest number that an end mark behind `offset` names: see `EndMark`.
+    func markedEnd(
+        from offset: Int, after known: Int64, limit: Int64
+    ) throws(StoreError) -> Int64? {
+        let chunk = 65_536
+        var (begin, highest): (Int, Int64?) = (FrameHeader.rounded(offset), nil)
+        while begin + EndMark.byteCount <= size {
+            try load(chunk + EndMark.byteCount, at: begin)
+            if !LogFile.isBlank(buffer),
+                let found = EndMark.highest(in: buffer, after: known, limit: limit)
+            { highest = max(highest ?? 0, found) }
+            begin += chunk
+        }
+        return highest
+    }
+
     /// The next frame of `kind` at or behind `offset` that opens and holds later writes than
     /// `sequence`: a file that was used before has old frames behind its end.
     func find(

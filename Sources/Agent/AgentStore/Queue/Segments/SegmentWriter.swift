@@ -75,6 +75,10 @@ final class SegmentWriter {
         guard !isBroken else { throw .unavailable(.inputOutput("\(file.path): written in vain")) }
         guard !buffer.isEmpty else { return }
         let offset = segment.end - buffer.count
+        // A file that was cut may have no room for it.
+        if segment.last > 0, segment.end <= segment.capacity {
+            EndMark.encode(segment.last, into: &buffer)
+        }
         do throws(FileFailure) {
             guard file.hasName else { throw .missing(path: file.path) }
             try file.write(buffer, at: offset)
