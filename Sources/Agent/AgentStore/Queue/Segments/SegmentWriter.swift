@@ -38,13 +38,27 @@ final class SegmentWriter {
         cipher = try SegmentCipher(key, segment.id)
         self.segment = segment
         self.file = file
+        let newest: [UInt8]
         do throws(FileFailure) {
             try removeSummary()
-            buffer = try self.file.read(segment.end - segment.newest, at: segment.newest)
+            newest = try self.file.read(segment.end - segment.newest, at: segment.newest)
         } catch {
             throw StoreError(error)
         }
-        try flush()
+        try write(newest, at: segment.newest)
+        // Apart: where a sync is cut, what is overwritten with the same bytes stays as it is.
+        try write(mark, at: segment.end)
+        try sync()
+    }
+
+    /// See `EndMark`. Nothing where there are no writes yet, or where a file that was cut has no
+    /// room.
+    private var mark: [UInt8] {
+        var bytes: [UInt8] = []
+        if segment.last > 0, segment.end <= segment.capacity {
+            EndMark.encode(segment.last, into: &bytes)
+        }
+        return bytes
     }
 
     /// Durable with the next sync.
@@ -75,20 +89,31 @@ final class SegmentWriter {
         guard !isBroken else { throw .unavailable(.inputOutput("\(file.path): written in vain")) }
         guard !buffer.isEmpty else { return }
         let offset = segment.end - buffer.count
-        // A file that was cut may have no room for it.
-        if segment.last > 0, segment.end <= segment.capacity {
-            EndMark.encode(segment.last, into: &buffer)
-        }
-        do throws(FileFailure) {
+        buffer += mark
+        try write(buffer, at: offset)
+        try sync()
+        buffer.removeAll(keepingCapacity: buffer.capacity <= 1 << 20)
+    }
+
+    private func write(_ bytes: [UInt8], at offset: Int) throws(StoreError) {
+        try onFile { () throws(FileFailure) in
             guard file.hasName else { throw .missing(path: file.path) }
-            try file.write(buffer, at: offset)
-            try file.sync()
+            try file.write(bytes, at: offset)
+        }
+        written += WriteTally.bytes(bytes.count, at: offset)
+    }
+
+    private func sync() throws(StoreError) {
+        try onFile { () throws(FileFailure) in try file.sync() }
+    }
+
+    private func onFile(_ body: () throws(FileFailure) -> Void) throws(StoreError) {
+        do throws(FileFailure) {
+            try body()
         } catch {
             isBroken = true
             throw .unavailable(.inputOutput("\(error)"))
         }
-        written += WriteTally.bytes(buffer.count, at: offset)
-        buffer.removeAll(keepingCapacity: buffer.capacity <= 1 << 20)
     }
 
     /// Writes the summary. It needs no sync: without it the segment is read through.
