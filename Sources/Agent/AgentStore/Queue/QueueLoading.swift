@@ -51,7 +51,7 @@ extension Queue {
         damage.append(Damage(segment: nil, lost: SequenceSet(known + 1...last)))
     }
 
-    /// The newest frame does not open, and numbers that nobody else knows may have been given in it.
+    /// The newest frame does not open, and numbers that nobody else knows may have been in it.
     private func noteTornEnd() throws(StoreError) {
         guard let segment = segments.last,
             let last = try reader(segment).markedEnd(
