@@ -3,7 +3,7 @@
 /// A frame at the end of the queue that does not open was torn, or was damaged once it was durable:
 /// nobody can tell. The mark says which numbers it had, so that they are not given again. The next
 /// frame is written over the mark. Nothing proves a mark: it is believed where its two halves agree
-/// and its number is the next but a few.
+/// and its number may have been given next.
 enum EndMark {
     /// The number, and all its bits inverted.
     static let byteCount = 16
@@ -19,7 +19,7 @@ enum EndMark {
         var highest: Int64?
         var place = 0
         while place + byteCount <= bytes.count {
-            // No number has so many bits that these bytes are others.
+            // A quick look first: no number has more than 56 bits.
             if bytes[place] == 0, bytes[place + 8] == 0xFF {
                 var reader = ByteReader(Array(bytes[place..<place + byteCount]))
                 if let last = reader.number(), reader.number() == ~last,
