@@ -7,7 +7,6 @@ import Logging
 import Sessions
 import Testing
 
-@testable import AgentCommands
 @testable import AgentService
 
 @Suite("Files of rules")
@@ -30,11 +29,8 @@ struct RuleFilesTests {
     }
 
     private func files() throws -> ReadFiles {
-        var place = BoardPlace()
-        place.configDir = folder.path
-        place.json = false
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        return ReadFiles(RuleFiles(try BoardFiles(place), log: log))
+        return ReadFiles(RuleFiles(try BoardFiles(folder: folder.path), log: log))
     }
 
     private func text(_ value: JSONValue?) -> String {

@@ -1,4 +1,4 @@
-import Settings
+import ConfigurationFiles
 import Testing
 
 /// Holds `Provisioning/CONFIGURATION.md` to what the readers of the three files do.

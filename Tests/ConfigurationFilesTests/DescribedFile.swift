@@ -1,4 +1,4 @@
-import Settings
+import ConfigurationFiles
 import Testing
 
 /// Values as TOML has them, by their paths.

@@ -84,8 +84,8 @@ struct WordTests {
             .map { $0.drop { $0 == "#" || $0 == " " } }
         var seen = 0
         for path in Repository.sourceFiles {
-            let text = (Repository.text(path) ?? "").replacing(/\n *\/\/\/ /, with: " ")
-            for match in text.matches(of: /[Ss]ource: the wire contract, ([A-Z][^.;(`]*)/) {
+            let text = (Repository.text(path) ?? "").replacing(#/\n */// /#, with: " ")
+            for match in text.matches(of: /[Ss]ource: the wire contract, ([A-Z][^.;\(`]*)/) {
                 seen += 1
                 let isThere = sections.contains { match.1.hasPrefix($0) }
                 #expect(isThere, "\(path): \(match.1)")

@@ -1,4 +1,4 @@
-package import Sessions
+import Sessions
 
 /// One thing that a caller does, within its transaction: his session and his rights as they
 /// stand there, not as they stood when his token was looked at.
