@@ -64,12 +64,12 @@ struct FirstStartTests {
         let right = try folder.bytes("storage.key")
         try PrivateFile.remove(folder.key)
         #expect(throws: StoreError.keyMissing(source: folder.key)) { try folder.open() }
-        for wrong in [[UInt8](repeating: 7, count: 32), (0..<32).map { UInt8($0) }] {
-            try PrivateFile.write(folder.key, wrong)
-            #expect(throws: StoreError.keyWrong(source: folder.key)) { try folder.open() }
-        }
-        for short in [[UInt8](repeating: 7, count: 31), []] {
-            try PrivateFile.write(folder.key, short)
+        let other = try StateFolder()
+        try other.open().put(.memory, "other")
+        try PrivateFile.write(folder.key, try other.bytes("storage.key"))
+        #expect(throws: StoreError.keyWrong(source: folder.key)) { try folder.open() }
+        for damaged in [[UInt8](repeating: 7, count: 32), []] {
+            try PrivateFile.write(folder.key, damaged)
             let reason = "it is damaged, or no storage key of this program"
             #expect(throws: StoreError.keyRefused(source: folder.key, reason: reason)) {
                 try folder.open()

@@ -56,14 +56,6 @@ struct KeyFileTests {
         #expect(!text.contains(Base64URL.encode(key.reveal())))
     }
 
-    @Test("of 32 bytes, is the key and is bound to nothing")
-    func bare() throws {
-        let bytes = (0..<32).map { UInt8($0) }
-        try PrivateFile.write(folder.path + "/storage.key", bytes)
-        #expect(try file().load()?.reveal() == bytes)
-        #expect(file().place?.isBound == false)
-    }
-
     @Test("is refused on a machine with another id, and not reached on one without")
     func otherMachine() throws {
         _ = try file().create()

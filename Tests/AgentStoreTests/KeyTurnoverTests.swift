@@ -74,18 +74,6 @@ struct KeyTurnoverTests {
         #expect(throws: StoreError.keyWrong(source: folder.key)) { try open(folder) }
     }
 
-    @Test("binds a key of 32 bytes, which is bound to nothing")
-    func bindsBare() throws {
-        try PrivateFile.touch(folder.path + "/founding")
-        try PrivateFile.write(folder.key, (0..<32).map { UInt8($0 &* 7) })
-        let store = try open(folder)
-        try fill(store)
-        #expect(file(folder).place?.isBound == false)
-        try store.rekey(to: nil)
-        #expect(file(folder).place == KeyPlace(tier: .file, name: folder.key, isBound: true))
-        try expectWhole(folder, "bound")
-    }
-
     @Test("leaves nothing in any file that opens with the old key")
     func leavesNothing() throws {
         let store = try open(folder)

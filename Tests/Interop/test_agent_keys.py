@@ -162,21 +162,5 @@ def may_unshare() -> bool:
         ["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode == 0
 
 
-def test_key_of_an_older_program_opens_and_is_bound_on_request(make_bench):
-    bench = make_bench(settings='[key]\ntpm = "swtpm:host=127.0.0.1,port=1"\n')
-    # An older program's first start, cut off by the power after its key was made.
-    state = bench.folder / "state"
-    (state / "founding").touch(mode=0o600)
-    (state / "storage.key").write_bytes(os.urandom(32))
-    os.chmod(state / "storage.key", 0o600)
-    bench.live()
-    session = bench.session_now["session"]["objectId"]
-    assert bench.status()["key"]["bound"] is False
-    assert "NOT BOUND" in bench.command("vault", "show")
-    assert shown(bench)["better"] == ["file"]
-    assert json.loads(bench.command("vault", "rekey", "--json"))["bound"] is HAS_ID
-    assert bench.session_now["session"]["objectId"] == session
-
-
 def test_nothing_leaked(evidence):
     assert_nothing_leaked(evidence)

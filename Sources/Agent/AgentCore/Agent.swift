@@ -244,8 +244,8 @@ package struct Agent: Sendable {
         }
     }
 
-    /// Nil where there is none. One that cannot be read, by an older program or after damage,
-    /// allows nothing: it was written to forbid something.
+    /// Nil where there is none. One that cannot be read allows nothing: it was written to forbid
+    /// something.
     static func scope(of held: HeldSession?) -> Scope? {
         guard let document = held?.scope else { return nil }
         do throws(WireError) {

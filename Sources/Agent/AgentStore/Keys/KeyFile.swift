@@ -4,8 +4,6 @@ package import Sessions
 
 /// The file `storage.key` in the state folder, mode 0600: it says what keeps the storage key,
 /// which is never in the vault.
-///
-/// A file of 32 bytes is such a key itself, as older programs wrote it: it is bound to nothing.
 package struct KeyFile {
     static let keyCount = 32
     private static let check = "check"
@@ -39,13 +37,13 @@ package struct KeyFile {
     /// no storage key, is of a newer program or is bound to another machine, `keyUnreachable`
     /// where what keeps the key does not give it now.
     package func load() throws(StoreError) -> SecretBytes? {
-        guard let content = try read(name) else { return nil }
-        return try open(content, in: name)
+        guard let slot = try read(name) else { return nil }
+        return try open(slot, in: name)
     }
 
     func loadNext() throws(StoreError) -> SecretBytes? {
-        guard let content = try read(next) else { return nil }
-        return try open(content, in: next)
+        guard let slot = try read(next) else { return nil }
+        return try open(slot, in: next)
     }
 
     /// Makes a key. It is durable when this returns.
@@ -60,14 +58,11 @@ package struct KeyFile {
 
     /// What keeps the key; nil where there is none, or no more can be said of it.
     package var place: KeyPlace? {
-        guard let content = try? read(name) else { return nil }
-        switch content {
-        case .bare: return KeyPlace(tier: .file, name: name, isBound: false)
-        case .slot(let slot):
-            guard let keeper = keepers.first(where: { $0.tier == slot.tier }) else { return nil }
-            let place = slot.tier == .file ? name : keeper.name
-            return KeyPlace(tier: slot.tier, name: place, isBound: keeper.isBound(slot.fields))
-        }
+        guard let slot = try? read(name),
+            let keeper = keepers.first(where: { $0.tier == slot.tier })
+        else { return nil }
+        let place = slot.tier == .file ? name : keeper.name
+        return KeyPlace(tier: slot.tier, name: place, isBound: keeper.isBound(slot.fields))
     }
 
     /// What could keep a key on this board now, best first, and why the others could not.
@@ -87,12 +82,7 @@ package struct KeyFile {
 }
 
 extension KeyFile {
-    private enum Content {
-        case bare(SecretBytes)
-        case slot(KeySlot)
-    }
-
-    private func read(_ path: String) throws(StoreError) -> Content? {
+    private func read(_ path: String) throws(StoreError) -> KeySlot? {
         var bytes: [UInt8]
         do throws(FileFailure) {
             bytes = try PrivateFile.read(path, limit: KeySlot.limit)
@@ -104,25 +94,14 @@ extension KeyFile {
             }
         }
         defer { bytes.wipe() }
-        if bytes.count == Self.keyCount {
-            // Erased, or filled up by a file system after a power cut.
-            guard bytes.contains(where: { $0 != bytes[0] }) else {
-                throw .keyWrong(source: path)
-            }
-            return .bare(SecretBytes(bytes))
-        }
         do throws(KeySlot.Fault) {
-            return .slot(try KeySlot(parsing: bytes))
+            return try KeySlot(parsing: bytes)
         } catch {
             throw .keyRefused(source: path, reason: "\(error)")
         }
     }
 
-    private func open(_ content: Content, in path: String) throws(StoreError) -> SecretBytes {
-        guard case .slot(let slot) = content else {
-            if case .bare(let key) = content { return key }
-            throw .keyWrong(source: path)
-        }
+    private func open(_ slot: KeySlot, in path: String) throws(StoreError) -> SecretBytes {
         guard let keeper = keepers.first(where: { $0.tier == slot.tier }) else {
             throw .keyRefused(source: path, reason: "nothing here opens \(slot.tier.rawValue)")
         }
