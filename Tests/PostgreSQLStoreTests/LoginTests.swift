@@ -118,6 +118,21 @@ struct LoginTests {
         #expect(error?.text.contains("sslrootcert") == false)
     }
 
+    @Test("may be tried again where the server goes away in the middle of it",
+          arguments: [("require", "S"), ("disable", "")])
+    func hungUp(mode: String, answer: String) throws {
+        let server = try HangingUpServer(answer: Array(answer.utf8))
+        let found = try refusal("postgres://u@127.0.0.1:\(server.port)/a?sslmode=\(mode)")
+        #expect(!found.isConfigured, "\(found.text)")
+    }
+
+    @Test("is not tried again where libpq refuses the server's answer")
+    func refused() throws {
+        let server = try HangingUpServer(answer: Array("HTTP/1.1 400\r\n\r\n".utf8))
+        let found = try refusal("postgres://u@127.0.0.1:\(server.port)/a?sslmode=disable")
+        #expect(found.layer == .login && found.isConfigured, "\(found.text)")
+    }
+
     @Test("goes on to the next host where one says nothing", .timeLimit(.minutes(1)))
     func nextHost() async throws {
         let plain = try await PostgresServer.shared()
@@ -140,6 +155,8 @@ struct LoginTests {
         ("connection to server at \"h\", port 5432 failed: Connection refused\n"
             + "\tIs the server running on that host and accepting TCP/IP connections?\n", nil,
          "connection to server at \"h\", port 5432 failed: Connection refused"),
+        ("Verbindung zu \u{201E}h\u{201C}: FATAL:  57P03: das Datenbanksystem startet\n", "57P03",
+         "das Datenbanksystem startet"),
         ("", nil, "no reason given"),
         ("one: FATAL:  not a state: x", nil, "one: FATAL:  not a state: x"),
     ])

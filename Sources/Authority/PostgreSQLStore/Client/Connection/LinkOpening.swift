@@ -1,4 +1,5 @@
 import CPostgreSQL
+import LinuxIO
 
 extension ServerLink {
     /// Connects and logs in at the first host that lets us. Blocks, up to `limits.connect` for each
@@ -11,13 +12,25 @@ extension ServerLink {
         var last = PostgresError.address("it names no host")
         for host in address.hosts {
             do throws(PostgresError) {
-                return try open(one: host, limits)
+                return try openTwice(one: host, limits)
             } catch {
                 if case .turnedAway = error { throw error }
                 last = error
             }
         }
         throw last
+    }
+
+    /// A server that hangs up as TLS begins may look like one whose TLS libpq refuses. The second
+    /// try tells which: that server is gone.
+    private static func openTwice(
+        one address: PostgresAddress, _ limits: PostgresLimits
+    ) throws(PostgresError) -> ServerLink {
+        do throws(PostgresError) {
+            return try open(one: address, limits)
+        } catch .turnedAway(.tls, _) {
+            return try open(one: address, limits)
+        }
     }
 
     /// The corresponding C functions are `PQconnectStartParams` and `PQconnectPoll`.
@@ -72,11 +85,12 @@ extension ServerLink {
     ) throws(PostgresError) {
         let deadline = ContinuousClock.now + limits.connect
         var reached = CONNECTION_NEEDED
+        var hasHungUp = false
         var wanted = PGRES_POLLING_WRITING
         while wanted != PGRES_POLLING_OK {
             let state = unsafe PQstatus(raw)
             guard wanted != PGRES_POLLING_FAILED, state != CONNECTION_BAD else {
-                throw unsafe failure(raw, reached)
+                throw unsafe failure(raw, reached, hasHungUp: hasHungUp)
             }
             reached = state
             let isWriting = wanted == PGRES_POLLING_WRITING
@@ -86,9 +100,21 @@ extension ServerLink {
             if staysHere, !(unsafe isHere(raw)) {
                 throw .unreachable(.tcp, "the host is not on this machine, as it was taken to be")
             }
+            hasHungUp = Self.hasHungUp(unsafe PQsocket(raw), state)
             wanted = unsafe PQconnectPoll(raw)
         }
         _ = unsafe PQsetErrorVerbosity(raw, PQERRORS_TERSE)
+    }
+
+    /// Whether the server has ended the connection. A look at a socket takes its error away, which
+    /// libpq wants while it connects.
+    private static func hasHungUp(_ socket: Int32, _ state: ConnStatusType) -> Bool {
+        guard state == CONNECTION_SSL_STARTUP || state == CONNECTION_AWAITING_RESPONSE
+        else { return false }
+        return switch SocketProbe.peek(socket) {
+        case .closed, .failed: true
+        case .nothing, .data: false
+        }
     }
 
     /// Nothing came in time. Once it has taken the connection no layer between is at fault: it
@@ -105,21 +131,33 @@ extension ServerLink {
         }
     }
 
+    /// A server that says why gives an SQLSTATE. One that hangs up may be there later. An answer
+    /// that libpq itself refuses is refused again: the server's certificate, no TLS at all, or a
+    /// login for which there is no password.
     @unsafe
     private static func failure(
-        _ raw: OpaquePointer, _ reached: ConnStatusType
+        _ raw: OpaquePointer, _ reached: ConnStatusType, hasHungUp: Bool
     ) -> PostgresError {
-        let words = unsafe String(cString: PQerrorMessage(raw))
-        let report = LoginReport(words)
-        if report.isNameLookup { return .unreachable(.nameLookup, report.text) }
+        let report = LoginReport(unsafe String(cString: PQerrorMessage(raw)))
         if let state = report.state {
             let layer = state.errorClass == "28" ? PostgresError.Layer.login : .database
             return state.turnsAway
                 ? .turnedAway(layer, report.text) : .unreachable(layer, report.text)
         }
-        let failed = layer(reached, on: unsafe host(raw))
-        return report.isConfigured ? .turnedAway(failed, report.text)
-            : .unreachable(failed, report.text)
+        let host = unsafe host(raw)
+        let isLookup = reached == CONNECTION_NEEDED && !isSocket(host) && !isNumber(host)
+        let failed = isLookup ? .nameLookup : layer(reached, on: host)
+        let isRefused = !hasHungUp && (failed == .tls || failed == .login)
+        return isRefused ? .turnedAway(failed, report.text) : .unreachable(failed, report.text)
+    }
+
+    /// Whether a host is an address, which nobody has to look up.
+    private static func isNumber(_ host: String) -> Bool {
+        host.contains(":") || host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
+    }
+
+    private static func isSocket(_ host: String) -> Bool {
+        host.hasPrefix("/") || host.hasPrefix("@")
     }
 
     @unsafe
@@ -140,7 +178,7 @@ extension ServerLink {
     ) -> PostgresError.Layer {
         switch reached {
         case CONNECTION_NEEDED, CONNECTION_STARTED, CONNECTION_MADE:
-            host.hasPrefix("/") || host.hasPrefix("@") ? .socket : .tcp
+            isSocket(host) ? .socket : .tcp
         case CONNECTION_SSL_STARTUP: .tls
         case CONNECTION_AWAITING_RESPONSE: .login
         default: .database
@@ -148,35 +186,30 @@ extension ServerLink {
     }
 }
 
-/// What libpq says of a connection that failed, several lines of it.
+/// The report of libpq on a connection that failed, which has several lines.
 struct LoginReport {
-    /// The server's, where it came to words with it.
+    /// The server's, where it gave one.
     let state: SQLState?
-    /// The first line that says why, shortened, without detail, hint and source line.
+    /// The line that says why, shortened, without detail, hint and source line.
     let text: String
-    let isNameLookup: Bool
-    /// Whether libpq itself will have none of it, whenever it is tried.
-    let isConfigured: Bool
 
     /// Reads `FATAL:  28P01: password authentication failed for user "x"`, which follows the
-    /// name of the server on its line, and libpq's own lines.
+    /// name of the server on its line: in every language two spaces, the SQLSTATE and a colon.
     init(_ words: String) {
         let lines = words.split(whereSeparator: \.isNewline).map(String.init)
-        let fatal = lines.last { $0.contains("FATAL:  ") || $0.contains("ERROR:  ") }
-        let line = fatal ?? lines.last { !$0.hasPrefix("\t") } ?? "no reason given"
-        let parts = line.split(separator: ":  ", maxSplits: 1)
-        let told = parts.count == 2 ? parts[1].split(separator: ": ", maxSplits: 1) : []
-        state = fatal == nil ? nil : told.first.flatMap { SQLState($0) }
-        text = (state != nil && told.count == 2 ? String(told[1]) : line).firstLine
-        isNameLookup = state == nil && line.contains("could not translate host name")
-        isConfigured = state == nil && Self.configured.contains(where: line.contains)
+        if let (state, text) = lines.reversed().lazy.compactMap(Self.reason).first {
+            (self.state, self.text) = (state, text.firstLine)
+        } else {
+            state = nil
+            text = (lines.last { !$0.hasPrefix("\t") } ?? "no reason given").firstLine
+        }
     }
 
-    /// Parts of libpq's words. Source: PostgreSQL 15, fe-connect.c, fe-auth.c, fe-secure-common.c
-    /// and fe-secure-openssl.c.
-    private static let configured = [
-        "certificate verify failed", "does not match host name", "does not support SSL",
-        "root certificate file", "certificate file", "private key file", "no password supplied",
-        "channel binding required",
-    ]
+    private static func reason(_ line: String) -> (SQLState, String)? {
+        let parts = line.split(separator: ":  ", maxSplits: 1)
+        guard parts.count == 2 else { return nil }
+        let told = parts[1].split(separator: ": ", maxSplits: 1)
+        guard told.count == 2, let state = SQLState(told[0]) else { return nil }
+        return (state, String(told[1]))
+    }
 }
