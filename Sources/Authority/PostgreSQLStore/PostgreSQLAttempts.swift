@@ -86,7 +86,7 @@ extension PostgreSQLAuthorityStore {
                     "SELECT pg_advisory_unlock($1)", [.integer(Self.turnLock)])
             } catch {
                 // The lock goes with the connection.
-                connection.link.abandon()
+                connection.abandon()
             }
         }
         return attempt

@@ -186,3 +186,5 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
         holds.close()
     }
 }
+
+extension HeldName: StoreHold {}

@@ -8,6 +8,9 @@ extension PostgresConnection {
         isUsable && link.listen()
     }
 
+    /// Gives the connection up: it is not usable from now on.
+    package func abandon() { link.abandon() }
+
     /// Leaves the connection as a new one is: no transaction, nothing queued.
     package func settle() {
         if isUsable, isInTransaction || !unanswered.isEmpty { rollback() }

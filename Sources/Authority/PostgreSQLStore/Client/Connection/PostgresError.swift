@@ -1,6 +1,3 @@
-package import AuthorityCore
-import AuthorityStore
-
 /// What went wrong between the authority and its database, by what a caller can do.
 ///
 /// No case holds a password or a value of a statement.
@@ -38,53 +35,12 @@ package enum PostgresError: Error, Equatable, Sendable {
     /// The pool was closed.
     case closed
 
-    /// The same for those who know of no database.
-    package var authorityError: AuthorityError {
-        .failed(layer: isAway ? StoreOpening.away : "store", text: text)
-    }
-
-    /// The same while a store is opened, when it matters whether to try again.
-    var openingError: AuthorityError {
-        if isConfigured { return .failed(layer: StoreOpening.settings, text: text) }
-        return isPassing ? .failed(layer: StoreOpening.away, text: text) : authorityError
-    }
-
-    /// Whether somebody has to change something before another try can succeed.
-    private var isConfigured: Bool {
-        switch self {
-        case .address, .turnedAway: true
-        case .server(let state, _): state == .insufficientPrivilege
-        default: false
-        }
-    }
-
-    /// Whether there is no database that could do it now.
-    private var isAway: Bool {
-        switch self {
-        case .unreachable, .lost: true
-        case .server(let state, _): state.endsConnection || state == .readOnlyTransaction
-        case .address, .turnedAway, .misfit, .tooLarge, .overloaded, .cancelled, .closed: false
-        }
-    }
-
-    /// Whether the same may succeed later by itself.
-    private var isPassing: Bool {
-        switch self {
-        case .overloaded: true
-        case .server(let state, _):
-            isAway || state.isWorthAnotherTry || state == .lockNotAvailable
-                || state == .queryCanceled
-        default: isAway
-        }
-    }
-
     /// One line for a log: which layer, what happened, what to do.
     package var text: String {
         switch self {
         case .address(let text): "the database's address: \(text)"
         case .unreachable(let layer, let text), .turnedAway(let layer, let text):
             "the database cannot be reached (\(layer.rawValue)): \(text); \(Self.advice(layer))"
-        case .server(.movedStore, let text): text
         case .server(let state, let text): "the database refused (SQLSTATE \(state.code)): \(text)"
         case .lost(let text, let whileCommitting):
             whileCommitting

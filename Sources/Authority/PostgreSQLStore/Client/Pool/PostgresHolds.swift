@@ -1,4 +1,4 @@
-package import AuthorityStore
+import AuthorityStore
 import LinuxIO
 import Synchronization
 
@@ -34,7 +34,7 @@ package final class PostgresHolds: Sendable {
     /// Throws `unreachable`, `lost` or `closed`; then nothing is held.
     package func hold(
         _ name: String, beside others: Bool = false
-    ) async throws(PostgresError) -> (any StoreHold)? {
+    ) async throws(PostgresError) -> HeldName? {
         let core = self.core
         let outcome: Result<HeldName?, PostgresError> = await withCheckedContinuation { waiting in
             core.ask(.take(name, beside: others) { waiting.resume(returning: $0) })
@@ -47,7 +47,7 @@ package final class PostgresHolds: Sendable {
 }
 
 /// One name that is held, or was.
-final class HeldName: StoreHold {
+package final class HeldName: Sendable {
     let name: String
     /// Whether others may hold it, too.
     let isBeside: Bool
@@ -60,10 +60,11 @@ final class HeldName: StoreHold {
         self.core = core
     }
 
-    var isHeld: Bool { held.load(ordering: .acquiring) }
+    /// False once it was released, or its connection has gone.
+    package var isHeld: Bool { held.load(ordering: .acquiring) }
 
     /// Returns once another process can take it.
-    func release() async {
+    package func release() async {
         await withCheckedContinuation { waiting in
             core.ask(.release(self) { waiting.resume() })
         }
