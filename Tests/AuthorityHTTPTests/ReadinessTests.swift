@@ -47,16 +47,6 @@ struct ReadinessTests {
         #expect(await readiness.word() == .draining)
     }
 
-    @Test("says that the records are elsewhere, for as long as they are, before all else")
-    func moved() async {
-        let readiness = Readiness { false }
-        readiness.note(isMoved: true)
-        readiness.drain()
-        #expect(await readiness.word() == .storeMoved)
-        readiness.note(isMoved: false)
-        #expect(await readiness.word() == .draining)
-    }
-
     @Test("closes what it is the readiness of, also what begins later")
     func closing() {
         let closed = Mutex(0)

@@ -64,11 +64,7 @@ struct AuthorityDoctorTests {
             $0.broker = nil
         },
         Breakage("state", .failed) { $0.store?.damage = ["row 3 missing from index x"] },
-        Breakage("state", .failed) { $0.store?.isNewer = true },
-        Breakage("state", .failed) {
-            $0.store?.departure = Departure(
-                at: Timestamp(milliseconds: 0), target: nil, isDone: true)
-        },
+        Breakage("state", .failed) { $0.store?.otherVersion = 2 },
         Breakage("key-file", .failed) {
             $0.store?.keys = []
             $0.keyFault = "keys/seal/a cannot be unwrapped"

@@ -106,8 +106,6 @@ final class SharedStore: ServiceStore {
         try await base.resetLatestTime(to: time)
     }
     func history() async throws(AuthorityError) -> String? { past.withLock { $0 } }
-    func departure() async throws(AuthorityError) -> Departure? { try await base.departure() }
-    func unprovenKeys() async throws(AuthorityError) -> Int { try await base.unprovenKeys() }
     func tally() async throws(AuthorityError) -> StoreTally { try await base.tally() }
     func close() throws(AuthorityError) { try base.close() }
 }

@@ -11,21 +11,6 @@ import Wire
 
 @Suite("Copy of a store")
 struct StoreCopyTests {
-    @Test("names every table of the schema, each after those that its rows name")
-    func tables() async throws {
-        let house = try await House()
-        try await house.file.pool.read { database in
-            let runner = SQLiteRunner(database: database)
-            _ = try StoreCopy(schemaOf: runner)
-            for (place, table) in StoreCopy.tables.enumerated() {
-                let named = try String.fetchAll(
-                    database, sql: "SELECT \"table\" FROM pragma_foreign_key_list('\(table)')")
-                let known = Set(StoreCopy.tables.prefix(place))
-                #expect(known.isSuperset(of: Set(named).subtracting([table])), "\(table)")
-            }
-        }
-    }
-
     @Test("has every row, whatever it holds, and opens with the same master key")
     func whole() async throws {
         let house = try await House()
@@ -39,9 +24,9 @@ struct StoreCopyTests {
         try await house.file.pool.read { database in
             let counts = try StoreFile(path: path).fill(
                 from: SQLiteRunner(database: database))
-            for table in StoreCopy.tables {
-                let rows = try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table)")
-                #expect(counts[table] == rows, "\(table)")
+            for table in Schema.tables {
+                let rows = try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table.name)")
+                #expect(counts[table.name] == rows, "\(table.name)")
             }
             #expect(counts["audit"].map { $0 > 1200 } == true)
         }
@@ -67,57 +52,6 @@ struct StoreCopyTests {
                 _ = try StoreFile(path: path).fill(from: SQLiteRunner(database: database))
             }
         }
-    }
-}
-
-@Suite("Frozen store")
-struct FrozenStoreTests {
-    @Test("takes no write of anybody, loses none, and goes on once it is taken back")
-    func frozen() async throws {
-        let house = try await House()
-        let ada = try await house.login()
-        let live = try await house.provisioned(BoardDouble(), by: ada)
-        let file = StoreFile(path: "\(house.folder.path)/authority.db")
-        #expect(try file.departure() == nil)
-        let target = Departure.Target(id: "7-8-9", place: "postgres:///the house")
-        try file.freeze(at: house.clock.now, for: target)
-        try file.freeze(at: house.clock.now + .seconds(9), for: .init(id: "1", place: "moon"))
-        let departure = Departure(at: house.clock.now, target: target, isDone: false)
-        #expect(try file.departure() == departure)
-        #expect(try await house.store.departure() == departure)
-        let id = try MessageID.fresh()
-        let refresh = BoardMessage.Body.refresh(live.provision.tokens.refresh)
-        let error = await #expect(throws: AuthorityError.self) {
-            _ = try await live.ask(refresh, id: id)
-        }
-        #expect(error == .failed(layer: "store", text: Departure.refusal))
-        let path = file.path
-        for isDone in [false, true] {
-            if isDone { try file.noteArrival() }
-            let stands = Departure(at: house.clock.now, target: target, isDone: isDone)
-            #expect(try file.departure() == stands)
-            #expect(throws: stands.failure(of: path)) {
-                _ = try SQLiteAuthorityStore(
-                    path: path, wrapping: MasterKey(at: "\(house.folder.path)/authority.key"))
-            }
-            await #expect(throws: AuthorityError.failed(
-                layer: "store", text: Departure.refusal)) {
-                _ = try await live.ask(refresh, id: id)
-            }
-        }
-        // Elsewhere the same request is done, once.
-        let moved = StoreFile(path: "\(house.folder.path)/moved.db")
-        try await house.file.pool.read { database in
-            _ = try moved.fill(from: SQLiteRunner(database: database))
-        }
-        try file.thaw(wrapping: MasterKey.fresh())
-        #expect(try file.departure() == nil)
-        #expect(try await live.ask(refresh, id: id).result != nil)
-        let left = try await house.file.pool.read { database in
-            try Int.fetchOne(
-                database, sql: "SELECT count(*) FROM sqlite_master WHERE name LIKE 'moved_%'")
-        }
-        #expect(left == 0)
     }
 }
 
@@ -168,10 +102,10 @@ struct BackupTests {
     }
 }
 
-@Suite("Move to PostgreSQL")
-struct PostgreSQLMoveTests {
+@Suite("Copy into PostgreSQL")
+struct PostgreSQLCopyTests {
     @Test("leaves every session valid, and every number above what was given out")
-    func moved() async throws {
+    func copied() async throws {
         let house = try await House(place: HousePlace(.sqlite))
         let ada = try await house.login()
         let live = try await house.provisioned(BoardDouble(), by: ada)
@@ -179,7 +113,6 @@ struct PostgreSQLMoveTests {
         let refresh = BoardMessage.Body.refresh(live.provision.tokens.refresh)
         let first = try await live.ask(refresh, id: id)
         let file = StoreFile(path: "\(house.folder.path)/authority.db")
-        try file.freeze(at: house.clock.now, for: .init(id: "1", place: "it"))
         let place = try await HousePlace(.postgreSQL)
         try FileManager.default.removeItem(atPath: "\(place.folder.path)/authority.key")
         try FileManager.default.copyItem(
@@ -188,9 +121,7 @@ struct PostgreSQLMoveTests {
         let store = try await place.openDatabase()
         let counts = try await store.take(file)
         #expect(counts["sessions"] == 2)
-        #expect(try await store.takenAt() == house.clock.now)
-        await #expect(throws: AuthorityError.self) { _ = try await store.take(file) }
-        #expect(try await store.departure() == nil)
+        await #expect(throws: StoreCopy.occupied) { _ = try await store.take(file) }
         let newest = try await store.read { tx throws(AuthorityError) in try tx.newestEntry() }
         try store.close()
 

@@ -67,7 +67,8 @@ def test_boards_ahead_of_a_backup_are_kept_and_come_back(house, tmp_path):  # no
     authority(house, "restore", "--settle")
 
 
-def test_a_running_house_moves_with_every_session(house, postgres_server):  # noqa: F811
+def test_a_house_moves_into_a_database_with_every_session(house, postgres_server):  # noqa: F811
+    """By the lines of BACKUP.md."""
     board, gone = house.live("moves"), house.live("goes")
     generation = generation_by_refresh(board)
     session = board.session_id
@@ -77,16 +78,18 @@ def test_a_running_house_moves_with_every_session(house, postgres_server):  # no
     os.chmod(path, 0o640)
     for early in (["user", "list"], ["init", "--admin", "eve", "--password-file", house.password_file]):
         done = house_run(house, *early)
-        if "built without PostgreSQL" not in done.stderr:
-            assert done.returncode == 2 and "migrate --from sqlite" in done.stderr, done.stderr
-    done = house._kept(house_run(house, "migrate", "--from", "sqlite", "--to", "postgres"))
-    if "built without PostgreSQL" in done.stderr:
-        pytest.skip("this program was built without PostgreSQL")
-    assert done.returncode == 0, done.stderr
-    assert "seq" in board.write(b'{"celsius":7}')
-    # The service that still runs on the file keeps nothing any more.
-    assert house_run(house, "user", "list").returncode == 0
-    restart(house)
+        if "built without PostgreSQL" in done.stderr:
+            pytest.skip("this program was built without PostgreSQL")
+        assert done.returncode == 2 and "postern-authority migrate" in done.stderr, done.stderr
+    done = house_run(house, "migrate")
+    assert done.returncode == 1 and "serves from" in done.stderr, done.stderr
+
+    def move() -> None:
+        assert "seq" in board.write(b'{"celsius":7}')
+        rows = json.loads(authority(house, "migrate", "--json"))["rows"]
+        assert rows["users"] == 1 and rows["boards"] >= 2
+
+    restart(house, move)
     house.admin.must("boards", "list")  # the login of before
     until(board.is_online, "the board to come back", 60)
     house.consumer  # from now on
@@ -97,36 +100,8 @@ def test_a_running_house_moves_with_every_session(house, postgres_server):  # no
     house.revoke(gone.session_id)
     gone.wait_session("unavailable")
     assert postgres_server.query("SELECT count(*) FROM users", "house") == "1"
-
-
-def test_a_house_that_moved_goes_back_into_its_file(house, postgres_server):  # noqa: F811
-    """By the lines of BACKUP.md: what was done in the database since is ahead of the file."""
-    path = house.config / "authority.toml"
-    if not path.read_text().startswith("store"):
-        pytest.skip("the house has not moved")
-    moved, still = (next(b for b in house.real_boards if b.name == name)
-                    for name in ("moves", "anew"))
-    until(still.is_online, "the board that did nothing since", 30)
-    session = still.session_id
-    generation = still.generation
-
-    def back() -> None:
-        done = house_run(house, "migrate", "--undo")
-        assert done.returncode == 2 and "--discard" in done.stderr, done.stderr
-        authority(house, "migrate", "--undo", "--discard")
-        path.write_text(path.read_text().partition("\n")[2])
-
-    restart(house, back)
-    house.admin.must("boards", "list")  # the login of before the move
-    until(still.is_online, "the board to come back", 60)
-    assert generation_by_refresh(still) == generation + 1
-    assert still.session_id == session and not still.status()["notIssuedThere"]
-    until(moved.is_online, "the board to come back", 60)
-    moved.command("session", "refresh", ok=(1, 3, 4, 5))
-    until(lambda: moved.status()["notIssuedThere"], "the board to be told", 30)
-    assert moved.session_now["state"] == "available"
-    with pytest.raises(RuntimeError, match="moved to another store"):
-        postgres_server.query("DELETE FROM audit", "house")
+    done = house_run(house, "migrate")
+    assert done.returncode == 1 and "serves from" in done.stderr, done.stderr
 
 
 def restart(house, between=lambda: None):

@@ -56,7 +56,7 @@ struct AuthorityServer: Sendable {
         let store = if let opened { opened } else { try await folder.open() }
         presence = try await Presence(in: store)
         let version = try await store.foreignVersion()
-        let records = try await Self.keyRecords(of: store, folder, logger)
+        let records = try await folder.records(of: store)
         let own = try Self.own(settings, folder)
         let ownCA = try own.map { try $0.certificateText() }
         var rules = settings.rules
@@ -133,7 +133,6 @@ struct AuthorityServer: Sendable {
             group.addTask { await housekeeping.watch() }
             group.addTask { await hub.run() }
             group.addTask { await presence.keep() }
-            group.addTask { try await departureWatch.run() }
             group.addTask {
                 await fleet.run { () async throws(AuthorityError) in
                     try await authority.boardsInSession(atMost: FleetSize.enough)
@@ -197,12 +196,6 @@ struct AuthorityServer: Sendable {
         do throws(AuthorityError) { try store.close() } catch {
             logger.debug("the store is left open: \(error.words)")
         }
-    }
-
-    private var departureWatch: DepartureWatch {
-        DepartureWatch(
-            store: store, place: StateFolder(settings).recordPlace, readiness: readiness,
-            logger: logger)
     }
 
     private var subscriptions: [Subscription] {

@@ -12,22 +12,6 @@ import Wire
 
 // The parts that depend on the kind of broker.
 extension AuthorityServer {
-    /// Those that the store has and the master key opens.
-    static func keyRecords(
-        of store: any ServiceStore, _ folder: StateFolder, _ logger: Logger
-    ) async throws -> [KeyRecord] {
-        let records = try await folder.records(of: store)
-        let count = try await store.unprovenKeys()
-        if count > 0 {
-            logger.warning("""
-                \(count) retired signing keys in \(folder.recordPlace) are ignored: the master \
-                key does not prove that they were ours. An earlier version of this program \
-                retired them, or somebody has written them there
-                """)
-        }
-        return records
-    }
-
     static func embedded(
         _ settings: ServiceSettings, _ folder: StateFolder, _ records: [KeyRecord],
         _ logger: Logger

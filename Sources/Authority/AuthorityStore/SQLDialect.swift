@@ -3,14 +3,6 @@ package enum SQLDialect: Sendable {
     case sqlite
     case postgreSQL
 
-    /// What tells rows apart in a table without a key.
-    var rowID: String {
-        switch self {
-        case .sqlite: "rowid"
-        case .postgreSQL: "ctid"
-        }
-    }
-
     /// For a LIMIT that is there for the sake of its OFFSET.
     var unlimited: String {
         switch self {
@@ -27,19 +19,11 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// Finds a user by name, by the index that keeps names apart.
-    var isUser: String {
-        switch self {
-        case .sqlite: "username = ?"
-        case .postgreSQL: "lower(username) = \(folded("?"))"
-        }
-    }
-
     /// SQLite numbers a row by itself where it is given none.
     var newTimelineNumber: String {
         switch self {
         case .sqlite: "NULL"
-        case .postgreSQL: "nextval('timeline_number')"
+        case .postgreSQL: "nextval('timeline_number_seq')"
         }
     }
 
@@ -63,11 +47,11 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// PostgreSQL has an index on the hour alone, which an hour of heartbeats leaves as it is.
-    func idleSince(_ time: String) -> String {
+    /// The hour of a session's last use, as its index has it.
+    var hourSeen: String {
         switch self {
-        case .sqlite: "last_seen <= \(time)"
-        case .postgreSQL: "hour_seen <= CAST(\(time) AS BIGINT) / 3600000 AND last_seen <= \(time)"
+        case .sqlite: "last_seen / 3600000"
+        case .postgreSQL: "hour_seen"
         }
     }
 

@@ -21,12 +21,6 @@ package protocol ServiceStore: AuthorityStore {
     /// last commits it may lack; nil where there is none to follow, or where that is not known.
     func history() async throws(AuthorityError) -> String?
 
-    /// Where the records have gone; nil while they are here.
-    func departure() async throws(AuthorityError) -> Departure?
-
-    /// How many retired keys are left out, because nothing proves that they were ours.
-    func unprovenKeys() async throws(AuthorityError) -> Int
-
     /// Looks at every board and session once: for a scrape, not for a request.
     func tally() async throws(AuthorityError) -> StoreTally
 
@@ -89,48 +83,6 @@ package protocol TransferableStore: ServiceStore {
     func save(to file: StoreFile) async throws(AuthorityError) -> [String: Int]
     /// Carries what is in a file into this store, which is empty: all of it or nothing.
     func take(_ file: StoreFile) async throws(AuthorityError) -> [String: Int]
-    /// Since when the file was frozen that this store was filled from; nil where none was.
-    func takenAt() async throws(AuthorityError) -> Timestamp?
-    /// How many rows each table has.
-    func counts() async throws(AuthorityError) -> [String: Int]
-    /// What tells this store from every other; no spaces.
-    func identity() async throws(AuthorityError) -> String
-    /// Closes this store for good, durably, because the file that it was filled from is to be
-    /// served from again: the database refuses every write from then on, whoever tries. Again,
-    /// it changes nothing.
-    func giveBack(_ order: GiveBack) async throws(AuthorityError) -> GiveBack.Outcome
-}
-
-/// That a file is to be served from again.
-package struct GiveBack: Sendable {
-    /// How the file went.
-    package let departure: Departure
-    /// How far the file had gone.
-    package let progress: StoreProgress
-    package let file: Departure.Target
-    package let now: Timestamp
-    /// Whether what was done in the other store since may be lost.
-    package let mayLose: Bool
-
-    package enum Outcome: Equatable, Sendable {
-        /// It is closed; `hasGoneOn` says whether something was done there since.
-        case closed(hasGoneOn: Bool)
-        /// The records of that file are not there; nothing was changed.
-        case absent
-        /// Something was done there since, with so many audit entries; nothing was changed.
-        case wouldLose(entries: Int64)
-    }
-
-    package init(
-        departure: Departure, progress: StoreProgress, file: Departure.Target, now: Timestamp,
-        mayLose: Bool
-    ) {
-        self.departure = departure
-        self.progress = progress
-        self.file = file
-        self.now = now
-        self.mayLose = mayLose
-    }
 }
 
 /// What one process of several may do, and no other while this lives.

@@ -57,8 +57,6 @@ package protocol ServiceTransaction: AuthorityTransaction {
     func raiseLatestTime(to time: Timestamp) throws(AuthorityError)
     func resetLatestTime(to time: Timestamp) throws(AuthorityError)
     func tally() throws(AuthorityError) -> StoreTally
-    func departure() throws(AuthorityError) -> Departure?
-    func unprovenKeys() throws(AuthorityError) -> Int
     /// Whether it has written what other processes watch for.
     var isNews: Bool { get }
     /// The same transaction for another request, which hears of its own chores alone.
@@ -102,8 +100,6 @@ struct StoreTransaction: ServiceTransaction {
         noteNews()
         if !told.lines.contains(line) { told.lines.append(line) }
     }
-
-    func departure() throws(AuthorityError) -> Departure? { try Departure.read(runner) }
 
     func noteNews() { told.news.isThere = true }
 

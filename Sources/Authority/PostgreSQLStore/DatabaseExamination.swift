@@ -2,7 +2,7 @@ import AuthorityCore
 package import AuthorityStore
 package import Sessions
 
-/// A look at a database beside whoever serves from it: read only, and nothing is migrated.
+/// A look at a database beside whoever serves from it: read only.
 package struct DatabaseExamination: Sendable {
     /// As the server says it: `15.4`.
     package var version = ""
@@ -31,18 +31,17 @@ package struct DatabaseExamination: Sendable {
                 coalesce((SELECT version FROM pg_stat_ssl
                     WHERE pid = pg_backend_pid() AND ssl), '')::text AS encryption,
                 coalesce(host(inet_client_addr()) IN ('127.0.0.1', '::1'), true) AS local,
-                has_database_privilege('public', current_database(), 'CONNECT') AS open,
-                to_regclass('schema_versions') IS NOT NULL AS founded
+                has_database_privilege('public', current_database(), 'CONNECT') AS open
             """).first
         if case .text(let text)? = server?["version"] { version = text }
         if case .text(let text)? = server?["encryption"], !text.isEmpty { encryption = text }
         isLocal = server?["local"] == .bool(true)
         isOpen = server?["open"] == .bool(true)
         try measure(connection, clock)
-        guard server?["founded"] == .bool(true) else { return }
-        let found = try Self.look(connection, wrapping)
-        if !found.isNewer { settings = try KeptSettings(connection: connection).read() }
-        store = found
+        store = try Self.look(connection, wrapping)
+        if let store, store.otherVersion == nil {
+            settings = try KeptSettings(connection: connection).read()
+        }
     }
 
     /// The quickest answer says most of the clock, too: its time lies in the middle.
@@ -62,32 +61,37 @@ package struct DatabaseExamination: Sendable {
         }
     }
 
+    /// Nil where there are no tables.
     private static func look(
         _ connection: PostgresConnection, _ wrapping: (any SecretWrapping)?
-    ) throws(PostgresError) -> StoreExamination {
+    ) throws(PostgresError) -> StoreExamination? {
         var found = StoreExamination()
-        let known = Set(PostgreSQLMigrations.steps.map(\.name))
-        let steps = try connection.query("SELECT name FROM schema_versions").compactMap { row in
-            if case .text(let name)? = row["name"] { name } else { nil }
-        }
-        found.isNewer = !known.isSuperset(of: steps)
-        guard !found.isNewer else { return found }
-        found.damage = []
         try connection.begin(.repeatableRead, readOnly: true)
         defer { connection.rollback() }
-        found.isUnfounded = try connection.query("SELECT name FROM keys LIMIT 1").isEmpty
-        if steps.contains("gaps") { try countAhead(connection, in: &found) }
         let runner = PostgreSQLRunner(connection)
+        guard let version = try Self.version(runner) else { return nil }
+        guard version == Schema.version else {
+            found.otherVersion = version
+            return found
+        }
+        found.damage = []
+        found.isUnfounded = try connection.query("SELECT name FROM keys LIMIT 1").isEmpty
+        try countAhead(connection, in: &found)
         let transaction = tables(over: runner, wrapping: wrapping ?? NoWrapping())
         do throws(AuthorityError) {
             found.latest = try transaction.latestTime()
-            found.departure = try transaction.departure()
             if wrapping != nil { found.keys = try transaction.keys() }
         } catch {
             if let failure = runner.failure { throw failure }
             if case .failed(_, let text) = error { found.keyFault = text }
         }
         return found
+    }
+
+    private static func version(_ runner: PostgreSQLRunner) throws(PostgresError) -> Int64? {
+        do throws(AuthorityError) { return try Schema.found(in: runner) } catch {
+            throw runner.failure ?? .misfit("the table schema_version has no version")
+        }
     }
 
     private static func countAhead(

@@ -36,18 +36,15 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
     let lost = Atomic(0)
     package var losses: Int { lost.load(ordering: .relaxed) }
 
-    /// Connects and brings the tables up to date. With `evenMoved` also where the records have
-    /// gone elsewhere; then nothing can be written.
+    /// Connects, and makes the tables where there are none.
     ///
     /// - Throws: `failed(layer: StoreOpening.away)` if the database cannot be reached, as later
     ///   calls do,
     ///   `failed(layer: StoreOpening.settings)` if it lets nobody in with these settings,
-    ///   `failed(layer: "store")` if it is not as it must be, `failed(layer: "schema")` if a later
-    ///   version of this program wrote it, `failed(layer: Departure.layer)` if its records are
-    ///   elsewhere.
+    ///   `failed(layer: "store")` if it is not as it must be, `failed(layer: "schema")` if its
+    ///   tables have another version.
     package init(
-        _ address: PostgresAddress, connections: Int, wrapping: any SecretWrapping,
-        evenMoved: Bool = false
+        _ address: PostgresAddress, connections: Int, wrapping: any SecretWrapping
     ) async throws(AuthorityError) {
         self.wrapping = wrapping
         self.address = address
@@ -62,8 +59,8 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
         let outcome: Result<Void, AuthorityError>
         do throws(PostgresError) {
             outcome = try await pool.run { connection throws(AuthorityError) in
-                if !evenMoved { try Self.requireInPlace(connection, address) }
-                try PostgreSQLMigrations.bringUpToDate(address)
+                try DatabaseOpening(
+                    connection: connection, place: "the database \(address.place)").run()
             }
         } catch {
             throw error.openingError
@@ -128,18 +125,6 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
         }
         guard case .text(let timeline)? = row?["timeline"] else { return nil }
         return timeline
-    }
-
-    package func departure() async throws(AuthorityError) -> Departure? {
-        try await look(isShort: true) { transaction throws(AuthorityError) in
-            try transaction.departure()
-        }
-    }
-
-    package func unprovenKeys() async throws(AuthorityError) -> Int {
-        try await look(isShort: false) { transaction throws(AuthorityError) in
-            try transaction.unprovenKeys()
-        }
     }
 
     package func tally() async throws(AuthorityError) -> StoreTally {

@@ -22,8 +22,8 @@ _ROWS = f"""
     FROM generated, {_NOW};
     INSERT INTO families (id, session_id, generation, invalidated)
     SELECT family, name, 1, {{false}} FROM generated ORDER BY family;
-    INSERT INTO boards (id, name, device_key, owner, released)
-    SELECT uuid, 'generated', token, {_USER}, {{false}} FROM generated ORDER BY uuid;
+    INSERT INTO boards (id, name, device_key, owner, released, owned_since)
+    SELECT uuid, 'generated', token, {_USER}, {{false}}, 0 FROM generated ORDER BY uuid;
     """
 
 

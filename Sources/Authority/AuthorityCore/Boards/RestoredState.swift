@@ -37,7 +37,7 @@ extension BoardRequest {
         guard let settled = try transaction.settledAt(), try !transaction.isRestored() else {
             return try notIssuedHere(.refresh, how)
         }
-        // Ids of before they had a time say one that is far ahead.
+        // No family was made in the future: such an id is forged or damaged.
         if family.madeAt <= now, try isUnknown(family.madeAt) {
             return try notIssuedHere(.refresh, how)
         }

@@ -9,7 +9,6 @@ package final class Readiness: Sendable {
     private struct State {
         var isDraining = false
         var isClosed = false
-        var isMoved = false
         var onClose: (@Sendable () -> Void)?
         /// The last look at what answers depend on.
         var looked: ContinuousClock.Instant?
@@ -40,9 +39,6 @@ package final class Readiness: Sendable {
     /// From now on requests should go elsewhere.
     package func drain() { state.withLock { $0.isDraining = true } }
 
-    /// Whether the records are elsewhere, or on their way there: nothing can be written here.
-    package func note(isMoved: Bool) { state.withLock { $0.isMoved = isMoved } }
-
     var isDraining: Bool { state.withLock { $0.isDraining } }
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
@@ -67,12 +63,12 @@ package final class Readiness: Sendable {
     }
 
     enum Word: String {
-        case ok, draining, storeAway = "store-away", storeMoved = "store-moved"
+        case ok, draining, storeAway = "store-away"
     }
 
     func word() async -> Word {
         let mine = state.withLock { state -> Int? in
-            guard !state.isDraining, !state.isMoved, !state.isLooking else { return nil }
+            guard !state.isDraining, !state.isLooking else { return nil }
             let isFresh = state.looked.map { ContinuousClock.now - $0 < Self.age } ?? false
             guard !isFresh else { return nil }
             state.isLooking = true
@@ -81,8 +77,7 @@ package final class Readiness: Sendable {
         }
         if let mine { await examine(mine) }
         return state.withLock { state in
-            if state.isMoved { return .storeMoved }
-            return state.isDraining ? .draining : (state.isWell ? .ok : .storeAway)
+            state.isDraining ? .draining : (state.isWell ? .ok : .storeAway)
         }
     }
 

@@ -129,7 +129,7 @@ struct ServeCommand: AsyncParsableCommand {
             }
             guard let started else { return }
             let (server, stop) = (started.server, started.stop ?? StopSignal())
-            // Opening the store has migrated it, however long that took; what follows is short.
+            // The store is open, however long that took; what follows is short.
             notifier.resume()
             try await serve(server, settings, until: stop, notifier, journal, logger)
             server.close()

@@ -38,9 +38,6 @@ struct BackupCommand: AsyncParsableCommand {
             try checkKeyFile()
             if let withKey { try PrivateFile.write(withKey, try PrivateFile.read(key, limit: 32)) }
             say("✓ \(to): \(content.words)")
-            if let departure = try source.departure() {
-                say("! \(source.place) is as it was on its move: \(departure.words)")
-            }
             say(withKey.map { "✓ \($0): the master key; keep the two apart" }
                 ?? "! the master key is not in it: keep \(key) as well, apart from it")
             if json {
@@ -85,22 +82,13 @@ struct StoreSource {
         }
     }
 
-    var place: String { folder.recordPlace }
-
-    /// Where a file's records have gone.
-    func departure() throws -> Departure? {
-        guard case .file = settings.store else { return nil }
-        return try StoreFile(path: folder.database).departure()
-    }
-
     /// Fills an empty file with what the store holds at this moment.
     func copy(to target: String) async throws {
         switch settings.store {
         case .file: try StoreFile(path: folder.database).copy(to: target)
         case .postgres:
-            // Who gave its records up may want to have them after all.
             let store = try await folder.openedDatabase(
-                wrapping: try MasterKey(at: folder.masterKey), evenMoved: true)
+                wrapping: try MasterKey(at: folder.masterKey))
             // It would take the place of a backup that has something in it.
             guard try await !folder.records(of: store).isEmpty else { throw folder.unfounded }
             _ = try await store.save(to: StoreFile(path: target))

@@ -32,7 +32,6 @@ enum Exit {
         case BackupError.usage, BackupError.exists: usage
         // Another start will not help, and must not be tried.
         case AuthorityError.failed(layer: "schema", _),
-            AuthorityError.failed(layer: Departure.layer, _),
             AuthorityError.failed(layer: StoreOpening.settings, _): configuration
         case AuthorityError.failed(layer: StoreOpening.away, _): offline
         default: failed

@@ -1,47 +1,54 @@
 import ArgumentParser
-import ConfigurationFiles
+import AuthorityStore
+import LinuxIO
+import Sessions
+import Settings
+import Wire
 
-/// The records of a house, moved from its own file into a database that several may share.
+/// Copies the records of a stopped authority from SQLite into PostgreSQL.
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "migrate", abstract: "Moves a running house into PostgreSQL.",
+        commandName: "migrate",
+        abstract: "Copies an authority's records from SQLite into PostgreSQL.",
         discussion: """
-            Name the database first, as `store` in authority.toml; the service that runs goes on \
-            with its file. From the moment of the copy that file takes no write any more, so \
-            nothing is answered that would be lost: boards repeat their requests until the \
-            service is started anew, and then PostgreSQL answers. Every session stays valid. \
-            If the copy fails, the file stays the store. A file moves into one database alone.
-            --undo goes back to the file as it was at the move, and closes the database: no \
-            service on it writes any more. What was done there since is lost, which --discard \
-            must allow; BACKUP.md says how to keep it.
+            Stop the service, and name an empty database as `store` in authority.toml. All \
+            records are copied in one transaction, and the rows of each table are counted: all \
+            of them are there, or none. Every session stays valid. The SQLite file stays as it \
+            is. Serve from one of the two only: see BACKUP.md, Moving to PostgreSQL.
             """)
-
-    enum Kind: String, ExpressibleByArgument, CaseIterable { case sqlite, postgres }
 
     @ParentCommand var program: AuthorityProgram
     @OptionGroup var place: PlaceOptions
-    @Option(help: "Where the records are: sqlite.") var from: Kind?
-    @Option(help: "Where they go: postgres.") var to: Kind?
-    @Flag(help: "Takes a move back: the file is served from again.") var undo = false
-    @Flag(help: "With --undo: what was done in the database since may be lost.")
-    var discard = false
-    @Flag(help: "With --undo: the database is gone for good, and cannot be closed.")
-    var withoutDatabase = false
-    @Flag(help: "As JSON.") var json = false
+    @Option(help: "A file that `backup` wrote, in place of authority.db in the state folder.")
+    var from: String?
+    @Flag(help: "As JSON: the rows of each table.") var json = false
 
     func run() async throws {
         let settings = try place.settings(program.place)
         try await AuthorityService.run {
-            let move = try Move(settings)
-            switch (from, to, undo, discard, withoutDatabase) {
-            case (.sqlite?, .postgres?, false, false, false): try await move.run(json: json)
-            case (nil, nil, true, let discard, false): try await move.takeBack(losing: discard)
-            case (nil, nil, true, false, true): try await move.takeBackAlone()
-            default: throw BackupError.usage("""
-                say --from sqlite --to postgres, or --undo (with --discard or \
-                --without-database)
-                """)
+            let folder = StateFolder(settings)
+            guard folder.store != .file else {
+                throw BackupError.usage("""
+                    name the database first: store = "postgres://…" in authority.toml
+                    """)
             }
+            try folder.enter()
+            let source = from ?? folder.database
+            guard from != nil || PrivateFile.isThere(source) else {
+                throw StateFolderError.notInitialised(folder.path)
+            }
+            let lock = try folder.lockForRestoring()
+            let content = try BackupFile(path: source).verify(key: folder.masterKey)
+            say("✓ \(source): \(content.words)")
+            let rows = try await folder.fillDatabase(from: StoreFile(path: source))
+            _ = consume lock
+            say("✓ \(folder.recordPlace) has all of its rows")
+            say("Next: start the service. Never serve from \(source) again.")
+            guard json else { return }
+            print(JSONValue.object([
+                "to": .string(folder.recordPlace),
+                "rows": .object(rows.mapValues { .integer(Int64($0)) }),
+            ]).text)
         }
     }
 }

@@ -119,7 +119,6 @@ struct Restoration {
         try installKey()
         var kept: String?
         if case .file = settings.store {
-            try requireInPlace()
             try await prepareIncoming()
             kept = try exchange()
         } else {
@@ -166,22 +165,15 @@ struct Restoration {
         try PrivateFile.write(masterKey, try PrivateFile.read(key, limit: 32))
     }
 
-    /// Carries the backup into a database that is empty: nothing there is written over. The note
-    /// that it was restored goes with it, in the same transaction.
+    /// Copies the backup into a database. The note that it was restored goes with it, in the
+    /// same transaction.
     private func fill() async throws {
-        let target = try await folder.openedDatabase(wrapping: try MasterKey(at: masterKey))
-        guard try await StateFolder.isWithoutUsers(target) else {
-            throw StateFolderError.occupied(folder.recordPlace)
-        }
-        let hold = try await Presence.alone(in: target, folder)
         try await prepareIncoming()
         defer { try? PrivateFile.remove(incoming) }
-        _ = try await target.take(StoreFile(path: incoming))
-        await hold.release()
-        try target.close()
+        _ = try await folder.fillDatabase(from: StoreFile(path: incoming))
     }
 
-    /// The backup as it will stand, brought to today's schema, with a note that it was restored.
+    /// The backup as it will stand, with a note that it was restored.
     private func prepareIncoming() async throws {
         for name in [incoming, "\(incoming)-wal", "\(incoming)-shm"] {
             try PrivateFile.remove(name)
@@ -195,20 +187,6 @@ struct Restoration {
         try StoreFile(path: incoming).settle()
         for name in ["\(incoming)-wal", "\(incoming)-shm"] { try PrivateFile.remove(name) }
         try PrivateFile.sync(incoming)
-    }
-
-    /// Beside a file whose records are served from elsewhere another would be served from, too.
-    private func requireInPlace() throws {
-        let file = StoreFile(path: folder.database)
-        let departure: Departure?
-        do throws(AuthorityError) {
-            departure = try file.departure()
-        } catch {
-            // What is damaged, or not there, has moved nowhere; of a whole one it must be known.
-            guard (try? file.verify()) == nil else { throw error }
-            return
-        }
-        if let departure { throw departure.failure(of: file.path) }
     }
 
     /// Gives the incoming file its name, and the old one another.

@@ -21,33 +21,35 @@ extension StateFolder {
         }
     }
 
-    /// The store, with its schema up to date. With `evenMoved` also a database whose records
-    /// are elsewhere, to which nothing can be written.
-    func opened(
-        wrapping key: MasterKey, evenMoved: Bool = false
-    ) async throws -> any ServiceStore {
-        switch store {
-        case .file: try SQLiteAuthorityStore(path: database, wrapping: key)
-        case .postgres(let place): try await Self.postgres(place, wrapping: key, evenMoved)
+    /// The store, with its tables.
+    func opened(wrapping key: MasterKey) async throws -> any ServiceStore {
+        guard case .postgres = store else {
+            return try SQLiteAuthorityStore(path: database, wrapping: key)
         }
+        return try await openedDatabase(wrapping: key)
     }
 
-    /// The database that `store` names: what a backup or a move reads or fills.
-    func openedDatabase(
-        wrapping key: MasterKey, evenMoved: Bool = false
-    ) async throws -> any TransferableStore {
+    /// The database that `store` names, which a backup reads or a restore fills.
+    func openedDatabase(wrapping key: MasterKey) async throws -> any TransferableStore {
         guard case .postgres(let place) = store else {
             throw StateFolderError.badStore("is a file; name a database: store = \"postgres://…\"")
         }
-        return try await Self.postgres(place, wrapping: key, evenMoved)
+        return try await PostgreSQLAuthorityStore(
+            Self.address(of: place), connections: place.connections, wrapping: key)
     }
 
-    private static func postgres(
-        _ place: PostgresPlace, wrapping key: MasterKey, _ evenMoved: Bool
-    ) async throws -> PostgreSQLAuthorityStore {
-        try await PostgreSQLAuthorityStore(
-            address(of: place), connections: place.connections, wrapping: key,
-            evenMoved: evenMoved)
+    /// Copies a store's file into the database, which is empty: nothing there is written over.
+    /// Returns how many rows each table has.
+    func fillDatabase(from file: StoreFile) async throws -> [String: Int] {
+        let target = try await openedDatabase(wrapping: try MasterKey(at: masterKey))
+        guard try await Self.isWithoutUsers(target) else {
+            throw StateFolderError.occupied(recordPlace)
+        }
+        let hold = try await Presence.alone(in: target, self)
+        let rows = try await target.take(file)
+        await hold.release()
+        try target.close()
+        return rows
     }
 
     static func address(of place: PostgresPlace) throws -> PostgresAddress {

@@ -196,7 +196,7 @@ enum StateFolderError: Error, Equatable, CustomStringConvertible {
     case served(String)
     /// Authorities serve from this database, here or on other machines.
     case servedFrom(String)
-    /// The database whose records a backup would be put over.
+    /// The database whose records others would be put over.
     case occupied(String)
     /// A database without its key: none of its secrets could ever be read.
     case keyMissing(String)
@@ -220,9 +220,8 @@ enum StateFolderError: Error, Equatable, CustomStringConvertible {
         case .notInitialised(let path):
             "\(path) holds no authority; `postern-authority init --admin NAME` makes one"
         case .notMoved(let place, let file): """
-            \(place) holds no authority, and \(file) has one: `postern-authority migrate --from \
-            sqlite --to postgres` moves its records. For another authority there, put that file \
-            elsewhere first
+            \(place) holds no authority, and \(file) has one: `postern-authority migrate` copies \
+            its records. For another authority there, put that file elsewhere first
             """
         case .served(let path): "another postern-authority serves from \(path) already"
         case .servedFrom(let place): """
@@ -231,9 +230,9 @@ enum StateFolderError: Error, Equatable, CustomStringConvertible {
             counts for half a minute more
             """
         case .occupied(let place): """
-            \(place) has an authority's records already; nothing was changed. A backup goes into \
-            an empty database: as PostgreSQL's superuser give that one another name and make a \
-            new one, and restore again (BACKUP.md, Restoring into PostgreSQL)
+            \(place) has an authority's records already; nothing was changed. Records are copied \
+            into an empty database: as PostgreSQL's superuser give that one another name and make \
+            a new one, and try again (BACKUP.md, Restoring into PostgreSQL)
             """
         case .keyMissing(let path) where path.hasPrefix(Self.credential): """
             \(path) is given by systemd, and to the service alone. Run this as \

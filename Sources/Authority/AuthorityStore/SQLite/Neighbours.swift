@@ -40,14 +40,6 @@ extension SQLiteAuthorityStore {
         try await look { transaction throws(AuthorityError) in try transaction.tally() }
     }
 
-    package func departure() async throws(AuthorityError) -> Departure? {
-        try await look { transaction throws(AuthorityError) in try transaction.departure() }
-    }
-
-    package func unprovenKeys() async throws(AuthorityError) -> Int {
-        try await look { transaction throws(AuthorityError) in try transaction.unprovenKeys() }
-    }
-
     private func set(
         _ body: @escaping @Sendable (StoreTransaction) throws(AuthorityError) -> Void
     ) async throws(AuthorityError) {

@@ -12,14 +12,10 @@ package final class SQLiteAuthorityStore: ServiceStore {
     let group: CommitGroup
     let wrapping: any SecretWrapping
 
-    /// Opens or makes the file at `path` and brings its schema up to date.
+    /// Opens the file at `path`, and makes its tables where it has none.
     ///
-    /// Each step of an upgrade is one transaction: after a power cut the next opening goes on
-    /// with the step that was not done.
-    ///
-    /// - Throws: `failed(layer: "store")` if it is not a database of this program,
-    ///   `failed(layer: "schema")` if a later version of it wrote it, `failed(layer:
-    ///   Departure.layer)` if its records are elsewhere; then nothing was changed.
+    /// - Throws: `failed(layer: "store")` if it is no database, `failed(layer: "schema")` if its
+    ///   tables have another version; then nothing was changed.
     package init(path: String, wrapping: any SecretWrapping) throws(AuthorityError) {
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)
@@ -29,33 +25,19 @@ package final class SQLiteAuthorityStore: ServiceStore {
         }
         do {
             pool = try DatabasePool(path: path, configuration: configuration)
-            let migrator = Schema.migrator
-            let later = try pool.read(migrator.appliedIdentifiers)
-                .subtracting(migrator.migrations).sorted()
-            guard later.isEmpty else {
-                throw AuthorityError.failed(layer: "schema", text: """
-                    a later version of this program wrote \(path): it has \
-                    \(later.map { "`\($0)`" }.joined(separator: ", ")), unknown to this one; \
-                    install that version again
-                    """)
+            let isMade = try pool.read { database in
+                try Schema.isMade(in: SQLiteRunner(database: database), at: path)
             }
-            try Self.requireInPlace(pool, path)
-            try migrator.migrate(pool)
+            if !isMade {
+                try pool.write { database in
+                    try Schema.make(in: SQLiteRunner(database: database), at: path)
+                }
+            }
         } catch {
             throw storeFailure(error)
         }
         self.wrapping = wrapping
         group = CommitGroup(pool, wrapping)
-    }
-
-    /// Nobody serves from records that have gone elsewhere: boards would be told of a past.
-    private static func requireInPlace(_ pool: DatabasePool, _ path: String) throws {
-        let departure = try pool.read { database in
-            // A new file has no tables yet.
-            try database.tableExists("times")
-                ? Departure.read(SQLiteRunner(database: database)) : nil
-        }
-        if let departure { throw departure.failure(of: path) }
     }
 
     package func transact<R: Sendable>(
@@ -115,10 +97,6 @@ func storeFailure(_ error: any Error) -> AuthorityError {
     if let error = error as? AuthorityError { return error }
     guard let error = error as? DatabaseError else {
         return .failed(layer: "store", text: "the database did not do as it was asked")
-    }
-    // Our own words, said by a trigger.
-    if error.extendedResultCode == .SQLITE_CONSTRAINT_TRIGGER, let text = error.message {
-        return .failed(layer: "store", text: text)
     }
     return .failed(
         layer: "store",

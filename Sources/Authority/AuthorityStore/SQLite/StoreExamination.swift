@@ -3,13 +3,13 @@ import Foundation
 import GRDB
 package import Sessions
 
-/// A look at a store beside whoever serves from it: read only, and nothing is migrated.
+/// A look at a store beside whoever serves from it: read only.
 package struct StoreExamination: Sendable {
     /// What SQLite finds wrong with the file; empty where all is well, nil where it was too
     /// large to be looked through.
     package var damage: [String]?
-    /// Whether a later version of this program has written it.
-    package var isNewer = false
+    /// The version of its tables, where it is not ours; then nothing else is known of it.
+    package var otherVersion: Int64?
     /// The latest time that a service has believed.
     package var latest: Timestamp?
     /// The authority's keys; empty where they cannot be unwrapped.
@@ -23,9 +23,6 @@ package struct StoreExamination: Sendable {
     package var boardsAhead = 0
     /// Whether an operator restored it, and has not settled that.
     package var isRestored = false
-
-    /// Where the records have gone; nil while they are here.
-    package var departure: Departure?
 
     private static let thoroughLimit: Int64 = 256 << 20
 
@@ -55,8 +52,12 @@ package struct StoreExamination: Sendable {
     ) throws -> StoreExamination {
         var found = StoreExamination()
         found.sqliteVersion = try String.fetchOne(database, sql: "SELECT sqlite_version()") ?? ""
-        found.isNewer = try Schema.migrator.hasBeenSuperseded(database)
-        guard !found.isNewer else { return found }
+        let version = try Schema.found(in: SQLiteRunner(database: database))
+        guard version == Schema.version else {
+            found.otherVersion = version
+            found.isUnfounded = version == nil
+            return found
+        }
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int64
         if (size ?? 0) <= thoroughLimit {
             found.damage = try String.fetchAll(database, sql: "PRAGMA quick_check(3)")
@@ -65,14 +66,10 @@ package struct StoreExamination: Sendable {
         found.latest = try Int64.fetchOne(
             database, sql: "SELECT at FROM times WHERE name = 'latest'"
         ).map(Timestamp.init(milliseconds:))
-        found.departure = try Departure.read(SQLiteRunner(database: database))
         found.isUnfounded = try Int.fetchOne(database, sql: "SELECT 1 FROM keys LIMIT 1") == nil
-        if try database.tableExists("ahead") {
-            found.boardsAhead = try Int.fetchOne(
-                database, sql: "SELECT count(*) FROM ahead") ?? 0
-            found.isRestored = try Bool.fetchOne(
-                database, sql: "SELECT EXISTS (SELECT 1 FROM gaps WHERE restored = 1)") ?? false
-        }
+        found.boardsAhead = try Int.fetchOne(database, sql: "SELECT count(*) FROM ahead") ?? 0
+        found.isRestored = try Bool.fetchOne(
+            database, sql: "SELECT EXISTS (SELECT 1 FROM gaps WHERE restored = 1)") ?? false
         guard let wrapping else { return found }
         do throws(AuthorityError) {
             found.keys = try StoreTransaction(database, wrapping).keys()

@@ -40,28 +40,15 @@ package struct StoreFile: Sendable {
     /// Looks it through: every page, every constraint and every reference.
     ///
     /// - Throws: `failed(layer: "store")` for what is no store, or a damaged one,
-    ///   `failed(layer: "schema")` for one that a later version of this program wrote.
+    ///   `failed(layer: "schema")` for one whose tables have another version.
     package func verify() throws(AuthorityError) -> Content {
-        var configuration = Configuration()
-        configuration.readonly = true
-        do {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            let content = try queue.read(Self.verified)
-            try queue.close()
-            return content
-        } catch {
-            throw storeFailure(error)
-        }
+        try look(verified)
     }
 
-    private static func verified(_ database: Database) throws -> Content {
-        guard try database.tableExists("grdb_migrations"), try database.tableExists("sessions")
-        else {
-            throw AuthorityError.failed(layer: "store", text: "it is no authority's store")
-        }
-        guard try !Schema.migrator.hasBeenSuperseded(database) else {
+    private func verified(_ database: Database) throws -> Content {
+        guard try Schema.isMade(in: SQLiteRunner(database: database), at: path) else {
             throw AuthorityError.failed(
-                layer: "schema", text: "a later version of this program wrote it")
+                layer: "store", text: "\(path) is no authority's store")
         }
         let damage = try String.fetchAll(database, sql: "PRAGMA integrity_check(3)")
             .filter { $0 != "ok" }
@@ -89,6 +76,41 @@ package struct StoreFile: Sendable {
             let pool = try DatabasePool(path: path)
             _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
             try pool.close()
+        } catch {
+            throw storeFailure(error)
+        }
+    }
+
+    /// Copies what is in it into another store, which is empty.
+    package func pour(into target: any SQLRunner) throws(AuthorityError) -> [String: Int] {
+        try look { try StoreCopy.run(from: SQLiteRunner(database: $0), to: target) }
+    }
+
+    /// Makes the file a store and copies into it what `source` reads; the file is empty or not
+    /// there.
+    package func fill(from source: any SQLRunner) throws(AuthorityError) -> [String: Int] {
+        do {
+            let queue = try DatabaseQueue(path: path)
+            let counts = try queue.write { database in
+                let target = SQLiteRunner(database: database)
+                try Schema.make(in: target, at: path)
+                return try StoreCopy.run(from: source, to: target)
+            }
+            try queue.close()
+            return counts
+        } catch {
+            throw storeFailure(error)
+        }
+    }
+
+    private func look<R>(_ body: (Database) throws -> R) throws(AuthorityError) -> R {
+        var configuration = Configuration()
+        configuration.readonly = true
+        do {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            let found = try queue.read(body)
+            try queue.close()
+            return found
         } catch {
             throw storeFailure(error)
         }

@@ -71,15 +71,13 @@ extension StoreTransaction {
             [board.description, String(decoding: status.payload, as: UTF8.self)])
     }
 
-    /// Nil also for one that an earlier version took and this one does not: the board's next
-    /// takes its place.
     func status(of board: InstallationID) throws(AuthorityError) -> BoardStatus? {
         let row = try row(
             "SELECT status FROM statuses WHERE installation_id = ?", [board.description])
         guard let row else { return nil }
         let text: String = try row.value("status")
         do throws(WireError) { return try BoardStatus(parsing: Array(text.utf8)) } catch {
-            return nil
+            throw damaged("status")
         }
     }
 

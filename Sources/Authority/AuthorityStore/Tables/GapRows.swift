@@ -135,18 +135,3 @@ extension StoreTransaction {
         }
     }
 }
-
-extension Schema {
-    static let gaps = """
-        CREATE TABLE gaps (
-            began INTEGER PRIMARY KEY,
-            ended INTEGER NOT NULL,
-            restored INTEGER NOT NULL
-        ) STRICT;
-        CREATE TABLE ahead (
-            installation_id TEXT PRIMARY KEY,
-            sign TEXT NOT NULL,
-            since INTEGER NOT NULL
-        ) STRICT, WITHOUT ROWID;
-        """
-}

@@ -62,23 +62,3 @@ extension StoreTransaction {
             user: try row.parsed("user_id", UserID.init), createdAt: try row.time("created_at"))
     }
 }
-
-extension Schema {
-    /// Who people are elsewhere. A row is found by what a token says, and by its user.
-    static let identities = """
-        CREATE TABLE identities (
-            provider TEXT NOT NULL,
-            issuer TEXT NOT NULL,
-            subject TEXT NOT NULL,
-            user_id TEXT NOT NULL REFERENCES users (id),
-            created_at INTEGER NOT NULL,
-            PRIMARY KEY (provider, issuer, subject)
-        ) STRICT, WITHOUT ROWID;
-        CREATE UNIQUE INDEX identities_of_user ON identities (user_id, provider);
-        CREATE TABLE spent_id_tokens (
-            hash BLOB PRIMARY KEY,
-            ends_at INTEGER NOT NULL
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX spent_id_token_ends ON spent_id_tokens (ends_at);
-        """
-}

@@ -5,20 +5,12 @@ import Sessions
 extension StoreTransaction {
     func keys() throws(AuthorityError) -> [KeyRecord] {
         // Not by the time they were made: a clock may have been wrong.
-        let all = try rows(
-            """
-            SELECT * FROM keys
-            ORDER BY kind, retired_at IS NOT NULL, retired_at DESC, created_at DESC
-            """)
-        var keys: [KeyRecord] = []
-        for row in all { if let key = try readKey(row) { keys.append(key) } }
-        return keys
-    }
-
-    func unprovenKeys() throws(AuthorityError) -> Int {
-        let all: Int = try row("SELECT count(*) AS n FROM keys")
-            .map { row throws(AuthorityError) in try row.value("n") } ?? 0
-        return all - (try keys().count)
+        try map(
+            try rows(
+                """
+                SELECT * FROM keys
+                ORDER BY kind, retired_at IS NOT NULL, retired_at DESC, created_at DESC
+                """), readKey)
     }
 
     func insert(_ key: KeyRecord) throws(AuthorityError) {
@@ -57,9 +49,9 @@ extension StoreTransaction {
             """, [max(count, 0)])
     }
 
-    /// Nil for a retired key that is not proven to be one of ours: whoever can write to the
+    /// A retired key without the proof that it was ours is damage: somebody who can write to the
     /// tables, and has no master key, could else have boards trust a key of theirs.
-    private func readKey(_ row: SQLRow) throws(AuthorityError) -> KeyRecord? {
+    private func readKey(_ row: SQLRow) throws(AuthorityError) -> KeyRecord {
         let kind = try row.parsed("kind", KeyRecord.Kind.init(rawValue:))
         let name: String = try row.value("name")
         let publicKey = try row.bytes("public")
@@ -68,8 +60,11 @@ extension StoreTransaction {
         let secret: SecretBytes
         if let retired {
             let place = Self.place(ofRetired: name, publicKey, retired)
-            guard let proven = try? wrapping.unwrap(wrapped, place: place) else { return nil }
-            secret = proven
+            do throws(AuthorityError) {
+                secret = try wrapping.unwrap(wrapped, place: place)
+            } catch {
+                throw damaged("private")
+            }
         } else {
             secret = try wrapping.unwrap(wrapped, place: place(of: kind, name))
         }
@@ -92,18 +87,4 @@ extension StoreTransaction {
     private func place(of kind: KeyRecord.Kind, _ name: String) -> String {
         "keys.private \(kind.rawValue) \(name)"
     }
-}
-
-extension Schema {
-    /// Of the keys of a kind one is in use; of those that sign, the database sees to it. `times`
-    /// has the latest time that a service of this database believed, once there was one.
-    static let rotation = """
-        ALTER TABLE keys ADD COLUMN retired_at INTEGER;
-        CREATE UNIQUE INDEX key_that_signs ON keys (kind)
-            WHERE kind = 'signing' AND retired_at IS NULL;
-        CREATE TABLE times (
-            name TEXT PRIMARY KEY,
-            at INTEGER NOT NULL
-        ) STRICT;
-        """
 }

@@ -64,8 +64,8 @@ extension StoreTransaction {
     func forgiveFailure(_ key: String) throws(AuthorityError) {
         try run(
             """
-            DELETE FROM failures WHERE \(dialect.rowID) = (
-                SELECT \(dialect.rowID) FROM failures WHERE key = ? ORDER BY at DESC LIMIT 1)
+            DELETE FROM failures WHERE number = (
+                SELECT number FROM failures WHERE key = ? ORDER BY at DESC LIMIT 1)
             """, [key])
     }
 

@@ -2,18 +2,6 @@ import AuthorityCore
 import Sessions
 import Wire
 
-extension Schema {
-    /// The rules stand apart: they come seldom, and the numbers with each heartbeat.
-    static let reports = """
-        CREATE TABLE reports (
-            installation_id TEXT PRIMARY KEY,
-            numbers TEXT NOT NULL,
-            rules TEXT,
-            since INTEGER NOT NULL
-        ) STRICT;
-        """
-}
-
 extension StoreTransaction {
     func report(of board: InstallationID) throws(AuthorityError) -> ToldReport? {
         try row("SELECT * FROM reports WHERE installation_id = ?", [board.description])

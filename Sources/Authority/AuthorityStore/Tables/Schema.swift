@@ -1,248 +1,151 @@
-import GRDB
+package import AuthorityCore
 
-/// The tables, and how each version of them came to be.
-enum Schema {
-    static var migrator: DatabaseMigrator {
-        var migrator = DatabaseMigrator()
-        migrator.registerMigration("1") { database in
-            for statements in [people, sessions, boards, claims, traffic, rest] {
-                try database.execute(sql: statements)
-            }
+/// Makes the tables of a store, and tells a store of another version.
+package enum Schema {
+    /// The version of these tables. A release that changes them counts it up, and brings a store
+    /// of an earlier version to it.
+    package static let version: Int64 = 1
+
+    /// Has one row: the version.
+    private static let mark = Table(
+        name: "schema_version", columns: [.integer("number")], key: ["number"])
+
+    /// Makes the tables in a database that has none. Runs in a transaction; the caller keeps out
+    /// others that do the same.
+    ///
+    /// - Throws: `failed(layer: "schema")` where a store is there that has another version.
+    package static func make(
+        in store: any SQLRunner, at place: String
+    ) throws(AuthorityError) {
+        guard try !isMade(in: store, at: place) else { return }
+        let dialect = store.dialect
+        for statement in dialect.before { try store.run(statement, []) }
+        for table in [mark] + tables {
+            for statement in dialect.statements(of: table) { try store.run(statement, []) }
         }
-        migrator.registerMigration("2") { database in try database.execute(sql: wholeLife) }
-        migrator.registerMigration("3") { database in try database.execute(sql: rotation) }
-        migrator.registerMigration("timeline") { database in
-            try database.execute(sql: timeline)
-        }
-        migrator.registerMigration("installations") { database in
-            try database.execute(sql: parseObjects)
-        }
-        migrator.registerMigration("identities") { database in
-            try database.execute(sql: identities)
-        }
-        migrator.registerMigration("reports") { database in
-            try database.execute(sql: reports)
-        }
-        migrator.registerMigration("ownership") { database in
-            try database.execute(
-                sql: "ALTER TABLE boards ADD COLUMN owned_since INTEGER NOT NULL DEFAULT 0")
-        }
-        migrator.registerMigration("replies") { database in
-            try database.execute(sql: replies)
-        }
-        migrator.registerMigration("gaps") { database in
-            try database.execute(sql: gaps)
-        }
-        migrator.registerMigration("people") { database in
-            try database.execute(sql: offBoards)
-        }
-        return migrator
+        for statement in dialect.after { try store.run(statement, []) }
+        try store.run(
+            "INSERT INTO schema_version (number) VALUES (?)", [.integer(version)])
     }
 
-    /// The sessions of a person, however many boards he has.
-    private static let offBoards = """
-        CREATE INDEX sessions_off_boards ON sessions (user_id, created_at)
-            WHERE device_key IS NULL AND state <> 'ended'
+    /// Whether the tables are there, in this version.
+    ///
+    /// - Throws: `failed(layer: "schema")` where they have another version, or none.
+    package static func isMade(
+        in store: any SQLRunner, at place: String
+    ) throws(AuthorityError) -> Bool {
+        let found = try found(in: store)
+        if let found, found != version {
+            throw .failed(
+                layer: "schema", text: "\(place): \(fault(of: found)); \(advice)")
+        }
+        return found != nil
+    }
+
+    /// The version of a store's tables; nil where there are none, 0 where they name no version.
+    package static func found(in store: any SQLRunner) throws(AuthorityError) -> Int64? {
+        guard try has(mark.name, in: store) else {
+            return try has("sessions", in: store) ? 0 : nil
+        }
+        let row = try store.rows("SELECT number FROM schema_version", []).first
+        guard let row else { throw damaged("number") }
+        return try row.value("number")
+    }
+
+    /// What is wrong with a store of this version.
+    package static func fault(of version: Int64) -> String {
+        "its tables have version \(version), and this program knows version \(Self.version) alone"
+    }
+
+    package static let advice = "install the program that wrote it"
+
+    private static func has(
+        _ table: String, in store: any SQLRunner
+    ) throws(AuthorityError) -> Bool {
+        try !store.rows(store.dialect.isTable, [.text(table)]).isEmpty
+    }
+}
+
+/// The statements of one database that the tables of `Schema` need.
+extension SQLDialect {
+    fileprivate var isTable: String {
+        switch self {
+        case .sqlite: "SELECT 1 AS n FROM sqlite_master WHERE type = 'table' AND name = ?"
+        case .postgreSQL: "SELECT 1::bigint AS n WHERE to_regclass(?::text) IS NOT NULL"
+        }
+    }
+
+    fileprivate var before: [String] { self == .postgreSQL ? Self.numbering : [] }
+
+    fileprivate var after: [String] {
+        switch self {
+        case .sqlite: [
+            """
+            CREATE TRIGGER timeline_bound AFTER INSERT ON timeline BEGIN
+                \(Self.timelineBound);
+            END
+            """,
+        ]
+        case .postgreSQL: [
+            """
+            CREATE FUNCTION bound_timeline() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                \(Self.timelineBound);
+                RETURN NULL;
+            END
+            $$
+            """,
+            """
+            CREATE TRIGGER timeline_bound AFTER INSERT ON timeline
+                FOR EACH ROW EXECUTE FUNCTION bound_timeline()
+            """,
+            Self.news,
+        ]
+        }
+    }
+
+    /// The bound of a timeline is the database's to keep, and costs nothing where a row is
+    /// only counted up.
+    private static let timelineBound = """
+        DELETE FROM timeline WHERE installation_id = NEW.installation_id AND number <= (
+            SELECT number FROM timeline WHERE installation_id = NEW.installation_id
+            ORDER BY number DESC LIMIT 1 OFFSET \(TimelineRules.limit))
         """
 
-    /// Sessions of people have installations too, what is over goes, and users come and go.
-    private static let wholeLife = """
-        DROP INDEX session_of_board;
-        CREATE UNIQUE INDEX session_of_board ON sessions (installation_id)
-            WHERE state = 'active' AND installation_id IS NOT NULL AND device_key IS NOT NULL;
-        CREATE UNIQUE INDEX session_of_installation ON sessions (user_id, installation_id)
-            WHERE state = 'active' AND installation_id IS NOT NULL AND device_key IS NULL;
-        CREATE INDEX session_beginnings ON sessions (created_at) WHERE state = 'active';
-        CREATE INDEX session_past ON sessions (ended_at) WHERE state = 'ended';
-        CREATE INDEX families_of_session ON families (session_id);
-        CREATE INDEX claims_of_session ON claims (session_id);
-        CREATE INDEX audit_times ON audit (at);
-        ALTER TABLE claims ADD COLUMN token_origin TEXT NOT NULL DEFAULT 'made';
-        ALTER TABLE replies ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE users ADD COLUMN enabled INTEGER NOT NULL DEFAULT 1;
-        ALTER TABLE users ADD COLUMN anonymous_hash BLOB;
-        CREATE UNIQUE INDEX anonymous_users ON users (anonymous_hash)
-            WHERE anonymous_hash IS NOT NULL;
-        CREATE TABLE spent_secrets (
-            secret_hash BLOB PRIMARY KEY
-        ) STRICT, WITHOUT ROWID;
+    /// Numbers by which readers go through what others commit: the transaction's number first,
+    /// so that all below the oldest transaction under way are there to be seen, and none comes
+    /// later. A counter alone would give them out before their commits, in another order.
+    ///
+    /// `base` lifts them above what another cluster gave out, after records were brought here.
+    ///
+    /// Source: PostgreSQL, 9.27 "Transaction ID and Snapshot Information Functions".
+    private static let numbering = [
+        "CREATE TABLE numbering (base BIGINT NOT NULL)",
+        "INSERT INTO numbering (base) VALUES (0)",
+        "CREATE SEQUENCE number_in_transaction MINVALUE 0 MAXVALUE 1048575 CYCLE",
         """
-
-    /// Parse's `_Installation` and `_Role`; ids in a list are parted by spaces.
-    private static let parseObjects = """
-        CREATE TABLE installations (
-            id TEXT PRIMARY KEY,
-            installation_id TEXT NOT NULL UNIQUE,
-            owner TEXT REFERENCES users (id),
-            fields TEXT NOT NULL,
-            created_at INTEGER NOT NULL,
-            updated_at INTEGER NOT NULL
-        ) STRICT;
-        CREATE INDEX installations_of_owner ON installations (owner);
-        CREATE INDEX installation_times ON installations (created_at);
-        CREATE TABLE roles (
-            id TEXT PRIMARY KEY,
-            name TEXT NOT NULL UNIQUE,
-            acl TEXT NOT NULL,
-            users TEXT NOT NULL,
-            roles TEXT NOT NULL,
-            created_at INTEGER NOT NULL,
-            updated_at INTEGER NOT NULL
-        ) STRICT;
+        CREATE FUNCTION next_number() RETURNS BIGINT LANGUAGE sql VOLATILE AS $$
+            SELECT base + pg_current_xact_id()::text::bigint * 1048576
+                + nextval('number_in_transaction') FROM numbering
+        $$
+        """,
         """
+        CREATE FUNCTION settled_below() RETURNS BIGINT LANGUAGE sql STABLE AS $$
+            SELECT base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint * 1048576
+            FROM numbering
+        $$
+        """,
+    ]
 
-    private static let people = """
-        CREATE TABLE users (
-            id TEXT PRIMARY KEY,
-            username TEXT NOT NULL UNIQUE COLLATE NOCASE,
-            password_hash TEXT NOT NULL,
-            administrator INTEGER NOT NULL,
-            may_claim INTEGER NOT NULL,
-            created_at INTEGER NOT NULL
-        ) STRICT;
-        """
-
-    private static let sessions = """
-        CREATE TABLE sessions (
-            id TEXT PRIMARY KEY,
-            user_id TEXT NOT NULL REFERENCES users (id),
-            state TEXT NOT NULL CHECK (state IN ('pending', 'active', 'ended')),
-            end_reason TEXT,
-            restricted INTEGER NOT NULL,
-            action TEXT NOT NULL,
-            provider TEXT NOT NULL,
-            installation_id TEXT,
-            created_at INTEGER NOT NULL,
-            expires_at INTEGER,
-            custom TEXT,
-            token_hash BLOB NOT NULL UNIQUE,
-            family BLOB,
-            device_key BLOB,
-            scope TEXT,
-            absolute_limit INTEGER NOT NULL,
-            last_seen INTEGER NOT NULL,
-            ended_at INTEGER,
-            farewell_payload BLOB,
-            farewell_until INTEGER
-        ) STRICT;
-        CREATE UNIQUE INDEX session_of_board ON sessions (installation_id)
-            WHERE state = 'active' AND installation_id IS NOT NULL;
-        CREATE INDEX departing_of_board ON sessions (installation_id)
-            WHERE farewell_until IS NOT NULL;
-        CREATE INDEX farewells ON sessions (farewell_until) WHERE farewell_until IS NOT NULL;
-        CREATE INDEX sessions_of_user ON sessions (user_id, created_at);
-        CREATE INDEX session_ends ON sessions (expires_at) WHERE state = 'active';
-        CREATE INDEX session_limits ON sessions (absolute_limit) WHERE state = 'active';
-        CREATE INDEX session_uses ON sessions (last_seen) WHERE state = 'active';
-        CREATE TABLE families (
-            id BLOB PRIMARY KEY,
-            session_id TEXT NOT NULL REFERENCES sessions (id),
-            generation INTEGER NOT NULL,
-            last_request TEXT,
-            last_use INTEGER,
-            invalidated INTEGER NOT NULL
-        ) STRICT, WITHOUT ROWID;
-        """
-
-    private static let boards = """
-        CREATE TABLE boards (
-            id TEXT PRIMARY KEY,
-            name TEXT NOT NULL,
-            device_key BLOB NOT NULL,
-            owner TEXT NOT NULL REFERENCES users (id),
-            released INTEGER NOT NULL,
-            last_seen INTEGER
-        ) STRICT;
-        CREATE TABLE statuses (
-            installation_id TEXT PRIMARY KEY,
-            status TEXT NOT NULL
-        ) STRICT;
-        CREATE INDEX boards_of_owner ON boards (owner);
-        CREATE TABLE broker_logins (
-            installation_id TEXT PRIMARY KEY,
-            password BLOB NOT NULL
-        ) STRICT;
-        CREATE TABLE sequences (
-            seal_key TEXT NOT NULL,
-            installation_id TEXT NOT NULL,
-            last INTEGER NOT NULL,
-            PRIMARY KEY (seal_key, installation_id)
-        ) STRICT, WITHOUT ROWID;
-        """
-
-    private static let claims = """
-        CREATE TABLE claims (
-            id TEXT PRIMARY KEY,
-            installation_id TEXT NOT NULL,
-            session_id TEXT NOT NULL REFERENCES sessions (id),
-            claimant TEXT NOT NULL REFERENCES users (id),
-            state TEXT NOT NULL,
-            created_at INTEGER NOT NULL,
-            expires_at INTEGER NOT NULL,
-            secret_hash BLOB NOT NULL,
-            board_name TEXT NOT NULL,
-            device_key BLOB NOT NULL,
-            payload BLOB,
-            broker_password BLOB,
-            reason_code INTEGER,
-            reason_text TEXT
-        ) STRICT;
-        CREATE UNIQUE INDEX open_claim_of_board ON claims (installation_id)
-            WHERE state = 'sent';
-        CREATE INDEX open_claim_ends ON claims (expires_at) WHERE state = 'sent';
-        CREATE INDEX used_secrets ON claims (secret_hash) WHERE state = 'accepted';
-        """
-
-    private static let traffic = """
-        CREATE TABLE replies (
-            installation_id TEXT NOT NULL,
-            request_id TEXT NOT NULL,
-            payload BLOB NOT NULL,
-            expires_at INTEGER,
-            PRIMARY KEY (installation_id, request_id)
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX reply_ends ON replies (expires_at) WHERE expires_at IS NOT NULL;
-        CREATE TABLE chores (
-            number INTEGER PRIMARY KEY AUTOINCREMENT,
-            line TEXT NOT NULL,
-            kind TEXT NOT NULL,
-            password INTEGER NOT NULL,
-            payload BLOB,
-            until INTEGER
-        ) STRICT;
-        CREATE INDEX chores_in_line ON chores (line, number);
-        """
-
-    private static let rest = """
-        CREATE TABLE person_logins (
-            session_id TEXT PRIMARY KEY REFERENCES sessions (id),
-            user_id TEXT NOT NULL REFERENCES users (id),
-            password BLOB NOT NULL
-        ) STRICT;
-        CREATE INDEX person_logins_of_user ON person_logins (user_id);
-        CREATE TABLE audit (
-            number INTEGER PRIMARY KEY AUTOINCREMENT,
-            at INTEGER NOT NULL,
-            event TEXT NOT NULL,
-            actor TEXT NOT NULL,
-            installation_id TEXT,
-            session_id TEXT,
-            detail TEXT NOT NULL
-        ) STRICT;
-        CREATE INDEX audit_of_board ON audit (installation_id, number);
-        CREATE TABLE failures (
-            key TEXT NOT NULL,
-            at INTEGER NOT NULL
-        ) STRICT;
-        CREATE INDEX failures_by_key ON failures (key, at);
-        CREATE INDEX failures_by_time ON failures (at);
-        CREATE TABLE keys (
-            kind TEXT NOT NULL,
-            name TEXT NOT NULL,
-            public BLOB NOT NULL,
-            private BLOB NOT NULL,
-            created_at INTEGER NOT NULL,
-            PRIMARY KEY (kind, name)
-        ) STRICT;
+    /// How much each store on this database has committed that others watch for: a row for each
+    /// of its connections, so that no two transactions write to one.
+    private static let news = """
+        CREATE TABLE news (
+            store TEXT COLLATE "C" NOT NULL,
+            connection BIGINT NOT NULL,
+            count BIGINT NOT NULL,
+            at TIMESTAMPTZ NOT NULL,
+            PRIMARY KEY (store, connection)
+        ) WITH (fillfactor = 50)
         """
 }

@@ -143,7 +143,7 @@ extension StoreTransaction {
                     SELECT id FROM sessions WHERE state = 'active' AND expires_at <= ?1
                     UNION SELECT id FROM sessions WHERE state = 'active' AND absolute_limit <= ?1
                     UNION SELECT id FROM sessions WHERE state = 'active' AND
-                        \(dialect.idleSince("?2"))
+                        \(dialect.hourSeen) <= CAST(?2 AS BIGINT) / 3600000 AND last_seen <= ?2
                     UNION SELECT id FROM sessions WHERE state = 'active' AND created_at <= ?3
                 ) LIMIT ?4
                 """, [now.milliseconds, idle, made, limit]),

@@ -81,31 +81,3 @@ extension StoreTransaction {
             .map { row throws(AuthorityError) in try row.value("newest") } ?? 0
     }
 }
-
-extension Schema {
-    /// The bound of a timeline is the database's to keep, and costs nothing where a row is
-    /// only counted up. A board that is touched again takes a new number, and its old row goes.
-    static let timeline = """
-        CREATE TABLE timeline (
-            number INTEGER PRIMARY KEY,
-            installation_id TEXT NOT NULL,
-            session_id TEXT,
-            event TEXT NOT NULL,
-            at INTEGER NOT NULL,
-            until INTEGER NOT NULL,
-            count INTEGER NOT NULL,
-            detail TEXT NOT NULL
-        ) STRICT;
-        CREATE INDEX timeline_of_board ON timeline (installation_id, number);
-        CREATE INDEX timeline_of_session ON timeline (session_id);
-        CREATE TRIGGER timeline_bound AFTER INSERT ON timeline BEGIN
-            DELETE FROM timeline WHERE installation_id = NEW.installation_id AND number <= (
-                SELECT number FROM timeline WHERE installation_id = NEW.installation_id
-                ORDER BY number DESC LIMIT 1 OFFSET \(TimelineRules.limit));
-        END;
-        CREATE TABLE touches (
-            number INTEGER PRIMARY KEY AUTOINCREMENT,
-            installation_id TEXT NOT NULL UNIQUE
-        ) STRICT;
-        """
-}

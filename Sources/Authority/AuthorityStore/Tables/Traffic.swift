@@ -126,26 +126,3 @@ extension StoreTransaction {
         return NumberedChore(number: try row.value("number"), chore: chore)
     }
 }
-
-extension Schema {
-    /// Replies stand in the order of their coming: a new one is written at the end of the
-    /// table, beside the others of its moment, and not between old ones all over the file.
-    static let replies = """
-        ALTER TABLE replies RENAME TO earlier_replies;
-        DROP INDEX reply_ends;
-        CREATE TABLE replies (
-            number INTEGER PRIMARY KEY,
-            installation_id TEXT NOT NULL,
-            request_id TEXT NOT NULL,
-            payload BLOB NOT NULL,
-            expires_at INTEGER,
-            created_at INTEGER NOT NULL
-        ) STRICT;
-        INSERT INTO replies (installation_id, request_id, payload, expires_at, created_at)
-            SELECT installation_id, request_id, payload, expires_at, created_at
-            FROM earlier_replies ORDER BY created_at;
-        DROP TABLE earlier_replies;
-        CREATE UNIQUE INDEX reply_to_request ON replies (installation_id, request_id);
-        CREATE INDEX reply_ends ON replies (expires_at) WHERE expires_at IS NOT NULL;
-        """
-}

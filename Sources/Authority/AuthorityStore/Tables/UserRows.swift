@@ -7,7 +7,8 @@ extension StoreTransaction {
     }
 
     func user(named name: String) throws(AuthorityError) -> UserRecord? {
-        try row("SELECT * FROM users WHERE \(dialect.isUser)", [name]).map(readUser)
+        try row("SELECT * FROM users WHERE lower(username) = \(dialect.folded("?"))", [name])
+            .map(readUser)
     }
 
     func user(anonymousHash: [UInt8]) throws(AuthorityError) -> UserRecord? {

@@ -43,13 +43,8 @@ extension AuthorityCheck {
                 : "see that `store` names the right database; BACKUP.md says how one is restored"
             if let fault = facts.storeFault { return .failed(fault, next: next) }
             guard let store = facts.store else { return .skipped("it was not looked at") }
-            if store.isNewer {
-                return .failed(
-                    "a later version of this program wrote the database",
-                    next: "install that version")
-            }
-            if let departure = store.departure {
-                return .failed(departure.words, next: "BACKUP.md has it under Moving")
+            if let version = store.otherVersion {
+                return .failed(Schema.fault(of: version), next: Schema.advice)
             }
             guard let damage = store.damage else {
                 return .ok("it opens; it is too large to look through")

@@ -189,7 +189,7 @@ extension AuthorityFacts {
     mutating func take(_ found: StoreExamination, of state: StateFolder) {
         store = found
         // `serve` ends with the same words.
-        if found.isUnfounded, found.departure == nil, found.damage?.isEmpty != false {
+        if found.isUnfounded, found.damage?.isEmpty != false {
             storeFault = "\(state.unfounded)"
         }
         keyFault = keyFault ?? found.keyFault

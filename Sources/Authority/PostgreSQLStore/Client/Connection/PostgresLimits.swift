@@ -17,12 +17,6 @@ package struct PostgresLimits: Equatable, Sendable {
     package var statements = 400
 
     package static let usual = PostgresLimits()
-    /// For a change of the schema, which takes as long as the tables are large.
-    static let patient = {
-        var limits = PostgresLimits()
-        limits.statement = .zero
-        return limits
-    }()
 
     package init() {}
 

@@ -31,8 +31,6 @@ package struct SQLState: Equatable, Sendable {
     package static let insufficientPrivilege = SQLState(known: "42501")
     package static let startingUp = SQLState(known: "57P03")
     package static let planChanged = SQLState(known: "0A000")
-    /// Ours: the records of this database are elsewhere.
-    package static let movedStore = SQLState(known: "PM001")
     package static let unknownStatement = SQLState(known: "26000")
 
     /// Two concurrent transactions met; the same one may succeed when it runs again.

@@ -1,0 +1,70 @@
+extension Schema {
+    static let traffic = [
+        // In the order of their coming: a new reply is written at the end of the table, beside
+        // the others of its moment, and not between old ones all over the file.
+        Table(
+            name: "replies",
+            columns: [
+                .number(.counted), .text("installation_id"), .text("request_id"),
+                .bytes("payload"), .integer("expires_at").optional, .integer("created_at"),
+            ], key: ["number"],
+            indexes: [
+                .unique("installation_id, request_id", "reply_to_request"),
+                .on("expires_at", "reply_ends", where: "expires_at IS NOT NULL"),
+            ]),
+        Table(
+            name: "chores",
+            columns: [
+                .number(.unique), .text("line"), .text("kind"), .truth("password"),
+                .bytes("payload").optional, .integer("until").optional,
+            ], key: ["number"], indexes: [.on("line, number", "chores_in_line")]),
+        Table(
+            name: "timeline",
+            columns: [
+                .number(.counted), .text("installation_id"), .text("session_id").optional,
+                .text("event"), .integer("at"), .integer("until"), .integer("count"),
+                .text("detail"),
+            ], key: ["number"],
+            indexes: [
+                .on("installation_id, number", "timeline_of_board"),
+                .on("session_id", "timeline_of_session"),
+            ], fillFactor: 80),
+        // A board that is touched again takes a new number, and its old row goes.
+        Table(
+            name: "touches", columns: [.number(.committed), .text("installation_id")],
+            key: ["number"], indexes: [.unique("installation_id", "touch_of_board")]),
+    ]
+
+    static let records = [
+        Table(
+            name: "audit",
+            columns: [
+                .number(.committed), .integer("at"), .text("event"), .text("actor"),
+                .text("installation_id").optional, .text("session_id").optional, .text("detail"),
+            ], key: ["number"],
+            indexes: [.on("installation_id, number", "audit_of_board"), .on("at", "audit_times")]),
+        Table(
+            name: "failures", columns: [.number(.counted), .text("key"), .integer("at")],
+            key: ["number"],
+            indexes: [.on("key, at", "failures_by_key"), .on("at", "failures_by_time")]),
+        // One key of a kind is in use; of those that sign, the database sees to it.
+        Table(
+            name: "keys",
+            columns: [
+                .text("kind"), .text("name"), .bytes("public"), .bytes("private"),
+                .integer("created_at"), .integer("retired_at").optional,
+            ], key: ["kind", "name"],
+            indexes: [.unique(
+                "kind", "key_that_signs", where: "kind = 'signing' AND retired_at IS NULL")]),
+        // `latest` is the latest time that a service has believed.
+        Table(name: "times", columns: [.text("name"), .integer("at")], key: ["name"]),
+        // Spans of which the store knows nothing, and boards found ahead of it.
+        Table(
+            name: "gaps", columns: [.integer("began"), .integer("ended"), .integer("restored")],
+            key: ["began"]),
+        Table(
+            name: "ahead",
+            columns: [.text("installation_id"), .text("sign"), .integer("since")],
+            key: ["installation_id"], isKeptByKey: true),
+    ]
+}

@@ -1,0 +1,149 @@
+/// The tables of a store, each after those that its rows name.
+extension Schema {
+    static let tables = people + sessions + boards + claims + traffic + records
+
+    private static let people = [
+        Table(
+            name: "users",
+            columns: [
+                .text("id"), .text("username"), .text("password_hash"), .truth("administrator"),
+                .truth("may_claim"), .integer("created_at"), .truth("enabled"),
+                .bytes("anonymous_hash").optional,
+            ], key: ["id"],
+            indexes: [
+                .unique("lower(username)", "usernames"),
+                .unique(
+                    "anonymous_hash", "anonymous_users", where: "anonymous_hash IS NOT NULL"),
+            ]),
+        // Identities of people at other providers, found by a token's claims or by the user.
+        Table(
+            name: "identities",
+            columns: [
+                .text("provider"), .text("issuer"), .text("subject"),
+                .text("user_id", of: "users"), .integer("created_at"),
+            ], key: ["provider", "issuer", "subject"],
+            indexes: [.unique("user_id, provider", "identities_of_user")], isKeptByKey: true),
+        Table(
+            name: "spent_id_tokens", columns: [.bytes("hash"), .integer("ends_at")],
+            key: ["hash"], indexes: [.on("ends_at", "spent_id_token_ends")], isKeptByKey: true),
+    ]
+
+    private static let sessions = [
+        Table(
+            name: "sessions",
+            columns: [
+                .text("id"), .text("user_id", of: "users"), .text("state"),
+                .text("end_reason").optional, .truth("restricted"), .text("action"),
+                .text("provider"), .text("installation_id").optional, .integer("created_at"),
+                .integer("expires_at").optional, .text("custom").optional, .bytes("token_hash"),
+                .bytes("family").optional, .bytes("device_key").optional, .text("scope").optional,
+                .integer("absolute_limit"), .integer("last_seen"), .integer("ended_at").optional,
+                .bytes("farewell_payload").optional, .integer("farewell_until").optional,
+                // An index on `last_seen` would be written to by each heartbeat.
+                .integer("hour_seen").computed(as: "last_seen / 3600000"),
+            ], key: ["id"], indexes: sessionIndexes,
+            check: "state IN ('pending', 'active', 'ended')", fillFactor: 70),
+        Table(
+            name: "families",
+            columns: [
+                .bytes("id"), .text("session_id", of: "sessions"), .integer("generation"),
+                .text("last_request").optional, .integer("last_use").optional,
+                .truth("invalidated"),
+            ], key: ["id"], indexes: [.on("session_id", "families_of_session")],
+            isKeptByKey: true, fillFactor: 70),
+        Table(
+            name: "person_logins",
+            columns: [
+                .text("session_id", of: "sessions"), .text("user_id", of: "users"),
+                .bytes("password"),
+            ], key: ["session_id"], indexes: [.on("user_id", "person_logins_of_user")]),
+    ]
+
+    private static let sessionIndexes: [Index] = [
+        .unique("token_hash", "session_of_token"),
+        .unique("installation_id", "session_of_board", where: """
+            state = 'active' AND installation_id IS NOT NULL AND device_key IS NOT NULL
+            """),
+        .unique("user_id, installation_id", "session_of_installation", where: """
+            state = 'active' AND installation_id IS NOT NULL AND device_key IS NULL
+            """),
+        .on("installation_id", "departing_of_board", where: "farewell_until IS NOT NULL"),
+        .on("farewell_until", "farewells", where: "farewell_until IS NOT NULL"),
+        .on("user_id, created_at", "sessions_of_user"),
+        // The sessions of a person, however many boards they have.
+        .on(
+            "user_id, created_at", "sessions_off_boards",
+            where: "device_key IS NULL AND state <> 'ended'"),
+        .on("expires_at", "session_ends", where: "state = 'active'"),
+        .on("absolute_limit", "session_limits", where: "state = 'active'"),
+        .on("hour_seen", "session_uses", where: "state = 'active'"),
+        .on("created_at", "session_beginnings", where: "state = 'active'"),
+        .on("ended_at", "session_past", where: "state = 'ended'"),
+    ]
+
+    private static let boards = [
+        Table(
+            name: "boards",
+            columns: [
+                .text("id"), .text("name"), .bytes("device_key"), .text("owner", of: "users"),
+                .truth("released"), .integer("last_seen").optional, .integer("owned_since"),
+            ], key: ["id"], indexes: [.on("owner", "boards_of_owner")], fillFactor: 70),
+        Table(
+            name: "statuses", columns: [.text("installation_id"), .text("status")],
+            key: ["installation_id"], fillFactor: 70),
+        Table(
+            name: "broker_logins", columns: [.text("installation_id"), .bytes("password")],
+            key: ["installation_id"]),
+        Table(
+            name: "sequences",
+            columns: [.text("seal_key"), .text("installation_id"), .integer("last")],
+            key: ["seal_key", "installation_id"], isKeptByKey: true, fillFactor: 70),
+        // The rules have a column of their own: they come seldom, and the numbers with each
+        // heartbeat.
+        Table(
+            name: "reports",
+            columns: [
+                .text("installation_id"), .text("numbers"), .text("rules").optional,
+                .integer("since"),
+            ], key: ["installation_id"], fillFactor: 70),
+        // Parse's `_Installation` and `_Role`; ids in a list are parted by spaces.
+        Table(
+            name: "installations",
+            columns: [
+                .text("id"), .text("installation_id"), .text("owner", of: "users").optional,
+                .text("fields"), .integer("created_at"), .integer("updated_at"),
+            ], key: ["id"],
+            indexes: [
+                .unique("installation_id", "installation_ids"),
+                .on("owner", "installations_of_owner"), .on("created_at", "installation_times"),
+            ]),
+        Table(
+            name: "roles",
+            columns: [
+                .text("id"), .text("name"), .text("acl"), .text("users"), .text("roles"),
+                .integer("created_at"), .integer("updated_at"),
+            ], key: ["id"], indexes: [.unique("name", "role_names")]),
+    ]
+
+    private static let claims = [
+        Table(
+            name: "claims",
+            columns: [
+                .text("id"), .text("installation_id"), .text("session_id", of: "sessions"),
+                .text("claimant", of: "users"), .text("state"), .integer("created_at"),
+                .integer("expires_at"), .bytes("secret_hash"), .text("board_name"),
+                .bytes("device_key"), .bytes("payload").optional,
+                .bytes("broker_password").optional, .integer("reason_code").optional,
+                .text("reason_text").optional, .text("token_origin"),
+            ], key: ["id"],
+            indexes: [
+                .unique("installation_id", "open_claim_of_board", where: "state = 'sent'"),
+                .on("expires_at", "open_claim_ends", where: "state = 'sent'"),
+                .on("secret_hash", "used_secrets", where: "state = 'accepted'"),
+                .on("session_id", "claims_of_session"),
+            ]),
+        Table(
+            name: "spent_secrets", columns: [.bytes("secret_hash")], key: ["secret_hash"],
+            isKeptByKey: true),
+    ]
+}
