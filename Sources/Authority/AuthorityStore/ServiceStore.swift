@@ -76,15 +76,6 @@ package enum StoreOpening {
     package static let settings = "store settings"
 }
 
-/// A store whose records can be carried into a file, and out of one.
-package protocol TransferableStore: ServiceStore {
-    /// Carries what is there at this moment into a file that is empty or not there. Returns how
-    /// many rows of each table there were.
-    func save(to file: StoreFile) async throws(AuthorityError) -> [String: Int]
-    /// Carries what is in a file into this store, which is empty: all of it or nothing.
-    func take(_ file: StoreFile) async throws(AuthorityError) -> [String: Int]
-}
-
 /// What one process of several may do, and no other while this lives.
 package protocol StoreHold: Sendable {
     /// False once it was released, or its connection has gone.

@@ -2,17 +2,18 @@ package import AuthorityCore
 package import AuthorityStore
 
 /// All records at once, out of the database into a file and from a file into the database.
-extension PostgreSQLAuthorityStore: TransferableStore {
-    /// One REPEATABLE READ view; those who serve go on meanwhile.
+extension PostgreSQLAuthorityStore {
+    /// Copies the records into a file that is empty or not there, and returns how many rows each
+    /// table has. One REPEATABLE READ view; replicas go on meanwhile.
     package func save(to file: StoreFile) async throws(AuthorityError) -> [String: Int] {
         try await transfer(.repeatableRead, readOnly: true) { runner throws(AuthorityError) in
             try file.fill(from: runner)
         }
     }
 
-    /// One transaction, into tables that are empty. Of two at once one is kept. Where the
-    /// connection goes while it commits, the error says so: a second one finds the records there
-    /// if they were kept.
+    /// Copies the records of a file into this database, which is empty: all of them or none. Of
+    /// two at once one is kept. If the connection is lost during the commit, the error says so: a
+    /// second try finds the records if they were kept.
     package func take(_ file: StoreFile) async throws(AuthorityError) -> [String: Int] {
         try await transfer(.serializable, readOnly: false) { runner throws(AuthorityError) in
             try file.pour(into: runner)

@@ -3,6 +3,7 @@ import AuthorityCore
 import AuthorityStore
 import ConfigurationFiles
 import LinuxIO
+import PostgreSQLStore
 import Sessions
 import Wire
 

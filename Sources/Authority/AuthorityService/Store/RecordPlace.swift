@@ -30,7 +30,7 @@ extension StateFolder {
     }
 
     /// The database that `store` names, which a backup reads or a restore fills.
-    func openedDatabase(wrapping key: MasterKey) async throws -> any TransferableStore {
+    func openedDatabase(wrapping key: MasterKey) async throws -> PostgreSQLAuthorityStore {
         guard case .postgres(let place) = store else {
             throw StateFolderError.badStore("is a file; name a database: store = \"postgres://…\"")
         }

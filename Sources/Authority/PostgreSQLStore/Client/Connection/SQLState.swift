@@ -25,11 +25,7 @@ package struct SQLState: Equatable, Sendable {
     package static let readOnlyTransaction = SQLState(known: "25006")
     package static let lockNotAvailable = SQLState(known: "55P03")
     package static let queryCanceled = SQLState(known: "57014")
-    package static let tooManyConnections = SQLState(known: "53300")
-    package static let undefinedTable = SQLState(known: "42P01")
-    package static let unknownDatabase = SQLState(known: "3D000")
     package static let insufficientPrivilege = SQLState(known: "42501")
-    package static let startingUp = SQLState(known: "57P03")
     package static let planChanged = SQLState(known: "0A000")
     package static let unknownStatement = SQLState(known: "26000")
 
