@@ -146,8 +146,8 @@ let package = Package(
             "Wire",
         ]),
         .swift("AuthorityHTTP", "Authority", [
-            "AuthorityCore", "COpenSSL", "Cryptography", "Sessions", "Gate", "Wire", hummingbird,
-            logging,
+            "AuthorityCore", "COpenSSL", "Cryptography", "MetricsServer", "Sessions", "Gate",
+            "Wire", hummingbird, logging,
         ]),
         .swift("AuthorityService", "Authority", [
             "AuthorityCore", "AuthorityStore", "ConfigurationFiles", "AuthorityHTTP",
@@ -201,8 +201,8 @@ let package = Package(
             "Sessions",
         ]),
         .tests("AuthorityHTTPTests", [
-            "AuthorityHTTP", "AdminCommands", "AuthorityCore", "MQTT", "LinuxIO", "Gate",
-            "Sessions", "Wire", "FreePorts", "HTTPClient", logging,
+            "AuthorityHTTP", "AdminCommands", "AuthorityCore", "MQTT", "MetricsServer", "LinuxIO",
+            "Gate", "Sessions", "Wire", "FreePorts", "HTTPClient", logging,
         ]),
         .tests("AdminCommandsTests", [
             "AdminCommands", "Cryptography", "Doctor", "Gate", "LinuxIO", "MQTT", "Wire",

@@ -19,18 +19,6 @@ struct StoreWaitTests {
         #expect(StoreWait.pause(after: failures, chance: chance) == .milliseconds(milliseconds))
     }
 
-    @Test("has whoever asks for the page hear 503, load balancers too", arguments: [
-        ("GET /postern/v1/health HTTP/1.1\r\n", #"{"status":"store-away"}"#),
-        ("GET /postern/v1/health?x=1 HTTP/1.1\r\n", #"{"status":"store-away"}"#),
-        ("GET /postern/v1/boards HTTP/1.1\r\n", #""name":"store-away"}"#),
-        ("HEAD /postern/v1/health HTTP/1.1\r\n", "Connection: close\r\n\r\n"),
-        ("", #""name":"store-away"}"#), ("   ", #""name":"store-away"}"#),
-    ])
-    func page(head: String, end: String) {
-        let answer = StandInPage.answer(to: head)
-        #expect(answer.hasPrefix("HTTP/1.1 503 ") && answer.hasSuffix(end), "\(answer)")
-    }
-
     private final class Accounts: Sendable {
         let asked = Atomic(0)
 

@@ -33,8 +33,9 @@ private let arrows: [String: [String: Set<String>]] = [
         ],
         "AuthorityHTTP": [
             "AuthorityCore", "COpenSSL", "Cryptography", "Foundation", "FoundationEssentials",
-            "Gate", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "NIOCore", "NIOHTTP1",
-            "NIOHTTPTypes", "ServiceLifecycle", "Sessions", "Synchronization", "Wire",
+            "Gate", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "MetricsServer",
+            "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "ServiceLifecycle", "Sessions",
+            "Synchronization", "Wire",
         ],
         "AuthorityService": [
             "ArgumentParser", "AuthorityCore", "AuthorityHTTP", "AuthorityStore",

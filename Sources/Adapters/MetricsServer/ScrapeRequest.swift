@@ -83,7 +83,7 @@ package enum ScrapeRequest: Equatable, Sendable {
     }
 
     /// `localhost`, 127.0.0.0/8 or `[::1]`, with or without a port.
-    static func isLoopback(_ host: String) -> Bool {
+    package static func isLoopback(_ host: String) -> Bool {
         var name = host[...]
         if let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") {
             let port = host[host.index(after: colon)...]

@@ -1,3 +1,4 @@
+import Figures
 import Hummingbird
 import Sessions
 import Wire
@@ -13,6 +14,7 @@ struct Answer: Sendable {
     enum Content: Sendable {
         case json(JSONValue)
         case text(String)
+        case metrics(FigureText)
         case page(ClaimPage)
         /// A file of the console; nil where the browser has it already.
         case file(StaticFiles.File?)
@@ -55,6 +57,12 @@ struct Answer: Sendable {
         content = .text(text)
     }
 
+    /// 200 in Prometheus' text form.
+    init(metrics: FigureText) {
+        status = .ok
+        content = .metrics(metrics)
+    }
+
     init(page: ClaimPage) {
         status = .ok
         content = .page(page)
@@ -87,6 +95,9 @@ struct Answer: Sendable {
         case .text(let text):
             fields[.contentType] = "text/plain; charset=utf-8"
             bytes = Array(text.utf8)
+        case .metrics(let metrics):
+            fields[.contentType] = FigureText.contentType
+            bytes = Array(metrics.text.utf8)
         case .page(let page):
             fields[.contentType] = "text/html; charset=utf-8"
             fields[.contentSecurityPolicy] = ClaimPage.policy

@@ -31,8 +31,8 @@ struct AuthorityServer: Sendable {
     private let clock: ClockGuard
     private let tally: TallyShelf
     private let refusals: RefusalBook
-    /// Nil where nobody asks for figures.
-    private let figures: FigureService?
+    /// Nil where no metrics are wanted.
+    private let metrics: MetricsService?
     /// Nil where neither broker nor page shows a certificate.
     private let keeper: CertificateKeeper?
     /// Our own CA, PEM.
@@ -108,7 +108,7 @@ struct AuthorityServer: Sendable {
             authority: authority, link: link, courier: courier, clock: clock, live: live,
             duty: duty, refusals: refusals, logger: logger)
         tally = TallyShelf(of: store)
-        figures = Self.figures(settings, store, tally, traffic, refusals, link, clock, logger)
+        metrics = Self.metrics(settings, store, tally, traffic, refusals, link, clock, logger)
         reconciliation = Reconciliation(
             authority: authority, store: store, link: link, courier: courier,
             access: settings.access != .dynamicSecurity ? .none
@@ -139,7 +139,7 @@ struct AuthorityServer: Sendable {
                 }
             }
             if let tap { group.addTask { await tap.run() } }
-            if let figures { group.addTask { await figures.run() } }
+            if let metrics { group.addTask { await metrics.run() } }
             if let keeper {
                 let clock = housekeeping.clock
                 group.addTask { await keeper.run { clock.mayAnswer } }

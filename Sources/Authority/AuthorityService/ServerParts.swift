@@ -81,13 +81,13 @@ extension AuthorityServer {
         return "\(EmbeddedBroker.username)-\(Base64URL.encode(random))"
     }
 
-    static func figures(
+    static func metrics(
         _ settings: ServiceSettings, _ store: any ServiceStore, _ tally: TallyShelf,
         _ traffic: BoardTraffic, _ refusals: RefusalBook, _ link: BrokerLink,
         _ clock: ClockGuard, _ logger: Logger
-    ) -> FigureService? {
+    ) -> MetricsService? {
         settings.metrics.map { place in
-            FigureService(place, logger) { () async throws(AuthorityError) in
+            MetricsService(place: place, logger: logger) { () async throws(AuthorityError) in
                 // The count may be old; that the store is there is seen now.
                 _ = try await store.latestTime()
                 return AuthorityFigures(

@@ -16,7 +16,7 @@ package struct ControlSocket: ~Copyable {
     /// too; anything else throws `wrongKind`.
     package init(path: String, mode: UInt32 = 0o660) throws(FileFailure) {
         guard let address = UnixAddress(path) else { throw .wrongKind(path: path) }
-        try Self.clear(path, address)
+        try Self.clear(path)
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let raw = socket(AF_UNIX, type, 0)
         guard raw >= 0 else { throw FileFailure(.last("socket"), path: path) }
@@ -52,7 +52,9 @@ package struct ControlSocket: ~Copyable {
         try StreamConnection.accept(from: handle.raw)
     }
 
-    private static func clear(_ path: String, _ address: UnixAddress) throws(FileFailure) {
+    /// Makes room for a socket file at `path`. Throws as `init` does.
+    package static func clear(_ path: String) throws(FileFailure) {
+        guard let address = UnixAddress(path) else { throw .wrongKind(path: path) }
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else {
             if errno == ENOENT { return }

@@ -1,15 +1,9 @@
 package import AuthorityCore
 import Hummingbird
-import HummingbirdCore
 package import Logging
-import NIOCore
-import ServiceLifecycle
 
 /// An authority's HTTP: Parse's REST API under its mount, Postern's own under `/postern/v1`,
 /// and the console's page.
-///
-/// HTTPS with a certificate, else plain HTTP, for loopback and a proxy there. It never logs a
-/// body, a header, a path as it came, or a query.
 package struct ConsoleServer: Sendable {
     private let frontend: any AuthorityFrontend
     private let listen: (host: String, port: Int)
@@ -67,24 +61,11 @@ package struct ConsoleServer: Sendable {
     /// Serves until its task is cancelled or `readiness` closes it; then open requests are
     /// finished. Throws what the socket says when the address cannot be had.
     package func run() async throws {
-        let book = ConnectionBook(connections, proxies: proxies)
-        let server = HTTPServerBuilder { responder in
-            let clear = HTTP1Channel(
-                responder: responder, configuration: Self.configuration(book))
-            guard let certificate else { return clear }
-            return TLSChannel(base: clear, certificate: certificate)
-        }
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [.init(
-                    service: application(server), successTerminationBehavior: .ignore)],
-                logger: logger))
-        readiness.onClose { Task { await group.triggerGracefulShutdown() } }
-        do { try await group.run() } catch {
-            // Who was told to end does, however the last connection of somebody's went.
-            guard readiness.isClosed else { throw error }
-            logger.warning("HTTP did not end well: \(error)")
-        }
+        try await HTTPListener(
+            address: .hostname(listen.host, port: listen.port), logger: logger,
+            certificate: certificate, limits: connections, proxies: proxies,
+            readiness: readiness, onListening: onListening
+        ).run(table)
     }
 
     /// `GET /parse/users/:id` of each route, for whoever holds a description against them.
@@ -102,31 +83,5 @@ package struct ConsoleServer: Sendable {
             door: Doorkeeper(frontend: frontend, rules: rules, onRefusal: onRefusal),
             proxies: ProxiedOrigin(proxies: proxies), isStrictlyHTTPS: isStrictlyHTTPS,
             readiness: readiness, load: load, logger: logger)
-    }
-
-    private func application(_ server: HTTPServerBuilder) -> Application<RouteTable> {
-        let ready = onListening
-        return Application(
-            responder: table,
-            server: server,
-            configuration: ApplicationConfiguration(
-                address: .hostname(listen.host, port: listen.port),
-                availableConnectionsDelegate: .maximum(
-                    connections.all + Self.closing, logger: logger)),
-            onServerRunning: { channel in await ready(channel.localAddress?.port ?? 0) },
-            logger: logger)
-    }
-
-    /// How many may be on their way out when the next comes in.
-    private static let closing = 64
-
-    /// Headers of 16 KiB in at most 64 lines; a connection that is still for 30 s is closed.
-    private static func configuration(_ book: ConnectionBook) -> HTTP1Channel.Configuration {
-        HTTP1Channel.Configuration(
-            additionalChannelHandlers: [ConnectionWatch(book), MalformedRequestHandler()],
-            idleTimeout: .seconds(30),
-            httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: 8 * 1024, maxHeaderListSize: 16 * 1024,
-                maxHeaderFieldCount: 64))
     }
 }

@@ -1,9 +1,9 @@
 import AuthorityCore
+import AuthorityHTTP
 import AuthorityStore
 import LinuxIO
 import Logging
 import MQTT
-import NIOCore
 
 /// Opens the store that `serve` is to work on and starts on it, and waits where that is a database
 /// that is away: an authority that starts before its database is no fault of anybody's.
@@ -74,17 +74,24 @@ struct StoreWait: Sendable {
         }
     }
 
-    /// Nil where the task is cancelled. Meanwhile load balancers and people are told 503 where our
-    /// page will be; in clear alone, since what it shows over TLS may stand in the store.
-    private func waited<Server>(_ start: Start<Server>) async throws -> Server? {
-        let isClear = settings.pageIdentity == nil && settings.ownHosts == nil
-        let page = isClear ? try? await StandInPage.open(
-            host: settings.listen.host, port: Int(settings.listen.port)) : nil
-        let outcome: Result<Server?, any Error>
-        do { outcome = .success(try await tryAgain(start)) } catch { outcome = .failure(error) }
-        // Before ours wants the same port.
-        try? await page?.close()
-        return try outcome.get()
+    /// Nil where the task is cancelled. Requests are answered with 503 meanwhile.
+    private func waited<Server: Sendable>(_ start: Start<Server>) async throws -> Server? {
+        // It ends, and has given the port back, before this returns.
+        async let _: Void = answerMeanwhile()
+        return try await tryAgain(start)
+    }
+
+    /// Answers load balancers and people until its task is cancelled; in clear alone, because
+    /// the certificate's key may be in the store.
+    private func answerMeanwhile() async {
+        guard settings.pageIdentity == nil, settings.ownHosts == nil else { return }
+        do {
+            try await StoreAwayServer(
+                listen: (settings.listen.host, Int(settings.listen.port)), logger: logger
+            ).run()
+        } catch {
+            logger.warning("HTTP is not answered while the database is away: \(error)")
+        }
     }
 
     private func tryAgain<Server>(_ start: Start<Server>) async throws -> Server? {

@@ -1,0 +1,77 @@
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import ServiceLifecycle
+
+/// Serves HTTP at one address: bounds each connection, adds TLS, and ends in order.
+///
+/// HTTPS with a certificate, else plain HTTP, for loopback and a proxy there. It never logs a
+/// body, a header, a path as it came, or a query.
+struct HTTPListener: Sendable {
+    let address: BindAddress
+    let logger: Logger
+    var certificate: ConsoleCertificate?
+    var limits = ConnectionLimits()
+    /// Addresses that may have any number of connections.
+    var proxies: Set<String> = []
+    /// Ends the listener when it is closed.
+    var readiness = Readiness()
+    /// Gets the port once connections are accepted; 0 at a Unix socket.
+    var onListening: @Sendable (Int) async -> Void = { _ in }
+
+    /// How many connections may still be closing when the next one is accepted.
+    private static let closing = 64
+
+    /// Serves until its task is cancelled or `readiness` is closed; then open requests are
+    /// finished. Throws the socket's error if the address cannot be bound.
+    func run<Responder: HTTPResponder>(
+        _ responder: Responder
+    ) async throws where Responder.Context == ConsoleContext {
+        let book = ConnectionBook(limits, proxies: proxies)
+        let server = HTTPServerBuilder { responder in
+            let clear = HTTP1Channel(
+                responder: responder, configuration: Self.configuration(book))
+            guard let certificate else { return clear }
+            return TLSChannel(base: clear, certificate: certificate)
+        }
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [.init(
+                    service: application(responder, server),
+                    successTerminationBehavior: .ignore)],
+                logger: logger))
+        readiness.onClose { Task { await group.triggerGracefulShutdown() } }
+        do { try await group.run() } catch {
+            // A closed listener ends without an error, however its last connection ended.
+            guard readiness.isClosed else { throw error }
+            logger.warning("HTTP did not end well: \(error)")
+        }
+    }
+
+    private func application<Responder: HTTPResponder>(
+        _ responder: Responder, _ server: HTTPServerBuilder
+    ) -> Application<Responder> where Responder.Context == ConsoleContext {
+        Application(
+            responder: responder,
+            server: server,
+            configuration: ApplicationConfiguration(
+                address: address,
+                availableConnectionsDelegate: .maximum(
+                    limits.all + Self.closing, logger: logger)),
+            onServerRunning: { [onListening] channel in
+                await onListening(channel.localAddress?.port ?? 0)
+            },
+            logger: logger)
+    }
+
+    /// Headers of 16 KiB in at most 64 lines; a connection that is still for 30 s is closed.
+    private static func configuration(_ book: ConnectionBook) -> HTTP1Channel.Configuration {
+        HTTP1Channel.Configuration(
+            additionalChannelHandlers: [ConnectionWatch(book), MalformedRequestHandler()],
+            idleTimeout: .seconds(30),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: 8 * 1024, maxHeaderListSize: 16 * 1024,
+                maxHeaderFieldCount: 64))
+    }
+}

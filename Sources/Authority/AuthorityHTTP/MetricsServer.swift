@@ -1,0 +1,72 @@
+package import Figures
+import Hummingbird
+package import Logging
+import Sessions
+
+/// Serves the authority's metrics to Prometheus: `GET /metrics`, at an address of its own.
+///
+/// Metrics show how much an authority is used, so this address is never the people's: it is a
+/// loopback port or a Unix socket.
+package struct MetricsServer: Sendable {
+    /// The metrics of now; nil while the store is away.
+    package typealias Collect = @Sendable () async -> FigureText?
+
+    private let listener: HTTPListener
+    private let responder: MetricsResponder
+
+    /// At a port of this machine.
+    package init(
+        host: String, port: Int, logger: Logger,
+        onListening: @escaping @Sendable (Int) async -> Void = { _ in },
+        collect: @escaping Collect
+    ) {
+        listener = HTTPListener(
+            address: .hostname(host, port: port), logger: logger, limits: Self.limits,
+            onListening: onListening)
+        responder = MetricsResponder(checksHost: true, collect: collect)
+    }
+
+    /// At a Unix socket. A file that is there is replaced.
+    package init(
+        path: String, logger: Logger,
+        onListening: @escaping @Sendable () async -> Void = {},
+        collect: @escaping Collect
+    ) {
+        listener = HTTPListener(
+            address: .unixDomainSocket(path: path), logger: logger, limits: Self.limits,
+            onListening: { _ in await onListening() })
+        responder = MetricsResponder(checksHost: false, collect: collect)
+    }
+
+    /// Serves until its task is cancelled. Throws the socket's error if the address is taken.
+    package func run() async throws { try await listener.run(responder) }
+
+    private static let limits = ConnectionLimits(all: 16, each: 16, header: .seconds(5))
+}
+
+private struct MetricsResponder: HTTPResponder {
+    typealias Context = ConsoleContext
+
+    /// A page elsewhere may send its reader's browser to a loopback port, by a name that it lets
+    /// point to 127.0.0.1. Such a request names a host that is not this machine.
+    let checksHost: Bool
+    let collect: MetricsServer.Collect
+
+    func respond(to request: Request, context: ConsoleContext) async -> Response {
+        let response = await answer(request).response
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    /// Source: RFC 9110 §15.5.20 (421).
+    private func answer(_ request: Request) async -> Answer {
+        if checksHost, !ScrapeRequest.isLoopback(request.head.authority?.lowercased() ?? "") {
+            return Answer(
+                .misdirectedRequest, Refusal(.forbidden, "this host name is not served here"))
+        }
+        guard request.uri.path == "/metrics" else { return .noRoute }
+        guard request.method == .get || request.method == .head else {
+            return .noMethod(allowed: [.get])
+        }
+        return await collect().map(Answer.init(metrics:)) ?? .storeAway
+    }
+}

@@ -1,0 +1,60 @@
+import AuthorityCore
+import Console
+import Figures
+import Foundation
+import LinuxIO
+import Logging
+import Settings
+
+/// Serves the authority's metrics until its task is cancelled.
+///
+/// If the address cannot be bound, it logs an error; the rest of the authority goes on.
+struct MetricsService: Sendable {
+    let place: MetricsPlace
+    let logger: Logger
+    let collect: @Sendable () async throws(AuthorityError) -> AuthorityFigures
+
+    func run() async {
+        do {
+            try await serve()
+        } catch {
+            logger.error("no figures are given out: \(error)")
+        }
+        // The first part of the authority that ends, ends all.
+        while !Task.isCancelled { await pause(.seconds(3600)) }
+    }
+
+    private func serve() async throws {
+        switch place {
+        case .port(let host, let port):
+            try await MetricsServer(
+                host: host, port: Int(port), logger: logger, collect: metrics
+            ).run()
+        case .socket(let path):
+            try ControlSocket.clear(path)
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            try await MetricsServer(
+                path: path, logger: logger, onListening: { open(path) }, collect: metrics
+            ).run()
+        }
+    }
+
+    /// Lets the socket's group in. Until then only the owner can connect.
+    private func open(_ path: String) {
+        do {
+            try FileManager.default.setAttributes([.posixPermissions: 0o660], ofItemAtPath: path)
+        } catch {
+            logger.error("the socket for metrics is for its owner alone: \(error)")
+        }
+    }
+
+    private func metrics() async -> FigureText? {
+        do throws(AuthorityError) {
+            return try await collect().text
+        } catch {
+            // Where the store is and what it said is for the log alone.
+            logger.error("no figures are given out: \(error.words)")
+            return nil
+        }
+    }
+}
