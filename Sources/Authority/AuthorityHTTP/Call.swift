@@ -9,6 +9,7 @@ struct Call: Sendable {
     /// The peer's address, or whom a proxy of ours names.
     let origin: String
     let connection: Connection
+    let context: ConsoleContext
     /// Whether the peer is on this machine and no proxy stands before it.
     let isFromThisMachine: Bool
     private(set) var credentials: Credentials
@@ -61,6 +62,7 @@ struct Call: Sendable {
     init(_ request: Request, in context: ConsoleContext, at parameters: [String: String]) {
         origin = context.origin
         connection = context.connection
+        self.context = context
         let headers = request.headers
         isFromThisMachine = context.isLoopback
             && !HTTPFieldName.forwarded.contains { $0.map(headers.contains) ?? false }
@@ -85,6 +87,7 @@ struct Call: Sendable {
     init(of batch: Call, to uri: URI, at parameters: [String: String], _ body: JSONObject?) {
         origin = batch.origin
         connection = batch.connection
+        context = batch.context
         isFromThisMachine = batch.isFromThisMachine
         credentials = batch.credentials
         cookie = batch.cookie

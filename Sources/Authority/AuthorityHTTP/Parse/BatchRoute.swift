@@ -1,7 +1,9 @@
 import AuthorityCore
 import Hummingbird
 import HummingbirdCore
+import NIOCore
 import Sessions
+import Synchronization
 import Wire
 
 /// Up to 50 requests in one: each finds its route and is judged there as if it came alone,
@@ -12,9 +14,8 @@ import Wire
 /// Source: Parse REST guide, Batch operations.
 struct BatchRoute: Sendable {
     /// All of Parse's routes but this.
-    let requests: RouteMatcher
-    let door: Doorkeeper
-    let load: ConsoleLoad
+    let requests: ResourceRouter
+    let mount: String
 
     private static let limit = 50
 
@@ -24,7 +25,7 @@ struct BatchRoute: Sendable {
     var routes: [Route] {
         [
             Route(.post, "/batch", bodyLimit: Self.bodyLimit, .sessionOrNone(answer))
-                .parse(under: door.rules.mount)
+                .parse(under: mount)
         ]
     }
 
@@ -40,14 +41,16 @@ struct BatchRoute: Sendable {
         guard sent.count <= Self.limit else {
             throw .refused(Refusal(.tooLarge, "a batch has at most \(Self.limit) requests"))
         }
-        var pending: [Pending] = []
+        var parts: [BatchPart] = []
         for value in sent {
-            pending.append(try reading { () throws(WireError) in try Pending(json: value) })
+            parts.append(try reading { () throws(WireError) in
+                try BatchPart(json: value, of: call)
+            })
         }
         var results: [JSONValue] = []
         var fault: String?
-        for request in pending {
-            let answer = await self.answer(whateverBecomesOf: request, in: call)
+        for part in parts {
+            let answer = await self.answer(part)
             fault = fault ?? answer.fault
             results.append(Self.result(answer))
         }
@@ -56,26 +59,18 @@ struct BatchRoute: Sendable {
         return answer
     }
 
-    private struct Pending {
-        let method: String
-        let uri: URI
-        let body: JSONObject?
-
-        init(json: JSONValue) throws(WireError) {
-            guard let members = json.asObject else { throw .mistyped("requests") }
-            let json = JSONObject(members)
-            method = try json.string("method")
-            uri = URI(try json.string("path"))
-            body = try json.optional("body") { $0.asObject.map(JSONObject.init) }
-        }
-    }
-
-    private func answer(whateverBecomesOf request: Pending, in batch: Call) async -> Answer {
-        do throws(AuthorityError) {
-            return try await answer(request, in: batch)
+    private func answer(_ part: BatchPart) async -> Answer {
+        var context = part.batch.context
+        context.part = part
+        let head = HTTPRequest(method: .post, scheme: nil, authority: nil, path: part.target)
+        do {
+            _ = try await requests.respond(
+                to: Request(head: head, body: RequestBody(buffer: ByteBuffer())),
+                context: context)
         } catch {
-            return Answer(error)
+            return Answer(.failed(layer: "HTTP", text: "\(error)"))
         }
+        return part.answer ?? .noRoute
     }
 
     /// `{"success": …}` or `{"error": {"code", "error"}}`.
@@ -86,22 +81,56 @@ struct BatchRoute: Sendable {
         error["code"] = error["code"] ?? .integer(Int64(ErrorCode.forbidden.rawValue))
         return .object(["error": .object(error)])
     }
+}
 
-    private func answer(
-        _ request: Pending, in batch: Call
+/// One request of a batch on its way to its resource, which leaves the answer here.
+final class BatchPart: Sendable {
+    let batch: Call
+    /// Path and query.
+    let target: String
+    private let method: String
+    private let body: JSONObject?
+    private let kept = Mutex<Answer?>(nil)
+
+    /// Nil where there is no such path.
+    var answer: Answer? { kept.withLock { $0 } }
+
+    init(json: JSONValue, of batch: Call) throws(WireError) {
+        guard let members = json.asObject else { throw .mistyped("requests") }
+        let json = JSONObject(members)
+        method = try json.string("method")
+        target = try json.string("path")
+        body = try json.optional("body") { $0.asObject.map(JSONObject.init) }
+        self.batch = batch
+    }
+
+    func finish(at resource: Resource, _ uri: URI, _ parameters: [String: String]) async {
+        let answer: Answer
+        do throws(AuthorityError) {
+            answer = try await judge(at: resource, uri, parameters)
+        } catch {
+            answer = Answer(error)
+        }
+        kept.withLock { $0 = answer }
+    }
+
+    private func judge(
+        at resource: Resource, _ uri: URI, _ parameters: [String: String]
     ) async throws(AuthorityError) -> Answer {
-        guard let place = requests.place(of: request.uri.path) else { return .noRoute }
-        let methods = place.routes.values.first { $0.method.rawValue == request.method }
-        guard let route = methods else { return .noMethod(allowed: place.allowed) }
-        let names = request.body?.members.keys.contains(where: BodyForm.isControl) ?? false
+        guard let route = resource.routes.values.first(where: { $0.methodName == method }) else {
+            return .noMethod(allowed: resource.allowed)
+        }
+        let names = body?.members.keys.contains(where: BodyForm.isControl) ?? false
         guard !names else {
             throw .refused(
                 Refusal(.forbidden, "a request of a batch says no method and no credentials"))
         }
-        let size = request.body.map { JSONValue.object($0.members).bytes.count } ?? 0
+        let size = body.map { JSONValue.object($0.members).bytes.count } ?? 0
         guard size <= route.bodyLimit else { return .tooLarge(limit: route.bodyLimit) }
-        let call = Call(of: batch, to: request.uri, at: place.parameters, request.body)
-        guard let handle = try await door.admit(call, to: route) else { return .unauthorized }
-        return try await load.inTurn(handle, of: route)(call)
+        let call = Call(of: batch, to: uri, at: parameters, body)
+        guard let handle = try await resource.door.admit(call, to: route) else {
+            return .unauthorized
+        }
+        return try await resource.load.inTurn(handle, of: route)(call)
     }
 }

@@ -26,12 +26,12 @@ struct BodyForm: Sendable {
     var namesCredentials: Bool { control.keys.contains { $0 != Self.method } }
 
     /// The route of the method that the body names, or a POST's; nil where there is none.
-    func route(at place: RouteMatcher.Place) -> Route? {
-        guard let value = control[Self.method] else { return place.routes[.post] }
+    func route(at resource: Resource) -> Route? {
+        guard let value = control[Self.method] else { return resource.routes[.post] }
         let methods: [String: HTTPRequest.Method] = [
             "GET": .get, "POST": .post, "PUT": .put, "DELETE": .delete,
         ]
-        return value.asString.flatMap { methods[$0] }.flatMap { place.routes[$0] }
+        return value.asString.flatMap { methods[$0] }.flatMap { resource.routes[$0] }
     }
 
     /// Whether a member is about a request and not part of what it says.

@@ -10,6 +10,8 @@ struct ConsoleContext: RequestContext {
     /// Whether the peer is on this machine; a proxy there is, too.
     let isLoopback: Bool
     let connection: Connection
+    /// What is asked where it is one request of a batch.
+    var part: BatchPart?
 
     init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)

@@ -65,23 +65,23 @@ package struct ConsoleServer: Sendable {
             address: .hostname(listen.host, port: listen.port), logger: logger,
             certificate: certificate, limits: connections, proxies: proxies,
             readiness: readiness, onListening: onListening
-        ).run(table)
+        ).run(responder)
     }
 
     /// `GET /parse/users/:id` of each route, for whoever holds a description against them.
-    package var routeNames: [String] { table.names }
+    package var routeNames: [String] { responder.names }
 
-    private var table: RouteTable {
+    private var responder: ConsoleResponder {
         let parse = ParseRoutes(frontend: frontend, rules: rules).routes
         let own = PosternRoutes(
             frontend: frontend, parseMount: rules.mount, live: live, ownCA: ownCA,
             askingBroker: askingBroker, readiness: readiness
         ).routes
         let page = PageRoutes(frontend: frontend, files: files).routes
-        return RouteTable(
+        return ConsoleResponder(
             routes: parse + own + page,
-            door: Doorkeeper(frontend: frontend, rules: rules, onRefusal: onRefusal),
+            door: Doorkeeper(frontend: frontend, rules: rules, onRefusal: onRefusal), load: load,
             proxies: ProxiedOrigin(proxies: proxies), isStrictlyHTTPS: isStrictlyHTTPS,
-            readiness: readiness, load: load, logger: logger)
+            readiness: readiness, logger: logger)
     }
 }

@@ -5,79 +5,70 @@ import NIOCore
 import Sessions
 import Wire
 
-/// All routes, and the one place where a request becomes a call and an error an answer.
-struct RouteTable: HTTPResponder {
+/// A path and all that can be done there. A request becomes a call here, and an error an answer.
+struct Resource: HTTPResponder {
     typealias Context = ConsoleContext
 
-    private let matcher: RouteMatcher
-    private let door: Doorkeeper
-    private let proxies: ProxiedOrigin
-
-    private let isStrictlyHTTPS: Bool
-    private let readiness: Readiness?
-    private let load: ConsoleLoad
+    /// Such as `/parse/sessions/:id`.
+    let path: String
+    let routes: [HTTPRequest.Method: Route]
+    let door: Doorkeeper
+    let load: ConsoleLoad
     /// Without the mark of each request, by which no two lines were the same.
-    private let logger: Logger?
+    let logger: Logger?
 
-    init(
-        routes: [Route], door: Doorkeeper, proxies: ProxiedOrigin, isStrictlyHTTPS: Bool = false,
-        readiness: Readiness? = nil, load: ConsoleLoad = ConsoleLoad(), logger: Logger? = nil
-    ) {
-        self.logger = logger
-        self.readiness = readiness
-        self.load = load
-        self.isStrictlyHTTPS = isStrictlyHTTPS
-        let batch = BatchRoute(
-            requests: RouteMatcher(routes.filter(\.isParse)), door: door, load: load)
-        matcher = RouteMatcher(routes + batch.routes)
-        self.door = door
-        self.proxies = proxies
+    /// What HEAD gets is a GET's without its body. Source: RFC 9110 §9.3.2.
+    private func route(for method: HTTPRequest.Method) -> Route? {
+        routes[method] ?? (method == .head ? routes[.get] : nil)
     }
 
-    var names: [String] { matcher.names }
+    var allowed: [HTTPRequest.Method] {
+        [.get, .post, .put, .patch, .delete, .options].filter { routes[$0] != nil }
+    }
 
-    /// Any other method on a known path is 405 with `Allow`; any other path is 404.
+    private var isParse: Bool { routes.values.contains(where: \.isParse) }
+    /// The most that any of its routes takes.
+    private var bodyLimit: Int { routes.values.map(\.bodyLimit).max() ?? 0 }
+    /// Any of its routes: at Parse's paths without a POST all ask for the same.
+    private var anyRoute: Route? { routes[.put] ?? routes[.get] ?? routes.values.first }
+
+    /// Any method that it does not have is 405 with `Allow`.
     func respond(to request: Request, context: ConsoleContext) async -> Response {
-        var context = context
-        context.origin = proxies.origin(of: request, from: context.origin)
-        var response = await answer(request, in: context).response
-        // A year. Source: RFC 6797 §6.1.
-        if isStrictlyHTTPS { response.headers[.strictTransportSecurity] = "max-age=31536000" }
-        // The next request is better sent over a connection to somebody who stays.
-        // Source: RFC 9112 §9.6.
-        if readiness?.isDraining == true { response.headers[.connection] = "close" }
-        return request.method == .head ? response.createHeadResponse() : response
+        var parameters: [String: String] = [:]
+        for (name, value) in context.parameters {
+            parameters[String(name)] = PercentEncoding.decode(String(value))
+        }
+        if let part = context.part {
+            await part.finish(at: self, request.uri, parameters)
+            return Response(status: .ok)
+        }
+        let call = Call(request, in: context, at: parameters)
+        return await answer(request, call).response
     }
 
-    private func answer(_ request: Request, in context: ConsoleContext) async -> Answer {
-        // Source: RFC 9112 §3.2.
-        if let name = HTTPFieldName.secondHost, request.headers.contains(name) {
-            return Answer(.badRequest, Refusal(.validation, "there are two Host headers"))
-        }
-        guard let place = matcher.place(of: request.uri.path) else { return .noRoute }
-        let call = Call(request, in: context, at: place.parameters)
-        let own = place.route(for: request.method)
+    private func answer(_ request: Request, _ call: Call) async -> Answer {
+        let own = route(for: request.method)
         if let own, let wait = load.refusal(of: own) { return .overloaded(retryAfter: wait) }
         var answer: Answer
         do throws(AuthorityError) {
-            if place.isParse, request.method == .post {
-                answer = try await answerPost(request, call, own, at: place)
+            if isParse, request.method == .post {
+                answer = try await answerPost(request, call, own)
             } else if let own {
                 answer = try await self.answer(request, call, by: own)
             } else {
-                answer = .noMethod(allowed: place.allowed)
+                answer = .noMethod(allowed: allowed)
             }
         } catch {
             answer = Answer(error)
         }
         // The same words again and again are one line and a count in the log.
         if let fault = answer.fault { logger?.error("a request fails: \(fault)") }
-        guard let route = own ?? place.anyRoute else { return answer }
+        guard let route = own ?? anyRoute else { return answer }
         if answer.isSessionOver, route.takesCookie, call.cookieBearer.isThere, call.isFromOwnPage {
             answer.headers[.setCookie] = call.cookie.forgetting
         }
         // The route's own path, never the request's: that may hold ids and a query.
-        context.logger.debug("request", metadata: [
+        call.context.logger.debug("request", metadata: [
             "route": "\(route.methodName) \(route.path)", "status": "\(answer.status.code)",
         ])
         return answer
@@ -99,16 +90,15 @@ struct RouteTable: HTTPResponder {
     /// the application, who asks. Otherwise who asks is judged before the body is read, and
     /// once more if the body leads elsewhere.
     private func answerPost(
-        _ request: Request, _ call: Call, _ own: Route?, at place: RouteMatcher.Place
+        _ request: Request, _ call: Call, _ own: Route?
     ) async throws(AuthorityError) -> Answer {
         var handle: Route.Handler?
-        if call.applicationID != nil, let first = own ?? place.anyRoute {
+        if call.applicationID != nil, let first = own ?? anyRoute {
             handle = try await door.admit(call, to: first)
             guard handle != nil else { return .unauthorized }
         }
         let bytes: [UInt8]
-        switch await Body(
-            of: request, by: call, limit: own?.bodyLimit ?? place.bodyLimit) {
+        switch await Body(of: request, by: call, limit: own?.bodyLimit ?? bodyLimit) {
         case .whole(let whole): bytes = whole
         case .refused(let answer): return answer
         }
@@ -118,20 +108,20 @@ struct RouteTable: HTTPResponder {
         guard let form = load.measuring({ BodyForm(bytes) }) else {
             // Not an object, so it says nothing of who asks or how.
             guard let handle else { return .unauthorized }
-            guard let own else { return .noMethod(allowed: place.allowed) }
+            guard let own else { return .noMethod(allowed: allowed) }
             return try await load.measuring(handle, of: own)(call.with(body: bytes))
         }
         guard handle == nil || !form.namesCredentials else { throw Credentials.twice }
-        let route = form.route(at: place)
+        let route = form.route(at: self)
         var call = call.with(members: form.members)
         if let handle, let route, route.method == own?.method {
             return try await load.measuring(handle, of: route)(call)
         }
         if handle == nil { call = call.with(try call.credentials.with(form.control)) }
-        guard let judged = route ?? place.anyRoute,
+        guard let judged = route ?? anyRoute,
             let second = try await door.admit(call, to: judged)
         else { return .unauthorized }
-        guard let route else { return .noMethod(allowed: place.allowed) }
+        guard let route else { return .noMethod(allowed: allowed) }
         return try await load.measuring(second, of: route)(call)
     }
 }
