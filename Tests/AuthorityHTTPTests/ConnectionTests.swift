@@ -8,14 +8,14 @@ import Testing
 
 @Suite("Console connections")
 struct ConnectionTests {
-    /// A book, and what it closed.
+    /// A limiter, and what it closed.
     private final class Bench: Sendable {
-        let book: ConnectionBook
+        let limiter: ConnectionLimiter
         private let ended = Mutex<[String]>([])
         private let seconds = Mutex<UInt64>(1)
 
         init(all: Int = 6, each: Int = 3, proxies: Set<String> = []) {
-            book = ConnectionBook(ConnectionLimits(all: all, each: each), proxies: proxies)
+            limiter = ConnectionLimiter(ConnectionLimits(all: all, each: each), proxies: proxies)
         }
 
         var closed: [String] { ended.withLock { $0 } }
@@ -29,7 +29,7 @@ struct ConnectionTests {
         }
 
         func enter(_ address: String, _ name: String) -> OpenConnection? {
-            book.enter(from: address, at: now) { self.ended.withLock { $0.append(name) } }
+            limiter.enter(from: address, at: now) { self.ended.withLock { $0.append(name) } }
         }
     }
 
@@ -42,8 +42,8 @@ struct ConnectionTests {
         first.isUsed(at: bench.now)
         #expect(bench.enter("192.0.2.1", "fourth") != nil)
         #expect(bench.closed == ["second"])
-        bench.book.leave(first)
-        bench.book.leave(first)
+        bench.limiter.leave(first)
+        bench.limiter.leave(first)
         #expect(bench.enter("192.0.2.1", "fifth") != nil)
         #expect(bench.closed == ["second"])
         #expect(bench.enter("192.0.2.1", "sixth") != nil)
@@ -81,14 +81,14 @@ struct ConnectionTests {
     func broker() throws {
         let bench = Bench()
         let asked = try #require(bench.enter("192.0.2.1", "asked"))
-        bench.book.keepForBroker(asked)
+        bench.limiter.keepForBroker(asked)
         for number in 1...5 { _ = bench.enter("192.0.2.1", "\(number)") }
         #expect(bench.closed == [])
         for number in 6...20 { _ = bench.enter("192.0.2.\(number)", "\(number)") }
         #expect(bench.closed.count == 15)
         #expect(!bench.closed.contains("asked"))
         let full = Bench(all: 1, each: 1)
-        full.book.keepForBroker(try #require(full.enter("192.0.2.1", "asked")))
+        full.limiter.keepForBroker(try #require(full.enter("192.0.2.1", "asked")))
         #expect(full.enter("192.0.2.2", "late") == nil)
         #expect(full.closed == [])
     }
@@ -108,7 +108,7 @@ struct ConnectionTests {
         "", "GET /parse/health HTTP/1.1\r\nHost: x\r\n",
     ])
     func header(text: String) async throws {
-        let limits = ConnectionLimits(header: .milliseconds(300))
+        let limits = ConnectionLimits(header: .seconds(2))
         try await RunningConsole.with(connections: limits) { console in
             let silent = try await Self.silent(
                 from: "127.0.0.1", to: console.port, saying: text)

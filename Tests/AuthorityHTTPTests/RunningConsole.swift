@@ -37,7 +37,8 @@ struct RunningConsole: Sendable {
     static func with(
         _ rules: ParseRules = open, live: (any LiveFeed)? = nil,
         askingBroker: AskingBroker? = nil, proxies: [String] = [],
-        load: ConsoleLoad = ConsoleLoad(), connections: ConnectionLimits = ConnectionLimits(),
+        load: RequestThrottle = RequestThrottle(),
+        connections: ConnectionLimits = ConnectionLimits(),
         files: StaticFiles = .none,
         onRefusal: @escaping @Sendable (RefusedRequest) -> Void = { _ in },
         logger: Logger = Logger(label: "console", factory: { _ in SwiftLogNoOpLogHandler() }),

@@ -9,13 +9,24 @@ struct TransportTests {
     @Test("answers what it does not have with 404", arguments: [
         "/", "/parse", "/parse/", "/parse/classes", "/parse/schemas/_User", "/parse/files/x",
         "/postern/v1", "/postern/v2/info", "/claim/x", "/parse/sessions/sEsS000002/token",
-        "/parse/../postern/v1/boards",
+        "/parse/../postern/v1/boards", "/parse/users%2Fme", "/parse/users/%zz", "/%ff",
     ])
     func noRoute(path: String) async throws {
         try await RunningConsole.with { console in
             let reply = try await console.send(.GET, path)
             #expect(reply.status == 404)
             #expect(reply.code == 101)
+        }
+    }
+
+    @Test("takes a name for itself, however it is encoded", arguments: [
+        "/p%61rse/sessions", "//parse//sessions/", "/parse/%73%65ssions?everyone=false",
+    ])
+    func encoding(path: String) async throws {
+        try await RunningConsole.with { console in
+            let reply = try await console.send(.GET, path)
+            #expect(reply.status == 200)
+            #expect(await console.frontend.calls == ["sessions everyone false"])
         }
     }
 
@@ -26,6 +37,7 @@ struct TransportTests {
         (.PUT, "/parse/users/me", "GET"), (.PUT, "/parse/classes/_User", "GET, POST"),
         (.DELETE, "/parse/users", "GET, POST"), (.POST, "/postern/v1/info", "GET"),
         (.OPTIONS, "/postern/v1/boards", "GET"), (.PATCH, "/claim", "GET"),
+        (.PROPFIND, "/parse/users/me", "GET"), (.TRACE, "/", "GET"),
     ])
     func noMethod(method: HTTPMethod, path: String, allowed: String) async throws {
         try await RunningConsole.with { console in

@@ -6,10 +6,10 @@ import Wire
 
 /// One request as a route sees it: nothing in it is trusted yet.
 struct Call: Sendable {
-    /// The peer's address, or whom a proxy of ours names.
-    let origin: String
-    let connection: Connection
     let context: ConsoleContext
+    /// The peer's address, or whom a proxy of ours names.
+    var origin: String { context.origin }
+    var connection: Connection { context.connection }
     /// Whether the peer is on this machine and no proxy stands before it.
     let isFromThisMachine: Bool
     private(set) var credentials: Credentials
@@ -60,8 +60,6 @@ struct Call: Sendable {
     }
 
     init(_ request: Request, in context: ConsoleContext, at parameters: [String: String]) {
-        origin = context.origin
-        connection = context.connection
         self.context = context
         let headers = request.headers
         isFromThisMachine = context.isLoopback
@@ -85,8 +83,6 @@ struct Call: Sendable {
 
     /// One request of a batch: who asks is who sent the batch, and all else is its own.
     init(of batch: Call, to uri: URI, at parameters: [String: String], _ body: JSONObject?) {
-        origin = batch.origin
-        connection = batch.connection
         context = batch.context
         isFromThisMachine = batch.isFromThisMachine
         credentials = batch.credentials

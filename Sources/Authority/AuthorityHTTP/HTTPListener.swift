@@ -28,10 +28,10 @@ struct HTTPListener: Sendable {
     func run<Responder: HTTPResponder>(
         _ responder: Responder
     ) async throws where Responder.Context == ConsoleContext {
-        let book = ConnectionBook(limits, proxies: proxies)
+        let limiter = ConnectionLimiter(limits, proxies: proxies)
         let server = HTTPServerBuilder { responder in
             let clear = HTTP1Channel(
-                responder: responder, configuration: Self.configuration(book))
+                responder: responder, configuration: Self.configuration(limiter))
             guard let certificate else { return clear }
             return TLSChannel(base: clear, certificate: certificate)
         }
@@ -66,9 +66,9 @@ struct HTTPListener: Sendable {
     }
 
     /// Headers of 16 KiB in at most 64 lines; a connection that is still for 30 s is closed.
-    private static func configuration(_ book: ConnectionBook) -> HTTP1Channel.Configuration {
+    private static func configuration(_ limiter: ConnectionLimiter) -> HTTP1Channel.Configuration {
         HTTP1Channel.Configuration(
-            additionalChannelHandlers: [ConnectionWatch(book), MalformedRequestHandler()],
+            additionalChannelHandlers: [ConnectionLimitHandler(limiter), MalformedRequestHandler()],
             idleTimeout: .seconds(30),
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 8 * 1024, maxHeaderListSize: 16 * 1024,

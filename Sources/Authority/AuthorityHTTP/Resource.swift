@@ -13,7 +13,7 @@ struct Resource: HTTPResponder {
     let path: String
     let routes: [HTTPRequest.Method: Route]
     let door: Doorkeeper
-    let load: ConsoleLoad
+    let load: RequestThrottle
     /// Without the mark of each request, by which no two lines were the same.
     let logger: Logger?
 
@@ -103,7 +103,7 @@ struct Resource: HTTPResponder {
         case .refused(let answer): return answer
         }
         guard handle != nil || load.mayRead(bytes.count, from: call.origin) else {
-            return .overloaded(retryAfter: BodyAllowance.retryAfter)
+            return .overloaded(retryAfter: BodyRateLimit.retryAfter)
         }
         guard let form = load.measuring({ BodyForm(bytes) }) else {
             // Not an object, so it says nothing of who asks or how.

@@ -33,7 +33,7 @@ struct Connection: Sendable {
 
     /// Has it kept when there are too many: the broker asks on it.
     func keepForBroker() {
-        channel.pipeline.fireUserInboundEventTriggered(ConnectionWatch.IsBrokers())
+        channel.pipeline.fireUserInboundEventTriggered(ConnectionLimitHandler.IsBrokers())
     }
 
     /// Has `action` run once the peer has gone, which is otherwise seen only when something is

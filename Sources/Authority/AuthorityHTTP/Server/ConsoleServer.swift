@@ -19,7 +19,7 @@ package struct ConsoleServer: Sendable {
     private let logger: Logger
     private let onRefusal: @Sendable (RefusedRequest) -> Void
     private let onListening: @Sendable (Int) async -> Void
-    var load = ConsoleLoad()
+    var load = RequestThrottle()
     var connections = ConnectionLimits()
 
     /// Port 0 takes a free one; `onListening` is told the real one once connections are taken.

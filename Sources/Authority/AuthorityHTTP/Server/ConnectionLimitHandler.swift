@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Enters a connection into the book, notes when it is used, and closes it if its first header
+/// Counts a connection at the limiter, notes when it is used, and closes it if its first header
 /// does not come in time.
-final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
+final class ConnectionLimitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
@@ -12,15 +12,15 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
     /// The broker showed its secret on this connection.
     struct IsBrokers: Sendable {}
 
-    private let book: ConnectionBook
+    private let limiter: ConnectionLimiter
     private var connection: OpenConnection?
     private var timer: Scheduled<Void>?
 
-    init(_ book: ConnectionBook) { self.book = book }
+    init(_ limiter: ConnectionLimiter) { self.limiter = limiter }
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
-        let entered = book.enter(
+        let entered = limiter.enter(
             from: channel.remoteAddress?.ipAddress ?? "unknown", at: .now(),
             close: { channel.close(promise: nil) })
         guard let entered else {
@@ -29,8 +29,8 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
             return
         }
         connection = entered
-        channel.closeFuture.whenComplete { [book] _ in book.leave(entered) }
-        timer = context.eventLoop.scheduleTask(in: book.limits.header) {
+        channel.closeFuture.whenComplete { [limiter] _ in limiter.leave(entered) }
+        timer = context.eventLoop.scheduleTask(in: limiter.limits.header) {
             channel.close(promise: nil)
         }
     }
@@ -53,6 +53,6 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard event is IsBrokers else { return context.fireUserInboundEventTriggered(event) }
-        if let connection { book.keepForBroker(connection) }
+        if let connection { limiter.keepForBroker(connection) }
     }
 }

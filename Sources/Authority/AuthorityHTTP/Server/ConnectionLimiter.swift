@@ -11,12 +11,13 @@ struct ConnectionLimits: Sendable {
     var header = TimeAmount.seconds(10)
 }
 
-/// The open connections, of which no stranger can hold all.
+/// Bounds the open connections, so that no stranger can hold all of them.
 ///
-/// A connection beyond a limit is let in, and the one that is idle for longest is closed: of its
-/// own address, or of all. Our own proxies and the broker that asks may have as many as there
-/// are, and no connection is closed on which the broker asked. Reads no clock.
-final class ConnectionBook: Sendable {
+/// If a limit is reached, a new connection is accepted and the one that is idle for longest is
+/// closed: of the same address, or of all. Our own proxies and a broker that asks us about its
+/// clients have no limit of their own, and no connection on which a broker asked is closed.
+/// Reads no clock.
+final class ConnectionLimiter: Sendable {
     private struct State {
         var entries: [ObjectIdentifier: OpenConnection] = [:]
         var counts: [CountedOrigin: Int] = [:]
@@ -92,7 +93,7 @@ final class ConnectionBook: Sendable {
     }
 }
 
-/// A connection as the book has it: idle since it came, since its last request's header, or
+/// A connection as the limiter has it: idle since it came, since its last request's header, or
 /// since it was last sent something.
 final class OpenConnection: Sendable {
     let address: String

@@ -3,13 +3,15 @@ import Hummingbird
 import Sessions
 import Synchronization
 
-/// Keeps people's requests from waiting longer than they are worth. Reading is refused first,
-/// then all else; never what ends a session or releases a board, never what anybody may read
-/// (the page, `health`), and never a broker's question about a board.
-final class ConsoleLoad: Sendable {
+/// Refuses people's requests under overload, so that none waits longer than it is worth.
+///
+/// Reads are refused first, then everything else. Never refused: the end of a session, the
+/// release of a board, what anybody may read (the page, `health`), and a broker's question about
+/// a board.
+final class RequestThrottle: Sendable {
     private let admission = Mutex(Admission())
     private let turns = Mutex(PasswordTurns())
-    private let bodies = Mutex(BodyAllowance())
+    private let bodies = Mutex(BodyRateLimit())
     private let clock: @Sendable () -> Duration
 
     /// A clock that never goes back; this machine's without one.
@@ -18,7 +20,7 @@ final class ConsoleLoad: Sendable {
         self.clock = clock ?? { ContinuousClock.now - start }
     }
 
-    /// How long to wait, for a request that is not to be begun now.
+    /// How long the caller should wait, if the request must not begin now.
     func refusal(of route: Route) -> Duration? {
         guard let first = route.refusedFrom else { return nil }
         let now = clock()
@@ -26,10 +28,10 @@ final class ConsoleLoad: Sendable {
         return level >= first ? level.retryAfter : nil
     }
 
-    /// The same handler, its time measured. A body has come by then: who drips one holds
-    /// nobody up. What hashes a password is not measured, for it is slow by itself and holds
-    /// up nobody but its like; it waits its turn or is refused. What asks a login provider
-    /// waits for that, and nothing here waits for it.
+    /// The same handler, with its time measured. The body has been read by then, so a slow sender
+    /// delays nobody. A handler that hashes a password is not measured, because it is slow by
+    /// itself; it waits its turn or is refused. A handler that asks a login provider waits for
+    /// the provider, and nothing here waits for it.
     func measuring(_ handle: @escaping Route.Handler, of route: Route) -> Route.Handler {
         let inTurn = inTurn(handle, of: route)
         return { call async throws(AuthorityError) in
@@ -44,8 +46,8 @@ final class ConsoleLoad: Sendable {
         }
     }
 
-    /// The same handler, which waits its turn if it is slow by itself; not measured, as is right
-    /// for a part of a request that is, and whose other parts it holds up.
+    /// The same handler, which waits its turn if it is slow by itself. It is not measured: it is
+    /// a part of a batch, and the batch is.
     func inTurn(_ handle: @escaping Route.Handler, of route: Route) -> Route.Handler {
         { call async throws(AuthorityError) in
             guard route.work(call) != .ordinary else { return try await handle(call) }
@@ -75,13 +77,13 @@ final class ConsoleLoad: Sendable {
         }
     }
 
-    /// Whether a body of so many bytes may be read, of somebody of whom nothing is known yet.
+    /// Whether a body of so many bytes may be read before the caller is known.
     func mayRead(_ count: Int, from origin: String) -> Bool {
         let now = clock()
         return bodies.withLock { $0.take(count, from: CountedOrigin(origin), at: now) }
     }
 
-    /// The same work, its time measured: that of reading a body, which may come of anybody.
+    /// The same work, with its time measured: parsing a body, which anybody may send.
     func measuring<T>(_ work: () -> T) -> T {
         begin()
         defer { end() }

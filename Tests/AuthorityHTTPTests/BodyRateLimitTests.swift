@@ -1,11 +1,11 @@
 import AuthorityCore
 import Testing
 
-@testable import AuthorityHTTP
+@testable import Console
 
 /// One that a test's expectations may change.
 private final class Allowance {
-    private var value = BodyAllowance()
+    private var value = BodyRateLimit()
 
     func take(_ count: Int, from origin: CountedOrigin, at now: Duration) -> Bool {
         value.take(count, from: origin, at: now)
@@ -13,7 +13,7 @@ private final class Allowance {
 }
 
 @Suite("Body allowance")
-struct BodyAllowanceTests {
+struct BodyRateLimitTests {
     private let one = CountedOrigin("192.0.2.1")
 
     @Test("gives an address its burst, then so many bytes a second")

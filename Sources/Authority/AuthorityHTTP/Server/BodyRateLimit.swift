@@ -1,10 +1,10 @@
 import AuthorityCore
 
-/// How many bytes are read of those of whom nothing is known yet.
+/// Limits how many bytes of bodies are read before the caller is known.
 ///
-/// A body that says who asks has to be read before anybody is known. What that costs is bounded
-/// for each address, and for all together.
-struct BodyAllowance: Sendable {
+/// A body that names the caller must be read first. The limit holds for each address, and for
+/// all together.
+struct BodyRateLimit: Sendable {
     private struct Bucket {
         var bytes: Int
         var last: Duration
@@ -13,15 +13,15 @@ struct BodyAllowance: Sendable {
     /// Bytes a second, and at once.
     private static let ofAddress = (rate: 128 << 10, burst: 512 << 10)
     private static let ofAll = (rate: 4 << 20, burst: 8 << 20)
-    /// When as many addresses are known they are forgotten, which gives each its burst again.
+    /// If so many addresses are known, all are forgotten, which gives each its burst again.
     private static let limit = 10_000
-    /// When who is refused may ask again.
+    /// When a refused caller may ask again.
     static let retryAfter = Duration.seconds(1)
 
     private var addresses: [CountedOrigin: Bucket] = [:]
     private var all: Bucket?
 
-    /// False if so many bytes are not to be read now. `now` is of a clock that never goes back.
+    /// False if so many bytes must not be read now. `now` is of a clock that never goes back.
     mutating func take(_ count: Int, from origin: CountedOrigin, at now: Duration) -> Bool {
         if addresses[origin] == nil, addresses.count >= Self.limit { addresses = [:] }
         let own = Self.filled(addresses[origin], Self.ofAddress, at: now)

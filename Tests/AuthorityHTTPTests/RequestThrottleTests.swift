@@ -6,10 +6,10 @@ import Synchronization
 import Testing
 import Wire
 
-@testable import AuthorityHTTP
+@testable import Console
 
 @Suite("Console load")
-struct ConsoleLoadTests {
+struct RequestThrottleTests {
     @Test("is told as 503 with 155, its name and a time to ask again")
     func told() throws {
         let refusal = AuthorityError.refused(.overloaded)
@@ -55,7 +55,7 @@ struct ConsoleLoadTests {
     @Test("lets in whoever logged in from there before, while strangers take their turns",
           .timeLimit(.minutes(1)))
     func known() async throws {
-        let load = ConsoleLoad()
+        let load = RequestThrottle()
         load.know(["127.0.0.1"])
         try await RunningConsole.with(load: load) { console in
             let body = #"{"username":"alice","password":"correct"}"#
@@ -71,7 +71,7 @@ struct ConsoleLoadTests {
           .timeLimit(.minutes(1)))
     func shed() async throws {
         let time = Moment()
-        let load = ConsoleLoad { time.now }
+        let load = RequestThrottle { time.now }
         for _ in 0..<Admission.fewest { load.begin() }
         try await RunningConsole.with(load: load) { console in
             time.pass(.milliseconds(1500))
