@@ -1,7 +1,7 @@
 import AuthorityCore
 import Testing
 
-@testable import Console
+@testable import AuthorityHTTP
 
 /// One that a test's expectations may change.
 private final class Allowance {

@@ -1,12 +1,12 @@
-import Figures
 import Logging
+import MetricsServer
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Synchronization
 import Testing
 
-@testable import Console
+@testable import AuthorityHTTP
 
 private let quiet = Logger(label: "console", factory: { _ in SwiftLogNoOpLogHandler() })
 
@@ -68,7 +68,7 @@ struct StoreAwayTests {
 @Suite("Metrics over HTTP")
 struct MetricsServerTests {
     private func metrics(
-        _ collect: @escaping MetricsServer.Collect = {
+        _ collect: @escaping MetricsListener.Collect = {
             var text = FigureText()
             text.counter("apples_total", "Apples.", 3)
             return text
@@ -76,7 +76,7 @@ struct MetricsServerTests {
         _ body: @Sendable (RunningConsole) async throws -> Void
     ) async throws {
         try await serving({ onListening in
-            try await MetricsServer(
+            try await MetricsListener(
                 host: "127.0.0.1", port: 0, logger: quiet, onListening: onListening,
                 collect: collect
             ).run()

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import Wire
 
-@testable import Console
+@testable import AuthorityHTTP
 
 @Suite("Console load")
 struct RequestThrottleTests {

@@ -1,10 +1,10 @@
 import AuthorityCore
+import ConfigurationFiles
 import Foundation
 import Logging
 import NIOCore
 import NIOPosix
 import Sessions
-import Settings
 import Testing
 
 @testable import AuthorityService

@@ -1,10 +1,10 @@
 import AuthorityCore
-import Console
-import Figures
+import AuthorityHTTP
+import ConfigurationFiles
 import Foundation
 import LinuxIO
 import Logging
-import Settings
+import MetricsServer
 
 /// Serves the authority's metrics until its task is cancelled.
 ///
@@ -27,13 +27,13 @@ struct MetricsService: Sendable {
     private func serve() async throws {
         switch place {
         case .port(let host, let port):
-            try await MetricsServer(
+            try await MetricsListener(
                 host: host, port: Int(port), logger: logger, collect: metrics
             ).run()
         case .socket(let path):
             try ControlSocket.clear(path)
             defer { try? FileManager.default.removeItem(atPath: path) }
-            try await MetricsServer(
+            try await MetricsListener(
                 path: path, logger: logger, onListening: { open(path) }, collect: metrics
             ).run()
         }

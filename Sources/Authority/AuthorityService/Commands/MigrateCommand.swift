@@ -1,8 +1,8 @@
 import ArgumentParser
 import AuthorityStore
+import ConfigurationFiles
 import LinuxIO
 import Sessions
-import Settings
 import Wire
 
 /// Copies the records of a stopped authority from SQLite into PostgreSQL.

@@ -1,13 +1,13 @@
-package import Figures
 import Hummingbird
 package import Logging
+package import MetricsServer
 import Sessions
 
 /// Serves the authority's metrics to Prometheus: `GET /metrics`, at an address of its own.
 ///
 /// Metrics show how much an authority is used, so this address is never the people's: it is a
 /// loopback port or a Unix socket.
-package struct MetricsServer: Sendable {
+package struct MetricsListener: Sendable {
     /// The metrics of now; nil while the store is away.
     package typealias Collect = @Sendable () async -> FigureText?
 
@@ -50,7 +50,7 @@ private struct MetricsResponder: HTTPResponder {
     /// A page elsewhere may send its reader's browser to a loopback port, by a name that it lets
     /// point to 127.0.0.1. Such a request names a host that is not this machine.
     let checksHost: Bool
-    let collect: MetricsServer.Collect
+    let collect: MetricsListener.Collect
 
     func respond(to request: Request, context: ConsoleContext) async -> Response {
         let response = await answer(request).response

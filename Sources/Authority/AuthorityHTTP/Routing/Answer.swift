@@ -1,5 +1,5 @@
-import Figures
 import Hummingbird
+import MetricsServer
 import Sessions
 import Wire
 
