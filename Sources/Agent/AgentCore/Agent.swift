@@ -80,6 +80,7 @@ package struct Agent: Sendable {
     var publishedIsFinal: Bool?
     var uplink: Uplink
     var requests: Requests
+    var pace = RequestPace()
     var waits = CommandWaits()
     var readers = SessionReaders()
     var signOutTries = SignOutTries()

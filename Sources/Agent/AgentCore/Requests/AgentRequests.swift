@@ -175,7 +175,7 @@ extension Agent {
         rulesNews.connected()
         // A board whose identity is shared tells so in the moments that it has.
         if arrival == .again, !uplink.isShared, heartbeatMayWait(held, at: instant) {
-            let span = min(held.heartbeat, .seconds(30))
+            let span = min(heartbeatInterval(of: held), .seconds(30))
             requests.heartbeatAt = instant.monotonic + span * randomShare()
         } else {
             authenticate(at: instant)
@@ -209,7 +209,7 @@ extension Agent {
             case .available = sessionState(at: instant), !clock.isUnset(at: instant),
             !waits.areAwaiting(.heartbeat)
         else { return false }
-        return clock.now(at: instant) - held.lastContact < held.heartbeat
+        return clock.now(at: instant) - held.lastContact < heartbeatInterval(of: held)
     }
 
     mutating func listSessions(at instant: Instant) {

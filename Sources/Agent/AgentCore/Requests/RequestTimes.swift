@@ -1,4 +1,4 @@
-import Sessions
+package import Sessions
 import Wire
 
 /// What made a connection ready for requests.
@@ -7,13 +7,45 @@ enum Arrival: Sendable {
     case first, again, provisioned
 }
 
+/// How often a board asks, where it is not as its authority says: a simulated fleet has a pace of
+/// its own.
+package struct RequestPace: Equatable, Sendable {
+    package var heartbeat: Duration?
+    package var refresh: Duration?
+
+    package init(heartbeat: Duration? = nil, refresh: Duration? = nil) {
+        self.heartbeat = heartbeat
+        self.refresh = refresh
+    }
+}
+
 extension Agent {
+    /// Asks at this pace from now on. The next requests are due within one interval, at a moment
+    /// drawn at random, so that a fleet does not ask in step.
+    package mutating func keep(_ pace: RequestPace, at instant: Instant) {
+        self.pace = pace
+        guard let held = records.session else { return }
+        requests.heartbeatAt = instant.monotonic + heartbeatInterval(of: held) * randomShare()
+        if let refresh = pace.refresh, held.pendingRefresh == nil {
+            requests.refreshAt = instant.monotonic + refresh * randomShare()
+        } else {
+            planRefresh(at: instant)
+        }
+    }
+
+    func heartbeatInterval(of held: HeldSession) -> Duration { pace.heartbeat ?? held.heartbeat }
+
     /// A refresh is due when a third of the access token's life is left, or a little later;
     /// within a minute where its key is pinned no longer; never at once after the last. One
     /// that became due while there was no connection is spread over a minute.
     mutating func planRefresh(after arrival: Arrival? = nil, at instant: Instant) {
         // What was begun is repeated, or waits for its turn after a refusal.
         guard let held = records.session, held.pendingRefresh == nil else { return }
+        if let refresh = pace.refresh {
+            let next = instant.monotonic + refresh * (0.9 + 0.2 * randomShare())
+            requests.refreshAt = requests.refreshAt ?? next
+            return
+        }
         let planned = requests.refreshAt
         requests.refreshAt = nil
         guard let trust = records.trust, !clock.isUnset(at: instant) else { return }
@@ -44,6 +76,7 @@ extension Agent {
 
     mutating func planHeartbeat(at instant: Instant) {
         guard let held = records.session else { return }
-        requests.heartbeatAt = instant.monotonic + held.heartbeat * (0.9 + 0.2 * randomShare())
+        requests.heartbeatAt = instant.monotonic
+            + heartbeatInterval(of: held) * (0.9 + 0.2 * randomShare())
     }
 }
