@@ -132,9 +132,11 @@ let package = Package(
         .swift("AgentStore", "Agent", [
             "AgentCore", "Cryptography", "LinuxIO", "Sessions", "Gate", "TPM", "Wire",
         ], hot),
+        .swift(
+            "AgentCryptography", "Agent", ["AgentCore", "Cryptography", "Sessions", "Wire"], hot),
         .swift("AgentService", "Agent", [
-            "AgentCore", "AgentStore", "ConfigurationFiles", "Cryptography", "Gate",
-            "LinuxIO", "LogOutput", "MQTT", "MetricsServer", "Sessions", "TPM", "Wire", logging,
+            "AgentCore", "AgentCryptography", "AgentStore", "ConfigurationFiles",
+            "Cryptography", "Gate", "LinuxIO", "LogOutput", "MQTT", "MetricsServer", "Sessions", "TPM", "Wire", logging,
         ]),
         .swift("AgentCommands", "Agent", [
             "AgentCore", "AgentService", "AgentStore", "ConfigurationFiles", "Cryptography",
@@ -155,9 +157,14 @@ let package = Package(
             "PostgreSQLStore", "Sessions", "Wire", logging, arguments, subprocess, "HTTPClient",
         ]),
         .swift("AdminCommands", "Admin", [
-            "ConfigurationFiles", "Cryptography", "Doctor", "Gate", "LinuxIO", "MQTT", "Sessions",
-            "Wire", arguments, "HTTPClient",
+            "AgentCore", "ConfigurationFiles", "Cryptography", "Doctor", "FleetSimulator", "Gate",
+            "HTTPClient", "LinuxIO", "MQTT", "MetricsServer", "Sessions", "Wire", arguments,
         ]),
+        // Simulated boards around the real agent.
+        .swift("FleetSimulator", "Simulation", [
+            "AgentCore", "AgentCryptography", "ConfigurationFiles", "Cryptography", "Gate",
+            "LinuxIO", "MQTT", "MetricsServer", "Sessions", "Wire",
+        ], hot),
 
         // Programs: they only wire.
         .program("postern-agent", "Agent", ["AgentCommands", "CWipedMemory"], packed),
@@ -179,7 +186,7 @@ let package = Package(
         ]),
         .tests("ConfigurationFilesTests", ["ConfigurationFiles", "Gate", "Sessions", "Wire"]),
         .tests("AgentCoreTests", [
-            "AgentCore", "AgentService", "Cryptography", "Gate", "Sessions", "Wire",
+            "AgentCore", "AgentCryptography", "Cryptography", "Gate", "Sessions", "Wire",
         ]),
         .tests("AgentStoreTests", [
             "AgentCore", "AgentStore", "Cryptography", "LinuxIO", "Gate", "Sessions", "TPM",
@@ -205,11 +212,15 @@ let package = Package(
             "Gate", "Sessions", "Wire", "FreePorts", "HTTPClient", logging,
         ]),
         .tests("AdminCommandsTests", [
-            "AdminCommands", "Cryptography", "Doctor", "Gate", "LinuxIO", "MQTT", "Wire",
-            "Sessions",
+            "AdminCommands", "Doctor", "Gate", "LinuxIO", "MQTT", "MetricsServer", "Sessions",
+            "Wire",
+        ]),
+        .tests("FleetSimulatorTests", [
+            "FleetSimulator", "AdminCommands", "AgentCore", "Cryptography", "Gate", "LinuxIO",
+            "MQTT", "Sessions", "Wire",
         ]),
         .tests("LifeTests", [
-            "AgentCore", "AuthorityCore", "AuthorityService", "AgentService", "Cryptography",
+            "AgentCore", "AgentCryptography", "AuthorityCore", "AuthorityService", "Cryptography",
             "Gate", "Sessions", "Wire",
         ], hot),
         .tests("RepositoryTests", []),

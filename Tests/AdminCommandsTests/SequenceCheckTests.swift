@@ -1,4 +1,5 @@
 @testable import AdminCommands
+import MetricsServer
 import Gate
 import Sessions
 import Testing

@@ -40,14 +40,10 @@ struct UsageTests {
         ["watch", "--board", "+"], ["claim", "postern://claim"], ["claim", "-"],
         ["claim", "x#v=1&i=1", "--duration", "1"], ["login", "--username", "a"],
         ["simulate"], ["simulate", "--boards", "0"], ["simulate", "--boards", "9", "--mix", "x"],
-        ["simulate", "--boards", "9", "--connections", "10", "--in-flight", "1"],
         ["simulate", "--boards", "9", "--in-flight", "10"],
         ["simulate", "--boards", "9", "--faults", "fire=1"],
         ["simulate", "--boards", "9", "--faults", "thieves=10"],
         ["simulate", "--boards", "9", "--telemetry", "5"],
-        ["simulate", "--boards", "9", "--heartbeat", "0s"],
-        ["simulate", "--boards", "9", "--mix", "both", "--check"],
-        ["simulate", "--boards", "9", "--connections", "10"],
         ["--authority", "nonsense", "login", "--username", "a"],
         ["--authority", "http://a.example", "login", "--username", "a"],
     ])
@@ -90,5 +86,17 @@ struct UsageTests {
             ["login", "--username", "a", "--password-file", "/nonexistent"],
             environment: ["POSTERN_AUTHORITY": "http://127.0.0.1:9", "HOME": "/nonexistent"])
         #expect(offline.status == 78)
+    }
+}
+
+@Suite("A fleet's progress")
+struct FleetProgressTests {
+    @Test("is drawn as a bar that is never too long", arguments: [
+        (-1.0, 0), (0.0, 0), (0.5, 12), (1.0, 24), (7.0, 24),
+    ])
+    func bar(share: Double, full: Int) {
+        let bar = FleetProgress.bar(share)
+        #expect(bar.count == 26)
+        #expect(bar.count { $0 == "█" } == full)
     }
 }

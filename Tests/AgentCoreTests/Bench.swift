@@ -1,5 +1,5 @@
 import AgentCore
-import AgentService
+import AgentCryptography
 import Gate
 import Sessions
 import Testing

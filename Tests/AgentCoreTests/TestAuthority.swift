@@ -1,5 +1,5 @@
 import AgentCore
-import AgentService
+import AgentCryptography
 import Cryptography
 import Gate
 import Sessions

@@ -10,7 +10,6 @@ It ends with the invariants, and with 0 only if all of them hold. Nothing is lef
 
 import argparse
 import os
-import resource
 import secrets
 import shutil
 import signal
@@ -69,6 +68,7 @@ def run(options: argparse.Namespace, folder: Path) -> int:
     import phases
     import planted
     import report
+    from bench.program import allow_files
     from fleet import Fleet, tell
     from plan import Plan
 
@@ -91,18 +91,6 @@ def run(options: argparse.Namespace, folder: Path) -> int:
         return 1
     finally:
         fleet.close()
-
-
-def allow_files(count: int) -> None:
-    """So many open files for the broker and the simulation, which inherit the limit."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
-    if soft == resource.RLIM_INFINITY or soft >= count:
-        return
-    if wanted < count and os.geteuid() == 0:
-        wanted = hard = count
-    assert wanted >= count, f"{count} connections need `ulimit -Hn {count}`; it is {hard}"
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(hard, wanted)))
 
 
 if __name__ == "__main__":

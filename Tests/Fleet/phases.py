@@ -76,9 +76,13 @@ def restart_in_turn(fleet: Fleet) -> None:
 
 def calm(fleet: Fleet) -> None:
     """No part is touched any more until each board has been heard, and each thief."""
-    seconds = max(fleet.plan.calm, fleet.plan.thefts_end - fleet.age)
-    tell(f"… calm for {seconds:.0f} s: each board is to be heard once more")
-    fleet.run(seconds)
+    fleet.run(max(0.0, fleet.plan.thefts_end - fleet.age))
+    tell(f"… calm for {fleet.plan.calm:.0f} s at most: each board is to be heard once more")
+    end = time.monotonic() + fleet.plan.calm
+    while time.monotonic() < end:
+        fleet.run(2)
+        if invariants.all_heard(fleet.records, fleet.calm_since).holds:
+            break
     fleet.sizes = fleet.memory()
 
 

@@ -16,12 +16,10 @@ class Simulation:
     def __init__(self, cli: list[str], broker: str, plan: Plan, folder: Path):
         self._plan = plan
         self.program = Program("simulate", [
-            *cli, "simulate", "--boards", str(plan.boards), "--connections", str(plan.boards),
-            "--broker", broker, "--heartbeat", f"{plan.heartbeat}s",
-            "--refresh", f"{plan.refresh}s", "--telemetry", f"{plan.telemetry}/s",
+            *cli, "simulate", "--boards", str(plan.boards), "--broker", broker,
+            "--heartbeat", f"{plan.heartbeat}s", "--refresh", f"{plan.refresh}s",
+            "--telemetry", f"{plan.telemetry}/s",
             "--faults", plan.faults, "--spread", f"{plan.spread}s", "--seed", str(plan.seed),
-            # Heartbeats come faster than a board's, and so do requests that were put off.
-            "--patience", f"{plan.patience}s", "--put-off", f"{plan.patience}s",
             # It is told when to end.
             "--duration", f"{plan.span}s", "--lifetime", "1d", "--check", "--json"], folder)
 

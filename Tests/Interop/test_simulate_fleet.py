@@ -39,11 +39,11 @@ def told(done: subprocess.CompletedProcess, status: int = 0) -> dict:
     return json.loads(done.stdout)
 
 
-def test_boards_that_share_connections_with_all_faults(open_house):
+def test_boards_with_all_faults(open_house):
     said = told(fleet(
-        open_house, "--boards", "120", "--connections", "4", "--broker", broker_of(open_house),
-        "--duration", "20s", "--heartbeat", "4s", "--refresh", "5s", "--patience", "2s",
-        "--spread", "2s", "--telemetry", "60/s", "--check", "--faults", FAULTS))
+        open_house, "--boards", "120", "--broker", broker_of(open_house), "--duration", "20s",
+        "--heartbeat", "4s", "--refresh", "5s", "--spread", "2s", "--telemetry", "60/s",
+        "--check", "--faults", FAULTS))
     assert said["violations"] == []
     assert said["boards"]["paired"] == 120
     # Each injected theft is found, and nobody else is revoked.
@@ -69,7 +69,7 @@ def test_boards_that_share_connections_with_all_faults(open_house):
 def test_boards_with_logins_of_their_own_and_thieves(bench):  # noqa: F811
     said = told(fleet(
         bench, "--boards", "50", "--duration", "12s", "--heartbeat", "4s", "--refresh", "4s",
-        "--patience", "2s", "--spread", "2s", "--telemetry", "0.5/s/board", "--check",
+        "--spread", "2s", "--telemetry", "0.5/s/board", "--check",
         "--faults", "lost-replies=10%,storm=5s,skew=10%,thieves=3,replays=10%"))
     assert said["violations"] == []
     assert said["connections"] == 50 and said["boards"]["notConnected"] == 0
@@ -81,10 +81,9 @@ def test_boards_with_logins_of_their_own_and_thieves(bench):  # noqa: F811
 
 def test_a_broker_that_is_killed_is_told_by_layer_and_got_over(open_house):
     house = open_house
-    argv = house._cli("simulate", "--boards", "50", "--connections", "50", "--broker",
-                      broker_of(house), "--duration", "16s", "--heartbeat", "3s", "--refresh",
-                      "6s", "--patience", "2s", "--spread", "2s", "--telemetry", "25/s",
-                      "--check", "--json")
+    argv = house._cli("simulate", "--boards", "50", "--broker", broker_of(house), "--duration",
+                      "16s", "--heartbeat", "3s", "--refresh", "6s", "--spread", "2s",
+                      "--telemetry", "25/s", "--check", "--json")
     program = Program("simulate-kill", argv, house.folder, house._environment).start()
     try:
         until(lambda: "50 of 50 boards hold" in program.log, "the boards to be paired", 60)
@@ -123,9 +122,8 @@ def test_a_connection_of_many_takes_one_descriptor(open_house):
 
 
 def test_an_interrupt_ends_it_with_the_summary(open_house):
-    argv = open_house._cli("simulate", "--boards", "10", "--connections", "2", "--broker",
-                           broker_of(open_house), "--duration", "10m", "--heartbeat", "1s",
-                           "--json")
+    argv = open_house._cli("simulate", "--boards", "10", "--broker", broker_of(open_house),
+                           "--duration", "10m", "--heartbeat", "1s", "--json")
     program = Program("simulate-end", argv, open_house.folder, open_house._environment).start()
     try:
         until(lambda: "10 of 10 boards hold" in program.log, "the boards to be paired", 60)

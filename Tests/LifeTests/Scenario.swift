@@ -1,5 +1,5 @@
 import AgentCore
-import AgentService
+import AgentCryptography
 import AuthorityCore
 import Sessions
 import Testing

@@ -14,10 +14,11 @@ private let arrows: [String: [String: Set<String>]] = [
             "AgentCore", "AgentService", "AgentStore", "ArgumentParser", "ConfigurationFiles",
             "Cryptography", "Doctor", "Gate", "LinuxIO", "MQTT", "QRCode", "Sessions", "Wire",
         ],
+        "AgentCryptography": ["AgentCore", "Cryptography", "Sessions", "Wire"],
         "AgentService": [
-            "AgentCore", "AgentStore", "ConfigurationFiles", "Cryptography", "Gate", "LinuxIO",
-            "LogOutput", "Logging", "MQTT", "MetricsServer", "Sessions", "Synchronization", "TPM",
-            "Wire",
+            "AgentCore", "AgentCryptography", "AgentStore", "ConfigurationFiles", "Cryptography",
+            "Gate", "LinuxIO", "LogOutput", "Logging", "MQTT", "MetricsServer", "Sessions",
+            "Synchronization", "TPM", "Wire",
         ],
         "postern-agent": ["AgentCommands"],
     ],
@@ -48,11 +49,17 @@ private let arrows: [String: [String: Set<String>]] = [
     ],
     "Admin": [
         "AdminCommands": [
-            "ArgumentParser", "ConfigurationFiles", "Cryptography", "Dispatch", "Doctor",
-            "Foundation", "Gate", "HTTPClient", "LinuxIO", "MQTT", "Sessions", "Synchronization",
-            "Wire",
+            "AgentCore", "ArgumentParser", "ConfigurationFiles", "Cryptography", "Dispatch",
+            "Doctor", "FleetSimulator", "Foundation", "Gate", "HTTPClient", "LinuxIO", "MQTT",
+            "MetricsServer", "Sessions", "Synchronization", "Wire",
         ],
         "postern": ["AdminCommands"],
+    ],
+    "Simulation": [
+        "FleetSimulator": [
+            "AgentCore", "AgentCryptography", "ConfigurationFiles", "Cryptography", "Gate",
+            "LinuxIO", "MQTT", "MetricsServer", "Sessions", "Synchronization", "Wire",
+        ],
     ],
     "Adapters": [
         "LinuxIO": ["CLinux", "Glibc", "Synchronization"],

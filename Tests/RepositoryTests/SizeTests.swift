@@ -12,8 +12,7 @@ struct SizeTests {
 
     /// Folders that still hold more files than a reader takes in at once. The list only shrinks.
     private static let wideFolders: Set = [
-        "Sources/Admin/AdminCommands/Simulation", "Tests/AgentCoreTests",
-        "Tests/AgentServiceTests", "Tests/AgentStoreTests", "Tests/AuthorityHTTPTests",
+        "Tests/AgentCoreTests", "Tests/AgentServiceTests", "Tests/AgentStoreTests", "Tests/AuthorityHTTPTests",
         "Tests/AuthorityTests", "Tests/ConfigurationFilesTests", "Tests/LifeTests",
         "Tests/WireTests",
     ]

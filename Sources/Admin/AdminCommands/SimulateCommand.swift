@@ -1,23 +1,24 @@
+import AgentCore
 import ArgumentParser
 import Dispatch
+import FleetSimulator
 import LinuxIO
 import MQTT
 import Sessions
 import Wire
 
-/// Which requests a load is made of.
+/// Which requests follow one another without a pause.
 enum SimulationMix: String, CaseIterable, ExpressibleByArgument, Sendable {
     case heartbeat
     case refresh
-    /// One after the other.
     case both
 
-    func request(_ turn: Int) -> SimulatedBoard.Request {
-        switch self {
-        case .heartbeat: .heartbeat
-        case .refresh: .refresh
-        case .both: turn.isMultiple(of: 2) ? .heartbeat : .refresh
-        }
+    var pace: RequestPace {
+        let none = FleetOptions.pause(Span(seconds: 0))
+        let never = Duration.seconds(86_400)
+        return RequestPace(
+            heartbeat: self == .refresh ? never : none,
+            refresh: self == .heartbeat ? never : none)
     }
 }
 
@@ -26,21 +27,18 @@ struct SimulateCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "simulate", abstract: "Let many boards live without hardware.",
         discussion: """
-            Makes new boards, claims each as you, opens its provisioning, and lets it live for \
-            --duration as the contract has it, seals included: heartbeats, refreshes, \
-            telemetry. --faults puts in what goes wrong, such as \
+            Makes new boards, each with the agent that runs on real ones, and claims each as \
+            you. Then they live for --duration: heartbeats, refreshes, telemetry. Each board \
+            has its own connection and login. --faults puts in what goes wrong, such as \
             lost-replies=5%,replays=2%,storm=60s:50%,skew=1%,thieves=20: replies that a board \
-            does not see, copies of requests that an eavesdropper sends again, connections cut \
-            together (all, or a share), clocks that are hours off, and thieves with a board's \
-            key and a spent token, each of whom must be found. --check reads the telemetry \
-            back and accounts for each message. ^C ends it early, with the summary.
+            does not see, copies of heartbeats that an eavesdropper sends again, connections \
+            cut together (all, or a share), clocks that are hours off, and thieves with a \
+            board's key and a spent token, each of whom must be found. --check reads the \
+            telemetry back and accounts for each message. ^C ends it early, with the summary.
 
-            Boards that share a connection need a broker that lets anybody read and write, one \
-            whose access is "none". With as many --connections as --boards each has its own \
-            connection and the login that the authority made for it.
-
-            With --mix, --in-flight or --step the boards do not live in time but make a load: \
-            --in-flight requests are on their way at any moment.
+            --heartbeat 0s and --refresh 0s ask without pauses; at most --in-flight boards ask \
+            at the same moment. --mix is the same for one span of load, and can be given \
+            several times.
 
             The boards stay in the authority, named "simulated"; their sessions end by \
             themselves after --lifetime. Ends with 0 if all was right, with 3 if something was \
@@ -54,57 +52,31 @@ struct SimulateCommand: Verb {
         "The boards' broker, such as mqtt://127.0.0.1:1883; what the authority says without it.",
         valueName: "uri"))
     var broker: String?
-    @Option(help: ArgumentHelp(
-        "How many connections they share; one for each without it, up to 10000 boards.",
-        valueName: "n"))
-    var connections: Int?
-    @Option(help: ArgumentHelp(
-        "How many requests are on their way at once (64 with --mix or --step).",
-        valueName: "n"))
-    var inFlight: Int?
     @Option(help: ArgumentHelp("How long the load lasts.", valueName: "span"))
     var duration = Span(seconds: 30)
     @Option(help: ArgumentHelp(
-        "heartbeat, refresh or both; several times for one span of load after the other.",
+        "How many boards ask at the same moment; as many as are due without it.",
+        valueName: "n"))
+    var inFlight: Int?
+    @Option(help: ArgumentHelp(
+        "heartbeat, refresh or both, without pauses; several times for one span after the other.",
         valueName: "mix"))
     var mix: [SimulationMix] = []
     @Option(help: ArgumentHelp(
-        "How long the boards' sessions live; an hour, or as long as it takes.",
+        "How long the boards' sessions live; as long as it takes, and an hour at least.",
         valueName: "span"))
     var lifetime: Span?
     @Flag(help: "Wait for a line on standard input before each span of load.")
     var step = false
-    @OptionGroup(title: "Boards that live in time") var fleet: FleetOptions
-
-    /// What one process has room for: threads, and memory for keys and tokens.
-    private static let mostConnections = 1000
-    private static let mostBoards = 100_000
-
-    /// Whether requests are kept on their way, whatever time it is.
-    private var isLoad: Bool { !mix.isEmpty || inFlight != nil || step }
+    @OptionGroup(title: "How the boards live") var fleet: FleetOptions
 
     func validate() throws {
-        guard (1...Self.mostBoards).contains(boards) else {
-            throw ValidationError("--boards is 1 to \(Self.mostBoards)")
-        }
         guard duration.seconds > 0 else { throw ValidationError("--duration is above 0") }
-        guard isLoad else {
-            return try fleet.validate(boards: boards, connections: connections)
-        }
-        guard (1...min(boards, Self.mostConnections)).contains(connections ?? 1) else {
-            throw ValidationError(
-                "--connections is 1 to \(Self.mostConnections), and not above --boards")
-        }
-        guard fleet.isUnused else {
-            throw ValidationError("--mix, --in-flight and --step make a load that has no faults, "
-                + "no telemetry and no time of its own")
-        }
-        guard (1...boards).contains(requests) else {
+        guard (1...max(1, boards)).contains(inFlight ?? 1) else {
             throw ValidationError("--in-flight is 1 to the number of boards")
         }
+        try fleet.validate(boards: boards)
     }
-
-    private var requests: Int { inFlight ?? min(64, boards) }
 
     func perform(in surroundings: Surroundings) async throws(CommandFailure) {
         let client = try place.login(in: surroundings).client
@@ -113,35 +85,19 @@ struct SimulateCommand: Verb {
             try info.parsed("topicRoot", TopicRoot.init)
         }
         let (uri, tls) = try await brokerPlace(client, surroundings)
-        guard isLoad else {
-            return try await live(client, root, uri, tls, surroundings)
-        }
-        let fleet = try SimulatedFleet(
-            boards: boards, connections: connections ?? 1, root: root,
-            lifetime: lifetime ?? Span(seconds: 3600), client: client, in: surroundings)
-        do throws(CommandFailure) {
-            try await fleet.provision(at: uri, tls: tls)
-            try await load(fleet, surroundings)
-        } catch {
-            await fleet.close()
-            throw error
-        }
-        await fleet.close()
-    }
-
-    private func live(
-        _ client: AuthorityClient, _ root: TopicRoot, _ uri: BrokerURI, _ tls: TLSOptions,
-        _ surroundings: Surroundings
-    ) async throws(CommandFailure) {
-        let plan = try fleet.plan(
-            boards: boards, connections: connections, root: root, at: uri, tls, span: duration,
-            in: surroundings)
+        let plan = try fleet.plan(boards: boards, root: root, at: uri, tls, in: surroundings)
         let book = TelemetryBook()
-        let run = try FleetRun(
-            plan, claims: fleet.claims,
-            pairing: FleetPairing(client: client, lifetime: lifetime ?? fleet.lifetime(duration)),
-            book: book, reader: try await reader(plan, book, client, surroundings),
-            in: surroundings)
+        let reader = try await reader(plan, book, client, surroundings)
+        let seconds = (lifetime ?? fleet.lifetime(duration)).seconds
+        let run: FleetRun
+        do throws(FleetFailure) {
+            run = try FleetRun(
+                plan, claims: fleet.claims, reader: reader, book: book,
+                watcher: FleetProgress(surroundings)
+            ) { await client.claim($0, seconds: seconds, isFirst: $1) }
+        } catch {
+            throw CommandFailure(error)
+        }
         let stop = StopSignal()
         let watch = Task {
             await stop.wait()
@@ -150,13 +106,40 @@ struct SimulateCommand: Verb {
             stop.letSecondEnd()
         }
         defer { watch.cancel() }
-        let report = try await run.run()
-        if place.json {
-            surroundings.emit(report.json)
-        } else {
-            for line in report.lines { surroundings.out(line) }
+        let verdicts: [FleetReport.Verdict]
+        do throws(FleetFailure) {
+            verdicts = try await live(run, surroundings)
+        } catch {
+            await run.close()
+            throw CommandFailure(error)
         }
-        try report.judge()
+        await run.close()
+        try judge(verdicts)
+    }
+
+    private func live(
+        _ run: FleetRun, _ surroundings: Surroundings
+    ) async throws(FleetFailure) -> [FleetReport.Verdict] {
+        try await run.pair()
+        let paces = mix.isEmpty ? [fleet.pace] : mix.map(\.pace)
+        var verdicts: [FleetReport.Verdict] = []
+        for pace in paces {
+            if step, await !Self.nextLine() { break }
+            let load = FleetLoad(span: duration.duration, pace: pace, inFlight: inFlight)
+            let report = try await run.live(load)
+            verdicts.append(report.verdict)
+            if place.json {
+                surroundings.emit(report.json)
+            } else {
+                for line in report.lines { surroundings.out(line) }
+            }
+        }
+        return verdicts
+    }
+
+    private func judge(_ verdicts: [FleetReport.Verdict]) throws(CommandFailure) {
+        if verdicts.contains(.silent) { throw .offline(layer: "authority", text: "no answer came") }
+        for case .wrong(let text) in verdicts { throw .degraded(text) }
     }
 
     /// Reads back with the caller's own login where the authority says what that is, and with
@@ -211,49 +194,40 @@ struct SimulateCommand: Verb {
             caFile: place.caFile, certificateFile: place.certificate, keyFile: place.key))
     }
 
-    private func load(
-        _ fleet: SimulatedFleet, _ surroundings: Surroundings
-    ) async throws(CommandFailure) {
-        var answers: Int64 = 0
-        var faults = 0
-        for mix in self.mix.isEmpty ? [.both] : self.mix {
-            if step, await !Self.nextLine() { break }
-            let report = await measured(mix, fleet)
-            answers += report.tally.answers
-            faults += report.tally.faultCount
-            surroundings.step(
-                report.tally.faultCount == 0, "\(mix.rawValue): \(report.tally.answers) answers")
-            if place.json {
-                surroundings.emit(report.json)
-            } else {
-                for line in report.lines { surroundings.out(line) }
-            }
-        }
-        guard answers > 0 else { throw .offline(layer: "authority", text: "no answer came") }
-        guard faults == 0 else { throw .degraded("\(faults) faults beside \(answers) answers") }
-    }
-
-    /// One span of load, shorter where ^C ends it.
-    private func measured(
-        _ mix: SimulationMix, _ fleet: SimulatedFleet
-    ) async -> SimulationReport {
-        let load = Task {
-            await fleet.load(mix, inFlight: requests, span: duration.duration)
-        }
-        let stop = StopSignal()
-        let watch = Task {
-            await stop.wait()
-            load.cancel()
-        }
-        let report = await load.value
-        watch.cancel()
-        return report
-    }
-
     /// False at the end of the input.
     private static func nextLine() async -> Bool {
         await withCheckedContinuation { waiting in
             DispatchQueue.global().async { waiting.resume(returning: readLine() != nil) }
+        }
+    }
+}
+
+extension AuthorityClient {
+    /// Claims one simulated board.
+    fileprivate func claim(_ url: String, seconds: Int64, isFirst: Bool) async -> ClaimAnswer {
+        do throws(CommandFailure) {
+            _ = try await own(
+                .post, "/claims", ["url": .string(url), "durationSeconds": .integer(seconds)])
+            return .claimed
+        } catch {
+            switch error {
+            // The answer to the try before was lost: the claim is open.
+            case .refused(let refusal) where refusal.is(.forbidden) && !isFirst: return .claimed
+            case .refused(let refusal) where refusal.is(.rateLimit): return .later(error.sentence)
+            case .offline, .failed("authority", _): return .later(error.sentence)
+            default: return .refused(error)
+            }
+        }
+    }
+}
+
+extension CommandFailure {
+    fileprivate init(_ failure: FleetFailure) {
+        self = switch failure {
+        case .system(let text): .failed(layer: "system", text: text)
+        case .offline(let layer, let text): .offline(layer: layer, text: text)
+        case .claim(let error as CommandFailure): error
+        case .claim(let error): .failed(layer: "claim", text: "\(error)")
         }
     }
 }

@@ -24,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(HERE), str(ROOT / "Tests" / "Interop"), str(HERE.parent / "Pipeline")]
 
+from bench.program import allow_files  # noqa: E402
 from measures import Measures  # noqa: E402
 from plan import Plan  # noqa: E402
 from table import table  # noqa: E402
@@ -36,6 +37,8 @@ def main() -> int:
     for name in ("boards", "in_flight", "seconds", "rounds", "few", "stored", "stores"):
         if (value := getattr(wanted, name)) is not None:
             setattr(plan, name, value)
+    # Each board has a connection of its own.
+    allow_files(plan.boards + 1000)
     with tempfile.TemporaryDirectory(prefix="pa-", dir=wanted.folder) as name:
         folder = Path(name)
         # PostgreSQL may run as another user, and has to come through.

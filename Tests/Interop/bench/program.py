@@ -1,6 +1,7 @@
 """One child process: its output kept in files, ended by its own id, never outliving the test."""
 
 import os
+import resource
 import secrets
 import shutil
 import signal
@@ -189,3 +190,15 @@ def _reap(family: dict[int, str]) -> None:
         for pid in alive():
             print(f"killing process {pid}, which a program of ours left behind")
             os.kill(pid, signal.SIGKILL)
+
+
+def allow_files(count: int) -> None:
+    """So many open files for this program and those that it starts."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft == resource.RLIM_INFINITY or soft >= count:
+        return
+    if wanted < count and os.geteuid() == 0:
+        wanted = hard = count
+    assert wanted >= count, f"{count} connections need `ulimit -Hn {count}`; it is {hard}"
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(hard, wanted)))

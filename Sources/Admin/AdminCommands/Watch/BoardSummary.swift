@@ -1,3 +1,4 @@
+import MetricsServer
 import Sessions
 import Wire
 

@@ -1,3 +1,4 @@
+import MetricsServer
 import Sessions
 
 /// What `watch --check` found on one board.

@@ -1,4 +1,5 @@
 package import AgentCore
+import AgentCryptography
 import AgentStore
 import ConfigurationFiles
 import Gate

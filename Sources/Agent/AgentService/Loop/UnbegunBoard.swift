@@ -1,4 +1,5 @@
 import AgentCore
+import AgentCryptography
 import AgentStore
 import Sessions
 import Wire

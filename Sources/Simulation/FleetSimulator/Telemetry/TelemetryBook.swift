@@ -53,7 +53,7 @@ struct TelemetryCount: Equatable, Sendable {
 }
 
 /// The fleet's book of telemetry: the boards write into it, and one reader.
-final class TelemetryBook: Sendable {
+package final class TelemetryBook: Sendable {
     private struct State {
         var boards: [InstallationID: (book: BoardBook, session: ObjectID)] = [:]
         var malformed: Int64 = 0
@@ -64,6 +64,9 @@ final class TelemetryBook: Sendable {
     }
 
     private let state = Mutex(State())
+
+    package init() {}
+
     /// How long before the reader's connection was seen to break a message may have been lost,
     /// and how long after its return.
     private static let margin = Duration.seconds(5)

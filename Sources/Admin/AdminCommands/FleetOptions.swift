@@ -1,8 +1,17 @@
+import AgentCore
 import ArgumentParser
+import FleetSimulator
 import LinuxIO
+<<<<<<<< HEAD:Sources/Admin/AdminCommands/Simulation/FleetOptions.swift
 import MQTT
 import Sessions
+========
+import MQTT
+>>>>>>>> 8e09b6f (simulate: the boards of a fleet are the real agent):Sources/Admin/AdminCommands/FleetOptions.swift
 import Wire
+
+extension FaultPlan: ExpressibleByArgument {}
+extension TelemetryRate: ExpressibleByArgument {}
 
 /// How simulated boards live, on the command line.
 struct FleetOptions: ParsableArguments {
@@ -32,14 +41,6 @@ struct FleetOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How many claims are on their way at once.", valueName: "n"))
     var claims: Int = 16
     @Option(help: ArgumentHelp(
-        "How long a request waits for its answer before it is repeated.", valueName: "span"))
-    var patience = Span(seconds: 10)
-    @Option(help: ArgumentHelp(
-        "The longest that a board lets an overloaded authority (155) put it off; as long as it "
-            + "is told without it.",
-        valueName: "span"))
-    var putOff: Span?
-    @Option(help: ArgumentHelp(
         "Over how long boards that lost their connections spread their return.",
         valueName: "span"))
     var spread = Span(seconds: 30)
@@ -48,25 +49,13 @@ struct FleetOptions: ParsableArguments {
         valueName: "n"))
     var threads: Int?
 
-    /// So many have a connection of their own without being told to.
-    static let mostAlone = 10_000
-    private static let mostConnections = 50_000
-    private static let sharedConnections = 100
+    private static let mostBoards = 50_000
     /// Descriptors beside the boards' connections: HTTP, files, threads.
     private static let spareDescriptors = 200
 
-    /// Whether nothing was said that only boards in time can do.
-    var isUnused: Bool {
-        heartbeat == nil && refresh == nil && telemetry == nil && faults == nil && !check
-    }
-
-    func validate(boards: Int, connections: Int?) throws {
-        guard (1...min(boards, Self.mostConnections)).contains(connections ?? 1) else {
-            throw ValidationError(
-                "--connections is 1 to \(Self.mostConnections), and not above --boards")
-        }
-        guard heartbeat?.seconds != 0, refresh?.seconds != 0, patience.seconds > 0 else {
-            throw ValidationError("--heartbeat, --refresh and --patience are above 0")
+    func validate(boards: Int) throws {
+        guard (1...Self.mostBoards).contains(boards) else {
+            throw ValidationError("--boards is 1 to \(Self.mostBoards)")
         }
         guard (1...1000).contains(claims), (1...64).contains(threads ?? 1) else {
             throw ValidationError("--claims is 1 to 1000, --threads 1 to 64")
@@ -79,34 +68,37 @@ struct FleetOptions: ParsableArguments {
         }
     }
 
+    var pace: RequestPace {
+        RequestPace(heartbeat: Self.pause(heartbeat), refresh: Self.pause(refresh))
+    }
+
+    /// No pause at all would leave no room between an answer and the next request of the same
+    /// board, so that other boards would not get a turn.
+    static func pause(_ span: Span?) -> Duration? {
+        span.map { max($0.duration, .milliseconds(1)) }
+    }
+
     /// Long enough for the pairing, the load and what follows.
     func lifetime(_ span: Span) -> Span {
         Span(seconds: min(max(3600, 3 * span.seconds + 7200), 364 * 86_400))
     }
 
     func plan(
-        boards: Int, connections: Int?, root: TopicRoot, at uri: BrokerURI, _ tls: TLSOptions,
-        span: Span, in surroundings: Surroundings
+        boards: Int, root: TopicRoot, at uri: BrokerURI, _ tls: TLSOptions,
+        in surroundings: Surroundings
     ) throws(CommandFailure) -> FleetPlan {
-        let connections = connections
-            ?? (boards <= Self.mostAlone ? boards : Self.sharedConnections)
-        let threads = threads ?? min(2, 1 + boards / 2500)
         var plan = FleetPlan(
-            boards: boards, connections: connections, root: root, uri: uri, tls: tls,
+            boards: boards, root: root, uri: uri, tls: tls, version: PosternCommand.release,
             wall: surroundings.now)
-        try Self.makeRoom(connections * (plan.isCrowded ? 1 : 3) + Self.spareDescriptors)
+        let each = boards > FleetPlan.crowd ? 1 : 3
+        try Self.makeRoom(boards * each + Self.spareDescriptors)
         plan.address = try Self.address(of: uri)
-        plan.heartbeat = heartbeat?.duration
-        plan.refresh = refresh?.duration
         plan.telemetry = telemetry?.interval(boards: boards)
         plan.payload = payload
-        plan.faults = faults ?? .none
+        plan.faults = faults ?? FaultPlan()
         plan.seed = seed
-        plan.patience = patience.duration
         plan.spread = spread.duration
-        plan.putOff = putOff?.duration
-        plan.span = span.duration
-        plan.threads = min(threads, connections)
+        plan.threads = min(threads ?? min(2, 1 + boards / 2500), boards)
         return plan
     }
 
@@ -120,7 +112,7 @@ struct FleetOptions: ParsableArguments {
         guard limit >= wanted else {
             throw .configuration("this process may open \(limit) files and needs \(wanted) for "
                 + "so many connections: raise the hard limit (`ulimit -Hn`), or use fewer "
-                + "--connections")
+                + "--boards")
         }
     }
 

@@ -1,6 +1,10 @@
 @testable import AdminCommands
 import Sessions
 import Testing
+<<<<<<<< HEAD:Tests/AdminCommandsTests/TelemetryBookTests.swift
+========
+@testable import FleetSimulator
+>>>>>>>> 8e09b6f (simulate: the boards of a fleet are the real agent):Tests/FleetSimulatorTests/TelemetryBookTests.swift
 
 @Suite("The book of telemetry")
 struct TelemetryBookTests {
@@ -80,59 +84,5 @@ struct TelemetryBookTests {
         book.acknowledge(1, of: board, at: .seconds(1))
         #expect(!book.count.isChecked)
         #expect(book.count.missing == 0)
-    }
-}
-
-@Suite("A simulated board's records")
-struct FleetRecordTests {
-    private func moment(_ seconds: Int) -> FleetBoard.Moment {
-        FleetBoard.Moment(now: .seconds(seconds), wall: Timestamp(milliseconds: 0))
-    }
-
-    @Test("keep their numbers when they are sent again")
-    func again() {
-        var records = FleetRecords()
-        records.nextAt = .zero
-        while records.make(every: .seconds(1), at: moment(0)) != nil {}
-        for second in 1...4 { _ = records.make(every: .seconds(1), at: moment(second)) }
-        let first = (0..<3).compactMap { _ in records.take(at: .seconds(5))?.sequence }
-        records.acknowledged(1)
-        records.cutOff()
-        let second = (0..<9).compactMap { _ in records.take(at: .seconds(5))?.sequence }
-        #expect(first == [1, 2, 3])
-        #expect(second.first == 2 && second == second.sorted())
-        #expect(Set(second).count == second.count)
-    }
-
-    @Test("wait where the broker refuses one")
-    func refused() {
-        var records = FleetRecords()
-        records.nextAt = .zero
-        _ = records.make(every: .seconds(9), at: moment(0))
-        #expect(records.take(at: .seconds(1))?.sequence == 1)
-        records.refused(1, at: .seconds(1))
-        #expect(records.take(at: .seconds(5)) == nil)
-        #expect(records.take(at: .seconds(6))?.sequence == 1)
-    }
-
-    @Test("stay where they are when the session is over")
-    func held() {
-        var records = FleetRecords()
-        records.nextAt = .zero
-        _ = records.make(every: .seconds(1), at: moment(0))
-        records.hold()
-        #expect(records.isEmpty && records.due == nil)
-        #expect(records.take(at: .seconds(1)) == nil)
-    }
-
-    @Test("are bounded, and what was not made is counted")
-    func bounded() {
-        var records = FleetRecords()
-        records.nextAt = .zero
-        for second in 0..<(FleetRecords.limit + 10) {
-            _ = records.make(every: .seconds(1), at: moment(second))
-        }
-        #expect(records.sequence == Int64(FleetRecords.limit))
-        #expect(records.skipped == 10)
     }
 }

@@ -1,5 +1,9 @@
 @testable import AdminCommands
 import Testing
+<<<<<<<< HEAD:Tests/AdminCommandsTests/FleetOptionTests.swift
+========
+@testable import FleetSimulator
+>>>>>>>> 8e09b6f (simulate: the boards of a fleet are the real agent):Tests/FleetSimulatorTests/FleetOptionTests.swift
 
 @Suite("Simulated faults")
 struct FaultPlanTests {
@@ -9,7 +13,7 @@ struct FaultPlanTests {
             argument: "lost-replies=5%,replays=0.5%,storm=60s:50%,skew=1%,thieves=20"))
         #expect(plan.lostReplies == 0.05)
         #expect(plan.replays == 0.005)
-        #expect(plan.storm == FaultPlan.Storm(every: Span(seconds: 60), share: 0.5))
+        #expect(plan.storm == FaultPlan.Storm(every: .seconds(60), share: 0.5))
         #expect(plan.skew == 0.01)
         #expect(plan.thieves == 20)
     }

@@ -1,9 +1,16 @@
 import LinuxIO
 import Sessions
 import Synchronization
-import Wire
 
-/// Claims a fleet's boards as the caller, several at once.
+/// How one try to claim a board came out.
+package enum ClaimAnswer: Sendable {
+    case claimed
+    /// It may work a moment later; why it did not now.
+    case later(String)
+    case refused(any Error)
+}
+
+/// Claims a fleet's boards, several at once.
 final class FleetPairing: Sendable {
     private struct State {
         var next = 0
@@ -13,23 +20,23 @@ final class FleetPairing: Sendable {
         var claimed = 0
     }
 
-    private let client: AuthorityClient
-    private let lifetime: Span
+    private let ask: @Sendable (_ url: String, _ isFirst: Bool) async -> ClaimAnswer
     private let state = Mutex(State())
 
     /// How often a claim is tried where the authority is not to be had or overloaded.
     private static let tries = 10
 
-    init(client: AuthorityClient, lifetime: Span) {
-        self.client = client
-        self.lifetime = lifetime
+    init(_ ask: @escaping @Sendable (_ url: String, _ isFirst: Bool) async -> ClaimAnswer) {
+        self.ask = ask
     }
 
     var times: AnswerTimes { state.withLock { $0.times } }
     var errors: FaultLedger { state.withLock { $0.errors } }
     var claimed: Int { state.withLock { $0.claimed } }
 
-    /// No further claim is begun.
+    /// Whether no further claim is begun.
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
     func stop() { state.withLock { $0.isStopped = true } }
 
     /// Claims the boards that show these URLs, `atOnce` at a time, and tells each one's place.
@@ -38,23 +45,19 @@ final class FleetPairing: Sendable {
         _ count: Int, atOnce: Int, paired: @escaping @Sendable () -> Int,
         url: @escaping @Sendable (Int) -> String,
         done: @escaping @Sendable (Int) -> Void
-    ) async throws(CommandFailure) {
-        let failure = await withTaskGroup(of: CommandFailure?.self) { group in
+    ) async throws(FleetFailure) {
+        let failure = await withTaskGroup(of: FleetFailure?.self) { group in
             for _ in 0..<min(atOnce, count) {
                 group.addTask {
                     while let place = self.next(below: count) {
                         await self.pause(while: { self.claimed - paired() > atOnce * 8 })
-                        do throws(CommandFailure) {
-                            try await self.claim(url(place))
-                            done(place)
-                        } catch {
-                            return error
-                        }
+                        if let failure = await self.claim(url(place)) { return failure }
+                        done(place)
                     }
                     return nil
                 }
             }
-            var first: CommandFailure?
+            var first: FleetFailure?
             for await failure in group where failure != nil && first == nil {
                 first = failure
                 self.stop()
@@ -66,7 +69,7 @@ final class FleetPairing: Sendable {
 
     /// Boards that were claimed and wait for their sessions are not made ever more.
     private func pause(while isCrowded: () -> Bool) async {
-        while isCrowded(), !state.withLock({ $0.isStopped }) {
+        while isCrowded(), !isStopped {
             do { try await Task.sleep(for: .milliseconds(50)) } catch { return }
         }
     }
@@ -79,40 +82,44 @@ final class FleetPairing: Sendable {
         }
     }
 
-    private func claim(_ url: String) async throws(CommandFailure) {
-        let order: [String: JSONValue] = [
-            "url": .string(url), "durationSeconds": .integer(lifetime.seconds),
-        ]
+    private func claim(_ url: String) async -> FleetFailure? {
         for attempt in 1...Self.tries {
             let begun = SystemClock.monotonic
-            do throws(CommandFailure) {
-                _ = try await client.own(.post, "/claims", order)
-                return state.withLock { state in
+            switch await ask(url, attempt == 1) {
+            case .claimed:
+                state.withLock { state in
                     state.times.add(SystemClock.monotonic - begun)
                     state.claimed += 1
                 }
-            } catch {
-                // The answer to the try before was lost: the claim is open.
-                if case .refused(let refusal) = error, refusal.is(.forbidden), attempt > 1 {
-                    return state.withLock { $0.claimed += 1 }
-                }
-                guard Self.mayPass(error), attempt < Self.tries else { throw error }
-                state.withLock { $0.errors.note(.claim(error.sentence)) }
+                return nil
+            case .refused(let error): return .claim(error)
+            case .later(let text): state.withLock { $0.errors.note(.claim(text)) }
             }
             do {
                 try await Task.sleep(for: .milliseconds(200 * (1 << min(attempt, 6))))
             } catch {
-                return
+                return nil
             }
         }
+        return .offline(layer: "authority", text: "a board could not be claimed")
     }
+}
 
-    private static func mayPass(_ failure: CommandFailure) -> Bool {
-        switch failure {
-        case .offline: true
-        case .failed(let layer, _): layer == "authority"
-        case .refused(let refusal): refusal.is(.rateLimit)
-        default: false
-        }
+/// When the boards that have no session yet are given up: where for so long none was claimed, none
+/// got its session, and none was told to come later.
+package struct PairingPatience {
+    static let span = Duration.seconds(60)
+
+    private var (paired, claimed) = (0, 0)
+    private var changed: Duration
+
+    package init(since begun: Duration) { changed = begun }
+
+    package mutating func isOver(
+        paired: Int, claimed: Int, putOff: Int, at now: Duration
+    ) -> Bool {
+        if paired > self.paired || claimed > self.claimed || putOff > 0 { changed = now }
+        (self.paired, self.claimed) = (paired, claimed)
+        return now - changed > Self.span
     }
 }

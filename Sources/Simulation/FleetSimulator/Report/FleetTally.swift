@@ -54,6 +54,8 @@ struct FleetTally: Sendable {
     var thievesTold = 0
     /// Right: the board was told the time, set its clock and got its answer.
     var clocks = InjectionTally()
+    /// Bytes of MQTT payload: requests at their first sending, and replies.
+    var bytes = (requests: 0, replies: 0)
     /// Times that connections were cut on purpose.
     var storms = 0
     var cuts = 0
@@ -71,6 +73,11 @@ struct FleetTally: Sendable {
     /// The most tries to connect within one second.
     var peakTries: Int { tries.values.max() ?? 0 }
 
+    subscript(_ kind: FleetRequest.Kind) -> RequestTally {
+        get { kind == .heartbeat ? heartbeats : refreshes }
+        set { if kind == .heartbeat { heartbeats = newValue } else { refreshes = newValue } }
+    }
+
     mutating func merge(_ other: FleetTally) {
         heartbeats.merge(other.heartbeats)
         refreshes.merge(other.refreshes)
@@ -79,6 +86,8 @@ struct FleetTally: Sendable {
         thefts.merge(other.thefts)
         thievesTold += other.thievesTold
         clocks.merge(other.clocks)
+        bytes.requests += other.bytes.requests
+        bytes.replies += other.bytes.replies
         storms = max(storms, other.storms)
         cuts += other.cuts
         tries.merge(other.tries) { $0 + $1 }

@@ -1,9 +1,9 @@
-import Sessions
+package import Sessions
 
 /// What came of a simulated fleet, for an engineer and for programs.
 ///
 /// Its members as JSON are in Provisioning/SIMULATE.md.
-struct FleetReport: Sendable {
+package struct FleetReport: Sendable {
     var plan: FleetPlan
     let begun: Timestamp
     var pairingSeconds = 0.0
@@ -39,28 +39,27 @@ struct FleetReport: Sendable {
     var stranded: Int { standing.stranded }
     var unpaired: Int { plan.boards - standing.paired }
 
-    /// Throws what was not right.
-    func judge() throws(CommandFailure) {
-        guard standing.paired > 0 else {
-            throw .offline(layer: "authority", text: "no board got a session")
-        }
-        guard pairing.heartbeats.answered + load.heartbeats.answered > 0 else {
-            throw .offline(layer: "authority", text: "no answer came")
-        }
-        let wrong = violations.count + unpaired + stranded
-        guard wrong == 0 else {
-            throw .degraded("\(violations.count) things were wrong, \(unpaired) boards have no "
-                + "session, \(stranded) are not connected")
-        }
+    /// What a person is told at the end.
+    package enum Verdict: Equatable, Sendable {
+        case right
+        case silent
+        case wrong(String)
+    }
+
+    package var verdict: Verdict {
+        guard pairing.heartbeats.answered + load.heartbeats.answered > 0 else { return .silent }
+        guard violations.count + unpaired + stranded > 0 else { return .right }
+        return .wrong("\(violations.count) things were wrong, \(unpaired) boards have no "
+            + "session, \(stranded) are not connected")
     }
 }
 
 // For people.
 extension FleetReport {
-    var lines: [String] {
+    package var lines: [String] {
         var lines = [
             "boards: \(plan.boards), paired \(standing.paired), alive \(standing.alive), "
-                + "revoked \(standing.over), on \(plan.connections) connections",
+                + "revoked \(standing.over)",
             "pairing: \(Self.round(pairingSeconds)) s, "
                 + "\(rate(standing.paired, pairingSeconds)) a second; claims "
                 + quantiles(claims),
@@ -125,7 +124,7 @@ extension FleetReport {
     }
 
     private func percent(_ count: Int) -> String {
-        percent(Double(count), of: Double(max(1, plan.connections)))
+        percent(Double(count), of: Double(max(1, plan.boards)))
     }
 
     private func percent(_ part: Double, of whole: Double) -> String {
@@ -137,11 +136,11 @@ extension FleetReport {
 
 // For programs.
 extension FleetReport {
-    var json: JSONValue {
+    package var json: JSONValue {
         .object([
             "begunMs": .integer(begun.milliseconds), "seed": .string(String(plan.seed)),
             "seconds": .number(seconds), "pairingSeconds": .number(pairingSeconds),
-            "connections": .integer(Int64(plan.connections)),
+            "connections": .integer(Int64(plan.boards)),
             "boards": .object([
                 "asked": .integer(Int64(plan.boards)),
                 "paired": .integer(Int64(standing.paired)),
@@ -157,6 +156,8 @@ extension FleetReport {
             "thefts": json(of: load.thefts), "clocks": json(of: load.clocks),
             "thieves": .integer(Int64(plan.faults.thieves)),
             "thievesTold": .integer(Int64(load.thievesTold)),
+            "requestBytes": .number(mean(load.bytes.requests, \.asked)),
+            "replyBytes": .number(mean(load.bytes.replies, \.answered)),
             "telemetry": telemetryJSON, "reconnects": reconnectsJSON,
             "errors": errors.json, "violations": violations.json,
             "processor": .object([
@@ -164,6 +165,11 @@ extension FleetReport {
                 "threads": .integer(Int64(plan.threads)),
             ]),
         ])
+    }
+
+    private func mean(_ bytes: Int, _ each: KeyPath<RequestTally, Int>) -> Double {
+        let count = load.heartbeats[keyPath: each] + load.refreshes[keyPath: each]
+        return count > 0 ? Self.round(Double(bytes) / Double(count)) : 0
     }
 
     private func json(of times: AnswerTimes, over seconds: Double) -> JSONValue {
@@ -212,7 +218,7 @@ extension FleetReport {
             "ended": .integer(Int64(load.disconnects)), "cut": .integer(Int64(load.cuts)),
             "storms": .integer(Int64(load.storms)), "made": .integer(Int64(load.connects)),
             "peakPerSecond": .integer(Int64(load.peakTries)),
-            "peakShare": .number(Double(load.peakTries) / Double(max(1, plan.connections))),
+            "peakShare": .number(Double(load.peakTries) / Double(max(1, plan.boards))),
         ])
     }
 }

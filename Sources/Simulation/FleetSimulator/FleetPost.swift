@@ -5,8 +5,10 @@ import Synchronization
 enum FleetOrder: Sendable {
     /// The authority knows this board now: it may look for its provisioning.
     case claimed(Int)
-    case begin
+    case begin(FleetLoad)
+    /// Nothing new is begun.
     case wind
+    case sumUp
     case close
 }
 
@@ -14,7 +16,7 @@ enum FleetOrder: Sendable {
 struct FleetStanding: Equatable, Sendable {
     var paired = 0
     /// Boards whose inbox is subscribed.
-    var reachable = 0
+    var connected = 0
     /// Boards that hold a session.
     var alive = 0
     /// Of these, those that are not connected.
@@ -34,7 +36,7 @@ struct FleetStanding: Equatable, Sendable {
     static func + (left: Self, right: Self) -> Self {
         var sum = left
         sum.paired += right.paired
-        sum.reachable += right.reachable
+        sum.connected += right.connected
         sum.alive += right.alive
         sum.stranded += right.stranded
         sum.over += right.over
@@ -60,6 +62,7 @@ final class FleetPost: Sendable {
         var orders: [FleetOrder] = []
         var standing = FleetStanding()
         var result: FleetResult?
+        var fault: SystemError?
     }
 
     let event: EventDescriptor
@@ -85,9 +88,14 @@ final class FleetPost: Sendable {
         set { state.withLock { $0.standing = newValue } }
     }
 
-    /// Nil while the thread runs.
+    /// Nil until it has summed up.
     var result: FleetResult? {
         get { state.withLock { $0.result } }
         set { state.withLock { $0.result = newValue } }
+    }
+    /// Why the thread could not begin.
+    var fault: SystemError? {
+        get { state.withLock { $0.fault } }
+        set { state.withLock { $0.fault = newValue } }
     }
 }

@@ -1,32 +1,34 @@
 /// How late messages came: quantiles in bounded room, an eighth too high at most.
-struct LagHistogram: Equatable, Sendable {
+package struct LagHistogram: Equatable, Sendable {
     /// Milliseconds to 15 singly, then eight buckets for each doubling, to 2⁴¹ (70 years).
     private static let longest: Int64 = (1 << 41) - 1
     private static let bucketCount = 16 + 37 * 8
 
+    package init() {}
+
     private var buckets = [Int64](repeating: 0, count: Self.bucketCount)
-    private(set) var count: Int64 = 0
-    private(set) var longest: Int64 = 0
+    package private(set) var count: Int64 = 0
+    package private(set) var longest: Int64 = 0
 
     /// A lag below nothing is a board's clock that is ahead, and counts as none.
-    mutating func add(milliseconds: Int64) { add(milliseconds) }
+    package mutating func add(milliseconds: Int64) { add(milliseconds) }
 
     /// In whatever unit all of its values have.
-    mutating func add(_ number: Int64) {
+    package mutating func add(_ number: Int64) {
         let value = min(max(number, 0), Self.longest)
         buckets[Self.bucket(of: value)] += 1
         count += 1
         longest = max(longest, value)
     }
 
-    mutating func merge(_ other: LagHistogram) {
+    package mutating func merge(_ other: LagHistogram) {
         for (index, number) in other.buckets.enumerated() { buckets[index] += number }
         count += other.count
         longest = max(longest, other.longest)
     }
 
     /// Milliseconds within which so many of a hundred came; nil without any.
-    func percentile(_ percent: Int64) -> Int64? {
+    package func percentile(_ percent: Int64) -> Int64? {
         guard count > 0 else { return nil }
         let rank = (count * percent + 99) / 100
         var seen: Int64 = 0

@@ -1,30 +1,28 @@
-import ArgumentParser
+import ConfigurationFiles
 
 /// What goes wrong on purpose: `lost-replies=5%,replays=2%,storm=60s:50%,skew=1%,thieves=20`.
 ///
 /// What is not named does not happen. Shares are from 0 % to 100 %, with or without decimals.
-struct FaultPlan: Equatable, Sendable, ExpressibleByArgument {
+package struct FaultPlan: Equatable, Sendable {
     /// All connections, or a share of them, are cut at once, again and again.
-    struct Storm: Equatable, Sendable {
-        var every: Span
-        var share: Double
+    package struct Storm: Equatable, Sendable {
+        package var every: Duration
+        package var share: Double
     }
 
     /// The share of first replies that the board never sees.
-    var lostReplies = 0.0
-    /// The share of answered requests that an eavesdropper sends again as they were.
-    var replays = 0.0
-    var storm: Storm?
-    /// The share of boards whose clock jumps by hours when the load begins.
-    var skew = 0.0
+    package var lostReplies = 0.0
+    /// The share of answered heartbeats that an eavesdropper sends again as they were.
+    package var replays = 0.0
+    package var storm: Storm?
+    /// The share of boards that restart with a clock that is off by hours when the load begins.
+    package var skew = 0.0
     /// How many boards have a thief, who holds the device key and a spent refresh token.
-    var thieves = 0
+    package var thieves = 0
 
-    static let none = FaultPlan()
+    package init() {}
 
-    init() {}
-
-    init?(argument: String) {
+    package init?(argument: String) {
         var seen: Set<Substring> = []
         for part in argument.split(separator: ",", omittingEmptySubsequences: false) {
             let pair = part.split(separator: "=", omittingEmptySubsequences: false)
@@ -55,8 +53,8 @@ struct FaultPlan: Equatable, Sendable, ExpressibleByArgument {
 
     private static func storm(_ text: String) -> Storm? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count), let every = Span(argument: String(parts[0])),
-            every.seconds > 0, let share = parts.count == 1 ? 1 : share(String(parts[1]))
+        guard (1...2).contains(parts.count), let every = try? DurationText.parse(String(parts[0])),
+            every > .zero, let share = parts.count == 1 ? 1 : share(String(parts[1]))
         else { return nil }
         return Storm(every: every, share: share)
     }
@@ -79,11 +77,11 @@ struct FaultPlan: Equatable, Sendable, ExpressibleByArgument {
 }
 
 /// How much telemetry there is: `500/s` from the fleet as a whole, `0.5/s/board` from each.
-struct TelemetryRate: Equatable, Sendable, ExpressibleByArgument {
+package struct TelemetryRate: Equatable, Sendable {
     let perSecond: Double
     let isPerBoard: Bool
 
-    init?(argument: String) {
+    package init?(argument: String) {
         let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 || (parts.count == 3 && parts[2] == "board"), parts[1] == "s",
             let number = FaultPlan.plainNumber(parts[0]), number <= 1_000_000
@@ -93,7 +91,7 @@ struct TelemetryRate: Equatable, Sendable, ExpressibleByArgument {
     }
 
     /// How long one of so many boards waits between two messages; nil where it sends none.
-    func interval(boards: Int) -> Duration? {
+    package func interval(boards: Int) -> Duration? {
         let each = isPerBoard ? perSecond : perSecond / Double(max(1, boards))
         return each > 0 ? .seconds(1) * (1 / each) : nil
     }

@@ -1,9 +1,10 @@
+import FleetSimulator
 import LinuxIO
 import Synchronization
 
 /// One line that is written over and over where a person looks on; plain lines, and few of
 /// them, where nobody does.
-final class FleetProgress: Sendable {
+final class FleetProgress: FleetWatcher {
     private struct State {
         var shown = 0
         var saidAt: Duration?

@@ -1,14 +1,19 @@
+<<<<<<<< HEAD:Sources/Admin/AdminCommands/Simulation/TelemetryReader.swift
 import LinuxIO
 import MQTT
+========
+package import LinuxIO
+package import MQTT
+>>>>>>>> 8e09b6f (simulate: the boards of a fleet are the real agent):Sources/Simulation/FleetSimulator/Telemetry/TelemetryReader.swift
 import Sessions
 import Synchronization
-import Wire
+package import Wire
 
 /// Reads what the fleet publishes, and writes it into the book: a consumer as any other.
 ///
-/// A thread of its own owns the connection and makes it anew when it ends; the broker keeps what
+/// A thread of its own owns the connection and makes another when it ends; the broker keeps what
 /// comes meanwhile, as far as it does.
-final class TelemetryReader: Sendable {
+package final class TelemetryReader: Sendable {
     private let options: ConnectOptions
     private let filters: [String]
     private let root: TopicRoot
@@ -25,7 +30,7 @@ final class TelemetryReader: Sendable {
     /// How many filters one SUBSCRIBE has.
     private static let batch = 100
 
-    init(
+    package init(
         _ options: ConnectOptions, filters: [String], root: TopicRoot, book: TelemetryBook
     ) throws(SystemError) {
         var options = options
@@ -141,9 +146,12 @@ final class TelemetryReader: Sendable {
     }
 
     private func take(_ message: IncomingMessage) {
-        guard let data = DataMessage(message, under: root) else { return }
-        let number = data.sequence.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
-        let isWhole = data.accepted != nil && data.app == FleetPlan.app
-        book.see(isWhole ? number : nil, of: data.board, session: data.session)
+        guard !message.retain,
+            case .data(let board, _, _)? = ContractTopic(message.topic, under: root)
+        else { return }
+        let property = message.properties.userProperty
+        let number = property("seq").flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
+        let isWhole = property("ts") != nil && property("app") == FleetPlan.app
+        book.see(isWhole ? number : nil, of: board, session: property("sid"))
     }
 }

@@ -1,0 +1,289 @@
+import AgentCore
+import Gate
+import MQTT
+import Sessions
+import Wire
+
+/// One simulated board: the real agent, its store in memory, and what an observer of the network
+/// who could read sealed messages would know of it.
+struct FleetBoard {
+    /// What the board asks of its connection, in order.
+    enum Order {
+        case connect(UplinkLogin)
+        /// A connection that is not ended cleanly leaves a last will.
+        case disconnect(cleanly: Bool)
+        case subscribe(String)
+        case publish(OutgoingMessage, sequence: Int64?)
+    }
+
+    let plan: FleetPlan
+    private let book: TelemetryBook
+    private(set) var agent: Agent
+    private(set) var store: FleetStore
+    let tap: BoardTap
+    /// What this machine shows to be claimed. It holds the claim secret.
+    let claimURL: String
+    var orders: [Order] = []
+    /// The requests that were not answered, one of a kind at most.
+    var requests: [FleetRequest] = []
+    var thief: FleetThief?
+    var replay: FleetReplay?
+    /// The refresh token before the present one.
+    var spent: RefreshToken?
+    /// Why the session ended, as the authority said; nil: it lives, or nothing was said yet.
+    var endReason: String?
+    private(set) var hasSession = false
+    private(set) var isConnected = false
+    private var hasStarted = false
+    /// What the board's own clock shows beside this machine's, and whether it was set wrong on
+    /// purpose and no answer has come since.
+    private var clockOffset = Duration.zero
+    var isClockWrong = false
+    private var telemetryAt: Duration?
+    private var made: Int64 = 0
+    private var isReading = true
+
+    init(_ plan: FleetPlan, book: TelemetryBook, at moment: Instant) throws(CryptographyFailure) {
+        self.plan = plan
+        self.book = book
+        tap = BoardTap()
+        let key = try tap.makeDeviceKey()
+        store = FleetStore(BoardIdentity(
+            installation: InstallationID(random: try tap.random(16)), deviceSecret: key.secret,
+            deviceKey: key.key))
+        var agent = Self.agent(plan, store, tap, at: moment)
+        claimURL = agent.pair(fresh: true, at: moment).asObject?["url"]?.asString ?? ""
+        self.agent = agent
+    }
+
+    private static func agent(
+        _ plan: FleetPlan, _ store: FleetStore, _ tap: BoardTap, at instant: Instant
+    ) -> Agent {
+        var settings = AgentSettings(
+            name: "simulated", topicRoot: plan.root, claimBase: ClaimURL.defaultBase,
+            claimLifetime: .seconds(86_400), offline: nil, routes: RouteTable(),
+            queueLimit: 1 << 18, queueReserve: 1 << 14, version: plan.version,
+            buildDate: Timestamp(milliseconds: 0), processID: 1)
+        settings.spread = plan.spread
+        return Agent(
+            settings: settings, cryptography: tap, records: store.records, policy: nil,
+            window: [], queue: store.queue, at: instant)
+    }
+
+    var installation: InstallationID { store.records.identity.installation }
+    var inbox: String { ContractTopic.inbox(installation).text(under: plan.root) }
+    var outbox: String { ContractTopic.outbox(installation).text(under: plan.root) }
+
+    /// The machine's own clocks; `moment` is the true time.
+    private func instant(_ moment: Instant) -> Instant {
+        Instant(wall: moment.wall + clockOffset, monotonic: moment.monotonic)
+    }
+
+    /// It has its session, and an answer under it.
+    var isPaired: Bool {
+        hasSession && requests.isEmpty && store.records.trust?.isAcknowledged == true
+    }
+
+    /// Whether it lost the session that it had.
+    var isOver: Bool { !hasSession && store.records.memory.ended != nil }
+
+    /// Whether a request is on its way, and not put off.
+    var isBusy: Bool { requests.contains(where: \.isAwaited) }
+
+    var isPutOff: Bool { requests.contains(where: \.isPutOff) }
+
+    /// Whether all that it asked was answered, if only by "later".
+    var isSettled: Bool {
+        guard hasSession else { return true }
+        return !isBusy && store.isEmpty && thief?.hasStruck != true
+    }
+
+    /// Whether this login is by a password that the provisioning has replaced: the authority
+    /// ends such a connection. Source: the wire contract, Claiming.
+    func hasReplaced(_ password: SecretBytes?) -> Bool {
+        guard let own = store.records.trust?.broker?.password, let password else { return false }
+        return !own.matches(password)
+    }
+}
+
+// What happens to it.
+extension FleetBoard {
+    /// It was claimed: the power goes on.
+    mutating func start(at moment: Instant, _ tally: inout FleetTally) {
+        hasStarted = true
+        handle(.started, at: moment, &tally)
+    }
+
+    /// Off and on again, with a clock that is off by so much.
+    mutating func restart(
+        clockOff offset: Duration, at moment: Instant, _ tally: inout FleetTally
+    ) {
+        orders.append(.disconnect(cleanly: false))
+        isConnected = false
+        store.forward(nil)
+        clockOffset = offset
+        isClockWrong = true
+        requests.removeAll()
+        replay = nil
+        agent = Self.agent(plan, store, tap, at: instant(moment))
+        handle(.started, at: moment, &tally)
+    }
+
+    /// The load begins.
+    mutating func begin(
+        _ load: FleetLoad, _ random: inout SeededRandom, at moment: Instant,
+        _ tally: inout FleetTally
+    ) {
+        guard hasSession else { return }
+        agent.keep(load.pace, at: instant(moment))
+        if let interval = plan.telemetry {
+            telemetryAt = moment.monotonic + random.within(interval)
+        }
+        thief?.begin(load.span, at: moment.monotonic, &random)
+    }
+
+    /// No telemetry is made, and the agent asks as its authority has it. A thief who can strikes
+    /// now.
+    mutating func wind(at moment: Instant) {
+        telemetryAt = nil
+        thief?.hasten(to: moment.monotonic)
+        agent.keep(RequestPace(), at: instant(moment))
+    }
+
+    mutating func connectionChanged(
+        _ event: UplinkEvent, at moment: Instant, _ tally: inout FleetTally
+    ) {
+        if case .ready = event { isConnected = true }
+        switch event {
+        case .lost, .refused, .takenOver:
+            isConnected = false
+            replay = nil
+            cutHeartbeats(&tally)
+        default: break
+        }
+        handle(.uplink(event), at: moment, &tally)
+    }
+
+    /// A payload of its inbox. `mayFail`: faults may be put in now.
+    mutating func hear(
+        _ payload: [UInt8], mayFail: Bool, _ random: inout SeededRandom, at moment: Instant,
+        _ tally: inout FleetTally
+    ) {
+        if mayFail, isBusy, random.happens(plan.faults.lostReplies), lose(payload, &tally) {
+            return
+        }
+        let effects = agent.handle(.inbox(payload), at: instant(moment))
+        if let opened = tap.takeOpened() {
+            judge(opened, payload, mayCopy: mayFail, &random, at: moment, &tally)
+        }
+        perform(effects, at: moment, &tally)
+    }
+
+    /// The broker's answer to one of its writes.
+    mutating func acknowledged(
+        _ sequence: Int64, _ code: UInt8, at moment: Instant, _ tally: inout FleetTally
+    ) {
+        guard code < 0x80 else {
+            tally.errors.note(SimulationFault(refusedWith: code))
+            return store.refused(sequence, at: moment.monotonic)
+        }
+        store.acknowledged(sequence)
+        book.acknowledge(sequence, of: installation, at: moment.monotonic)
+        handle(.queue(store.queue), at: moment, &tally)
+        handle(.forwarded(sequence), at: moment, &tally)
+    }
+
+    /// When it wants `wake`; nil: it waits for others.
+    func due(at moment: Instant) -> Duration? {
+        guard hasStarted else { return nil }
+        return [
+            agent.nextDeadline(at: instant(moment)), isReading ? telemetryAt : nil,
+            store.retryAt, isConnected ? faultDue : nil,
+        ].compactMap(\.self).min()
+    }
+
+    /// Does what is due.
+    mutating func wake(at moment: Instant, _ tally: inout FleetTally) {
+        let now = moment.monotonic
+        if let due = telemetryAt, due <= now, isReading, let interval = plan.telemetry {
+            // After a pause it does not catch up.
+            telemetryAt = max(due + interval, now)
+            write(at: moment, &tally)
+        }
+        if isConnected { actFaults(at: moment, &tally) }
+        handle(.deadline, at: moment, &tally)
+    }
+
+    /// An app on the board writes.
+    private mutating func write(at moment: Instant, _ tally: inout FleetTally) {
+        made += 1
+        var payload = Array("{\"n\":\(made)".utf8)
+        let pad = plan.payload - payload.count - 8
+        if pad > 0 {
+            payload += Array(",\"p\":\"".utf8) + Array(repeating: UInt8(ascii: "x"), count: pad)
+            payload.append(UInt8(ascii: "\""))
+        }
+        payload.append(UInt8(ascii: "}"))
+        let message = BusMessage(
+            topic: "postern/app/\(FleetPlan.app)/create/\(FleetPlan.className)",
+            payload: payload, isRetained: false, packetID: nil, responseTopic: nil,
+            correlation: nil)
+        handle(.bus([message]), at: moment, &tally)
+        handle(.queue(store.queue), at: moment, &tally)
+    }
+
+    mutating func handle(_ event: AgentEvent, at moment: Instant, _ tally: inout FleetTally) {
+        perform(agent.handle(event, at: instant(moment)), at: moment, &tally)
+    }
+}
+
+// What it does.
+extension FleetBoard {
+    private mutating func perform(
+        _ effects: [AgentEffect], at moment: Instant, _ tally: inout FleetTally
+    ) {
+        var sealed = tap.takeSealed()[...]
+        for effect in effects {
+            switch effect {
+            case .commit(let changes): commit(changes)
+            case .connectUplink(let login): orders.append(.connect(login))
+            case .disconnectUplink:
+                isConnected = false
+                orders.append(.disconnect(cleanly: true))
+            case .abandonUplink:
+                isConnected = false
+                orders.append(.disconnect(cleanly: false))
+            case .subscribeInbox(let topic): orders.append(.subscribe(topic))
+            case .send(let topic, let payload):
+                if let message = sealed.popFirst() { note(message, payload, at: moment, &tally) }
+                publish(topic, payload)
+            case .publishStatus(let topic, let status):
+                publish(topic, status.payload, retain: true)
+            case .forward(let user): store.forward(user)
+            case .readBus(let isRead): isReading = isRead
+            case .publishBus, .grant, .retryForwarding, .holdBus, .readRoutes, .answer, .log,
+                .exit:
+                break
+            }
+        }
+        while isConnected, let write = store.take(at: moment.monotonic) {
+            orders.append(.publish(write.message, sequence: write.sequence))
+        }
+    }
+
+    private mutating func commit(_ changes: [RecordChange]) {
+        for sequence in store.commit(changes) { book.make(sequence, by: installation) }
+        let session = store.records.session?.session.objectID
+        if let session, !hasSession { book.enter(installation, session) }
+        hasSession = session != nil
+        if !hasSession {
+            requests.removeAll()
+            replay = nil
+        }
+    }
+
+    mutating func publish(_ topic: String, _ payload: [UInt8], retain: Bool = false) {
+        let message = OutgoingMessage(topic: topic, payload: payload, retain: retain)
+        orders.append(.publish(message, sequence: nil))
+    }
+}

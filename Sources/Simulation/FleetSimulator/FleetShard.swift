@@ -1,0 +1,243 @@
+import AgentCore
+import LinuxIO
+import MQTT
+import Sessions
+import Wire
+
+/// A part of a simulated fleet: its boards and their connections, owned by one thread that
+/// blocks in one place.
+final class FleetShard {
+    let plan: FleetPlan
+    private let post: FleetPost
+    var boards: [FleetBoard]
+    var uplinks: [FleetUplink]
+    var queue: ReadinessQueue
+    private var dues = DueQueue()
+    /// Of each board, when it is in `dues`.
+    private var scheduled: [Duration?]
+    private var dirty: [Int] = []
+    private var pairing = FleetTally()
+    var tally = FleetTally()
+    var random: SeededRandom
+    private(set) var load: FleetLoad?
+    private var hasBegun = false
+    private var isClosed = false
+    private var stormAt: Duration?
+    private var isPaired: [Bool]
+    /// Which boards ask now, and which would and wait for their turn.
+    private var isBusy: [Bool]
+    private var busy = 0
+    private var turns: [Int] = []
+    private var shownAt = Duration.zero
+
+    /// How often it tells how the boards are.
+    private static let pace = Duration.milliseconds(200)
+    private static let eventToken = UInt64.max
+
+    init(
+        _ plan: FleetPlan, boards: [FleetBoard], seed: UInt64, post: FleetPost
+    ) throws(SystemError) {
+        self.plan = plan
+        self.boards = boards
+        self.post = post
+        random = SeededRandom(seed: seed)
+        queue = try ReadinessQueue()
+        uplinks = boards.map { _ in FleetUplink() }
+        scheduled = Array(repeating: nil, count: boards.count)
+        isPaired = Array(repeating: false, count: boards.count)
+        isBusy = isPaired
+        try queue.watch(post.event.descriptor, token: Self.eventToken, read: true, write: false)
+    }
+
+    /// Runs until it is told to close.
+    func run() {
+        while !isClosed {
+            for order in post.takeOrders() { take(order) }
+            let moment = self.moment
+            storm(at: moment)
+            runDue(at: moment)
+            takeTurns(at: moment)
+            flush()
+            show(at: moment.monotonic)
+            wait()
+        }
+        for place in boards.indices where uplinks[place].phase == .open {
+            boards[place].handle(.stop, at: moment, &tally)
+            settle(place, at: moment)
+        }
+        flush()
+    }
+
+    var moment: Instant { Instant(wall: plan.wall(), monotonic: SystemClock.monotonic) }
+
+    var isWorking: Bool { load != nil }
+
+    private func take(_ order: FleetOrder) {
+        switch order {
+        case .claimed(let place):
+            boards[place].start(at: moment, &tally)
+            settle(place, at: moment)
+        case .begin(let load): begin(load)
+        case .wind:
+            load = nil
+            turns.removeAll()
+            for place in boards.indices {
+                boards[place].wind(at: moment)
+                schedule(place, at: moment)
+            }
+        case .sumUp:
+            judge()
+            if !hasBegun { (pairing, tally) = (tally, FleetTally()) }
+            show(at: nil)
+            post.result = FleetResult(pairing: pairing, load: tally, standing: post.standing)
+        case .close: isClosed = true
+        }
+    }
+
+    private func begin(_ load: FleetLoad) {
+        if !hasBegun { pairing = tally }
+        (self.load, hasBegun, tally) = (load, true, FleetTally())
+        let moment = self.moment
+        stormAt = plan.faults.storm.map { moment.monotonic + $0.every }
+        for place in boards.indices {
+            if boards[place].hasSession, random.happens(plan.faults.skew) {
+                let hours = Duration.seconds(600) + random.within(.seconds(86_400))
+                let offset = random.happens(0.5) ? hours : .zero - hours
+                tally.clocks.injected += 1
+                boards[place].restart(clockOff: offset, at: moment, &tally)
+            }
+            boards[place].begin(load, &random, at: moment, &tally)
+            settle(place, at: moment)
+        }
+    }
+
+    /// The one place that blocks; then each connection that is ready is read.
+    private func wait() {
+        let now = SystemClock.monotonic
+        let left = min(dues.next.map { $0 - now } ?? Self.pace, Self.pace)
+        do throws(SystemError) {
+            try queue.wait(max(.zero, left))
+        } catch {
+            tally.errors.note(.broker(layer: "TCP", text: "\(error)"))
+        }
+        for token in queue.ready where token != Self.eventToken { listen(Int(token)) }
+    }
+
+    /// What the end shows: sessions that are gone, thefts that nobody found, silence.
+    private func judge() {
+        guard hasBegun else { return }
+        for board in boards {
+            if let thief = board.thief, thief.hasStruck {
+                if !thief.isFound { tally.violations.note(.contract("a theft was not found")) }
+            } else if board.isOver, board.endReason == nil {
+                tally.violations.note(.contract("a session was lost"))
+            } else if !board.isSettled {
+                tally.violations.note(.silence)
+            }
+        }
+    }
+
+    private func show(at now: Duration?) {
+        if let now {
+            guard now >= shownAt + Self.pace else { return }
+            shownAt = now
+        }
+        var standing = FleetStanding()
+        standing.paired = isPaired.count(where: \.self)
+        for board in boards {
+            if board.isConnected { standing.connected += 1 }
+            if board.hasSession { standing.alive += 1 }
+            if board.hasSession, !board.isConnected { standing.stranded += 1 }
+            if board.isOver { standing.over += 1 }
+            if !board.isSettled { standing.unsettled += 1 }
+            if board.isPutOff { standing.putOff += 1 }
+        }
+        standing.answers = tally.heartbeats.answered + tally.refreshes.answered
+        standing.errors = pairing.errors.count + tally.errors.count
+        standing.violations = pairing.violations.count + tally.violations.count
+        post.standing = standing
+    }
+}
+
+// What is due.
+extension FleetShard {
+    private func runDue(at moment: Instant) {
+        while let entry = dues.take(at: moment.monotonic) {
+            guard scheduled[entry.token] == entry.time else { continue }
+            scheduled[entry.token] = nil
+            look(at: entry.token, at: moment)
+            wake(entry.token, at: moment)
+        }
+    }
+
+    func schedule(_ place: Int, at moment: Instant) {
+        let times = [boards[place].due(at: moment), uplinks[place].due(at: moment.monotonic)]
+        guard let time = times.compactMap(\.self).min(),
+            scheduled[place].map({ time < $0 }) ?? true
+        else { return }
+        scheduled[place] = time
+        dues.add(place, at: time)
+    }
+
+    /// A board that would ask waits while as many ask as may.
+    private func wake(_ place: Int, at moment: Instant) {
+        guard let due = boards[place].due(at: moment), due <= moment.monotonic else {
+            return schedule(place, at: moment)
+        }
+        if let limit = load?.inFlight, !isBusy[place], boards[place].hasSession, busy >= limit {
+            return turns.append(place)
+        }
+        boards[place].wake(at: moment, &tally)
+        settle(place, at: moment)
+    }
+
+    private func takeTurns(at moment: Instant) {
+        guard let limit = load?.inFlight else { return }
+        var taken = 0
+        while busy < limit, taken < turns.count {
+            wake(turns[taken], at: moment)
+            taken += 1
+        }
+        turns.removeFirst(taken)
+    }
+
+    /// After anything that happened to a board: does what it orders.
+    func settle(_ place: Int, at moment: Instant) {
+        let orders = boards[place].orders
+        boards[place].orders.removeAll()
+        for order in orders { perform(order, place) }
+        if !isPaired[place], boards[place].isPaired { isPaired[place] = true }
+        if isBusy[place] != boards[place].isBusy {
+            isBusy[place].toggle()
+            busy += isBusy[place] ? 1 : -1
+        }
+        mark(place)
+        schedule(place, at: moment)
+    }
+
+    func mark(_ place: Int) {
+        guard !uplinks[place].isDirty else { return }
+        uplinks[place].isDirty = true
+        dirty.append(place)
+    }
+
+    private func flush() {
+        while let place = dirty.popLast() {
+            uplinks[place].isDirty = false
+            write(place)
+        }
+    }
+
+    private func storm(at moment: Instant) {
+        guard isWorking, let storm = plan.faults.storm, let due = stormAt,
+            due <= moment.monotonic
+        else { return }
+        stormAt = due + storm.every
+        tally.storms += 1
+        for place in boards.indices where uplinks[place].phase == .open {
+            guard random.happens(storm.share) else { continue }
+            tally.cuts += 1
+            ended(place, .tcp("cut on purpose"), isOnPurpose: true)
+        }
+    }
+}
