@@ -53,7 +53,7 @@ def end(*_) -> None:
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="fleet", description=__doc__.splitlines()[0])
     parser.add_argument("programs", type=Path, help="the folder that the programs are in")
-    parser.add_argument("--short", action="store_true", help="200 boards, about a minute")
+    parser.add_argument("--short", action="store_true", help="200 boards, about two minutes")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 31))
     parser.add_argument("--boards", type=int, help="10000, and 200 with --short")
     parser.add_argument("--store", choices=("postgres", "sqlite"), default="postgres",

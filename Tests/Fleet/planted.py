@@ -113,7 +113,8 @@ def _book(numbers: list[int]) -> Book:
     for number in numbers:
         marks = {"sid": "s", "seq": str(abs(number)), "ts": str(abs(number) * 10)}
         # A negative number comes with another payload.
-        book.take(f"{ROOT}/b1/data/Simulated/create", b"%d" % number, marks)
+        book.take(
+            f"{ROOT}/b1/data/Simulated/create", b"%d" % number, marks, abs(number) * 10)
     return book
 
 

@@ -1,6 +1,7 @@
 """The book of all telemetry that a consumer gets, and what is not in it."""
 
 import threading
+import time
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -17,9 +18,10 @@ _PAUSE = 0.02
 
 @dataclass
 class Board:
-    """What came of one board: its numbers with the time of their acceptance, in milliseconds."""
+    """What came of one board: its numbers with the times between which the board accepted them
+    and they came here, in milliseconds. The board's own clock may be wrong."""
 
-    times: dict[int, int] = field(default_factory=dict)
+    times: dict[int, tuple[int, int]] = field(default_factory=dict)
     digests: dict[int, bytes] = field(default_factory=dict)
 
 
@@ -30,7 +32,7 @@ class Book:
     conflicts: list[str] = field(default_factory=list)
     malformed: list[str] = field(default_factory=list)
 
-    def take(self, topic: str, payload: bytes, marks: dict[str, str]) -> None:
+    def take(self, topic: str, payload: bytes, marks: dict[str, str], now: int) -> None:
         iid = topic[len(ROOT) + 1:].partition("/")[0]
         try:
             number, at = int(marks["seq"]), int(marks["ts"])
@@ -41,7 +43,8 @@ class Book:
         digest = blake2b(content, digest_size=8).digest()
         board = self.boards.setdefault(iid, Board())
         if number not in board.times:
-            board.times[number], board.digests[number] = at, digest
+            board.times[number] = (min(at, now), max(at, now))
+            board.digests[number] = digest
             return
         self.repeats += 1
         if board.digests[number] != digest:
@@ -61,7 +64,7 @@ class Gap:
     iid: str
     first: int
     last: int
-    # When the numbers around it were accepted; 0 where it stands before all others.
+    # Between when the numbers around it were accepted; 0 where it stands before all others.
     after: int
     before: int
 
@@ -73,11 +76,12 @@ class Gap:
         return f"board {self.iid}, seq {self.first} to {self.last}"
 
 
-def _gaps(iid: str, times: dict[int, int]) -> list[Gap]:
+def _gaps(iid: str, times: dict[int, tuple[int, int]]) -> list[Gap]:
     numbers, found, last = sorted(times), [], 0
     for number in numbers:
         if number > last + 1:
-            found.append(Gap(iid, last + 1, number - 1, times.get(last, 0), times[number]))
+            after = times[last][0] if last else 0
+            found.append(Gap(iid, last + 1, number - 1, after, times[number][1]))
         last = number
     return found
 
@@ -182,4 +186,4 @@ class Consumer:
     def _take(self, _client, _data, message) -> None:
         marks = dict(getattr(message.properties, "UserProperty", []))
         with self._lock:
-            self.book.take(message.topic, message.payload, marks)
+            self.book.take(message.topic, message.payload, marks, time.time_ns() // 1_000_000)
