@@ -144,13 +144,14 @@ final class FleetShard {
         }
         var standing = FleetStanding()
         standing.paired = isPaired.count(where: \.self)
-        for board in boards {
-            if board.isConnected { standing.connected += 1 }
-            if board.hasSession { standing.alive += 1 }
-            if board.hasSession, !board.isConnected { standing.stranded += 1 }
-            if board.isOver { standing.over += 1 }
-            if !board.isSettled { standing.unsettled += 1 }
-            if board.isPutOff { standing.putOff += 1 }
+        // By place: a board in a variable of its own would be a copy of its whole agent.
+        for place in boards.indices {
+            if boards[place].isConnected { standing.connected += 1 }
+            if boards[place].hasSession { standing.alive += 1 }
+            if boards[place].isStranded { standing.stranded += 1 }
+            if boards[place].isOver { standing.over += 1 }
+            if !boards[place].isSettled { standing.unsettled += 1 }
+            if boards[place].isPutOff { standing.putOff += 1 }
         }
         standing.answers = tally.heartbeats.answered + tally.refreshes.answered
         standing.errors = pairing.errors.count + tally.errors.count

@@ -87,6 +87,9 @@ struct FleetBoard {
     /// Whether it lost the session that it had.
     var isOver: Bool { !hasSession && store.records.memory.ended != nil }
 
+    /// Whether it holds a session and is not connected.
+    var isStranded: Bool { hasSession && !isConnected }
+
     /// Whether a request is on its way, and not put off.
     var isBusy: Bool { requests.contains(where: \.isAwaited) }
 
@@ -193,8 +196,9 @@ extension FleetBoard {
         handle(.forwarded(sequence), at: moment, &tally)
     }
 
-    /// When it wants `wake`; nil: it waits for others.
-    func due(at moment: Instant) -> Duration? {
+    /// When it wants `wake`; nil: it waits for others. Asked very often, so it is mutating: else
+    /// the compiler copies the board and its whole agent each time.
+    mutating func due(at moment: Instant) -> Duration? {
         guard hasStarted else { return nil }
         return [
             agent.nextDeadline(at: instant(moment)), isReading ? telemetryAt : nil,
