@@ -1,9 +1,5 @@
-@testable import AdminCommands
 import Testing
-<<<<<<<< HEAD:Tests/AdminCommandsTests/FleetOptionTests.swift
-========
 @testable import FleetSimulator
->>>>>>>> 8e09b6f (simulate: the boards of a fleet are the real agent):Tests/FleetSimulatorTests/FleetOptionTests.swift
 
 @Suite("Simulated faults")
 struct FaultPlanTests {

@@ -1,12 +1,8 @@
-@testable import AdminCommands
+@testable import FleetSimulator
 import MQTT
 import Sessions
 import Testing
 import Wire
-<<<<<<<< HEAD:Tests/AdminCommandsTests/FleetReportTests.swift
-========
-@testable import FleetSimulator
->>>>>>>> 8e09b6f (simulate: the boards of a fleet are the real agent):Tests/FleetSimulatorTests/FleetReportTests.swift
 
 @Suite("Patience with a pairing")
 struct PairingPatienceTests {

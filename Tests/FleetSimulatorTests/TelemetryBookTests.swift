@@ -1,10 +1,6 @@
-@testable import AdminCommands
 import Sessions
 import Testing
-<<<<<<<< HEAD:Tests/AdminCommandsTests/TelemetryBookTests.swift
-========
 @testable import FleetSimulator
->>>>>>>> 8e09b6f (simulate: the boards of a fleet are the real agent):Tests/FleetSimulatorTests/TelemetryBookTests.swift
 
 @Suite("The book of telemetry")
 struct TelemetryBookTests {

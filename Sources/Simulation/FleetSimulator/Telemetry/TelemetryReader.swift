@@ -1,10 +1,5 @@
-<<<<<<<< HEAD:Sources/Admin/AdminCommands/Simulation/TelemetryReader.swift
-import LinuxIO
-import MQTT
-========
 package import LinuxIO
 package import MQTT
->>>>>>>> 8e09b6f (simulate: the boards of a fleet are the real agent):Sources/Simulation/FleetSimulator/Telemetry/TelemetryReader.swift
 import Sessions
 import Synchronization
 package import Wire

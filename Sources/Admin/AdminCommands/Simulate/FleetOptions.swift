@@ -2,12 +2,7 @@ import AgentCore
 import ArgumentParser
 import FleetSimulator
 import LinuxIO
-<<<<<<<< HEAD:Sources/Admin/AdminCommands/Simulation/FleetOptions.swift
 import MQTT
-import Sessions
-========
-import MQTT
->>>>>>>> 8e09b6f (simulate: the boards of a fleet are the real agent):Sources/Admin/AdminCommands/FleetOptions.swift
 import Wire
 
 extension FaultPlan: ExpressibleByArgument {}
