@@ -136,7 +136,8 @@ let package = Package(
             "AgentCryptography", "Agent", ["AgentCore", "Cryptography", "Sessions", "Wire"], hot),
         .swift("AgentService", "Agent", [
             "AgentCore", "AgentCryptography", "AgentStore", "ConfigurationFiles",
-            "Cryptography", "Gate", "LinuxIO", "LogOutput", "MQTT", "MetricsServer", "Sessions", "TPM", "Wire", logging,
+            "Cryptography", "Gate", "LinuxIO", "LogOutput", "MQTT", "MetricsServer", "Sessions",
+            "TPM", "Wire", logging,
         ]),
         .swift("AgentCommands", "Agent", [
             "AgentCore", "AgentService", "AgentStore", "ConfigurationFiles", "Cryptography",

@@ -12,9 +12,9 @@ struct SizeTests {
 
     /// Folders that still hold more files than a reader takes in at once. The list only shrinks.
     private static let wideFolders: Set = [
-        "Tests/AgentCoreTests", "Tests/AgentServiceTests", "Tests/AgentStoreTests", "Tests/AuthorityHTTPTests",
-        "Tests/AuthorityTests", "Tests/ConfigurationFilesTests", "Tests/LifeTests",
-        "Tests/WireTests",
+        "Tests/AgentCoreTests", "Tests/AgentServiceTests", "Tests/AgentStoreTests",
+        "Tests/AuthorityHTTPTests", "Tests/AuthorityTests", "Tests/ConfigurationFilesTests",
+        "Tests/LifeTests", "Tests/WireTests",
     ]
 
     @Test("keeps every folder within 16 files")

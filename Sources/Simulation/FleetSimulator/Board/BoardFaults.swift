@@ -22,7 +22,7 @@ struct FleetRequest: Sendable {
     var isAwaited: Bool { !isPutOff && !isRefused }
 
     /// Whether it was sent under a time that the authority must refuse.
-    /// Source: the wire contract, The clock.
+    /// Source: the wire contract, Time and the clock.
     func wasOff(by now: Timestamp) -> Bool {
         let skew = now - message.issuedAt
         return !message.clockUnset && (skew > .seconds(300) || skew < .seconds(-300))

@@ -102,7 +102,7 @@ struct FleetBoard {
     }
 
     /// Whether this login is by a password that the provisioning has replaced: the authority
-    /// ends such a connection. Source: the wire contract, Claiming.
+    /// ends such a connection. Source: the wire contract, Claiming at the authority.
     func hasReplaced(_ password: SecretBytes?) -> Bool {
         guard let own = store.records.trust?.broker?.password, let password else { return false }
         return !own.matches(password)

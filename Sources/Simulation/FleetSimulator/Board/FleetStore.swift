@@ -96,7 +96,7 @@ extension FleetStore {
 }
 
 extension AcceptedWrite {
-    /// The write as it goes upstream. Source: the wire contract, Topics.
+    /// The write as it goes upstream. Source: the wire contract, Data topics and properties.
     var message: OutgoingMessage {
         OutgoingMessage(
             topic: topic, payload: payload,
