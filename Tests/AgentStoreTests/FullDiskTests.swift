@@ -96,8 +96,9 @@ struct FullDiskTests {
         let last = try fill(store)
         #expect(last > 200)
         let space = try #require(FileSystemSpace(at: disk.path))
-        #expect(space.available < space.total / 8 && space.available > space.total / 16)
-        #expect(throws: StoreError.unavailable(.full)) { try store.checkRoom() }
+        let eighth = space.total / 8
+        #expect((eighth..<eighth + 262_144).contains(space.available))
+        #expect(throws: StoreError.unavailable(.full)) { try store.checkRoom(for: 20_000) }
         for store in [store, try open()] {
             #expect(try store.allSequences() == Array(1...last))
         }
@@ -106,10 +107,24 @@ struct FullDiskTests {
         try store.makeRoom(1_000_000, keep: [])
         let first = try #require(try store.allSequences().first)
         #expect(first > 40 && store.usage.losses.ranges == [1...first - 1])
-        try store.checkRoom()
+        try store.checkRoom(for: 1000)
         try store.append([try Sample.write(last + 1)])
         try store.remove(Array(first...last))
         #expect(try open().allSequences() == [last + 1])
+    }
+
+    @Test("says before a write is taken that the next segment has no room")
+    func nextSegment() throws {
+        let store = try open()
+        try store.append([try Sample.write(1)])
+        let space = try #require(FileSystemSpace(at: disk.path))
+        try disk.fill(leaving: space.total / 8 + 100_000)
+        try store.checkRoom(for: 200_000)
+        #expect(throws: StoreError.unavailable(.full)) { try store.checkRoom(for: 262_144) }
+        _ = try fill(store)
+        #expect(throws: StoreError.unavailable(.full)) { try store.checkRoom(for: 20_000) }
+        try disk.free()
+        try store.checkRoom(for: 20_000)
     }
 
     @Test("without a byte left is opened, read and drained, and its loss of room passes")

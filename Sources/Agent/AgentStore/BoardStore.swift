@@ -143,8 +143,8 @@ extension BoardStore {
     /// Mends what a crash has left: comes before anything is acknowledged on the bus.
     package func begin() throws(StoreError) { try queue.begin() }
 
-    /// Throws where nothing can be kept now. Asked before a message is taken.
-    package func checkRoom() throws(StoreError) { try queue.checkRoom() }
+    /// Throws where so many bytes of writes cannot be kept now. Asked before they are taken.
+    package func checkRoom(for bytes: Int) throws(StoreError) { try queue.checkRoom(for: bytes) }
 
     /// Goes over to a new storage key: see `Vault.rekey`.
     package func rekey(to tier: KeyTier?, isBest: Bool = false) throws(StoreError) {

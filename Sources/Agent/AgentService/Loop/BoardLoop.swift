@@ -31,9 +31,6 @@ struct BoardLoop: ~Copyable {
     /// What came and waits for the store to have room: on the bus, and on the inbox.
     var stalledBus = StalledEvents(limit: .max)
     var stalledInbox = StalledEvents(limit: 64)
-    /// The store has room for the batch at hand: asked once, as the system call costs a
-    /// microsecond.
-    private var hasRoom = false
     /// Why the last of it had to wait; nil once something was kept again.
     private(set) var stallText: String?
     /// What a held batch's apps are told once it is safe.
@@ -80,7 +77,6 @@ struct BoardLoop: ~Copyable {
     private mutating func turn(_ control: inout ControlServer) {
         repeat {
             swap(&batch, &events)
-            hasRoom = false
             for event in batch {
                 if ending == nil {
                     handle(event, &control)
@@ -155,15 +151,15 @@ struct BoardLoop: ~Copyable {
 
     /// Why the agent does not see an event yet: what comes of it could not be kept. Should the
     /// store fail all the same, all begins again from disk.
-    private mutating func lacksRoom(for event: AgentEvent) -> StoreError? {
+    private func lacksRoom(for event: AgentEvent) -> StoreError? {
+        let messages: [BusMessage]
         switch event {
-        case .bus, .inbox: break
+        case .bus(let batch): messages = batch
+        case .inbox: messages = []
         default: return nil
         }
-        if hasRoom { return nil }
         do throws(StoreError) {
-            try outbox.checkRoom()
-            hasRoom = true
+            try outbox.checkRoom(for: messages)
             return nil
         } catch {
             return error

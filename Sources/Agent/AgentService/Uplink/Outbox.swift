@@ -152,8 +152,14 @@ struct Outbox: ~Copyable {
         return max(0, store.usage.bytes + size - limit)
     }
 
-    /// Whether what comes next can be kept: asked before it is taken.
-    func checkRoom() throws(StoreError) { try store.checkRoom() }
+    /// Whether these messages can be kept, and those that are held: asked before they are taken.
+    func checkRoom(for messages: [BusMessage]) throws(StoreError) {
+        var bytes = messages.reduce(0) { $0 + $1.payload.count + $1.topic.utf8.count + 256 }
+        for write in held?.writes ?? [] {
+            bytes += write.payload.count + write.topic.utf8.count + 256
+        }
+        try store.checkRoom(for: bytes)
+    }
 }
 
 // Forwarding.

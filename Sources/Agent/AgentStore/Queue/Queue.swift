@@ -98,14 +98,22 @@ final class Queue {
         return QueueMarks(live: held, last: lastSequence)
     }
 
-    /// Throws where nothing may be appended now: the disk may not be written, or is so full that
-    /// what is left is needed to take things out of the queue again.
-    func checkRoom() throws(StoreError) {
+    /// Throws where frames of so many bytes may not be appended now: the disk may not be written,
+    /// or is so full that what is left is needed to take things out of the queue again.
+    func checkRoom(for bytes: Int) throws(StoreError) {
         guard let space = FileSystemSpace(at: folder.path) else { return }
         guard !space.isReadOnly else { throw .unavailable(.readOnly) }
-        guard space.available >= min(Self.lastRoom, space.total / 8) else {
-            throw .unavailable(.full)
-        }
+        let needed = min(Self.lastRoom, space.total / 8) + newFile(for: bytes)
+        guard space.available >= needed else { throw .unavailable(.full) }
+    }
+
+    /// Bytes that a new segment takes for these frames; 0 where they fit into the last one, or
+    /// the spare file takes them.
+    private func newFile(for bytes: Int) -> Int64 {
+        if bytes == 0 { return 0 }
+        if let last = segments.last, last.capacity - last.end >= bytes { return 0 }
+        if bytes < segmentBytes, PrivateFile.isThere(folder.spare) { return 0 }
+        return Int64(max(segmentBytes, bytes))
     }
 
     func reader(_ segment: Segment) throws(StoreError) -> SegmentReader {

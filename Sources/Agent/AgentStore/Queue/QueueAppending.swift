@@ -70,7 +70,6 @@ extension Queue {
     func append(_ writes: [AcceptedWrite], _ packets: [DeliveredPacket]) throws(StoreError) {
         guard !writes.isEmpty else { return }
         try begin()
-        try checkRoom()
         var before = lastSequence
         for write in writes {
             guard write.sequence > before else {
@@ -80,6 +79,7 @@ extension Queue {
         }
         let frames = try self.frames(of: writes, packets)
         let size = frames.reduce(0) { $0 + Self.byteCount($1.body) }
+        try checkRoom(for: size)
         if (writer?.room ?? 0) < size { try rotate(for: size) }
         for frame in frames {
             try writer?.add(frame.body, frame.writes)
