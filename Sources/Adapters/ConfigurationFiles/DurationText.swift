@@ -5,10 +5,10 @@ package enum DurationText {
         package let description: String
     }
 
-    /// A year has 365 days here, and nothing lasts longer than a hundred of them.
+    /// One hundred years of 365 days, in milliseconds.
     private static let longest: Int64 = 100 * 365 * 86_400_000
 
-    /// Parses a whole number and a unit with nothing between; zero is a duration.
+    /// Parses a whole number and a unit with nothing between them. Zero is allowed.
     package static func parse(_ text: String) throws(Invalid) -> Duration {
         let digits = text.utf8.prefix { (0x30...0x39).contains($0) }
         let unit = String(text.utf8.dropFirst(digits.count)) ?? ""
@@ -24,8 +24,8 @@ package enum DurationText {
         return .milliseconds(total)
     }
 
-    /// The form that `parse` reads, in the largest unit that divides it; rounded down to
-    /// whole milliseconds, negative spans to zero.
+    /// Prints a form that `parse` reads, in the largest unit that divides the span. It rounds down
+    /// to whole milliseconds, and negative spans to zero.
     package static func print(_ duration: Duration) -> String {
         let parts = duration.components
         let seconds = min(max(parts.seconds, 0), longest / 1000)

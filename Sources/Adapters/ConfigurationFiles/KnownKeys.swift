@@ -1,19 +1,16 @@
-/// The keys that a configuration file may have: any other is an error.
-///
-/// `Provisioning/CONFIGURATION.md` describes each of them, and a test compares the page with
-/// these lists.
+/// The keys that a configuration file may have. Any other key is an error.
 package struct KnownKeys: Sendable {
     /// Each key after its tables, such as `["bus", "uri"]`; `*` is a table of any name.
     package let paths: [[String]]
 
-    /// Reads paths with dots, which are separated by white space.
+    /// Reads dotted paths that are separated by white space.
     private init(_ text: String) {
         paths = text.split(whereSeparator: \.isWhitespace).map { path in
             path.split(separator: ".").map { String($0) }
         }
     }
 
-    /// The keys of one table. None: the table may have any keys.
+    /// The known keys of one table. An empty list: the table may have any keys.
     func keys(in table: [String]) -> [String] {
         var keys: [String] = []
         for path in paths where path.count > table.count {

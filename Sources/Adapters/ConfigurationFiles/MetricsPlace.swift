@@ -1,4 +1,4 @@
-/// Where a program gives out its figures: a loopback port, or a Unix socket.
+/// Where a program serves its metrics: a loopback port, or a Unix socket.
 package enum MetricsPlace: Equatable, Sendable {
     /// IPv6 without brackets.
     case port(host: String, port: UInt16)
@@ -7,13 +7,13 @@ package enum MetricsPlace: Equatable, Sendable {
 }
 
 extension MetricsPlace {
-    /// `[metrics] listen`; nil where it is not there.
+    /// Reads `[metrics] listen`. Nil if the key is absent.
     init?(_ section: TOMLSection) throws(SettingsError) {
         guard let place = try section.value("listen", Self.parse) else { return nil }
         self = place
     }
 
-    /// Figures tell of a board to whoever may read them, so they do not leave the machine.
+    /// Metrics are readable without a login, so they do not leave the machine.
     private static func parse(_ text: String) throws(SettingFault) -> MetricsPlace {
         guard text.hasPrefix("unix:") else {
             let address = try ListenAddress(text)

@@ -2,9 +2,9 @@ import Gate
 import Sessions
 import Wire
 
-/// How single values of the configuration are read: each from its text, or a sentence why not.
+/// Parses single values of the configuration. Each function throws a sentence that says why not.
 enum SettingValue {
-    /// Shown to people and sent in the claim: 1 to 64 characters, none that moves a cursor.
+    /// A name that people see and that the claim carries: 1 to 64 visible characters.
     static func displayName(_ text: String) throws(SettingFault) -> String {
         guard (1...64).contains(text.count), text.utf8.count <= 512,
             !text.unicodeScalars.contains(where: { scalar in
@@ -25,7 +25,7 @@ enum SettingValue {
         return text
     }
 
-    /// A file of a key: its path, or `credential:` and the name of a systemd credential.
+    /// Where a key is: an absolute path, or `credential:` and the name of a systemd credential.
     /// Source: systemd.exec(5), `LoadCredential=`.
     static func keyPlace(_ text: String) throws(SettingFault) -> String {
         let scheme = "credential:"
@@ -39,7 +39,7 @@ enum SettingValue {
         return text
     }
 
-    /// A folder with room for a socket's name in it. Source: unix(7).
+    /// A folder path that leaves room for a socket's name. Source: unix(7).
     static func socketFolder(_ text: String) throws(SettingFault) -> String {
         let path = try absolutePath(text)
         guard path.utf8.count <= 90 else {
@@ -82,7 +82,7 @@ enum SettingValue {
         return filter
     }
 
-    /// One of an enumeration's names; the error lists them.
+    /// One of an enumeration's names. The error lists them.
     static func choice<Choice>(_ text: String) throws(SettingFault) -> Choice
     where Choice: RawRepresentable<String> & CaseIterable {
         guard let choice = Choice(rawValue: text) else {
@@ -92,7 +92,7 @@ enum SettingValue {
         return choice
     }
 
-    /// A span that is not zero.
+    /// A duration that is not zero.
     static func span(_ text: String) throws(SettingFault) -> Duration {
         do throws(DurationText.Invalid) {
             let span = try DurationText.parse(text)
@@ -103,7 +103,7 @@ enum SettingValue {
         throw SettingFault("is longer than nothing")
     }
 
-    /// A span that travels in whole seconds and may be none.
+    /// A spread in whole seconds, at most an hour. Zero is allowed.
     static func spread(_ text: String) throws(SettingFault) -> Duration {
         let span: Duration
         do throws(DurationText.Invalid) {
@@ -117,7 +117,7 @@ enum SettingValue {
         return span
     }
 
-    /// An `http` or `https` address without anything after its path, no slash at its end.
+    /// An `http` or `https` address without query and fragment. A slash at its end is removed.
     static func httpURL(_ text: String) throws(SettingFault) -> String {
         guard text.utf8.count <= 1024, isPlain(text),
             let scheme = ["https://", "http://"].first(where: text.hasPrefix),
@@ -130,7 +130,7 @@ enum SettingValue {
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
-    /// Where a claim is handed in: an address to which `#` and the claim are appended.
+    /// The address of the claim page, to which `#` and the claim are appended.
     static func claimBase(_ text: String) throws(SettingFault) -> String {
         let schemes = ["https://", "http://", "postern://"]
         guard text.utf8.count <= 1024, isPlain(text), !text.utf8.contains(UInt8(ascii: "#")),
@@ -146,7 +146,7 @@ enum SettingValue {
     }
 }
 
-/// Where a server listens: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
+/// A server's listen address: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
 struct ListenAddress: Equatable {
     let host: String
     let port: UInt16
@@ -156,7 +156,7 @@ struct ListenAddress: Equatable {
         self.port = port
     }
 
-    /// Borrows the grammar of a broker's address, and wants the port to be there.
+    /// Uses the grammar of a broker's address, but requires the port.
     init(_ text: String) throws(SettingFault) {
         let sentence = "is an address with its port, such as 127.0.0.1:8080"
         do throws(BrokerURI.ParseError) {
@@ -169,7 +169,7 @@ struct ListenAddress: Equatable {
         guard text.hasSuffix(":\(port)") else { throw SettingFault(sentence) }
     }
 
-    /// Whether nothing leaves this machine; see `BrokerURI.isLoopback`.
+    /// Whether only this machine can connect; see `BrokerURI.isLoopback`.
     var isLoopback: Bool {
         do throws(BrokerURI.ParseError) {
             return try BrokerURI("mqtt://\(authority)").isLoopback
@@ -178,13 +178,13 @@ struct ListenAddress: Equatable {
         }
     }
 
-    /// As it stands in an address, IPv6 in brackets.
+    /// Host and port as in a URL, with IPv6 in brackets.
     var authority: String {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 }
 
-/// How much the log says.
+/// The least important level that the log shows.
 package enum LogLevel: String, Sendable, CaseIterable {
     case trace, debug, info, notice, warning, error, critical
 }

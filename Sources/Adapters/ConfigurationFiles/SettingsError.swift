@@ -1,11 +1,11 @@
 package import Gate
 package import Wire
 
-/// What is wrong with a configuration, and where: a sentence for the person who wrote it.
+/// A mistake in a configuration, and its place: a sentence for the person who wrote the file.
 ///
-/// Prints as `agent.toml:12:5: …`. A value's error stands where the value begins, an unknown
-/// key's at the key, a missing key's where its table begins; only what the file as a whole lacks
-/// has no place. Values are repeated, for no secret stands in these files.
+/// Prints as `agent.toml:12:5: …`. A faulty value's place is where the value begins. An unknown
+/// key's place is the key. A missing key's place is where its table begins. A mistake of the whole
+/// file has no place. Messages repeat values, because these files hold no secrets.
 package struct SettingsError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The file's name as the caller gave it, or the variable that holds the faulty value.
     package let file: String
@@ -28,7 +28,7 @@ package struct SettingsError: Error, Equatable, Sendable, CustomStringConvertibl
     }
 }
 
-/// An error that says what is wrong with one value, not knowing where it stands.
+/// An error about one value that does not know the value's place.
 protocol ValueFault: Error {
     var sentence: String { get }
 }

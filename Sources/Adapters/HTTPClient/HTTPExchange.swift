@@ -4,7 +4,7 @@ import Sessions
 import Synchronization
 
 extension HTTPRequest {
-    /// Sends it and waits for the whole answer, on a thread of its own.
+    /// Sends the request and waits for the whole answer, on its own thread.
     ///
     /// The corresponding C function is `curl_easy_perform`.
     package func answer() async throws(HTTPFailure) -> HTTPAnswer {
@@ -36,7 +36,7 @@ extension HTTPRequest {
     }
 }
 
-/// What libcurl's callbacks write to: the body, while it fits.
+/// Receives the answer's body from libcurl's callbacks, up to `limit` bytes.
 final class Receiver: Sendable {
     let limit: Int
     let body = Mutex<[UInt8]>([])
@@ -45,7 +45,7 @@ final class Receiver: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// False ends the transfer.
+    /// Appends bytes. False if the body is too long: libcurl ends the transfer then.
     func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         body.withLock { body in
             guard body.count + bytes.count <= limit else {
@@ -58,7 +58,7 @@ final class Receiver: Sendable {
     }
 }
 
-/// One transfer of libcurl: made, used once and freed by one thread. The corresponding C types
+/// One libcurl transfer. One thread makes it, uses it once and frees it. The corresponding C types
 /// are `CURL` and `curl_slist`.
 @safe
 private final class Transfer {
@@ -86,7 +86,7 @@ private final class Transfer {
         try set(CURLOPT_URL, request.url)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
-        // An empty name is no proxy, whatever the environment says.
+        // An empty name disables proxies, even if the environment sets one.
         try set(CURLOPT_PROXY, "")
         try set(CURLOPT_PATH_AS_IS, 1)
         try set(CURLOPT_NOSIGNAL, 1)
@@ -110,7 +110,7 @@ private final class Transfer {
     }
 
     private func set(_ lines: [(name: String, value: String)]) throws(HTTPFailure) {
-        // What libcurl would add by itself: a wait for leave to send, and a type of body.
+        // Removes headers that libcurl adds by itself: `Expect` and a default `Content-Type`.
         var texts = ["Expect:"]
         if !lines.contains(where: { $0.name.lowercased() == "content-type" }) {
             texts.append("Content-Type:")
@@ -136,7 +136,7 @@ private final class Transfer {
             try unsafe pem.span.withUnsafeBytes { bytes throws(HTTPFailure) in
                 try unsafe set(CURLOPT_CAINFO_BLOB, bytes)
             }
-            // Without this the system's folder of certificates would count too.
+            // Otherwise libcurl would also trust the system's folder of certificates.
             try check(unsafe curl_set_text(curl, CURLOPT_CAPATH, nil), CURLOPT_CAPATH)
         case .unchecked:
             try set(CURLOPT_SSL_VERIFYPEER, 0)
@@ -209,7 +209,7 @@ private final class Transfer {
         case CURLE_PARTIAL_FILE: return .closed
         case CURLE_ABORTED_BY_CALLBACK: return .interrupted
         case CURLE_WRITE_ERROR where receiver.isTooLong.load(ordering: .relaxed): return .tooLong
-        // In TLS 1.3 a server says after the handshake that it wants another certificate.
+        // In TLS 1.3 a server refuses a client certificate only after the handshake.
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR:
             return text.contains("SSL_") && text.contains("alert") ? tls(text) : .closed
         default:
@@ -223,7 +223,7 @@ private final class Transfer {
         return signs.contains { text.contains($0) } ? .tlsRefused(text) : .tls(text)
     }
 
-    /// The first step that has not ended. libcurl notes the end of TCP's only after TLS's own.
+    /// The first step that has not ended. libcurl records the end of TCP only after the end of TLS.
     private func layer(_ text: String) -> HTTPFailure.Layer {
         if unsafe curl_get_time(curl, CURLINFO_NAMELOOKUP_TIME_T) == 0 { return .lookup }
         if text.contains("SSL") { return .tls }

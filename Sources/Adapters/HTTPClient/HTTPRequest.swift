@@ -1,22 +1,22 @@
 import CCurl
 package import Sessions
 
-/// One request of a client to an HTTP server, made by libcurl over HTTP/1.1.
+/// One HTTP/1.1 request to a server, sent with libcurl.
 ///
-/// It follows no redirect, asks no proxy, sends no cookie and reads no file of the user's, so
+/// It follows no redirect, uses no proxy, sends no cookie and reads none of the user's files, so
 /// that a token goes to `url` and nowhere else.
 package struct HTTPRequest: Sendable {
     package var url: String
     package var method: String
-    /// In their order. A line end in one is refused.
+    /// The headers in order. A line end in a header is refused.
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]?
     package var trust = HTTPTrust()
-    /// For the name, the connection and TLS together.
+    /// The time limit for name lookup, connection and TLS together.
     package var connectLimit = Duration.seconds(10)
-    /// For the whole exchange, to the last byte of the answer.
+    /// The time limit for the whole exchange, to the last byte of the answer.
     package var limit = Duration.seconds(30)
-    /// Bytes of the answer's body.
+    /// The largest body of an answer, in bytes.
     package var answerLimit = 1024 * 1024
 
     package init(
@@ -30,7 +30,7 @@ package struct HTTPRequest: Sendable {
     }
 }
 
-/// By what a server's certificate is checked, and what the server is shown in return.
+/// How to check a server's certificate, and which certificate to show to the server.
 ///
 /// TLS 1.2 at least. The certificate must be for the URL's host.
 package struct HTTPTrust: Sendable {
@@ -39,7 +39,7 @@ package struct HTTPTrust: Sendable {
         case system
         /// These certificates, PEM.
         case certificates([UInt8])
-        /// Nothing is checked: only for an answer that is checked in another way.
+        /// Nothing is checked. Use it only if the answer is checked in another way.
         case unchecked
     }
 
@@ -53,10 +53,10 @@ package struct HTTPTrust: Sendable {
     }
 }
 
-/// What a server answered, whatever its status.
+/// A server's answer, with any status.
 package struct HTTPAnswer: Sendable {
     package let status: Int
-    /// In their order, as the server spelt them.
+    /// The headers in order, in the server's spelling.
     package let headers: [(name: String, value: String)]
     package let body: [UInt8]
 
@@ -65,7 +65,7 @@ package struct HTTPAnswer: Sendable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// When the server says that it answered, to a second.
+    /// The server's own time of the answer, to a second. Nil without a valid `Date` header.
     ///
     /// Source: RFC 9110 §6.6.1. The corresponding C function is `curl_getdate`.
     package var date: Timestamp? {
@@ -86,16 +86,15 @@ package enum HTTPFailure: Error, Equatable, Sendable {
 
     /// The host has no address.
     case noAddress
-    /// TCP: the `errno`, or nil where there is none.
+    /// TCP failed, with its `errno`, or nil if there is none.
     case noConnection(Int32?)
     /// The server's certificate is not signed by a trusted CA, or is for another host.
     case notTrusted(String)
-    /// The server asks for a certificate and got none that it takes, or there is no cipher for
-    /// both.
+    /// The server asked for a certificate and did not accept ours, or there is no common cipher.
     case tlsRefused(String)
     /// Any other failure of TLS.
     case tls(String)
-    /// The limit ended at this layer.
+    /// The time limit ended at this layer.
     case late(Layer)
     /// The body is longer than the request allows.
     case tooLong
@@ -103,7 +102,7 @@ package enum HTTPFailure: Error, Equatable, Sendable {
     case closed
     /// The task was cancelled.
     case interrupted
-    /// A failure in HTTP: libcurl's words.
+    /// A failure in HTTP, in libcurl's words.
     case exchange(String)
 
     package var layer: Layer {

@@ -1,12 +1,12 @@
 import Gate
 import Wire
 
-/// `[[route]]`: how other people's topics enter.
+/// Reads `[[route]]`: the mappings from foreign topics to writes.
 extension BoardSettings {
-    /// Each is a subscription at the board's own broker.
+    /// Each route is one subscription at the board's own broker.
     private static let routeLimit = 1000
 
-    /// Reads them all. None may take in what another does: one message would be two writes.
+    /// Reads all routes. Two routes must not overlap: one message would become two writes.
     static func routes(
         _ sections: [(line: Int, section: TOMLSection)], under root: TopicRoot
     ) throws(SettingsError) -> [Route] {

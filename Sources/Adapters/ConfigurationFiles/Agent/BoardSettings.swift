@@ -1,7 +1,7 @@
 package import Gate
 package import Wire
 
-/// What `agent.toml` says, with its defaults.
+/// The settings of `agent.toml`, with their defaults.
 package struct BoardSettings: Equatable, Sendable {
     /// The board's name, for people.
     package var name: String
@@ -11,17 +11,17 @@ package struct BoardSettings: Equatable, Sendable {
     package var bus: Bus
     package var uplink: Uplink
     package var claim: Claim
-    /// How long a session is used without the authority; nil is until it ends.
+    /// How long the board uses its session without the authority. Nil: until the session ends.
     package var offline: Duration?
     package var outbox: Outbox
-    /// Other people's topics, in the file's order.
+    /// The mappings of foreign topics, in the file's order.
     package var routes: [Route]
     package var logLevel: LogLevel
     package var logFormat: LogFormat
     package var key: Key
-    /// Where figures are given out in Prometheus' text form; nil nowhere.
+    /// Where the agent serves metrics, in Prometheus' text form. Nil: nowhere.
     package var metrics: MetricsPlace?
-    /// Whether Home Assistant is told of this board; nil tells it nothing.
+    /// Whether the agent announces this board to Home Assistant. Nil: it leaves those topics alone.
     package var discovery: Discovery?
 
     /// The board's own broker.
@@ -29,23 +29,23 @@ package struct BoardSettings: Equatable, Sendable {
         package var uri: BrokerURI
         package var username: String?
         package var passwordFile: String?
-        /// PEM; the system's store when nil.
+        /// PEM file of trusted CAs. Nil: the system's store.
         package var caFile: String?
-        /// Our own certificate, where that broker asks for one.
+        /// The agent's own certificate, if that broker asks for one.
         package var identity: TLSIdentity?
     }
 
-    /// The broker that boards and authority share.
+    /// The upstream broker, which boards and authority share.
     package struct Uplink: Equatable, Sendable {
         package var uri: BrokerURI
-        /// PEM; the system's store when nil.
+        /// PEM file of trusted CAs. Nil: the system's store.
         package var caFile: String?
-        /// Our own certificate, where that broker asks for one.
+        /// The agent's own certificate, if that broker asks for one.
         package var identity: TLSIdentity?
-        /// Whether `mqtt://` may leave this machine.
+        /// Whether `mqtt://` to another machine is allowed.
         package var insecure: Bool
-        /// Over how long this board spreads what a fleet would do at one moment; nil: as long
-        /// as its authority says.
+        /// The span over which this board spreads work that a whole fleet would do at one moment.
+        /// Nil: the span that the authority sends.
         package var spread: Duration?
     }
 
@@ -60,8 +60,8 @@ package struct BoardSettings: Equatable, Sendable {
         package var maxBytes: ByteCount
         package var maxAge: Duration
         package var whenFull: WhenFull
-        /// The classes that are dropped last, the most important first; all others go before
-        /// them.
+        /// The classes that a full outbox drops last, the most important first. All other classes
+        /// are dropped before them.
         package var keep: [ClassName]
         package var durability: Durability
     }
@@ -71,24 +71,23 @@ package struct BoardSettings: Equatable, Sendable {
         case dropOldest = "drop-oldest"
     }
 
-    /// What becomes of the sensors below this first level of Home Assistant's topics.
+    /// What the agent does with its sensors under Home Assistant's topic prefix.
     package enum Discovery: Equatable, Sendable {
         case announced(below: TopicRoot)
         case withdrawn(below: TopicRoot)
     }
 
-    /// When a write counts as safe, and is acknowledged.
+    /// When the agent counts a write as safe and acknowledges it.
     package enum Durability: String, Sendable, CaseIterable {
-        /// Once it is on this board's disk.
+        /// The write is on this board's disk.
         case always
-        /// Once the upstream broker has it, or, where that takes longer than 50 ms, once it is
-        /// on this board's disk.
+        /// The upstream broker has the write. If that takes longer than 50 ms: the write is on this
+        /// board's disk.
         case spill
     }
 
-    /// Reads the text of `agent.toml`. A variable `POSTERN_` + the upper-cased path wins over
-    /// the file. An unknown key, a value of another form and plain `mqtt://` to another
-    /// machine are errors; nothing is repaired.
+    /// Reads the text of `agent.toml`. A variable `POSTERN_` + the upper-cased path overrides the
+    /// file. Errors: an unknown key, a value of the wrong form, plain `mqtt://` to another machine.
     package static func parse(
         _ text: String, file: String, environment: @escaping (String) -> String?
     ) throws(SettingsError) -> BoardSettings {
@@ -142,8 +141,8 @@ extension BoardSettings {
             spread: try section.value("spread", SettingValue.spread))
     }
 
-    /// Off unless asked for: what is announced stays at the broker, retained. So `false` takes
-    /// it back, and only no word at all leaves the topics alone.
+    /// Off by default. Announcements stay at the broker, because they are retained. `false` removes
+    /// them; without the key the agent leaves the topics alone.
     private static func discovery(
         _ section: TOMLSection
     ) throws(SettingsError) -> Discovery? {
@@ -172,7 +171,7 @@ extension BoardSettings {
             whenFull: try section.value("when_full", SettingValue.choice) ?? .refuse,
             keep: try kept(section),
             durability: try section.value("durability", SettingValue.choice) ?? .always)
-        // Below this no message of the largest size fits.
+        // A smaller outbox could not hold a message of the largest size.
         guard outbox.maxBytes.bytes >= 1 << 20 else {
             throw section.fault("max_bytes", "is at least 1 MiB")
         }
@@ -198,7 +197,7 @@ extension BoardSettings {
 }
 
 extension TOMLSection {
-    /// A broker's address. What can be overheard stays on this machine unless `insecure`.
+    /// Reads a broker's address. Plain MQTT to another machine needs `insecure`.
     func broker(
         _ key: String, insecure: Bool, otherwise standard: String? = nil
     ) throws(SettingsError) -> BrokerURI? {

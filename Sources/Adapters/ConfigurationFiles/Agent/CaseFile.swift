@@ -1,10 +1,10 @@
 package import Gate
 
-/// A file of cases: what a policy is expected to say on certain writes.
+/// A file of test cases: the expected decision of a policy for each write.
 package enum CaseFile {
     private enum Outcome: String, CaseIterable { case allow, deny }
 
-    /// Reads `[[case]]` after `[[case]]`, in the file's order. Any fault refuses the file.
+    /// Reads all `[[case]]` tables, in the file's order. One fault refuses the whole file.
     package static func parse(
         _ text: String, file: String
     ) throws(SettingsError) -> [PolicyCase] {

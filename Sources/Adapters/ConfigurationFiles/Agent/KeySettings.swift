@@ -1,16 +1,16 @@
 extension BoardSettings {
-    /// `[key]`: what keeps the storage key.
+    /// The settings of `[key]`: where the board keeps its storage key.
     package struct Key: Equatable, Sendable {
         package var source: Choice
-        /// How the TPM is reached, as libtss2-tctildr names it. Source: tctildr(3).
+        /// The TPM's transport, in the syntax of libtss2-tctildr. Source: tctildr(3).
         package var tpm: String
 
-        /// What the first start, and `vault rekey` without an argument, take.
+        /// The key source that the first start uses, and `vault rekey` without an argument.
         package enum Choice: String, Sendable, CaseIterable {
-            /// The best that this board has.
+            /// The best source that this board has.
             case auto
             case tpm2
-            /// The Pi's one-time-programmable memory, by way of its firmware.
+            /// The Raspberry Pi's one-time-programmable memory, through its firmware.
             case raspberryPi = "raspberry-pi"
             /// A systemd credential.
             case credential
@@ -28,7 +28,7 @@ extension BoardSettings.Key {
         tpm = try section.value("tpm", Self.transport) ?? Self.standardTPM
     }
 
-    /// A name and its arguments; tctildr takes the name for a library's.
+    /// Accepts a known transport name and its arguments. tctildr loads a library by this name.
     private static func transport(_ text: String) throws(SettingFault) -> String {
         let name = text.prefix { $0 != ":" }
         guard text.utf8.count <= 256, ["device", "swtpm", "mssim", "tabrmd"].contains(name) else {

@@ -1,19 +1,20 @@
 package import Gate
 
-/// The file that narrows what a board's programs may send.
+/// Reads `policy.toml`, which limits what a board's apps may send.
 package enum PolicyFile {
     private enum Default: String, CaseIterable { case allow, deny }
 
-    /// Reads the text of `policy.toml`. A file with any fault is refused as a whole: a rule
-    /// that is not understood must not be a rule that is not there. No variable overrides it.
+    /// Reads the text of `policy.toml`. Any fault refuses the whole file, so that a rule with a
+    /// mistake is never silently missing. No variable overrides this file.
     ///
-    /// A file without a `default` and without a rule is a fault: it says nothing of what may pass.
-    /// A rule is known by the line of its `[[rule]]`. The errors carry the faulty value's place.
+    /// A file with neither a `default` nor a rule is a fault, because it does not say what may
+    /// pass. The line of its `[[rule]]` identifies a rule. Errors carry the place of the faulty
+    /// value.
     package static func parse(_ text: String, file: String) throws(SettingsError) -> Policy {
         try located(text, file: file).policy
     }
 
-    /// Like `parse`, and the line of each `[app.NAME]`.
+    /// Like `parse`, but also returns the line of each `[app.NAME]`.
     package static func located(
         _ text: String, file: String
     ) throws(SettingsError) -> (policy: Policy, appLines: [AppName: Int]) {
@@ -28,7 +29,7 @@ package enum PolicyFile {
         let apps = try apps(limits)
         var appLines: [AppName: Int] = [:]
         for app in apps.keys { appLines[app] = limits.entries["\(app)"]?.node.place.line }
-        // What a cut leaves of a file, or a comment before each of its lines.
+        // A truncated file looks like this, and so does a file whose lines are all commented out.
         guard standard != nil || !rules.isEmpty else {
             throw SettingsError(
                 file: file, line: appLines.values.min() ?? 1, column: 1, message: """
@@ -77,7 +78,7 @@ package enum PolicyFile {
             rate: try rate(section))
     }
 
-    /// The bucket holds one unit's worth unless `burst` says how many.
+    /// Reads `rate` and `burst`. Without `burst` the bucket holds the count of one time unit.
     private static func rate(_ section: TOMLSection) throws(SettingsError) -> Rate? {
         let burst = try section.count("burst", within: 1...1_000_000)
         guard let rate = try section.value("rate", Rate.init(_:)) else {
@@ -102,7 +103,7 @@ package enum PolicyFile {
         return operations
     }
 
-    /// Rules only narrow: one that claims to open what cannot be opened misleads its reader.
+    /// Refuses a rule for a class that no rule can open: such a rule would mislead its reader.
     private static func check(
         _ className: ClassName, _ section: TOMLSection
     ) throws(SettingsError) {
@@ -114,7 +115,7 @@ package enum PolicyFile {
         }
     }
 
-    /// Nil without the key: then payloads are not looked into.
+    /// Reads `fields`. Nil without the key: the gate does not check payloads then.
     private static func fields(
         _ section: TOMLSection
     ) throws(SettingsError) -> [String: FieldType]? {

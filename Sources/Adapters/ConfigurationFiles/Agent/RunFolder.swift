@@ -1,8 +1,9 @@
 extension BoardSettings {
     static let standardRunDir = "/run/postern"
 
-    /// The `run_dir` of a text whose other values may be faulty: an agent that was started
-    /// before they were is asked there. The standard one where it cannot be read.
+    /// Reads only `run_dir`, even if other values are faulty. An agent that started before those
+    /// faults still answers in that folder. Returns the standard folder if `run_dir` cannot be
+    /// read.
     package static func runDir(
         in text: String, environment: @escaping (String) -> String?
     ) -> String {

@@ -1,40 +1,41 @@
 package import Sessions
 package import Wire
 
-/// What `authority.toml` says, with its defaults.
+/// The settings of `authority.toml`, with their defaults.
 package struct AuthoritySettings: Equatable, Sendable {
     package var name: String
     package var stateDir: String
-    /// Where the records stand.
+    /// Where the authority keeps its records.
     package var store: StorePlace
-    /// The key that wraps the store's secrets: a path, or `credential:NAME` for one that systemd
-    /// hands to the service; nil: `authority.key` in the state folder. All who share a store
-    /// share it.
+    /// The key that wraps the store's secrets: a path, or `credential:NAME` for a systemd
+    /// credential. Nil: `authority.key` in the state folder. Authorities that share a store share
+    /// this key.
     package var masterKeyFile: String?
     package var topicRoot: TopicRoot
     package var http: HTTP
     package var broker: Broker
     package var lifetimes: LifetimePolicy
-    /// How often boards show that they live; whole seconds.
+    /// How often boards send a heartbeat; whole seconds.
     package var heartbeat: Duration
-    /// How long boards use a session without us.
+    /// How long boards use a session without contact to the authority.
     package var offline: Duration
-    /// Over how long boards spread what all of them want at one moment; nil: by their number.
+    /// The span over which boards spread work that all of them want at one moment. Nil: it depends
+    /// on the number of boards.
     package var spread: Duration?
-    /// How long a provisioning waits for its board.
+    /// How long a claim waits for its board.
     package var claimLifetime: Duration
     package var signUp: SignUpPolicy
-    /// Whether the console hears what boards send; `[console] live`.
+    /// Whether the console shows the data that boards send; `[console] live`.
     package var showsLiveData: Bool
     /// What Parse's own routes may do with `_Session`.
     package var sessionPermissions: ClassPermissions
-    /// Who else may say who a person is.
+    /// External login providers.
     package var logins: [Login]
     package var logLevel: LogLevel
     package var logFormat: LogFormat
-    /// The certificates that the authority makes itself; nil: it makes none.
+    /// The certificates that the authority makes itself. Nil: it makes none.
     package var tls: OwnCertificates?
-    /// Where figures are given out in Prometheus' text form; nil nowhere.
+    /// Where the authority serves metrics, in Prometheus' text form. Nil: nowhere.
     package var metrics: MetricsPlace?
 
     package struct HTTP: Equatable, Sendable {
@@ -44,72 +45,74 @@ package struct AuthoritySettings: Equatable, Sendable {
         /// Without a slash at its end.
         package var publicURL: String
         package var appID: String
-        /// The folder with the console's page; nil looks for it.
+        /// The folder with the console's page. Nil: the authority searches for it.
         package var console: String?
-        /// Addresses of our own proxies, whose `X-Forwarded-For` says who asks, and which may
-        /// have more than the 64 connections of others.
+        /// Addresses of trusted proxies. Their `X-Forwarded-For` header identifies the client. A
+        /// proxy may open more than the 64 connections that other clients may open.
         package var proxies: [String]
         package var parse: ParseHTTP
-        /// A certificate made elsewhere; it wins over one of our own.
+        /// A certificate from another source. It takes precedence over `[tls] own`.
         package var identity: TLSIdentity?
-        /// PEM; whoever connects shows a certificate that one of them signed.
+        /// PEM file of CAs. Each client must show a certificate that one of them signed.
         package var clientCAFile: String?
-        /// Whether plain HTTP may leave this machine.
+        /// Whether plain HTTP to other machines is allowed.
         package var insecure: Bool
     }
 
     package struct Broker: Equatable, Sendable {
         package var mode: BrokerMode
-        /// Of the embedded broker.
+        /// Embedded broker only: its listen address.
         package var listenHost: String
         package var listenPort: UInt16
         package var access: BrokerAccess
-        /// Of an external broker, which always has one.
+        /// External broker only, and always set there.
         package var uri: BrokerURI?
         package var username: String?
         package var passwordFile: String?
         package var caFile: String?
-        /// Of an embedded broker the one it shows, of an external one ours.
+        /// Embedded broker: its server certificate. External broker: the authority's client
+        /// certificate.
         package var identity: TLSIdentity?
-        /// PEM, of an embedded broker: boards and programs show a certificate that one of them
-        /// signed, and log in all the same.
+        /// Embedded broker only: PEM file of CAs. Boards and consumers must show a certificate that
+        /// one of them signed, and must still log in.
         package var clientCAFile: String?
-        /// Whether plain MQTT may leave this machine.
+        /// Whether plain MQTT to other machines is allowed.
         package var insecure: Bool
-        /// Of access by HTTP: what the broker shows to be answered.
+        /// `access = "http"` only: the secret that the broker sends with each question.
         package var accessSecretFile: String?
-        /// Of access by HTTP: RabbitMQ's virtual host, in which boards and programs live.
+        /// `access = "http"` only: RabbitMQ's virtual host for boards and consumers.
         package var virtualHost: String
-        /// The address that boards and programs are told; nil is the one we use.
+        /// The broker address that boards and consumers receive. Nil: the address that the
+        /// authority uses.
         package var advertise: String?
     }
 
-    /// Who may become a user.
+    /// Who may create a user.
     package enum SignUpPolicy: String, Sendable, CaseIterable {
-        /// Whoever comes; an administrator still decides who may claim boards.
+        /// Anybody may sign up. An administrator still decides who may claim boards.
         case open
-        /// Only whom an administrator adds.
+        /// Only an administrator adds users.
         case closed
     }
 
     package enum BrokerMode: String, Sendable, CaseIterable {
-        /// A mosquitto of our own.
+        /// A mosquitto that the authority runs.
         case embedded
         case external
     }
 
     package enum BrokerAccess: String, Sendable, CaseIterable {
-        /// We let boards in, through mosquitto's plugin.
+        /// The authority controls access through mosquitto's dynamic-security plugin.
         case dynamicSecurity = "dynamic-security"
-        /// We let boards in; the broker asks us over HTTP about each.
+        /// The authority controls access. The broker asks it over HTTP about each client.
         case http
-        /// Somebody else does.
+        /// Access is controlled elsewhere.
         case none
     }
 
-    /// Reads the text of `authority.toml`. A variable `POSTERN_` + the upper-cased path wins
-    /// over the file. An unknown key, a value of another form and a lifetime outside the
-    /// contract's limits are errors.
+    /// Reads the text of `authority.toml`. A variable `POSTERN_` + the upper-cased path overrides
+    /// the file. Errors: an unknown key, a value of the wrong form, a lifetime outside the
+    /// contract's limits.
     package static func parse(
         _ text: String, file: String, environment: @escaping (String) -> String?
     ) throws(SettingsError) -> AuthoritySettings {
@@ -157,7 +160,7 @@ extension AuthoritySettings {
         let identity = try TLSIdentity(section)
         let insecure = try section.flag("insecure") ?? false
         let hasTLS = ownCertificates || identity != nil
-        // Passwords and session tokens travel over it.
+        // Passwords and session tokens travel over HTTP.
         guard hasTLS || insecure || listen.isLoopback else {
             throw section.fault(
                 "listen", "plain HTTP off loopback: certificate_file and key_file, or [tls] "
@@ -178,7 +181,7 @@ extension AuthoritySettings {
             identity: identity, clientCAFile: clientCAFile, insecure: insecure)
     }
 
-    /// Addresses, as a connection shows them; no names and no ranges.
+    /// Reads IP addresses. Host names and address ranges are errors.
     private static func proxies(_ section: TOMLSection) throws(SettingsError) -> [String] {
         let addresses = try section.texts("proxies") ?? []
         for (index, address) in addresses.enumerated() {
@@ -190,7 +193,7 @@ extension AuthoritySettings {
         return addresses
     }
 
-    /// It travels in a header, which a stray byte would break.
+    /// The id travels in an HTTP header, so other bytes are refused.
     private static func appID(_ text: String) throws(SettingFault) -> String {
         guard (1...128).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -261,7 +264,8 @@ extension AuthoritySettings {
         }
     }
 
-    /// Access by HTTP is for a broker that is not ours, and asks us about ourselves, too.
+    /// Checks the settings of `access = "http"`. It needs an external broker, and a login for the
+    /// authority itself: the broker asks about that login, too.
     private static func checkAccess(
         _ broker: Broker, _ section: TOMLSection
     ) throws(SettingsError) {

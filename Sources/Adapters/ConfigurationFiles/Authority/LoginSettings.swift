@@ -2,15 +2,15 @@ package import Sessions
 import Wire
 
 extension AuthoritySettings {
-    /// `[login.<name>]`: somebody else who may say who a person is.
+    /// `[login.<name>]`: an external login provider.
     package struct Login: Equatable, Sendable {
         package var name: LoginProvider
-        /// What its tokens say in `iss`, to the letter.
+        /// The exact `iss` value of the provider's tokens.
         package var issuer: String
-        /// What we are called there.
+        /// The authority's client ids at the provider.
         package var audience: [String]
         package var keys: KeySetPlace
-        /// Whether a person whom nobody here knows becomes a user.
+        /// Whether an unknown person becomes a user at the first login.
         package var signUp: Bool
 
         package init(
@@ -25,7 +25,7 @@ extension AuthoritySettings {
         }
     }
 
-    /// Where a provider's JWK Set is.
+    /// Where a provider's JWK Set comes from.
     package enum KeySetPlace: Equatable, Sendable {
         /// An absolute path.
         case file(String)
@@ -35,7 +35,7 @@ extension AuthoritySettings {
 }
 
 extension AuthoritySettings.Login {
-    /// The providers in the order of their names.
+    /// Reads all providers, in the order of their names.
     static func all(
         _ section: TOMLSection, signUp: Bool
     ) throws(SettingsError) -> [AuthoritySettings.Login] {
@@ -62,7 +62,7 @@ extension AuthoritySettings.Login {
             signUp: try section.flag("sign_up") ?? signUp)
     }
 
-    /// One text, or a list of them.
+    /// Reads one client id, or a list of them.
     private static func audience(_ section: TOMLSection) throws(SettingsError) -> [String] {
         let texts: [String]
         if case .array = section.value("audience") {
@@ -80,7 +80,7 @@ extension AuthoritySettings.Login {
         return texts
     }
 
-    /// Kept to the letter, its last slash included. Source: OpenID Connect Core §2, `iss`.
+    /// The text is kept exactly, with its last slash. Source: OpenID Connect Core §2, `iss`.
     private static func issuer(_ text: String) throws(SettingFault) -> String {
         guard text.hasPrefix("https://"), text.utf8.count <= 255, isVisible(text),
             !text.utf8.contains(where: { "?#@".utf8.contains($0) }),
@@ -99,7 +99,8 @@ extension AuthoritySettings.Login {
             !text.utf8.contains(where: { "#@".utf8.contains($0) })
         else { throw SettingFault(keysSentence) }
         if let host = host(text, after: "https://"), !host.isEmpty { return .url(text) }
-        // What decides who logs in is not fetched in clear over a network.
+        // These keys decide who logs in, so the authority never fetches them in clear over a
+        // network.
         guard let host = host(text, after: "http://"), isLoopback(host) else {
             throw SettingFault(keysSentence)
         }

@@ -1,9 +1,9 @@
 import Wire
 
-/// `[tls]`: certificates that the authority makes itself, for broker and page.
+/// `[tls]`: certificates that the authority makes itself, for the broker and the page.
 package struct OwnCertificates: Equatable, Sendable {
-    /// The names and addresses that they are for, the public one first; `localhost` and the
-    /// loopback addresses stand in each by themselves.
+    /// The names and addresses that the certificates are for, the public one first. `localhost` and
+    /// the loopback addresses are always added.
     package var hosts: [String]
 
     package init(hosts: [String]) { self.hosts = hosts }
@@ -28,7 +28,7 @@ extension OwnCertificates {
 
     private static func isHost(_ text: String) -> Bool {
         guard (1...253).contains(text.utf8.count) else { return false }
-        // IPv6 alone has colons, and stands without brackets here.
+        // Only IPv6 has colons, and here it is written without brackets.
         let address = text.contains(":") ? "[\(text)]" : text
         do throws(BrokerURI.ParseError) {
             return try BrokerURI("mqtts://\(address)").host == text

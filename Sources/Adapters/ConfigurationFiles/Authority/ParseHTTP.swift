@@ -1,19 +1,19 @@
 import Sessions
 
-/// Where Parse's REST API stands, and the keys that its clients show.
+/// Where Parse's REST API is mounted, and the keys that its clients send.
 package struct ParseHTTP: Equatable, Sendable {
-    /// Begins with a slash and does not end with one.
+    /// The mount path begins with a slash and does not end with one.
     package var mount = "/parse"
-    /// Clients must show it if it is there. It is in every copy of an app, so no secret.
+    /// If set, clients must send it. It is in every copy of an app, so it is not a secret.
     package var restAPIKey: String?
     package var restAPIKeyFile: String?
-    /// Without it there is no master key.
+    /// Nil: there is no master key.
     package var masterKeyFile: String?
     package var masterKeyFrom = MasterKeyPeers.loopback
 
-    /// Who may show the master key.
+    /// Who may use the master key.
     package enum MasterKeyPeers: String, Sendable, CaseIterable {
-        /// Programs on this machine that no proxy stands before.
+        /// Programs on this machine that connect without a proxy.
         case loopback
         case anywhere
     }
@@ -34,7 +34,7 @@ package struct ParseHTTP: Equatable, Sendable {
         }
     }
 
-    /// One to four plain names, the first none of the console's own.
+    /// Reads one to four plain names. The first one must not be a path of the console.
     private static func mount(_ text: String) throws(SettingFault) -> String {
         let names = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         let own: Set<Substring> = ["postern", "console", "claim"]
@@ -56,7 +56,7 @@ package struct ParseHTTP: Equatable, Sendable {
         }
     }
 
-    /// It travels in a header.
+    /// The key travels in an HTTP header, so other bytes are refused.
     private static func key(_ text: String) throws(SettingFault) -> String {
         guard (1...256).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -66,7 +66,7 @@ package struct ParseHTTP: Equatable, Sendable {
 }
 
 extension ClassPermissions {
-    /// `[session.permissions]`: a switch for each of Parse's actions, by its own name.
+    /// Reads `[session.permissions]`: one flag for each of Parse's actions, under Parse's name.
     init(_ section: TOMLSection) throws(SettingsError) {
         self.init()
         for action in Action.allCases {

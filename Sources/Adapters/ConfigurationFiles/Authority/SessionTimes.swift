@@ -1,11 +1,11 @@
 import Sessions
 
-/// How the times under `[session]` of an authority are read, and what they may be.
+/// Reads and checks the times under `[session]` of `authority.toml`.
 enum SessionTimes {
     private static let longestAccess = Duration.seconds(3600)
     private static let usualOffline = Duration.seconds(7 * 86_400)
 
-    /// A preset, its values replaced by those that are given singly.
+    /// Reads the preset. Single values override the values of the preset.
     static func lifetimes(
         _ section: TOMLSection, heartbeat: Duration
     ) throws(SettingsError) -> LifetimePolicy {
@@ -36,7 +36,7 @@ enum SessionTimes {
         return policy
     }
 
-    /// Travels in whole seconds.
+    /// Reads the heartbeat: whole seconds, at most a day.
     static func heartbeat(_ section: TOMLSection) throws(SettingsError) -> Duration {
         let span = try section.value("heartbeat", SettingValue.span) ?? .seconds(180)
         guard span.milliseconds % 1000 == 0, span <= .seconds(86_400) else {
@@ -45,7 +45,7 @@ enum SessionTimes {
         return span
     }
 
-    /// A week where nothing is said, but no longer than a session lasts.
+    /// Reads `offline`. Default: one week, but no longer than a session lasts.
     static func offline(
         _ section: TOMLSection, absolute: Duration?
     ) throws(SettingsError) -> Duration {

@@ -1,5 +1,5 @@
 extension BoardSettings {
-    /// The keys whose values differ from `other`'s, routes aside, in the file's order.
+    /// The keys whose values differ from `other`, without routes, in the file's order.
     package func keysUnlike(_ other: BoardSettings) -> [String] {
         let pairs: [(String, Bool)] = [
             ("name", name == other.name),
@@ -29,7 +29,7 @@ extension BoardSettings {
         let keys = pairs.filter { !$0.1 }.map(\.0)
         var rest = self
         rest.routes = other.routes
-        // A setting that this list does not know is not passed over in silence.
+        // Reports a difference even if the list above lacks its key.
         return keys.isEmpty && rest != other ? ["a setting"] : keys
     }
 }

@@ -1,10 +1,10 @@
-/// Where an authority's records stand.
+/// Where an authority keeps its records.
 package enum StorePlace: Equatable, Sendable {
-    /// In a file of the state folder.
+    /// A file in the state folder.
     case file
     case postgres(PostgresPlace)
 
-    /// `store` and `[postgres]`, which goes with no other store.
+    /// Reads `store` and `[postgres]`. `[postgres]` without a PostgreSQL store is an error.
     init(_ root: TOMLSection) throws(SettingsError) {
         let section = try root.section("postgres")
         let passwordFile = try section.value("password_file", SettingValue.absolutePath)
@@ -24,15 +24,15 @@ package enum StorePlace: Equatable, Sendable {
     }
 }
 
-/// A database of PostgreSQL and how it is reached.
+/// A PostgreSQL database, and how to connect to it.
 package struct PostgresPlace: Equatable, Sendable {
     /// libpq's connection URI, without a password. Source: PostgreSQL, 34.1.1.2.
     package let uri: String
-    /// Its first line is the password; nil leaves it to libpq (`PGPASSFILE`, `~/.pgpass`).
+    /// The file's first line is the password. Nil: libpq finds it (`PGPASSFILE`, `~/.pgpass`).
     package let passwordFile: String?
-    /// The most connections that are open at once for transactions.
+    /// The largest number of open connections for transactions.
     package let connections: Int
-    /// Whether plain text may leave this machine.
+    /// Whether plain text to other machines is allowed.
     package let insecure: Bool
 
     package static let usualConnections = 16
@@ -56,7 +56,7 @@ package struct PostgresPlace: Equatable, Sendable {
         let user = place.contains("@") ? place.prefix { $0 != "@" } : ""
         let query = rest.drop { $0 != "?" }.dropFirst()
         let names = query.split(separator: "&").map { $0.prefix { $0 != "=" } }
-        // This file may be readable to all.
+        // Every user of this machine may be able to read this file.
         guard !user.contains(":"), !names.contains("password") else {
             throw SettingFault("no password here: [postgres] password_file, or PGPASSFILE")
         }

@@ -1,6 +1,7 @@
-/// Our own certificate and its key, PEM, for a peer that asks for one or whom we serve.
+/// A program's own certificate and key, both PEM. It shows them as a server, or to a peer that
+/// asks.
 package struct TLSIdentity: Equatable, Sendable {
-    /// The certificate first, then what signed it.
+    /// The certificate first, then the certificates that signed it.
     package var certificateFile: String
     package var keyFile: String
 
@@ -9,7 +10,7 @@ package struct TLSIdentity: Equatable, Sendable {
         self.keyFile = keyFile
     }
 
-    /// Nil where neither is there; one without the other is an error.
+    /// Nil if both keys are absent. One key without the other is an error.
     init?(_ section: TOMLSection) throws(SettingsError) {
         let certificate = try section.value("certificate_file", SettingValue.absolutePath)
         let key = try section.value("key_file", SettingValue.absolutePath)

@@ -1,4 +1,4 @@
-/// A line and a column of a text.
+/// A line and a column in a text.
 struct SourcePlace: Equatable, Sendable {
     /// From 1.
     let line: Int
@@ -11,7 +11,7 @@ extension SettingsError {
         self.init(file: file, line: place?.line, column: place?.column, message: message)
     }
 
-    /// The text of a file's bytes.
+    /// Decodes a file's bytes as UTF-8.
     ///
     /// Throws at the first character that is not UTF-8.
     package static func text(of bytes: [UInt8], file: String) throws(SettingsError) -> String {

@@ -1,7 +1,7 @@
-/// A configuration file that was read, and the variables that win over it.
+/// A parsed configuration file, and the variables that override it.
 struct TOMLDocument {
     let file: String
-    /// Overrides of single values; a policy has none.
+    /// The variables that override single values. A policy has none.
     let environment: (String) -> String?
     private let table: TOMLTable
 

@@ -1,5 +1,5 @@
 extension TOMLReader {
-    /// A key, with dots or without. It has at least one part and at most `deepest`.
+    /// Reads a key, with or without dots. It has from 1 to `deepest` parts.
     mutating func key() throws(SettingsError) -> [KeyPart] {
         var parts: [KeyPart] = []
         repeat {
@@ -32,7 +32,7 @@ extension TOMLReader {
         }
     }
 
-    /// A string in any of the four forms. Source: TOML 1.0.0, String.
+    /// Reads a string in any of the four forms. Source: TOML 1.0.0, String.
     mutating func string() throws(SettingsError) -> String {
         if take("\"\"\"") { return try text(until: "\"\"\"", escapes: true, lines: true) }
         if take("'''") { return try text(until: "'''", escapes: false, lines: true) }
@@ -48,7 +48,7 @@ extension TOMLReader {
         if lines { _ = takeLineEnd() }
         while let byte = next {
             if next(is: end) {
-                // Up to two quotes may stand before the three that end the string.
+                // Up to two quotes may come directly before the three that end the string.
                 while lines, next(is: end), followsQuote(end) {
                     text.append(byte)
                     advance()
@@ -72,13 +72,14 @@ extension TOMLReader {
         throw fault("the string does not end; it ends with \(end)")
     }
 
-    /// Whether one more quote is behind the three that are next.
+    /// Whether one more quote follows the three that are next.
     private func followsQuote(_ end: StaticString) -> Bool {
         let behind = position + end.utf8CodeUnitCount
         return behind < bytes.count && bytes[behind] == bytes[position]
     }
 
-    /// Skips a backslash at a line's end, and all blanks and line ends after it.
+    /// Skips a backslash at a line's end, and all blanks and line ends after it. False if there is
+    /// none.
     private mutating func skipLineBreak() -> Bool {
         var ahead = position + 1
         while ahead < bytes.count, " \t\r".utf8.contains(bytes[ahead]) { ahead += 1 }
@@ -94,7 +95,7 @@ extension TOMLReader {
         UInt8(ascii: "\\"): "\\",
     ]
 
-    /// The character that an escape means.
+    /// Reads an escape and returns its character.
     private mutating func escape() throws(SettingsError) -> String {
         let start = place()
         advance()

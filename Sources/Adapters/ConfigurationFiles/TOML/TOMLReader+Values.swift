@@ -1,5 +1,5 @@
 extension TOMLReader {
-    /// The value that begins here.
+    /// Reads the value that begins here.
     mutating func value(depth: Int) throws(SettingsError) -> TOMLValue {
         guard depth < Self.deepest else { throw tooDeep() }
         switch next {
@@ -12,7 +12,7 @@ extension TOMLReader {
 
     mutating func tooDeep() -> SettingsError { fault("nested deeper than \(Self.deepest) levels") }
 
-    /// Elements may be on lines of their own, and a comma may follow the last.
+    /// Reads an array. Elements may be on several lines, and a comma may follow the last one.
     private mutating func array(depth: Int) throws(SettingsError) -> [TOMLNode] {
         let start = place()
         let unended = "the array that begins here does not end; it ends with ]"
@@ -29,7 +29,7 @@ extension TOMLReader {
         }
     }
 
-    /// All of it is on one line, and no comma follows the last.
+    /// Reads an inline table. It is on one line, and no comma follows the last entry.
     private mutating func inlineTable(depth: Int) throws(SettingsError) -> TOMLTable {
         let table = TOMLTable(.inline, at: place())
         advance()
@@ -45,7 +45,7 @@ extension TOMLReader {
         return table
     }
 
-    /// A number or a boolean.
+    /// Reads a number or a boolean.
     private mutating func plain() throws(SettingsError) -> TOMLValue {
         let start = place()
         let word = takeWord()
@@ -87,12 +87,12 @@ extension TOMLReader {
                 : "\"\(word.prefix(40))\" is no value; a string is in quotes", at: start)
     }
 
-    /// Digits with single underscores between them, and no zero before others.
+    /// Whether the text is digits with single underscores between them and no leading zero.
     private static func isInteger(_ text: Substring) -> Bool {
         isDigits(text) && (text == "0" || text.first != "0")
     }
 
-    /// A fraction, an exponent or both behind a whole number.
+    /// Whether the text is a whole number with a fraction, an exponent or both.
     private static func isDecimal(_ text: Substring) -> Bool {
         let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) {
             $0 == "e" || $0 == "E"

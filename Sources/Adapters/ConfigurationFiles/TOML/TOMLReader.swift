@@ -1,9 +1,9 @@
 /// Reads a configuration's TOML.
 ///
-/// The subset has strings, whole numbers and fractions in decimal, booleans, arrays, tables,
-/// arrays of tables, inline tables and comments. Dates, times, `inf`, `nan` and numbers in hex,
-/// octal or binary are errors, as no setting takes them. So is NUL, which no C function that
-/// receives a setting would read past. The time is linear in the text.
+/// The subset has strings, whole numbers and fractions in decimal, booleans, arrays, tables, arrays
+/// of tables, inline tables and comments. Dates, times, `inf`, `nan` and numbers in hex, octal or
+/// binary are errors, because no setting takes them. NUL is an error, because a C function that
+/// receives a setting would stop there. The time is linear in the text.
 ///
 /// Source: TOML 1.0.0.
 struct TOMLReader {
@@ -13,20 +13,21 @@ struct TOMLReader {
         let place: SourcePlace
     }
 
-    /// No configuration of ours comes near it.
+    /// The largest text, in bytes. A real configuration is much smaller.
     static let longest = 1_048_576
-    /// How deep tables and arrays nest, so that recursion is bounded.
+    /// How deep tables and arrays may nest. It bounds the recursion.
     static let deepest = 100
 
     let file: String
     let bytes: [UInt8]
     private(set) var position = 0
     private var line = 1
-    /// The column of the byte at `counted`, which is never behind `position`.
+    /// The column of the byte at `counted`. `counted` is never greater than `position` in a
+    /// `place()`.
     private var column = 1
     private var counted = 0
 
-    /// The table of a whole document of at most 1 MiB. An error names its place.
+    /// Reads a whole document of at most 1 MiB. An error carries its place.
     static func table(of text: String, file: String) throws(SettingsError) -> TOMLTable {
         guard text.utf8.count <= longest else {
             throw SettingsError(file: file, message: "the file is larger than 1 MiB")
@@ -54,7 +55,7 @@ struct TOMLReader {
         return root
     }
 
-    /// Reads `[a.b]` or `[[a.b]]`, and gives the table that the lines below it fill.
+    /// Reads `[a.b]` or `[[a.b]]`, and returns the table that the next lines fill.
     private mutating func header(under root: TOMLTable) throws(SettingsError) -> TOMLTable {
         let start = place()
         advance()
@@ -108,7 +109,7 @@ extension TOMLReader {
 
     mutating func advance(by count: Int = 1) { position = min(position + count, bytes.count) }
 
-    /// Whether the text was next; then the reader is behind it.
+    /// Skips `text` and returns true if it is next.
     mutating func take(_ text: StaticString) -> Bool {
         guard next(is: text) else { return false }
         advance(by: text.utf8CodeUnitCount)
@@ -118,7 +119,7 @@ extension TOMLReader {
     /// The place of the next byte.
     mutating func place() -> SourcePlace {
         while counted < position {
-            // A character of UTF-8 has one byte that does not continue another.
+            // Each UTF-8 character has exactly one byte that is not a continuation byte.
             if bytes[counted] & 0xC0 != 0x80 { column += 1 }
             counted += 1
         }
@@ -135,7 +136,7 @@ extension TOMLReader {
         while next == UInt8(ascii: " ") || next == UInt8(ascii: "\t") { advance() }
     }
 
-    /// Whether a line's end was next; then the reader is at the next line.
+    /// Skips a line end and returns true if one is next.
     mutating func takeLineEnd() -> Bool {
         guard take("\n") || take("\r\n") else { return false }
         line += 1
@@ -153,7 +154,7 @@ extension TOMLReader {
         return next != nil
     }
 
-    /// Nothing but a comment is on a line after its value.
+    /// Reads the end of a line. Only a comment may follow a value.
     private mutating func endLine() throws(SettingsError) {
         skipSpace()
         try skipComment()
@@ -170,7 +171,8 @@ extension TOMLReader {
         }
     }
 
-    /// Throws at a character that no string and no comment may have. Source: TOML 1.0.0, Comment.
+    /// Throws for a character that strings and comments must not contain. Source: TOML 1.0.0,
+    /// Comment.
     mutating func refuseControl(_ byte: UInt8) throws(SettingsError) {
         if byte == 0 { throw fault("a configuration has no NUL") }
         guard byte == UInt8(ascii: "\t") || byte >= 0x20 && byte != 0x7F else {

@@ -1,18 +1,19 @@
 import Gate
 
-/// One table of a document, read key by key; a variable of the environment wins over the file.
+/// Reads one table of a document, key by key. An environment variable overrides the file.
 ///
-/// A key that is absent reads as nil; one of another type than asked for is an error.
+/// An absent key reads as nil. A value of another type is an error.
 struct TOMLSection {
     let document: TOMLDocument
     let path: [String]
     /// Where the table begins. Nil for the whole document.
     let place: SourcePlace?
     let entries: [String: TOMLTable.Entry]
-    /// An element of an array has no variables: nothing names it.
+    /// Whether the table is an element of an array. Variables cannot name it, so none override it.
     var isElement = false
 
-    /// Refuses every other key, here and in the tables below; the error names the nearest.
+    /// Refuses every unknown key, here and in the tables below. The error names the nearest known
+    /// key.
     func allow(only known: KnownKeys) throws(SettingsError) {
         let keys = known.keys(in: path)
         guard !keys.isEmpty else { return }
@@ -44,7 +45,7 @@ struct TOMLSection {
         }
     }
 
-    /// A number of bytes; an integer stands for its digits: `max_bytes = 4096`.
+    /// Reads a number of bytes. An integer counts as its digits: `max_bytes = 4096`.
     func size(_ key: String) throws(SettingsError) -> ByteCount? {
         let text: String?
         if override(key) == nil, case .integer(let number) = value(key) {
@@ -60,7 +61,7 @@ struct TOMLSection {
         }
     }
 
-    /// A whole number within a range.
+    /// Reads a whole number within a range.
     func count(_ key: String, within range: ClosedRange<Int>) throws(SettingsError) -> Int? {
         let number: Int
         if let value = override(key) {
@@ -93,7 +94,7 @@ struct TOMLSection {
         }
     }
 
-    /// A text that `parse` understands.
+    /// Reads a text and parses it with `parse`.
     func value<Value, Fault: ValueFault>(
         _ key: String, _ parse: (String) throws(Fault) -> Value
     ) throws(SettingsError) -> Value? {
@@ -105,7 +106,7 @@ struct TOMLSection {
         }
     }
 
-    /// A list of strings. No variable stands for a list.
+    /// Reads a list of strings. No variable overrides a list.
     func texts(_ key: String) throws(SettingsError) -> [String]? {
         switch value(key) {
         case nil: return nil
@@ -124,7 +125,7 @@ struct TOMLSection {
         }
     }
 
-    /// A table; an empty one if it is absent, so that the environment alone may fill it.
+    /// Reads a table. If it is absent, the table is empty, so that variables alone may fill it.
     func section(_ key: String) throws(SettingsError) -> TOMLSection {
         switch value(key) {
         case nil: return section(of: nil, key)
@@ -156,7 +157,7 @@ struct TOMLSection {
             return list.all.map { table in
                 (table.place?.line ?? 1, section(of: table, key, isElement: true))
             }
-        // Rules and routes go by their lines, so each needs a header of its own.
+        // A rule's or route's line identifies it, so each needs its own header.
         case .array: throw fault(key, "is written as tables, each under a line [[\(key)]]")
         case .some(let value):
             throw mistyped(key, value, "an array of tables, each under [[\(key)]]")
@@ -173,8 +174,9 @@ struct TOMLSection {
 
     func value(_ key: String) -> TOMLValue? { entries[key]?.node.value }
 
-    /// An error at a key's value, or at one element of it: of the variable that holds it, or of
-    /// its place in the file. One of a key that is missing stands where its table begins.
+    /// An error at a key's value, or at one element of it. Its place is the variable, if one
+    /// overrides the value, or the place in the file. A missing key's place is where its table
+    /// begins.
     func fault(_ key: String, element: Int? = nil, _ sentence: String) -> SettingsError {
         if override(key) != nil {
             return SettingsError(file: variable(key), message: sentence)
@@ -186,7 +188,7 @@ struct TOMLSection {
         return SettingsError(file: document.file, place, named(key, sentence))
     }
 
-    /// An error in what a key is called.
+    /// An error in a key's name.
     func nameFault(_ key: String, _ sentence: String) -> SettingsError {
         SettingsError(file: document.file, entries[key]?.key ?? place, named(key, sentence))
     }
@@ -195,7 +197,7 @@ struct TOMLSection {
         name(of: key) + (sentence.hasPrefix("is ") ? " " : ": ") + sentence
     }
 
-    /// The value of a key that has to be there.
+    /// The value of a required key.
     func need<Value>(_ key: String, _ value: Value?) throws(SettingsError) -> Value {
         guard let value else { throw fault(key, "is missing") }
         return value

@@ -15,7 +15,7 @@ enum TOMLValue {
     /// Tables that are each written under a line `[[name]]`.
     case tables(TOMLTables)
 
-    /// With its article, for sentences.
+    /// The type's name with its article, for error messages.
     var kind: String {
         switch self {
         case .string: "a string"
@@ -31,7 +31,7 @@ enum TOMLValue {
 
 /// The tables under one `[[name]]`, in the file's order. Never empty.
 ///
-/// A class, so that adding one does not copy the others.
+/// It is a class, so that adding a table does not copy the others.
 final class TOMLTables {
     private(set) var all: [TOMLTable]
 
@@ -40,16 +40,16 @@ final class TOMLTables {
     func append(_ table: TOMLTable) { all.append(table) }
 }
 
-/// A table while it is read, and afterwards.
+/// One table, during and after reading.
 ///
-/// A class, so that a line deep in the document adds to its table without a copy of the tree.
+/// It is a class, so that adding to a deep table does not copy the tree.
 final class TOMLTable {
-    /// How a table came to be, which decides what may still be added to it.
+    /// How a table was made. This decides what may still be added to it.
     enum Form {
-        /// Named only as a part of another table's header: `a` in `[a.b]`.
+        /// Only named in another table's header: `a` in `[a.b]`.
         case implied
         case header
-        /// By a key with dots: `a` in `a.b = 1`.
+        /// Made by a key with dots: `a` in `a.b = 1`.
         case dotted
         case inline
     }
@@ -60,7 +60,7 @@ final class TOMLTable {
     }
 
     private(set) var form: Form
-    /// Where it begins: its header, bracket or first mention. Nil for the whole document.
+    /// Where the table begins: its header, bracket or first mention. Nil for the whole document.
     private(set) var place: SourcePlace?
     private(set) var entries: [String: Entry] = [:]
 
@@ -69,7 +69,7 @@ final class TOMLTable {
         self.place = place
     }
 
-    /// The table on the way of a header; made if it is not there. Nil: another value is there.
+    /// The table for one part of a header's path, made if absent. Nil: another value has that name.
     func passage(_ part: TOMLReader.KeyPart) -> TOMLTable? {
         switch entries[part.name]?.node.value {
         case nil: return added(.implied, part, at: part.place)
@@ -79,8 +79,8 @@ final class TOMLTable {
         }
     }
 
-    /// The table on the way of a key with dots; made if it is not there. Nil: another value is
-    /// there, or a table that is complete.
+    /// The table for one part of a dotted key's path, made if absent. Nil: another value has that
+    /// name, or a table that is complete.
     func dotted(_ part: TOMLReader.KeyPart) -> TOMLTable? {
         switch entries[part.name]?.node.value {
         case nil: return added(.dotted, part, at: part.place)
@@ -89,7 +89,7 @@ final class TOMLTable {
         }
     }
 
-    /// The table of a header `[…name]`. Nil: the name is in use.
+    /// The table for a header `[…name]`. Nil: the name is in use.
     func headed(_ part: TOMLReader.KeyPart, at place: SourcePlace) -> TOMLTable? {
         switch entries[part.name]?.node.value {
         case nil: return added(.header, part, at: place)
@@ -103,7 +103,7 @@ final class TOMLTable {
         }
     }
 
-    /// The next table of a header `[[…name]]`. Nil: the name is in use.
+    /// A new table for a header `[[…name]]`. Nil: the name is in use.
     func element(_ part: TOMLReader.KeyPart, at place: SourcePlace) -> TOMLTable? {
         let table = TOMLTable(.header, at: place)
         switch entries[part.name]?.node.value {
@@ -116,7 +116,7 @@ final class TOMLTable {
         return table
     }
 
-    /// Whether the key was free.
+    /// Adds an entry. False if the key is in use.
     func set(_ part: TOMLReader.KeyPart, _ node: TOMLNode) -> Bool {
         guard entries[part.name] == nil else { return false }
         entries[part.name] = Entry(key: part.place, node: node)
