@@ -1,26 +1,26 @@
 import Glibc
 
-/// An open file descriptor, closed with its owner.
+/// An open file descriptor. It is closed when its owner is freed.
 ///
 /// The corresponding C functions are `read`, `write` and `close`.
 package struct Descriptor: ~Copyable, Sendable {
     package let raw: Int32
 
-    /// Takes over `raw`: nobody else may close it.
+    /// Takes over `raw`. No other code may close it.
     package init(owning raw: Int32) {
         self.raw = raw
     }
 
     deinit { _ = close(raw) }
 
-    /// What one read brought.
+    /// The result of one read.
     enum Read {
         case bytes(Int)
         case end
         case wouldBlock
     }
 
-    /// Reads once into `buffer`; an interrupted call is repeated.
+    /// Reads once into `buffer`. Repeats an interrupted call.
     func read(into buffer: inout [UInt8]) throws(SystemError) -> Read {
         while true {
             let capacity = buffer.count
@@ -34,7 +34,7 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
-    /// Reads to the end of the file, refusing more than `limit` bytes with `nil`.
+    /// Reads to the end of the file. `nil` if it has more than `limit` bytes.
     func readAll(limit: Int) throws(SystemError) -> [UInt8]? {
         var all: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16_384)
@@ -49,7 +49,8 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
-    /// Writes what the descriptor takes now and says how much that was; 0 when it would block.
+    /// Writes as much as the descriptor takes now. Returns the number of bytes; 0 if it would
+    /// block.
     func write(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
         while true {
             let count = unsafe bytes.withUnsafeBytes { buffer in
@@ -61,7 +62,7 @@ package struct Descriptor: ~Copyable, Sendable {
         }
     }
 
-    /// Like `write`, for a socket: when the other end is gone it throws, and no SIGPIPE comes.
+    /// Like `write`, for a socket. If the peer is gone, it throws and raises no SIGPIPE.
     func send(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
         while true {
             let count = unsafe bytes.withUnsafeBytes { buffer in

@@ -13,15 +13,15 @@ package final class EventDescriptor: Sendable {
         handle = Descriptor(owning: raw)
     }
 
-    /// To be polled for reading.
+    /// Poll it for reading.
     package var descriptor: Int32 { handle.raw }
 
-    /// Makes the descriptor readable. From any thread; never blocks.
+    /// Makes the descriptor readable. It may be called from any thread and never blocks.
     package func raise() {
         _ = eventfd_write(handle.raw, 1)
     }
 
-    /// Makes it quiet again and says whether it had been raised.
+    /// Resets the counter. Returns whether it had been raised.
     @discardableResult
     package func take() -> Bool {
         var value: eventfd_t = 0

@@ -1,21 +1,21 @@
 import Glibc
 
-/// Waits until one of a few descriptors is ready: the one place where a loop blocks.
+/// Waits until one of a few descriptors is ready. It is the only place where a loop blocks.
 ///
-/// Each round: `clear`, `add` what matters now, `wait`, ask. Nothing is allocated once the
-/// array has its size. The corresponding C function is `poll`.
+/// In each round call `clear`, `add` for each descriptor, `wait`, and then ask. Nothing is
+/// allocated once the array has its size. The corresponding C function is `poll`.
 package struct Poller: ~Copyable {
     private var entries: [pollfd] = []
 
     package init() {}
 
-    /// Forgets all descriptors, keeping the memory.
+    /// Removes all descriptors and keeps the memory.
     package mutating func clear() {
         entries.removeAll(keepingCapacity: true)
     }
 
-    /// Adds a descriptor and returns its slot. Without `read` and `write` only a hang-up or
-    /// an error of it ends the wait.
+    /// Adds a descriptor and returns its slot. Without `read` and `write` only its hang-up or error
+    /// ends the wait.
     @discardableResult
     package mutating func add(_ descriptor: Int32, read: Bool, write: Bool) -> Int {
         let events = (read ? Int16(POLLIN) : 0) | (write ? Int16(POLLOUT) : 0)
@@ -23,10 +23,10 @@ package struct Poller: ~Copyable {
         return entries.count - 1
     }
 
-    /// Blocks until a descriptor is ready or `timeout` is over (`nil`: for ever).
+    /// Blocks until a descriptor is ready or `timeout` has passed (`nil`: no limit).
     ///
-    /// A signal that interrupts the wait shortens it to what is left. Returns how many
-    /// descriptors are ready, 0 when the time is over.
+    /// After a signal it waits for the rest of the time. Returns how many descriptors are ready, 0
+    /// after the timeout.
     package mutating func wait(_ timeout: Duration?) throws(SystemError) -> Int {
         let deadline = timeout.map { SystemClock.monotonic + $0 }
         var left = timeout
@@ -45,12 +45,12 @@ package struct Poller: ~Copyable {
         }
     }
 
-    /// Whether a read of the slot's descriptor would not block: data, its end or an error.
+    /// Whether a read of the slot's descriptor would not block: there is data, an end or an error.
     package func isReadable(_ slot: Int) -> Bool {
         has(POLLIN | POLLHUP | POLLERR | POLLNVAL, slot)
     }
 
-    /// Whether a write to the slot's descriptor would not block, an error included.
+    /// Whether a write to the slot's descriptor would not block. An error counts as ready.
     package func isWritable(_ slot: Int) -> Bool {
         has(POLLOUT | POLLHUP | POLLERR | POLLNVAL, slot)
     }
@@ -60,7 +60,7 @@ package struct Poller: ~Copyable {
         return Int32(entries[slot].revents) & events != 0
     }
 
-    /// Rounded up, so that a loop that waits for an instant does not wake just before it.
+    /// Rounds up, so that a loop does not wake just before its deadline.
     private static func milliseconds(_ duration: Duration?) -> Int32 {
         guard let duration else { return -1 }
         guard duration > .zero else { return 0 }

@@ -1,17 +1,17 @@
 import CLinux
 import Glibc
 
-/// Waits for very many descriptors at once: a wait costs what is ready, not what is watched.
+/// Waits for many descriptors at once. The cost of a wait depends on the ready descriptors, not on
+/// the watched ones.
 ///
-/// Each descriptor has a token, by which `ready` names it. A descriptor that is closed is
-/// watched no longer. The corresponding C functions are `epoll_create1`, `epoll_ctl` and
-/// `epoll_wait`.
+/// Each descriptor has a token, and `ready` returns the tokens. A closed descriptor is no longer
+/// watched. The corresponding C functions are `epoll_create1`, `epoll_ctl` and `epoll_wait`.
 package struct ReadinessQueue: ~Copyable {
     private let handle: Descriptor
     private var tokens: [UInt64]
     private var count = 0
 
-    /// How many descriptors one wait tells of; the others come next time.
+    /// The largest number of descriptors that one wait reports. The next wait reports the others.
     private static let room = 256
 
     package init() throws(SystemError) {
@@ -21,8 +21,8 @@ package struct ReadinessQueue: ~Copyable {
         tokens = Array(repeating: 0, count: Self.room)
     }
 
-    /// Watches a descriptor, or changes for what it is watched. Without `read` and `write` only
-    /// a hang-up or an error of it ends a wait.
+    /// Watches a descriptor, or changes its events. Without `read` and `write` only its hang-up or
+    /// error ends a wait.
     package func watch(
         _ descriptor: Int32, token: UInt64, read: Bool, write: Bool
     ) throws(SystemError) {
@@ -36,7 +36,7 @@ package struct ReadinessQueue: ~Copyable {
         }
     }
 
-    /// Blocks until a descriptor is ready or `timeout` is over; a signal may shorten the wait.
+    /// Blocks until a descriptor is ready or `timeout` has passed. A signal may shorten the wait.
     package mutating func wait(_ timeout: Duration) throws(SystemError) {
         let parts = timeout.components
         let rest = (parts.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
@@ -47,6 +47,6 @@ package struct ReadinessQueue: ~Copyable {
         count = max(0, Int(number))
     }
 
-    /// The tokens of what the last wait found ready.
+    /// The tokens of the descriptors that the last wait found ready.
     package var ready: [UInt64] { Array(tokens.prefix(count)) }
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The machine's clocks. Cores take instants as arguments; loops read them here.
+/// The machine's clocks. Loops read them here and pass instants to cores as arguments.
 package enum SystemClock {
     /// Milliseconds since the Unix epoch. It may jump, and it may be wrong.
     ///
@@ -10,7 +10,7 @@ package enum SystemClock {
         return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
     }
 
-    /// Time since the machine started, sleep included. It never goes back.
+    /// Time since the machine started, including sleep. It never goes back.
     ///
     /// The corresponding C function is `clock_gettime` with `CLOCK_BOOTTIME`.
     package static var monotonic: Duration {

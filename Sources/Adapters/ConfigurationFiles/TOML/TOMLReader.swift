@@ -22,8 +22,7 @@ struct TOMLReader {
     let bytes: [UInt8]
     private(set) var position = 0
     private var line = 1
-    /// The column of the byte at `counted`. `counted` is never greater than `position` in a
-    /// `place()`.
+    /// The column of the byte at `counted`, which is at most `position`.
     private var column = 1
     private var counted = 0
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The device that a file system stands on, by its numbers.
+/// The device that holds a file system, by its numbers.
 package struct BlockDevice: Equatable, Sendable {
     package let major: UInt64
     package let minor: UInt64
@@ -10,8 +10,8 @@ package struct BlockDevice: Equatable, Sendable {
         self.minor = minor
     }
 
-    /// Of the file system that holds `path`; nil where there is no such file. Major 0 is no
-    /// device of its own: memory, an overlay, a network's.
+    /// The device of the file system that holds `path`. Nil if there is no such file. Major 0 means
+    /// no block device: memory, an overlay or a network file system.
     ///
     /// The corresponding C function is `stat`. Source: makedev(3), glibc's 64-bit layout.
     package init?(holding path: String) {
@@ -23,7 +23,7 @@ package struct BlockDevice: Equatable, Sendable {
     }
 }
 
-/// Which kernel this is.
+/// The running kernel's name and version.
 package enum KernelRelease {
     /// Such as "Linux 6.1.0-18-arm64 aarch64". The corresponding C function is `uname`.
     package static var current: String {

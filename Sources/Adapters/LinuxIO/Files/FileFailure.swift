@@ -1,29 +1,29 @@
 import Glibc
 
-/// Why a private file or folder was not read or written, sorted by what helps.
+/// Why a private file or folder could not be read or written, sorted by the remedy.
 package enum FileFailure: Error, Equatable, Sendable {
-    /// There is none: make it, or take what stands for its absence.
+    /// There is no such file: make it, or use the default.
     case missing(path: String)
-    /// Others may read or change it: `chmod` it.
+    /// Other users may read or change it: `chmod` it.
     case tooOpen(path: String, mode: UInt32, strictest: UInt32)
     /// It belongs to another user: `chown` it.
     case foreignOwner(path: String, user: UInt32)
-    /// A link, a folder, a socket where a file should be, or the reverse: remove it.
+    /// A link, folder or socket in a file's place, or a file in a folder's place: remove it.
     case wrongKind(path: String)
-    /// It is bigger than such a file ever is.
+    /// It is larger than such a file ever is.
     case tooLarge(path: String, limit: Int)
-    /// This process may not: run it as another user.
+    /// This process has no permission: run it as another user.
     case notPermitted(path: String)
-    /// The file system is read-only, now at least: look at the disk.
+    /// The file system is read-only at present: look at the disk.
     case readOnly(path: String)
     /// The disk is full: make room.
     case noSpace(path: String)
-    /// Another process holds it: stop that one.
+    /// Another process is using it: stop that process.
     case inUse(path: String)
-    /// What the system said otherwise.
+    /// Any other system error.
     case failed(path: String, SystemError)
 
-    /// Sorts what a system call said about `path`.
+    /// Sorts the error of a system call on `path`.
     init(_ error: SystemError, path: String) {
         switch error.code {
         case ENOENT: self = .missing(path: path)

@@ -1,14 +1,14 @@
 import Glibc
 
-/// How much room a file system has, in bytes.
+/// The size and free space of a file system, in bytes.
 package struct FileSystemSpace: Equatable, Sendable {
     package let total: Int64
-    /// What a program without privileges may still take.
+    /// The space that a program without privileges may still use.
     package let available: Int64
-    /// It may not be written, now at least.
+    /// Whether it is mounted read-only at present.
     package let isReadOnly: Bool
 
-    /// Of the file system that holds `path`; nil where it does not say.
+    /// Reads the file system that holds `path`. Nil if the system call fails.
     ///
     /// The corresponding C function is `statvfs`.
     package init?(at path: String) {

@@ -1,9 +1,10 @@
 import Glibc
 
-/// The right to be the one process that works in a folder, given back with its owner.
+/// A lock on a folder, so that only one process works in it. It is released when its owner is
+/// freed.
 ///
-/// It lies on a file `lock` in the folder; the kernel drops it when the process ends, however
-/// it ends. The corresponding C function is `flock`.
+/// The lock is on a file `lock` in the folder. The kernel releases it when the process ends, even
+/// after a crash. The corresponding C function is `flock`.
 package struct FolderLock: ~Copyable {
     private let file: Descriptor
 

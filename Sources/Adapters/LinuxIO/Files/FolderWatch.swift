@@ -1,11 +1,11 @@
 import Glibc
 
-/// What became of the watched files since the last look.
+/// The changes to the watched files since the last `take`.
 package struct FolderNews: Equatable, Sendable {
-    /// A file was written and closed, renamed, removed, or has another mode or owner.
+    /// A file was written and closed, renamed or removed, or its mode or owner changed.
     package var hasChanged = false
-    /// The folder is not the one that is watched any more: it was removed, renamed or unmounted.
-    /// Nothing more comes; make a new watch.
+    /// The watched folder was removed, renamed or unmounted. No more changes arrive; make a new
+    /// watch.
     package var isLost = false
 
     package init(hasChanged: Bool = false, isLost: Bool = false) {
@@ -14,11 +14,11 @@ package struct FolderNews: Equatable, Sendable {
     }
 }
 
-/// Tells when some files of one folder change: those that are there, and those that come.
+/// Reports changes to named files of one folder, including files that are created later.
 ///
-/// Nothing wakes a poll while nothing changes in the folder. What is not told: writing through
-/// a memory mapping, a link of another name to a file, and what is behind a symbolic link.
-/// The corresponding C functions are `inotify_init1` and `inotify_add_watch`.
+/// It wakes no poll while the folder does not change. It does not report writes through a memory
+/// mapping, a new hard link to a file, or changes behind a symbolic link. The corresponding C
+/// functions are `inotify_init1` and `inotify_add_watch`.
 package struct FolderWatch: ~Copyable {
     private let handle: Descriptor
     private let names: Set<String>
@@ -38,14 +38,13 @@ package struct FolderWatch: ~Copyable {
         self.names = names
     }
 
-    /// To be polled for reading.
+    /// Poll it for reading.
     package var descriptor: Int32 { handle.raw }
 
-    /// Whether a file has been written to and not been closed since: what stands in it now may
-    /// be a part of what is to stand there.
+    /// Whether a file was written to and not closed since. Its content may be incomplete then.
     package var isBeingWritten: Bool { !unfinished.isEmpty }
 
-    /// Takes everything that has been told so far. Never blocks.
+    /// Takes all changes that were reported so far. Never blocks.
     package mutating func take() -> FolderNews {
         var news = FolderNews()
         var buffer = [UInt8](repeating: 0, count: 8192)
@@ -85,7 +84,7 @@ package struct FolderWatch: ~Copyable {
             news.isLost = true
         }
         if event & IN_Q_OVERFLOW != 0 {
-            // What was not told may be the end of a writing as well as a change.
+            // The lost events may include the end of a write, or a change.
             unfinished.removeAll()
             news.hasChanged = true
         }

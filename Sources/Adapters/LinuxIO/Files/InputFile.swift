@@ -1,9 +1,9 @@
 import Glibc
 
-/// A file that decides nothing on this machine, or standard input: read whole or line by line,
-/// always bounded. Links and pipes will do, and so will any owner and mode.
+/// An input file or standard input, read whole or line by line, always bounded. Its content decides
+/// nothing on this machine, so links, pipes and any owner and mode are accepted.
 package struct InputFile: ~Copyable {
-    /// A line without its end, and whether it was longer than was kept of it.
+    /// A line without its line end, and whether it was cut at the limit.
     package struct Line: Equatable, Sendable {
         package let bytes: [UInt8]
         package let isCut: Bool
@@ -23,7 +23,7 @@ package struct InputFile: ~Copyable {
         self.path = path == "-" ? "standard input" : path
     }
 
-    /// The first `limit` bytes of what is left; more are not read.
+    /// Reads at most `limit` bytes of the rest.
     package mutating func read(first limit: Int) throws(FileFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < limit, try fill() {
@@ -34,7 +34,7 @@ package struct InputFile: ~Copyable {
         return bytes
     }
 
-    /// The next line, nil at the end. What a line has beyond `limit` bytes is read and dropped.
+    /// Reads the next line. Nil at the end. Bytes of a line beyond `limit` are read and dropped.
     package mutating func nextLine(limit: Int) throws(FileFailure) -> Line? {
         var bytes: [UInt8] = []
         var isCut = false
@@ -55,7 +55,7 @@ package struct InputFile: ~Copyable {
         return isFound ? Line(bytes: bytes, isCut: isCut) : nil
     }
 
-    /// Whether there is a byte to read in `chunk`; blocks until there is, or the end.
+    /// Whether `chunk` has a byte to read. Blocks until it has one, or until the end.
     private mutating func fill() throws(FileFailure) -> Bool {
         if position < chunk.count { return true }
         guard !isAtEnd else { return false }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// A file of a fixed size that is written in place, behind what it holds already, and synced.
+/// A file of a fixed size that is written in place and synced.
 ///
-/// Only this user may read it. The corresponding C functions are `posix_fallocate`,
-/// `pread`, `pwrite` and `fdatasync`.
+/// Only this user may read it. The corresponding C functions are `posix_fallocate`, `pread`,
+/// `pwrite` and `fdatasync`.
 package struct LogFile: ~Copyable {
     private let file: Descriptor
     package let path: String
     /// In bytes.
     package let size: Int
 
-    /// Opens a file that is there. Throws for a link, or a file that others may read.
+    /// Opens an existing file. Throws for a link, or for a file that other users may read.
     package init(_ path: String, isReadOnly: Bool = false) throws(FileFailure) {
         let flags = (isReadOnly ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         let raw = unsafe open(path, flags)
@@ -26,15 +26,15 @@ package struct LogFile: ~Copyable {
         size = Int(status.st_size)
     }
 
-    /// Makes a file of `size` zeros, whose room on the disk is its own from now on. Its name is
-    /// not durable yet.
+    /// Makes a file of `size` zeros and reserves its space on the disk. Its name is not durable
+    /// yet.
     ///
-    /// Throws `noSpace`, and leaves no file, where there is no room.
+    /// Throws `noSpace` if there is no room, and leaves no file then.
     package init(making path: String, size: Int) throws(FileFailure) {
         let raw = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard raw >= 0 else { throw FileFailure(.last("open"), path: path) }
         let file = Descriptor(owning: raw)
-        // Where the file system promises no room, the C library writes to each block.
+        // If the file system cannot reserve space, the C library writes to each block.
         let code = posix_fallocate(file.raw, 0, off_t(size))
         guard code == 0, fchmod(file.raw, 0o600) == 0 else {
             let error = code == 0 ? .last("fchmod") : SystemError("posix_fallocate", code: code)
@@ -46,7 +46,7 @@ package struct LogFile: ~Copyable {
         self.size = size
     }
 
-    /// `count` bytes from `offset`; fewer at the file's end.
+    /// Reads `count` bytes from `offset`; fewer at the file's end.
     package func read(_ count: Int, at offset: Int) throws(FileFailure) -> [UInt8] {
         let wanted = max(0, min(count, size - offset))
         var code: Int32 = 0
@@ -68,8 +68,8 @@ package struct LogFile: ~Copyable {
         return bytes
     }
 
-    /// Whether all of these are zeros, as in the room that nothing was written to. The
-    /// corresponding C function is `memcmp`.
+    /// Whether all bytes are zero, as in space that was never written. The corresponding C function
+    /// is `memcmp`.
     package static func isBlank(_ bytes: [UInt8]) -> Bool {
         guard bytes.first == 0 else { return bytes.isEmpty }
         return unsafe bytes.withUnsafeBytes { buffer in
@@ -82,8 +82,8 @@ package struct LogFile: ~Copyable {
 
     /// Writes all of `bytes`, which must end within the file's size. Not durable before `sync`.
     ///
-    /// Page by page: of a large write the kernel makes one large folio, and each small change in
-    /// that later counts, and on some file systems is written, as a change of all of it.
+    /// It writes page by page. For a large write the kernel makes one large folio. A small change
+    /// in it later counts as a change of the whole folio, and some file systems write all of it.
     package func write(_ bytes: [UInt8], at offset: Int) throws(FileFailure) {
         guard offset >= 0, bytes.count <= size - offset else {
             throw .tooLarge(path: path, limit: size)
@@ -102,15 +102,15 @@ package struct LogFile: ~Copyable {
         }
     }
 
-    /// Whether it still has a name. The corresponding C function is `fstat`.
+    /// Whether the file still has a name. The corresponding C function is `fstat`.
     package var hasName: Bool {
         var status = stat()
         return unsafe fstat(file.raw, &status) == 0 && status.st_nlink > 0
     }
 
-    /// Makes what was written survive a power cut. Once it failed nothing that this file is
-    /// believed to hold is certain any more: the kernel may call a page clean that it has not
-    /// written. Source: lwn.net/Articles/752063.
+    /// Makes the written data survive a power cut. After a failure the file's whole content is
+    /// uncertain: the kernel may mark a page as clean that it has not written. Source:
+    /// lwn.net/Articles/752063.
     package func sync() throws(FileFailure) {
         guard fdatasync(file.raw) == 0 else { throw FileFailure(.last("fdatasync"), path: path) }
     }

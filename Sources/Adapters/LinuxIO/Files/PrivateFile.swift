@@ -1,7 +1,7 @@
 import Glibc
 
-/// Files that hold secrets or decide rights: read only when nobody else could have touched
-/// them, written so that a power cut leaves the old content or the new.
+/// Reads and writes files that hold secrets or decide rights. A file is read only if no other user
+/// could have changed it. A power cut during a write leaves the old content or the new.
 package enum PrivateFile {
     /// Reads a whole file.
     ///
@@ -27,13 +27,13 @@ package enum PrivateFile {
         return bytes
     }
 
-    /// Whether something has this name. The corresponding C function is `lstat`.
+    /// Whether this name exists. The corresponding C function is `lstat`.
     package static func isThere(_ path: String) -> Bool {
         var status = stat()
         return unsafe lstat(path, &status) == 0
     }
 
-    /// Whether both are names of one file; a link is another file than what it leads to.
+    /// Whether both are names of one file. Links are not followed.
     package static func isSame(_ path: String, as other: String) -> Bool {
         var (first, second) = (stat(), stat())
         return unsafe lstat(path, &first) == 0 && lstat(other, &second) == 0
@@ -42,9 +42,9 @@ package enum PrivateFile {
 
     /// Replaces a file's content, durably.
     ///
-    /// A new file beside it is written, synced and renamed over it, then the folder is synced.
-    /// When it throws, the old content is still there; but after `failed` either may be. It has
-    /// `mode`, whatever the umask, and where one is named, `group`.
+    /// It writes and syncs a new file beside the old one, renames it over the old one and syncs the
+    /// folder. After an error the old content is still there; after `failed` it may be the new one.
+    /// The file gets `mode`, whatever the umask is, and `group` if there is one.
     package static func write(
         _ path: String, _ bytes: [UInt8], mode: UInt32 = 0o600, group: UInt32? = nil
     ) throws(FileFailure) {
@@ -60,7 +60,7 @@ package enum PrivateFile {
         try PrivateFolder.sync(FilePath.folder(of: path))
     }
 
-    /// Removes a file and syncs its folder. A file that is not there is not an error.
+    /// Removes a file and syncs its folder. A missing file is not an error.
     package static func remove(_ path: String) throws(FileFailure) {
         if unsafe Glibc.unlink(path) != 0 {
             if errno == ENOENT { return }
@@ -85,7 +85,7 @@ package enum PrivateFile {
     }
 }
 
-/// What is asked of an opened file before it is trusted.
+/// Checks a file before it is trusted.
 enum FileCheck {
     /// Checks kind, owner and mode of an open descriptor.
     static func check(
@@ -112,7 +112,7 @@ enum FileCheck {
     }
 }
 
-/// Paths as strings, taken apart.
+/// Splits paths.
 enum FilePath {
     /// The folder that holds `path`; "." for a bare name.
     static func folder(of path: String) -> String {

@@ -1,10 +1,10 @@
 import Glibc
 
 extension PrivateFile {
-    /// Overwrites a file's content in its place, durably; its length stays. A file that is not
-    /// there is not an error.
+    /// Overwrites a file's content in place, durably. Its length stays the same. A missing file is
+    /// not an error.
     ///
-    /// What a flash memory has put aside of the old content is out of reach.
+    /// Old copies that a flash memory keeps elsewhere cannot be reached.
     package static func erase(_ path: String) throws(FileFailure) {
         let raw = unsafe open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard raw >= 0 else {

@@ -1,15 +1,15 @@
 import Glibc
 
-/// A file that was not there before, for this user alone.
+/// A new file that only this user may use.
 ///
-/// It has its name, and is empty, from the beginning: who gives rights up before it is written
-/// keeps what was opened with them.
+/// It is created empty, with its name. A process that gives up its rights before it writes keeps
+/// the open file.
 package struct NewPrivateFile: ~Copyable {
     private let file: Descriptor
     private let path: String
 
-    /// Makes it, mode 0600. Whatever has the name already, a link too, is left as it is, and it
-    /// throws.
+    /// Makes the file with mode 0600. Throws if the name exists, even as a link, and leaves that
+    /// file unchanged.
     package init(_ path: String) throws(FileFailure) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         let raw = unsafe open(path, flags, 0o600)
@@ -20,7 +20,7 @@ package struct NewPrivateFile: ~Copyable {
         self.path = path
     }
 
-    /// Writes all that is to be in it, durably. When that fails it is removed, if this user may.
+    /// Writes the whole content, durably. If that fails, the file is removed, if this user may.
     package consuming func write(_ bytes: [UInt8]) throws(FileFailure) {
         do throws(SystemError) {
             try file.writeAll(bytes)

@@ -2,17 +2,17 @@ import Glibc
 
 /// A folder that nobody else may enter.
 package enum PrivateFolder {
-    /// Makes the folder with `mode`, its missing parents with 0755; checks it when it is there.
-    /// A folder that it made is there after a power cut, too.
+    /// Makes the folder with `mode`, and its missing parents with 0755. Checks a folder that
+    /// exists. A new folder survives a power cut.
     ///
-    /// Throws when it belongs to another user, is a link or is more open than `mode`.
+    /// Throws if the folder belongs to another user, is a link or is more open than `mode`.
     package static func prepare(_ path: String, mode: UInt32 = 0o700) throws(FileFailure) {
         try makeParents(of: path)
         try make(path, mode: mode)
         try check(path, mode: mode)
     }
 
-    /// Checks owner and mode. Throws `missing` when there is none.
+    /// Checks owner and mode. Throws `missing` if there is no such folder.
     package static func check(_ path: String, mode: UInt32 = 0o700) throws(FileFailure) {
         let raw = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard raw >= 0 else { throw FileFailure(.last("open"), path: path) }
@@ -20,8 +20,8 @@ package enum PrivateFolder {
         try FileCheck.check(folder.raw, path, kind: S_IFDIR, strictestMode: mode)
     }
 
-    /// The same of the folder that `path` leads to, which may be a link, and which need not be
-    /// readable. The corresponding C function is `stat`.
+    /// Like `check`, but follows links and needs no read permission. The corresponding C function
+    /// is `stat`.
     package static func checkTarget(_ path: String, mode: UInt32) throws(FileFailure) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
@@ -30,7 +30,7 @@ package enum PrivateFolder {
         try FileCheck.check(status, path, kind: S_IFDIR, strictestMode: mode)
     }
 
-    /// The names of what is in a folder, in no order. The corresponding C function is `readdir`.
+    /// The names in a folder, in no order. The corresponding C function is `readdir`.
     package static func names(in path: String) throws(FileFailure) -> [String] {
         guard let folder = unsafe opendir(path) else {
             throw FileFailure(.last("opendir"), path: path)
@@ -46,7 +46,7 @@ package enum PrivateFolder {
         return names
     }
 
-    /// Makes the names in a folder survive a power cut as they are now.
+    /// Makes the present names in a folder survive a power cut.
     package static func syncNames(in path: String) throws(FileFailure) {
         do throws(SystemError) {
             try synced(path)
@@ -55,8 +55,8 @@ package enum PrivateFolder {
         }
     }
 
-    /// The same after a name was changed. It throws `failed` and nothing else: the name is
-    /// changed, and only whether that survives a power cut is not known.
+    /// Like `syncNames`, after a name was changed. Throws only `failed`: the name is changed, but
+    /// it may not survive a power cut.
     static func sync(_ path: String) throws(FileFailure) {
         do throws(SystemError) {
             try synced(path)
@@ -91,7 +91,7 @@ package enum PrivateFolder {
             guard unsafe chmod(path, mode) == 0 else {
                 throw FileFailure(.last("chmod"), path: path)
             }
-            // What is synced within a folder is lost with it if the folder's own name is.
+            // If the folder's own name is lost, its synced files are lost with it.
             return try sync(FilePath.folder(of: path))
         }
         guard errno == EEXIST else { throw FileFailure(.last("mkdir"), path: path) }

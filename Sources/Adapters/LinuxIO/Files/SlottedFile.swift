@@ -2,14 +2,14 @@ import Glibc
 
 /// A file in memory (a tmpfs such as `/run`) that is overwritten in place, slot by slot.
 ///
-/// It outlives this process and not the machine's power. Nothing is synced; what stands in a
-/// slot after a crash may be half of two contents, so it needs a checksum of its own.
+/// It survives the process, but not a power cut. Nothing is synced. After a crash a slot may hold
+/// half of each of two contents, so each slot needs a checksum.
 package struct SlottedFile: ~Copyable {
     private let file: Descriptor
     private let path: String
     package let slotBytes: Int
 
-    /// Opens the file or makes it, readable by this user alone. It is never a link.
+    /// Opens or makes the file. Only this user may read it. Throws for a link.
     package init(_ path: String, slotBytes: Int) throws(FileFailure) {
         let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         let raw = unsafe open(path, flags, 0o600)
@@ -30,7 +30,7 @@ package struct SlottedFile: ~Copyable {
         guard count == bytes.count else { throw FileFailure(.last("pwrite"), path: path) }
     }
 
-    /// What a slot holds; fewer bytes than a slot has at the file's end.
+    /// Reads a slot; fewer bytes at the file's end.
     package func read(slot: Int) throws(FileFailure) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: slotBytes)
         let count = unsafe bytes.withUnsafeMutableBytes { buffer in

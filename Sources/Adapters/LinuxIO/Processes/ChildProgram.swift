@@ -1,6 +1,6 @@
 import Glibc
 
-/// A program of the system that is run for what it prints, within bounds.
+/// Runs a system program and returns its output, within bounds.
 package enum ChildProgram {
     package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
         case notInstalled(String)
@@ -16,12 +16,12 @@ package enum ChildProgram {
         }
     }
 
-    /// Runs `name` from `/usr/bin`, `/bin` or their sbin, with nothing of our environment and
-    /// no input, and returns at most `limit` bytes of its standard output. After `patience`, or
-    /// with more output, it is killed: what it had printed by then is returned.
+    /// Runs `name` from `/usr/bin`, `/bin`, `/usr/sbin` or `/sbin`, with no input and a minimal
+    /// environment. Returns at most `limit` bytes of its standard output. After `patience`, or with
+    /// more output, it is killed, and the output so far is returned.
     ///
-    /// Throws `ended` where it ends with another status than 0 and has printed nothing. The
-    /// corresponding C function is `posix_spawn`.
+    /// Throws `ended` if the status is not 0 and there was no output. The corresponding C function
+    /// is `posix_spawn`.
     package static func output(
         of name: String, _ arguments: [String], limit: Int, patience: Duration
     ) throws(Failure) -> [UInt8] {
@@ -94,7 +94,7 @@ package enum ChildProgram {
         return all
     }
 
-    /// The exit status; minus the signal's number where one ended it.
+    /// The exit status, or the negative number of the signal that ended the program.
     private static func reap(_ child: pid_t) -> Int32 {
         var status: Int32 = 0
         while unsafe waitpid(child, &status, 0) < 0, errno == EINTR {}

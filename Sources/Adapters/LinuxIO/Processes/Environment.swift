@@ -1,8 +1,8 @@
 import Glibc
 
-/// The variables this process was started with.
+/// The environment variables of this process.
 package enum Environment {
-    /// The value of a variable, `nil` when unset.
+    /// The value of a variable; `nil` if it is unset.
     ///
     /// The corresponding C function is `getenv`.
     package static func value(_ name: String) -> String? {
@@ -10,7 +10,8 @@ package enum Environment {
         return unsafe String(cString: value)
     }
 
-    /// Sets a variable that is unset, for libraries that read it. Only while there is one thread.
+    /// Sets a variable for libraries that read it. A variable that is set keeps its value. Call it
+    /// only while there is one thread.
     ///
     /// The corresponding C function is `setenv`.
     package static func set(_ name: String, to value: String) throws(SystemError) {
@@ -37,7 +38,7 @@ package enum Environment {
 
 /// The name of this machine.
 package enum HostName {
-    /// Without its domain; "localhost" when there is none.
+    /// The name without its domain; "localhost" if there is none.
     ///
     /// The corresponding C function is `gethostname`.
     package static var current: String {

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Tells systemd how the service is doing; silent where systemd did not start it.
+/// Reports the service's state to systemd. Does nothing if systemd did not start the service.
 ///
-/// The protocol is one datagram of `NAME=value` lines to the socket that `NOTIFY_SOCKET`
-/// names, a path or (first byte `@`) an abstract name. Source: sd_notify(3).
+/// The protocol is one datagram of `NAME=value` lines to the socket in `NOTIFY_SOCKET`. That is a
+/// path or, with first byte `@`, an abstract name. Source: sd_notify(3).
 package struct Notifier: Sendable {
     private let path: String?
-    /// How often `watchdog` is expected at the latest; `nil` without a watchdog. Call it
-    /// twice as often. Source: sd_watchdog_enabled(3).
+    /// The longest time between two `watchdog` calls; `nil` without a watchdog. Call it twice as
+    /// often. Source: sd_watchdog_enabled(3).
     package let watchdogInterval: Duration?
 
-    /// Reads the environment that systemd made.
+    /// Reads the variables that systemd set.
     package init() {
         self.init(socket: Environment.value("NOTIFY_SOCKET"),
                   watchdogMicroseconds: Environment.value("WATCHDOG_USEC"),
@@ -24,18 +24,18 @@ package struct Notifier: Sendable {
         watchdogInterval = isOurs && interval > 0 ? .microseconds(interval) : nil
     }
 
-    /// Whether somebody listens.
+    /// Whether systemd listens.
     package var isHeard: Bool { path != nil }
 
     package func ready() { send("READY=1") }
     package func stopping() { send("STOPPING=1") }
     package func watchdog() { send("WATCHDOG=1") }
 
-    /// One line for `systemctl status`. A line break in it becomes a space.
+    /// Sets the line in `systemctl status`. A line break in it becomes a space.
     package func status(_ text: String) { send(Word.status(text).line) }
 
-    /// What follows may take this long without a word: starting, stopping, and the watchdog,
-    /// which waits so long once more from now on. `resume` ends it.
+    /// Extends the time limits for starting, stopping and the watchdog to `span` from now. `resume`
+    /// ends it for the watchdog.
     ///
     /// Source: sd_notify(3), EXTEND_TIMEOUT_USEC and WATCHDOG_USEC.
     package func pause(_ span: Duration) {
@@ -45,24 +45,24 @@ package struct Notifier: Sendable {
         send(lines.joined(separator: "\n"))
     }
 
-    /// The watchdog waits as long as it did before `pause`.
+    /// Sets the watchdog back to its interval before `pause`.
     package func resume() {
         guard let parts = watchdogInterval?.components else { return }
         let microseconds = parts.seconds * 1_000_000 + parts.attoseconds / 1_000_000_000_000
         send("WATCHDOG_USEC=\(microseconds)\nWATCHDOG=1")
     }
 
-    /// All of it in one datagram; none for nothing.
+    /// Sends all words in one datagram. Sends nothing for an empty list.
     package func say(_ words: [Word]) {
         if !words.isEmpty { send(words.map(\.line).joined(separator: "\n")) }
     }
 
-    /// What a running service says again and again.
+    /// A message that a running service sends repeatedly.
     package enum Word: Equatable, Sendable {
         case watchdog
         case status(String)
 
-        /// A line break in a text would be another word.
+        /// A line break would begin a new `NAME=value` line, so it becomes a space.
         var line: String {
             switch self {
             case .watchdog: "WATCHDOG=1"
@@ -77,7 +77,7 @@ package struct Notifier: Sendable {
         guard raw >= 0 else { return }
         let handle = Descriptor(owning: raw)
         let bytes = Array(message.utf8)
-        // Nothing to be done when it fails: the watchdog will speak for us.
+        // A failure is ignored: the watchdog then restarts the service.
         _ = unsafe address.withPointer { pointer, length in
             let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
             return unsafe Int32(truncatingIfNeeded: sendto(

@@ -1,6 +1,6 @@
-/// Text of others, for a terminal.
+/// Makes foreign text safe for a terminal.
 package enum PlainText {
-    /// The text with what is no visible character replaced: none of it moves a cursor.
+    /// The text with each invisible character replaced, so that none of it moves a cursor.
     package static func line(_ text: String) -> String {
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

@@ -1,12 +1,12 @@
 import Glibc
 
-/// The last words of a process.
+/// Ends the process and writes its messages.
 package enum ProcessEnd {
     /// Ends the process with this status. The corresponding C function is `exit`.
     package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 
-    /// Ends the process with this status, of several threads that may still be at work: no
-    /// library is torn down under them. What was printed is written out first.
+    /// Ends the process with this status while other threads may still run. No exit handlers run,
+    /// so no library is torn down. Buffered output is written first.
     ///
     /// The corresponding C functions are `fflush` and `_exit`.
     package static func leave(_ status: Int32) -> Never {
@@ -14,9 +14,9 @@ package enum ProcessEnd {
         _exit(status)
     }
 
-    /// Writes a line to standard output or error, whole, in one call if it fits.
+    /// Writes a whole line to standard output or error, in one call if it fits.
     ///
-    /// An error is not reported: there is nowhere left to report it to.
+    /// An error is not reported, because there is no place left to report it.
     package static func say(_ line: String, to stream: Terminal.Stream) {
         var rest = Array((inert(line) + "\n").utf8)[...]
         while !rest.isEmpty {
@@ -29,8 +29,8 @@ package enum ProcessEnd {
         }
     }
 
-    /// The text with what a terminal obeys replaced, but for line ends and tabs: a peer, an app
-    /// or a file may have written a part of it. Source: ECMA-48 §5.2, the C0 and C1 sets.
+    /// The text with control characters replaced, except line ends and tabs. A peer, an app or a
+    /// file may have written a part of it. Source: ECMA-48 §5.2, the C0 and C1 sets.
     private static func inert(_ text: String) -> String {
         func isActive(_ scalar: Unicode.Scalar) -> Bool {
             switch scalar.value {

@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// What a process that holds secrets does first.
+/// Hardens a process that holds secrets. Call it first.
 package enum ProcessHardening {
-    /// No core dump, no tracing by the same user, files for this user alone, no SIGPIPE.
+    /// Disables core dumps, tracing by the same user and SIGPIPE. New files are for this user only.
     ///
     /// The corresponding C functions are `setrlimit`, `prctl`, `umask` and `signal`.
     package static func apply() throws(SystemError) {
@@ -17,7 +17,7 @@ package enum ProcessHardening {
     }
 }
 
-/// This process, as others see it.
+/// The ids of this process.
 package enum ProcessIdentity {
     package static var processID: Int32 { getpid() }
     package static var effectiveUser: UInt32 { geteuid() }

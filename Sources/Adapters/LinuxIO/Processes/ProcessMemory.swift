@@ -1,14 +1,14 @@
 import CLinux
 import Glibc
 
-/// What this process holds of the machine's memory.
+/// Controls how much memory this process keeps.
 package enum ProcessMemory {
-    /// Gives back what starting took and running does not need: pages of program text, which are
-    /// read again when they are used, and freed memory of the heap.
+    /// Gives memory back to the kernel after the start: freed heap memory and pages of program
+    /// text. The kernel reads those pages again when they are used.
     ///
-    /// Only mappings that are executable, and so were never written, are given back. The
-    /// corresponding C functions are `madvise` (`MADV_DONTNEED`) and `malloc_trim`; the form of
-    /// the list of mappings is in proc_pid_maps(5).
+    /// Only executable mappings are given back, because they were never written. The corresponding
+    /// C functions are `madvise` (`MADV_DONTNEED`) and `malloc_trim`. proc_pid_maps(5) describes
+    /// the list of mappings.
     package static func trim() {
         _ = malloc_trim(0)
         guard var maps = try? InputFile("/proc/self/maps") else { return }
@@ -22,18 +22,18 @@ package enum ProcessMemory {
         }
     }
 
-    /// Keeps up to `count` bytes that were freed, in each of the heap's arenas, for what is
-    /// allocated next, blocks of that size included. A program whose work comes and goes by the
-    /// millisecond gives pages back and takes them again otherwise, and the kernel clears each.
+    /// Keeps up to `count` freed bytes in each heap arena for the next allocations, including
+    /// blocks of that size. Otherwise a program whose work comes in short bursts returns pages and
+    /// takes them again, and the kernel clears each of them.
     ///
     /// The corresponding C function is `mallopt` (`M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD`).
     package static func keepFreed(_ count: Int32) {
         _ = mallopt(M_TRIM_THRESHOLD, count)
-        // It would be raised as blocks are freed, but for the other, which stops that.
+        // Setting the first threshold stops glibc from raising this one by itself.
         _ = mallopt(M_MMAP_THRESHOLD, count)
     }
 
-    /// The place of a mapping of a program's or library's text; nil for any other line.
+    /// The address and size of a mapping of program or library text. Nil for any other line.
     static func text(_ line: String) -> (start: UInt, count: Int)? {
         let fields = line.split(separator: " ", omittingEmptySubsequences: true)
         guard fields.count >= 6, fields[1] == "r-xp", fields[5].first == "/" else { return nil }

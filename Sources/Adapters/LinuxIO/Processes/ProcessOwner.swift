@@ -1,13 +1,13 @@
 import Glibc
 
-/// Whose rights this process has.
+/// Changes the user whose rights this process has.
 package enum ProcessOwner {
-    /// Where root asks about what belongs to another user, gives root's rights up for that
-    /// user's: what is made there then belongs to him, and the service that runs as he can use
-    /// it. Does nothing for anybody but root, and where the folder is root's or is not there.
+    /// Changes from root to the owner of `folder`. New files there then belong to that user, so
+    /// that their service can use them. Does nothing if the process is not root, if the folder is
+    /// root's, or if it is missing.
     ///
-    /// The corresponding C functions are `initgroups`, `setgid` and `setuid`. When it throws,
-    /// some rights may be gone, so the process is to end.
+    /// The corresponding C functions are `initgroups`, `setgid` and `setuid`. If it throws, some
+    /// rights may be gone, so end the process.
     package static func stepDown(toOwnerOf folder: String) throws(SystemError) {
         guard geteuid() == 0 else { return }
         var status = stat()
@@ -25,7 +25,7 @@ package enum ProcessOwner {
         guard setuid(status.st_uid) == 0 else { throw .last("setuid") }
     }
 
-    /// The number of a group of this system; nil where there is none of that name.
+    /// The id of a group. Nil if this system has no group of that name.
     package static func group(named name: String) -> UInt32? {
         guard let entry = unsafe getgrnam(name) else { return nil }
         return unsafe entry.pointee.gr_gid

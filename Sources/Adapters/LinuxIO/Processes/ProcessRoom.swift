@@ -1,8 +1,8 @@
 import Glibc
 
-/// What the system lets this process have, and what it has used.
+/// The system's limits for this process, and its use of the processor.
 package enum ProcessRoom {
-    /// Lets the process open as many files as its hard limit allows; that number.
+    /// Raises the limit of open files to the hard limit. Returns that number.
     ///
     /// The corresponding C functions are `getrlimit` and `setrlimit` with `RLIMIT_NOFILE`.
     package static func raiseDescriptorLimit() throws(SystemError) -> Int {
@@ -16,7 +16,7 @@ package enum ProcessRoom {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// The processor's time that all threads of this process have used.
+    /// The processor time that all threads of this process have used.
     ///
     /// The corresponding C function is `clock_gettime` with `CLOCK_PROCESS_CPUTIME_ID`.
     package static var processorTime: Duration {
@@ -25,7 +25,7 @@ package enum ProcessRoom {
         return .seconds(Int64(used.tv_sec)) + .nanoseconds(Int64(used.tv_nsec))
     }
 
-    /// How many processors this process may use, at least 1.
+    /// The number of processors that are online, at least 1.
     ///
     /// The corresponding C function is `sysconf` with `_SC_NPROCESSORS_ONLN`.
     package static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The signals that a loop of ours answers.
+/// The signals that a loop handles.
 package enum Signal: Sendable, CaseIterable {
     case terminate, interrupt, hangUp, user1, child, windowChange
 
@@ -16,17 +16,18 @@ package enum Signal: Sendable, CaseIterable {
         }
     }
 
-    /// From now on it does nothing by itself. The corresponding C function is `signal`.
+    /// Ignores the signal from now on. The corresponding C function is `signal`.
     package func ignore() { _ = signal(number, SIG_IGN) }
 
-    /// From now on it does by itself what the system has for it.
+    /// Restores the signal's default action.
     package func restore() { _ = signal(number, SIG_DFL) }
 }
 
-/// Signals as something to poll and read, so that no handler ever runs.
+/// Signals as a descriptor to poll and read, so that no handler ever runs.
 ///
-/// Make it before any thread is started: the signals are blocked in this thread and in those
-/// it starts. They stay blocked when it is freed. The corresponding C function is `signalfd`.
+/// Make it before the first thread starts: it blocks the signals in this thread and in threads that
+/// this thread starts later. They stay blocked after it is freed. The corresponding C function is
+/// `signalfd`.
 package struct SignalDescriptor: ~Copyable {
     private let handle: Descriptor
 
@@ -43,7 +44,7 @@ package struct SignalDescriptor: ~Copyable {
         handle = Descriptor(owning: raw)
     }
 
-    /// To be polled for reading.
+    /// Poll it for reading.
     package var descriptor: Int32 { handle.raw }
 
     /// The next signal that has arrived, or `nil`.

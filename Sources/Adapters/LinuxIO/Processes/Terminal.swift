@@ -1,6 +1,6 @@
 import Glibc
 
-/// The person at the keyboard, if there is one.
+/// The terminal of the person who runs the program, if there is one.
 package enum Terminal {
     package enum Stream: Int32, Sendable {
         case input = 0
@@ -13,7 +13,7 @@ package enum Terminal {
         isatty(stream.rawValue) == 1
     }
 
-    /// Columns of the terminal that results go to; `nil` when they go elsewhere.
+    /// The columns of the terminal on standard output. `nil` if standard output is no terminal.
     package static var width: Int? {
         var size = winsize()
         guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0
@@ -21,17 +21,17 @@ package enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// Standard input to its end; `nil` when it has more than `limit` bytes.
+    /// Reads standard input to its end. `nil` if it has more than `limit` bytes.
     package static func readStandardInput(limit: Int) throws(SystemError) -> [UInt8]? {
         let copy = dup(STDIN_FILENO)
         guard copy >= 0 else { throw .last("dup") }
         return try Descriptor(owning: copy).readAll(limit: limit)
     }
 
-    /// Asks on the terminal, not on standard output, and does not show what is typed.
+    /// Asks for a secret on the terminal, not on standard output, and does not show the typed text.
     ///
-    /// `nil` when the person gives up (^C, ^D on an empty line). Throws where there is no
-    /// terminal. At most 1024 bytes.
+    /// `nil` if the person cancels (^C, or ^D on an empty line). Throws if there is no terminal. At
+    /// most 1024 bytes.
     package static func readSecret(prompt: String) throws(SystemError) -> [UInt8]? {
         let raw = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC)
         guard raw >= 0 else { throw .last("open /dev/tty") }
@@ -39,7 +39,7 @@ package enum Terminal {
         var before = termios()
         guard unsafe tcgetattr(raw, &before) == 0 else { throw .last("tcgetattr") }
         var quiet = before
-        // Without ISIG a ^C arrives as a byte, so the echo is always turned on again.
+        // Without ISIG, ^C arrives as a byte, so this function always turns the echo on again.
         quiet.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
         guard unsafe tcsetattr(raw, TCSAFLUSH, &quiet) == 0 else { throw .last("tcsetattr") }
         defer { _ = unsafe tcsetattr(raw, TCSAFLUSH, &before) }
@@ -49,9 +49,9 @@ package enum Terminal {
         return secret
     }
 
-    /// Asks on the terminal, and shows what is typed. Throws where there is no terminal.
+    /// Asks on the terminal and shows the typed text. Throws if there is no terminal.
     ///
-    /// `nil` when the person gives up. At most 4096 bytes, as a terminal has them in a line.
+    /// `nil` if the person cancels. At most 4096 bytes, the longest line of a terminal.
     package static func ask(_ prompt: String) throws(SystemError) -> String? {
         let raw = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard raw >= 0 else { throw .last("open /dev/tty") }
@@ -77,7 +77,7 @@ package enum Terminal {
             case 3: return nil
             case 4 where line.isEmpty: return nil
             case 8, 127:
-                // A character of UTF-8 is its last byte and those that only continue it.
+                // Removes one UTF-8 character: its continuation bytes and then its first byte.
                 while let last = line.popLast(), last & 0xC0 == 0x80 {}
             default: if line.count < 1024 { line.append(key) }
             }

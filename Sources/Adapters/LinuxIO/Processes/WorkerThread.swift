@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A thread of our own, for work that blocks and may not hold up a loop or a task.
+/// A thread for blocking work that must not hold up a loop or a task.
 ///
 /// The corresponding C functions are `pthread_create`, `pthread_join` and `pthread_detach`.
 package struct WorkerThread: Sendable {
@@ -25,12 +25,12 @@ package struct WorkerThread: Sendable {
         self.thread = thread
     }
 
-    /// Waits until the body has returned. Once, and not with `detach`.
+    /// Waits until the body has returned. Call it at most once, and not after `detach`.
     package func join() {
         _ = pthread_join(thread, nil)
     }
 
-    /// Lets the thread end by itself.
+    /// Lets the thread end by itself, without a `join`.
     package func detach() {
         _ = pthread_detach(thread)
     }

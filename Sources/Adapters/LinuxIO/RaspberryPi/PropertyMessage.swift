@@ -1,22 +1,23 @@
-/// One request to a Raspberry Pi's firmware and its answer, as words in one buffer.
+/// One request to a Raspberry Pi's firmware, or its answer, as words in one buffer.
 ///
-/// Five words of head (the buffer's size, whether it was answered, the tag, the room for the
-/// value, the size of the value), the value, and a word of zero. Only requests that read stand
-/// here: none changes what the firmware keeps.
-/// Source: github.com/raspberrypi/firmware/wiki/Mailbox-property-interface;
-/// github.com/raspberrypi/utils, rpifwcrypto/rpifwcrypto.c.
+/// The buffer has five head words, the value and a zero word. The head is the buffer's size, the
+/// answer flag, the tag, the room for the value and the value's size. There are only requests that
+/// read; none changes the firmware's data. Source:
+/// github.com/raspberrypi/firmware/wiki/Mailbox-property-interface; github.com/raspberrypi/utils,
+/// rpifwcrypto/rpifwcrypto.c.
 struct PropertyMessage: Equatable {
     enum Request: UInt32 {
-        /// The state of a key: its kind in the lowest bits.
+        /// Reads the state of a key. The lowest bits are its kind.
         case keyStatus = 0x0003_0090
-        /// HMAC-SHA256 under a key.
+        /// Computes HMAC-SHA256 with a key.
         case hmac = 0x0003_0092
     }
 
-    /// The most bytes that the firmware authenticates at once.
+    /// The longest message that the firmware authenticates, in bytes.
     static let messageLimit = 2048
     private static let headCount = 5
-    /// Set by the firmware in what it has answered, and in the status of what it could not do.
+    /// The firmware sets this bit in a request that it answered, and in the status of a request
+    /// that failed.
     private static let answered: UInt32 = 0x8000_0000
 
     private(set) var words: [UInt32]
@@ -40,7 +41,7 @@ struct PropertyMessage: Equatable {
         words = [UInt32(count * 4), 0, request.rawValue, room, 0] + value + [0]
     }
 
-    /// The same with what the firmware left in the buffer; nil where that has another length.
+    /// This message with the buffer that the firmware left. Nil if the length differs.
     func answered(_ words: [UInt32]) -> PropertyMessage? {
         guard words.count == self.words.count else { return nil }
         var answer = self
@@ -54,13 +55,13 @@ struct PropertyMessage: Equatable {
             && words[2] == request.rawValue
     }
 
-    /// The state of the key; nil where there is none.
+    /// The key's state. Nil if there is no such key.
     var keyStatus: UInt32? {
         guard isAnswered, words[5] & Self.answered == 0 else { return nil }
         return words[5]
     }
 
-    /// The code of 32 bytes; nil where the firmware made none.
+    /// The 32-byte code. Nil if the firmware made none.
     var code: [UInt8]? {
         guard request == .hmac, isAnswered, words[5] & Self.answered == 0 else { return nil }
         let code = words[7..<15].flatMap { word in
@@ -69,7 +70,7 @@ struct PropertyMessage: Equatable {
         return code.contains { $0 != 0 } ? code : nil
     }
 
-    /// Bytes in the order in which they stand in memory, the rest zero.
+    /// Packs bytes into words in memory order, and fills the rest with zeros.
     private static func words(_ bytes: [UInt8], room: Int) -> [UInt32] {
         var words = [UInt32](repeating: 0, count: room / 4)
         for (place, byte) in bytes.enumerated() {

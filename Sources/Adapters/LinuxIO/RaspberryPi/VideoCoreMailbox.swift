@@ -1,22 +1,22 @@
 import CLinux
 import Glibc
 
-/// Why a firmware gave no answer, in words.
+/// Why the firmware gave no answer, in words.
 package struct FirmwareFailure: Error, Equatable, Sendable {
     package let text: String
 
     package init(_ text: String) { self.text = text }
 }
 
-/// The firmware of a Raspberry Pi, by way of `/dev/vcio`.
+/// A Raspberry Pi's firmware, reached through `/dev/vcio`.
 ///
-/// It works with the key in the board's one-time-programmable memory without showing it. This
-/// reads the key's state and asks for codes under it; it can write nothing there.
-/// Source: github.com/raspberrypi/utils, rpifwcrypto/README.md and rpifwcrypto.c.
+/// The firmware uses the key in the board's one-time-programmable memory without showing it. This
+/// type reads the key's state and asks for codes. It cannot write to that memory. Source:
+/// github.com/raspberrypi/utils, rpifwcrypto/README.md and rpifwcrypto.c.
 package struct VideoCoreMailbox: Sendable {
     /// The device's own key. Source: rpifwcrypto/README.md.
     private static let deviceKey: UInt32 = 1
-    /// In a key's state: it is a device's own. Source: rpifwcrypto/rpifwcrypto.h.
+    /// The bit in a key's state that marks a device key. Source: rpifwcrypto/rpifwcrypto.h.
     private static let isDeviceKey: UInt32 = 1
     /// `_IOWR(100, 0, char *)`. Source: rpifwcrypto.c; ioctl(2).
     private static let property = UInt(3 << 30 | MemoryLayout<UInt>.size << 16 | 100 << 8)

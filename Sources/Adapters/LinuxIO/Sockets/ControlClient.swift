@@ -1,22 +1,23 @@
 import Glibc
 
-/// The tool's end of the control socket: one line out, one line back.
+/// The client side of the control socket: it sends one line and receives one line.
 package enum ControlClient {
     /// Why there is no answer.
     package enum Failure: Error, Equatable, Sendable {
-        /// Nobody listens at that path: the service does not run.
+        /// No process listens at that path: the service does not run.
         case notRunning(path: String)
-        /// This user may not speak to it.
+        /// This user may not connect to the socket.
         case notPermitted(path: String)
         /// No whole answer came in time.
         case timedOut
-        /// It hung up before a whole answer, or the answer is beyond the limit.
+        /// The service closed the connection before a whole answer, or the answer is over the
+        /// limit.
         case brokenAnswer
         case failed(SystemError)
     }
 
-    /// Sends `bytes` (a newline is added) and returns the answer up to its newline, or all of
-    /// it when the service closes. Blocks, `timeout` long at most.
+    /// Sends `bytes` and a newline. Returns the answer up to its newline, or all of it if the
+    /// service closes first. Blocks for at most `timeout`.
     package static func request(
         _ path: String, _ bytes: [UInt8], timeout: Duration, limit: Int = 4 * 1_048_576
     ) throws(Failure) -> [UInt8] {
@@ -32,7 +33,7 @@ package enum ControlClient {
         }
     }
 
-    /// Ends of the conversation that are no system error, carried as one.
+    /// Failures that are no system errors, carried as system errors.
     private enum Stop {
         static let broken = SystemError("answer", code: EPROTO)
         static let late = SystemError("answer", code: ETIMEDOUT)

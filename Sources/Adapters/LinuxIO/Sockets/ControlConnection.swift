@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Who is at the other end of a Unix socket, as the kernel vouches for it.
+/// The process at the other end of a Unix socket, as the kernel reports it.
 ///
 /// The corresponding C option is `SO_PEERCRED`.
 package struct Peer: Equatable, Sendable {
@@ -10,9 +10,9 @@ package struct Peer: Equatable, Sendable {
     package let process: Int32
 }
 
-/// One tool on the control socket: a line comes in, an answer goes out. Never blocks.
+/// One client of the control socket. It receives lines and sends answers. Never blocks.
 package final class ControlConnection {
-    /// What a read found.
+    /// The result of a read.
     package enum Input: Equatable {
         case incomplete
         case line([UInt8])
@@ -20,9 +20,9 @@ package final class ControlConnection {
         case tooLong
     }
 
-    /// The longest line that is read, its newline not counted.
+    /// The longest line, in bytes, without its newline.
     package static let lineLimit = 65_536
-    /// The most that may wait unsent; `send` refuses beyond it.
+    /// The largest number of unsent bytes. `send` refuses more.
     package static let unsentLimit = 4 * 1_048_576
 
     package let peer: Peer
@@ -39,13 +39,13 @@ package final class ControlConnection {
         self.handle = handle
     }
 
-    /// To be polled: for reading always, for writing while `hasUnsent`.
+    /// Poll it for reading always, and for writing while `hasUnsent`.
     package var descriptor: Int32 { handle.raw }
     package var hasUnsent: Bool { !unsent.isEmpty }
 
-    /// Takes what has arrived and returns the next whole line, without its newline.
+    /// Reads the bytes that have arrived and returns the next whole line, without its newline.
     ///
-    /// Call it until it says `incomplete`. After `closed` or `tooLong`, drop the connection.
+    /// Call it until it returns `incomplete`. After `closed` or `tooLong`, drop the connection.
     package func read() -> Input {
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -64,13 +64,13 @@ package final class ControlConnection {
         }
     }
 
-    /// Queues bytes and sends what the socket takes now. `false`: drop the connection.
+    /// Queues bytes and sends as many as the socket takes now. `false`: drop the connection.
     package func send(_ bytes: [UInt8]) -> Bool {
         guard unsent.count + bytes.count <= Self.unsentLimit else { return false }
         unsent.add(bytes)
         return flush()
     }
 
-    /// Sends what the socket takes now. `false`: the other end is gone, drop the connection.
+    /// Sends as much as the socket takes now. `false`: the peer is gone; drop the connection.
     package func flush() -> Bool { unsent.flush(to: handle) }
 }

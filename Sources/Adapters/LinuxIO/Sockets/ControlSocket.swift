@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// A Unix socket on which a service answers the tools of its machine.
+/// A Unix socket on which a service answers local tools.
 ///
-/// The socket file is removed with its owner. The corresponding C functions are `bind`,
+/// The socket file is removed when its owner is freed. The corresponding C functions are `bind`,
 /// `listen` and `accept4`.
 package struct ControlSocket: ~Copyable {
     private let handle: Descriptor
@@ -11,9 +11,9 @@ package struct ControlSocket: ~Copyable {
 
     /// Listens at `path`, with `mode` on the socket file.
     ///
-    /// A socket file of ours that nobody answers behind is replaced; one that answers throws
-    /// `inUse`. What another user has put there is left alone and throws `foreignOwner`, for root,
-    /// too; anything else throws `wrongKind`.
+    /// It replaces this user's socket file if no process answers behind it. If a process answers,
+    /// it throws `inUse`. It leaves another user's file alone and throws `foreignOwner`, even as
+    /// root. Any other kind of file throws `wrongKind`.
     package init(path: String, mode: UInt32 = 0o660) throws(FileFailure) {
         guard let address = UnixAddress(path) else { throw .wrongKind(path: path) }
         try Self.clear(path)
@@ -33,10 +33,10 @@ package struct ControlSocket: ~Copyable {
 
     deinit { _ = unsafe unlink(path) }
 
-    /// To be polled for reading.
+    /// Poll it for reading.
     package var descriptor: Int32 { handle.raw }
 
-    /// The next tool that has called, or `nil`. Never blocks.
+    /// Accepts the next client, or returns `nil`. Never blocks.
     package func accept() throws(SystemError) -> ControlConnection? {
         while true {
             let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
@@ -47,12 +47,12 @@ package struct ControlSocket: ~Copyable {
         }
     }
 
-    /// The same, for who speaks no lines.
+    /// Like `accept`, for clients that do not send lines.
     package func acceptStream() throws(SystemError) -> StreamConnection? {
         try StreamConnection.accept(from: handle.raw)
     }
 
-    /// Makes room for a socket file at `path`. Throws as `init` does.
+    /// Removes an unused socket file at `path`. Throws as `init` does.
     package static func clear(_ path: String) throws(FileFailure) {
         guard let address = UnixAddress(path) else { throw .wrongKind(path: path) }
         var status = stat()

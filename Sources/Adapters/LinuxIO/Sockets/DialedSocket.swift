@@ -1,12 +1,12 @@
 import Glibc
 
-/// A TCP connection to a numeric address, without a protocol on it yet.
+/// A TCP connection to a numeric address, before any protocol is spoken on it.
 ///
 /// The corresponding C functions are `getaddrinfo` with `AI_NUMERICHOST`, `socket` and `connect`.
 package struct DialedSocket: ~Copyable {
     private let socket: Descriptor
 
-    /// Non-blocking, and closed with its owner.
+    /// The descriptor is non-blocking. It is closed when its owner is freed.
     package var descriptor: Int32 { socket.raw }
 
     /// Connects within `patience`. Nothing is sent.
@@ -27,7 +27,7 @@ package struct DialedSocket: ~Copyable {
         self.socket = socket
     }
 
-    /// A socket on its way.
+    /// Starts to connect and returns the socket.
     private static func connect(_ address: String, _ port: UInt16) throws(SystemError) -> Int32 {
         var hints = unsafe addrinfo()
         unsafe hints.ai_family = AF_UNSPEC

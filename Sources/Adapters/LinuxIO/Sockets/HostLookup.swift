@@ -1,16 +1,16 @@
 import Glibc
 import Synchronization
 
-/// A host name on its way to addresses, without holding up the loop.
+/// Looks up a host name's addresses without blocking the loop.
 ///
-/// The resolver runs on a thread of its own, because `getaddrinfo` blocks as long as a dead
-/// name server lets it. Freeing the lookup does not wait for it: the thread ends by itself.
+/// The resolver runs on its own thread, because `getaddrinfo` may block for long if a name server
+/// is dead. Freeing the lookup does not wait: the thread ends by itself.
 package final class HostLookup: Sendable {
     package enum Outcome: Equatable, Sendable {
         case pending
-        /// Numeric addresses in the order to be tried; never empty.
+        /// Numeric addresses, in the order to try them; never empty.
         case found([String])
-        /// The resolver's own words.
+        /// The resolver's error text.
         case failed(String)
     }
 
@@ -23,7 +23,7 @@ package final class HostLookup: Sendable {
 
     private let shared: Shared
 
-    /// Starts to look up `host`. A numeric address is its own answer.
+    /// Starts to look up `host`. A numeric address resolves to itself.
     package init(_ host: String) throws(SystemError) {
         let shared = try Shared()
         let thread = try WorkerThread(name: "host lookup") {
@@ -35,13 +35,13 @@ package final class HostLookup: Sendable {
         self.shared = shared
     }
 
-    /// To be polled for reading: it becomes readable, and stays so, once there is an outcome.
+    /// Poll it for reading. It becomes readable, and stays so, once there is an outcome.
     package var descriptor: Int32 { shared.event.descriptor }
 
     package var outcome: Outcome { shared.outcome.withLock { $0 } }
 }
 
-/// The blocking part.
+/// The blocking lookup.
 private enum Resolver {
     static func resolve(_ host: String) -> HostLookup.Outcome {
         var hints = unsafe addrinfo()

@@ -1,16 +1,16 @@
 import CLinux
 import Glibc
 
-/// A TCP port of this machine alone.
+/// A TCP port that only this machine can reach.
 ///
 /// The corresponding C functions are `bind`, `listen` and `accept4`.
 package struct LoopbackSocket: ~Copyable {
     private let handle: Descriptor
-    /// Where it listens; another than asked for where that was 0.
+    /// The port. If 0 was asked for, the kernel chose it.
     package let port: UInt16
 
-    /// `host` is an address of 127.0.0.0/8, `::1` or `localhost`; anything else throws
-    /// `EADDRNOTAVAIL`, whatever the machine has.
+    /// `host` is an address in 127.0.0.0/8, `::1` or `localhost`. Any other host throws
+    /// `EADDRNOTAVAIL`, even if the machine has that address.
     package init(host: String, port: UInt16) throws(SystemError) {
         let raw = host == "::1" ? try Self.listen6(port) : try Self.listen4(host, port)
         let handle = Descriptor(owning: raw)
@@ -18,10 +18,10 @@ package struct LoopbackSocket: ~Copyable {
         self.handle = handle
     }
 
-    /// To be polled for reading.
+    /// Poll it for reading.
     package var descriptor: Int32 { handle.raw }
 
-    /// The next client that has called, or nil. Never blocks.
+    /// Accepts the next client, or returns nil. Never blocks.
     package func accept() throws(SystemError) -> StreamConnection? {
         try StreamConnection.accept(from: handle.raw)
     }
@@ -47,7 +47,7 @@ package struct LoopbackSocket: ~Copyable {
         return unsafe try bound(AF_INET6, &address, MemoryLayout<sockaddr_in6>.size)
     }
 
-    /// A socket that listens; nobody owns it yet.
+    /// Returns a listening socket. The caller must close it.
     @unsafe
     private static func bound(
         _ family: Int32, _ address: UnsafeMutableRawPointer, _ size: Int
@@ -55,7 +55,7 @@ package struct LoopbackSocket: ~Copyable {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let raw = socket(family, type, 0)
         guard raw >= 0 else { throw .last("socket") }
-        // A restart finds its port although old connections rest in the kernel.
+        // After a restart the port is free even if old connections wait in the kernel.
         var yes: Int32 = 1
         _ = unsafe setsockopt(
             raw, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
@@ -78,7 +78,7 @@ package struct LoopbackSocket: ~Copyable {
             }
         }
         guard result == 0 else { throw .last("getsockname") }
-        // Both families have it in the same two bytes.
+        // Both address families have the port in the same two bytes.
         return unsafe withUnsafeBytes(of: &address) { bytes in
             unsafe UInt16(bytes[2]) << 8 | UInt16(bytes[3])
         }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Questions to a socket that a library owns.
+/// Asks about the state of a socket that a library owns.
 package enum SocketProbe {
     package enum ConnectState: Equatable, Sendable {
         case pending
@@ -8,7 +8,7 @@ package enum SocketProbe {
         case failed(SystemError)
     }
 
-    /// How far a non-blocking `connect` is. A failure is told once.
+    /// The progress of a non-blocking `connect`. A failure is reported only once.
     ///
     /// The corresponding C functions are `getsockopt` with `SO_ERROR` and `getpeername`.
     package static func connectState(_ descriptor: Int32) -> ConnectState {
@@ -27,14 +27,14 @@ package enum SocketProbe {
         }
         if result == 0 { return .connected }
         guard errno == ENOTCONN else { return .failed(.last("getpeername")) }
-        // A connection that stood and broke has no peer either, and its error may have been
-        // told to a library's own call. It is ready for everything; one on its way is not.
+        // A broken connection has no peer either, and the library may already have taken its error.
+        // A broken socket is ready; a socket that still connects is not.
         guard isReady(descriptor) else { return .pending }
         let cause = hasStood(descriptor) ? ECONNRESET : ECONNREFUSED
         return .failed(SystemError("connect", code: cause))
     }
 
-    /// Whether the other side ever answered: only then is there a round-trip time.
+    /// Whether the peer ever answered: only then is there a round-trip time.
     ///
     /// The corresponding C option is `TCP_INFO`. Source: tcp(7).
     private static func hasStood(_ descriptor: Int32) -> Bool {
@@ -57,7 +57,7 @@ package enum SocketProbe {
         case failed(SystemError)
     }
 
-    /// Whether something waits to be read, without taking it.
+    /// Whether data waits to be read. Does not take it.
     ///
     /// The corresponding C function is `recv` with `MSG_PEEK`.
     package static func peek(_ descriptor: Int32) -> Peek {
@@ -69,11 +69,11 @@ package enum SocketProbe {
         return errno == EAGAIN || errno == EINTR ? .nothing : .failed(.last("recv"))
     }
 
-    /// Acknowledges at once what TCP has received.
+    /// Acknowledges received TCP data at once.
     ///
-    /// A sender that gathers small writes (Nagle) waits for this, and the kernel puts it off
-    /// by up to 40 ms. It holds for now only: repeat it. Nothing happens to other sockets.
-    /// The corresponding C option is `TCP_QUICKACK`.
+    /// A sender that gathers small writes (Nagle) waits for the acknowledgement, and the kernel may
+    /// delay it by up to 40 ms. The effect is temporary, so call it again after each read. Does
+    /// nothing on other sockets. The corresponding C option is `TCP_QUICKACK`.
     package static func acknowledge(_ descriptor: Int32) {
         var value: Int32 = 1
         _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_QUICKACK, &value,
@@ -81,7 +81,7 @@ package enum SocketProbe {
     }
 }
 
-/// Memory that a C library made with `malloc` and left to its caller.
+/// Memory that a C library allocated with `malloc` and its caller must free.
 package enum LibraryMemory {
     /// The corresponding C function is `free`.
     @unsafe

@@ -1,11 +1,11 @@
 import Glibc
 
-/// One client of a stream socket that asks once and is answered once. Never blocks.
+/// One client of a stream socket that sends one request and gets one answer. Never blocks.
 package final class StreamConnection {
     package enum Input: Equatable {
-        /// What has come so far.
+        /// All bytes since the first one.
         case bytes([UInt8])
-        /// The other end has said all that it will, and nothing new.
+        /// The peer sends no more, or the read failed.
         case closed
     }
 
@@ -15,12 +15,12 @@ package final class StreamConnection {
 
     init(_ handle: consuming Descriptor) { self.handle = handle }
 
-    /// To be polled: for reading always, for writing while `hasUnsent`.
+    /// Poll it for reading always, and for writing while `hasUnsent`.
     package var descriptor: Int32 { handle.raw }
     package var hasUnsent: Bool { !unsent.isEmpty }
 
-    /// Takes what has arrived, and returns all of it since the first byte: at most `limit`
-    /// bytes and one more, so that a caller sees that there are too many.
+    /// Reads the bytes that have arrived and returns all bytes since the first one. It keeps at
+    /// most `limit` + 1 bytes, so that the caller sees that there are too many.
     package func read(limit: Int) -> Input {
         var chunk = [UInt8](repeating: 0, count: 4096)
         while received.count <= limit {
@@ -35,7 +35,7 @@ package final class StreamConnection {
         return .bytes(received)
     }
 
-    /// Takes what has arrived and throws it away. `false`: the other end is gone.
+    /// Reads arrived bytes and drops them. `false`: the peer is gone.
     package func discard() -> Bool {
         var chunk = [UInt8](repeating: 0, count: 4096)
         guard let result = try? handle.read(into: &chunk) else { return false }
@@ -43,16 +43,16 @@ package final class StreamConnection {
         return true
     }
 
-    /// Queues bytes and sends what the socket takes now. `false`: drop the connection.
+    /// Queues bytes and sends as many as the socket takes now. `false`: drop the connection.
     package func send(_ bytes: [UInt8]) -> Bool {
         unsent.add(bytes)
         return flush()
     }
 
-    /// Sends what the socket takes now. `false`: the other end is gone.
+    /// Sends as much as the socket takes now. `false`: the peer is gone.
     package func flush() -> Bool { unsent.flush(to: handle) }
 
-    /// Nothing more is sent; what was is still delivered. The corresponding C function is
+    /// Ends sending. Bytes that were sent are still delivered. The corresponding C function is
     /// `shutdown`.
     package func finish() { _ = shutdown(handle.raw, Int32(SHUT_WR)) }
 }

@@ -5,7 +5,7 @@ struct UnixAddress {
     private var address = sockaddr_un()
     private let length: socklen_t
 
-    /// `nil` when the path is empty, holds a NUL or is longer than a socket's may be.
+    /// `nil` if the path is empty, contains a NUL or is too long for a socket.
     init?(_ path: String) {
         var bytes = Array(path.utf8)
         let isAbstract = bytes.first == UInt8(ascii: "@")
@@ -16,12 +16,12 @@ struct UnixAddress {
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { target in
             unsafe target.copyBytes(from: bytes)
         }
-        // An abstract name ends where the length says; a path ends at its NUL.
+        // The length ends an abstract name; a NUL ends a path.
         let offset = MemoryLayout.size(ofValue: address) - capacity
         length = socklen_t(offset + bytes.count + (isAbstract ? 0 : 1))
     }
 
-    /// Lends the address as the socket calls want it.
+    /// Lends the address in the form that socket calls take.
     func withPointer(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         unsafe withUnsafePointer(to: address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { rebound in
@@ -30,14 +30,14 @@ struct UnixAddress {
         }
     }
 
-    /// A new non-blocking stream socket connected to it, or the failure: EAGAIN where so many
-    /// others wait to be taken in that there was no room within `patience`. Who waits longest
-    /// comes first. Source: connect(2), unix(7); SO_SNDTIMEO in socket(7).
+    /// Returns a new non-blocking stream socket that is connected to this address. Throws EAGAIN if
+    /// the queue of waiting connections has no room within `patience`. The connection that waits
+    /// longest is served first. Source: connect(2), unix(7); SO_SNDTIMEO in socket(7).
     func connect(within patience: Duration) throws(SystemError) -> Descriptor {
         let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard raw >= 0 else { throw .last("socket") }
         let handle = Descriptor(owning: raw)
-        // Zero would be for ever.
+        // Zero would mean no limit.
         let milliseconds = max(1, Int(patience / .milliseconds(1)))
         var limit = timeval(
             tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
@@ -52,7 +52,7 @@ struct UnixAddress {
         return handle
     }
 
-    /// A new stream socket connected to it, or the failure.
+    /// Returns a new stream socket that is connected to this address.
     func connect(flags: Int32 = 0) throws(SystemError) -> Descriptor {
         let raw = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | flags
                             | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -1,4 +1,4 @@
-/// What a socket has not taken yet of what it was given.
+/// The bytes that wait until a socket takes them.
 struct UnsentBytes {
     private var bytes: ArraySlice<UInt8> = []
 
@@ -7,7 +7,7 @@ struct UnsentBytes {
 
     mutating func add(_ more: [UInt8]) { bytes.append(contentsOf: more) }
 
-    /// Sends what the socket takes now. `false`: the other end is gone.
+    /// Sends as much as the socket takes now. `false`: the peer is gone.
     mutating func flush(to handle: borrowing Descriptor) -> Bool {
         while !bytes.isEmpty {
             guard let count = try? handle.send(bytes) else { return false }
