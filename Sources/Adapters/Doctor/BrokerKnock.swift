@@ -2,24 +2,24 @@ import LinuxIO
 package import MQTT
 import Sessions
 
-/// Asks a broker whether it lets somebody in, and what it lets them do.
+/// Tests whether a broker accepts a login, and what the login may do.
 package enum BrokerKnock {
     package enum Answer: Equatable, Sendable {
         case letIn(Rights)
-        /// It answered, and did not.
+        /// The broker refused the login.
         case refused(String)
-        /// Nothing answered as a broker does; the text names the layer.
+        /// No broker answered. The text names the layer.
         case unreachable(String)
 
         package var isLetIn: Bool { if case .letIn = self { true } else { false } }
         package var rights: Rights? { if case .letIn(let rights) = self { rights } else { nil } }
     }
 
-    /// What was refused of what was tried.
+    /// The tries that the broker refused.
     package struct Rights: Equatable, Sendable {
         package var unsubscribable: [String] = []
         package var unwritable: [String] = []
-        /// The broker speaks no MQTT 5: it acknowledges what it then throws away.
+        /// Whether the broker lacks MQTT 5. Then it acknowledges even the messages that it drops.
         package var isSilent = false
 
         package init(
@@ -31,9 +31,9 @@ package enum BrokerKnock {
         }
     }
 
-    /// Connects, tries to subscribe `filters` and to publish an empty message, not retained, to
-    /// each of `topics`, says goodbye, and waits at most `patience` in all. What a broker does
-    /// not answer of a trial counts as granted.
+    /// Connects and tries to subscribe to `filters`. Publishes an empty message, not retained, to
+    /// each of `topics`, and disconnects. It takes at most `patience` in all. Tries without an
+    /// answer count as granted.
     package static func knock(
         _ options: ConnectOptions, subscribing filters: [String] = [],
         publishing topics: [String] = [], patience: Duration = .seconds(5)
@@ -56,7 +56,7 @@ package enum BrokerKnock {
         }
     }
 
-    /// The same in the version of `options` alone, its failure as it is.
+    /// Like `knock`, but only in the MQTT version of `options`, and it throws the failure.
     package static func attempt(
         _ options: ConnectOptions, _ filters: [String] = [], _ topics: [String] = [],
         until end: Duration
@@ -84,13 +84,13 @@ package enum BrokerKnock {
         return .letIn(rights)
     }
 
-    /// What was asked on one connection, and what is answered of it.
+    /// The requests on one connection, and their answers.
     private struct Trial {
         private let filters: [String]
         private let topics: [String]
         private var subscription: Int32?
         private var publications: [Int32: String] = [:]
-        /// Nil before the broker has let us in.
+        /// Nil until the broker accepts the connection.
         private(set) var rights: Rights?
 
         init(_ filters: [String], _ topics: [String]) {

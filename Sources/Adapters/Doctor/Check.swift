@@ -1,25 +1,25 @@
-/// What checks decide from. A probe is a part of the gathering that takes time or that somebody
-/// else notices; what no check needs is not probed.
+/// The facts that checks decide from. A probe is a part of gathering them that takes time or that
+/// others may notice. A probe that no check needs is not run.
 package protocol Examined: Sendable {
     associatedtype Probe: Hashable, Sendable
 }
 
-/// What a check is about; results are shown under it, in this order.
+/// The subject of a check. Results are grouped by it, in this order.
 package enum CheckGroup: String, CaseIterable, Sendable {
     case configuration, agent, authority, rules, bus, board, login, storage, uplink, broker, page
     case versions
 }
 
-/// One thing that may be wrong. Its id is never renamed.
+/// One check for a possible fault. Its id is never renamed.
 package struct Check<Facts: Examined>: Sendable {
     package let id: String
     package let group: CheckGroup
-    /// What it looks at.
+    /// The expected state, for people.
     package let about: String
-    /// What goes wrong where it fails.
+    /// The consequence if the check fails.
     package let why: String
     package let needs: Set<Facts.Probe>
-    /// Decides from the facts alone.
+    /// Decides only from the facts.
     package let judge: @Sendable (Facts) -> Finding
 
     package init(

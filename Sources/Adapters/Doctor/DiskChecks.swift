@@ -1,5 +1,5 @@
 extension Check {
-    /// Room and health of the disk under a program's state.
+    /// Checks free space and health of the disk that holds a program's state.
     package static func disk(
         needs: Set<Facts.Probe>, makeRoom: String,
         _ disk: @escaping @Sendable (Facts) -> DiskFacts?
@@ -35,7 +35,7 @@ extension Check {
 }
 
 enum DiskSize {
-    /// Below this SQLite's log alone may not fit.
+    /// In less space SQLite's log alone may not fit.
     static let least: Int64 = 16 << 20
 
     static func text(_ bytes: Int64) -> String {

@@ -1,18 +1,18 @@
 import LinuxIO
 
-/// What is known of the disk that a folder is on.
+/// Facts about the disk that holds a folder.
 package struct DiskFacts: Equatable, Sendable {
     package var folder: String
-    /// Bytes that may still be written; nil where the file system does not say.
+    /// Free bytes; nil if the file system does not report them.
     package var available: Int64?
-    /// Bytes that will be wanted: below that it is tight.
+    /// Bytes that the program may need. Less free space is a warning.
     package var wanted: Int64
     package var isReadOnly = false
-    /// Errors that ext4 has met since its file system was last checked; nil for others.
+    /// The ext4 errors since the last file system check; nil for other file systems.
     package var errors: Int64?
-    /// How much of its life a card or eMMC says that it has used, in tenths: 1 to 11.
+    /// The used part of its life that a card or eMMC reports, in tenths: 1 to 11.
     package var lifeUsed: Int?
-    /// What an eMMC says of its spare blocks: 1 normal, 2 warning, 3 urgent.
+    /// The state of spare blocks that an eMMC reports: 1 normal, 2 warning, 3 urgent.
     package var spareState: Int?
 
     package init(folder: String, available: Int64?, wanted: Int64) {
@@ -21,8 +21,8 @@ package struct DiskFacts: Equatable, Sendable {
         self.wanted = wanted
     }
 
-    /// Looks at the file system that holds `folder`, or would: its next parent that is there.
-    /// Changes nothing. `root` is where `/proc` and `/sys` stand.
+    /// Reads the facts of the file system that holds `folder`, or its nearest existing parent.
+    /// Changes nothing. `root` is the folder that contains `/proc` and `/sys`.
     package init(of folder: String, wanted: Int64, root: String = "") {
         let place = Self.nextParent(folder)
         self.init(
@@ -39,7 +39,7 @@ package struct DiskFacts: Equatable, Sendable {
         let mount = mounts.split(separator: "\n").map { $0.split(separator: " ") }
             .first { $0.count > 5 && $0[2] == number }
         if let mount {
-            // Before the dash the mount's own options, after it the file system's.
+            // The mount's own options are before the dash, the file system's after it.
             let system = mount.last ?? ""
             isReadOnly = [mount[5], system].contains { $0.split(separator: ",").first == "ro" }
         }
@@ -50,7 +50,7 @@ package struct DiskFacts: Equatable, Sendable {
         {
             errors = Self.text("\(root)/sys/fs/ext4/\(name)/errors_count").flatMap(Self.number)
         }
-        // Of a partition, the disk is one folder up.
+        // A partition's disk is one folder up.
         for disk in [block, "\(block)/.."] where lifeUsed == nil {
             let ages = (Self.text("\(disk)/device/life_time") ?? "").split { $0 == " " }
             lifeUsed = ages.compactMap(Self.hexadecimal).max()
@@ -67,7 +67,7 @@ package struct DiskFacts: Equatable, Sendable {
         return path
     }
 
-    /// A file of the kernel's, without its line end; nil where there is none.
+    /// Reads a kernel file without its line end. Nil if it cannot be read.
     private static func text(_ path: String, limit: Int = 4096) -> String? {
         guard PrivateFile.isThere(path), var file = try? InputFile(path),
             let bytes = try? file.read(first: limit)

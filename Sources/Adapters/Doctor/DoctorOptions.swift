@@ -1,6 +1,6 @@
 package import ArgumentParser
 
-/// What `doctor` of each program can be asked for.
+/// The options of each program's `doctor` command.
 package struct DoctorOptions: ParsableArguments {
     @Flag(help: "Name the checks without running them.")
     package var list = false

@@ -1,7 +1,7 @@
 package import Sessions
 import Wire
 
-/// How a run of `doctor` ends. The numbers are the design's for all programs.
+/// The exit status of `doctor`, the same for all programs.
 package enum DoctorVerdict: Int32, Sendable {
     case ok = 0
     case failed = 1
@@ -9,7 +9,7 @@ package enum DoctorVerdict: Int32, Sendable {
     case badConfiguration = 78
 }
 
-/// What all checks found.
+/// The findings of all checks.
 package struct DoctorReport: Sendable {
     package struct Row: Sendable {
         package let check: CheckNote
@@ -27,7 +27,8 @@ package struct DoctorReport: Sendable {
         rows = checks.map { Row(CheckNote($0), $0.judge(facts)) }
     }
 
-    /// What of the configuration failed comes first: nothing else can be trusted then.
+    /// The exit status. A failed configuration check comes first, because other results are
+    /// unreliable then.
     package func verdict(warningsAreErrors: Bool = false) -> DoctorVerdict {
         let failed = rows.filter { $0.finding.result == .failed }
         if failed.contains(where: { $0.check.group == .configuration }) {
@@ -54,8 +55,8 @@ package struct DoctorReport: Sendable {
         ])
     }
 
-    /// A heading for each group, a line for each check, and under what is not well why it
-    /// matters and what to do.
+    /// A heading for each group, then a line for each check. Under a fault: why it matters and what
+    /// to do.
     package var lines: [String] {
         CheckGroup.allCases.flatMap { group -> [String] in
             let inGroup = rows.filter { $0.check.group == group }

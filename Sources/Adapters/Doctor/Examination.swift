@@ -2,11 +2,11 @@ import Gate
 package import Sessions
 import Wire
 
-/// The checks of one run of `doctor`, and what they need to know.
+/// The checks of one run of `doctor`, and the probes that they need.
 package struct Examination<Facts: Examined>: Sendable {
     package let checks: [Check<Facts>]
 
-    /// All but the checks of these ids. Throws for an id that none has.
+    /// All checks without these ids. Throws for an unknown id.
     package init(
         _ all: [Check<Facts>], without ids: [String]
     ) throws(UnknownCheck) {
@@ -19,7 +19,7 @@ package struct Examination<Facts: Examined>: Sendable {
         checks = all.filter { !ids.contains($0.id) }
     }
 
-    /// What is to be gathered for them.
+    /// The probes that the checks need.
     package var probes: Set<Facts.Probe> {
         checks.reduce(into: []) { $0.formUnion($1.needs) }
     }
@@ -39,7 +39,7 @@ package struct UnknownCheck: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// What a check is, apart from what it decides from.
+/// The description of a check, without its code.
 package struct CheckNote: Equatable, Sendable {
     package let id: String
     package let group: CheckGroup
@@ -53,7 +53,7 @@ package struct CheckNote: Equatable, Sendable {
         why = check.why
     }
 
-    /// For `--list`: a line, and why it matters under it.
+    /// For `--list`: a line for the check, and below it why it matters.
     package var lines: [String] {
         ["\(id.padded)\(group.rawValue): \(about)", "".padded + why]
     }
@@ -70,6 +70,6 @@ package struct CheckNote: Equatable, Sendable {
 }
 
 extension String {
-    /// As wide as the longest id, and a space.
+    /// Padded with spaces to 18 characters, with at least one space.
     var padded: String { self + String(repeating: " ", count: max(1, 18 - count)) }
 }

@@ -1,9 +1,8 @@
 import LinuxIO
 
-/// Whether a file is as private as it must be.
+/// Checks that files and folders are private enough.
 package enum FileModes {
-    /// What is wrong with its owner or mode, in a sentence; a file that is not there is no fault
-    /// of its mode.
+    /// A sentence about a wrong owner or mode. Nil if the file is right or missing.
     package static func fault(_ path: String, _ strictestMode: UInt32) -> String? {
         do throws(FileFailure) {
             try PrivateFile.check(path, strictestMode: strictestMode)
@@ -14,7 +13,7 @@ package enum FileModes {
         }
     }
 
-    /// The same of a folder that nobody else may enter.
+    /// Like `fault`, for a folder that no other user may enter.
     package static func fault(ofFolder path: String) -> String? {
         do throws(FileFailure) {
             try PrivateFolder.check(path)

@@ -1,4 +1,4 @@
-/// What a check came to.
+/// The result of a check.
 package enum CheckResult: String, Comparable, CaseIterable, Sendable {
     case ok, skipped, warning, failed
 
@@ -14,18 +14,18 @@ package enum CheckResult: String, Comparable, CaseIterable, Sendable {
     }
 }
 
-/// What one check found, and what to do about it.
+/// The result of one check, and the next step.
 package struct Finding: Equatable, Sendable {
     package let result: CheckResult
     package let found: String
-    /// Nil where nothing is to be done.
+    /// Nil if nothing needs to be done.
     package let next: String?
 
     package static func ok(_ found: String) -> Self {
         Self(result: .ok, found: found, next: nil)
     }
 
-    /// Not known, for a reason that another check tells, or that is no fault.
+    /// The check has no result, because another check explains it or because it does not apply.
     package static func skipped(_ why: String) -> Self {
         Self(result: .skipped, found: why, next: nil)
     }

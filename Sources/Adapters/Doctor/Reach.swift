@@ -2,13 +2,13 @@ import LinuxIO
 package import MQTT
 package import Wire
 
-/// The way to another machine: its name, TCP, TLS. Each step is tried once the one before it is
-/// done; nothing is said to whoever answers but a TLS handshake.
+/// The network path to another machine: name lookup, TCP, TLS. Each step needs the one before it.
+/// Nothing but a TLS handshake is sent.
 package struct Reach: Equatable, Sendable {
     package enum Step: Equatable, Sendable {
         case done(String)
         case failed(String)
-        /// It was not tried, for this reason.
+        /// The step was not tried, for this reason.
         case skipped(String)
 
         package var isFailed: Bool { if case .failed = self { true } else { false } }
@@ -17,9 +17,9 @@ package struct Reach: Equatable, Sendable {
     package var lookup: Step
     package var tcp: Step
     package var tls: Step
-    /// How long the other side's certificate is valid.
+    /// How long the peer's certificate is still valid.
     package var certificateLeft: Duration?
-    /// What was spoken in clear to another machine.
+    /// Whether the connection to another machine is in clear.
     package var isInClear = false
     /// The first address that answered.
     package var address: String?
@@ -30,7 +30,7 @@ package struct Reach: Equatable, Sendable {
         self.tls = tls
     }
 
-    /// The first check that fails on this way.
+    /// The id of the first check that fails on this path.
     package var broken: String? {
         if lookup.isFailed { return "name-lookup" }
         if tcp.isFailed { return "tcp" }
@@ -39,10 +39,10 @@ package struct Reach: Equatable, Sendable {
 }
 
 extension Reach {
-    /// For all addresses of a name together.
+    /// The time limit for all addresses of a name together.
     private static let patience = Duration.seconds(5)
 
-    /// Tries the way to a broker, for about 10 seconds at the most.
+    /// Tries the path to a broker, for about 10 seconds at most.
     package init(to uri: BrokerURI, _ options: TLSOptions) {
         guard uri.scheme != .unix else {
             self.init(
@@ -56,7 +56,7 @@ extension Reach {
             tls: uri.scheme == .mqtts ? options : nil)
     }
 
-    /// The same for any service; without `tls` it is spoken to in clear.
+    /// Tries the path to any service. Without `tls` the connection is in clear.
     package init(host: String, port: UInt16, isLoopback: Bool, tls: TLSOptions?) {
         self.init(
             lookup: .skipped("it was not tried"), tcp: .skipped("the name has no address"),

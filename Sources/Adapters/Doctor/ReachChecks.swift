@@ -1,7 +1,8 @@
 import Wire
 
 extension Check {
-    /// The three checks of a way; `peer` is what stands at its end, `file` what names it.
+    /// The three checks of a network path. `peer` is the machine at its end; `file` is the file
+    /// that names it.
     package static func reach(
         to peer: String, group: CheckGroup, needs: Set<Facts.Probe>, named file: String,
         _ reach: @escaping @Sendable (Facts) -> Reach?
@@ -58,9 +59,9 @@ extension Check {
     }
 }
 
-/// How long a certificate should still be valid.
+/// Judges how long a certificate is still valid.
 package enum CertificateAge {
-    /// Below two weeks somebody, or what renews it, should have seen to it.
+    /// With less than two weeks left, the certificate should have been renewed already.
     package static let warning = Duration.seconds(14 * 86_400)
 
     package static func finding(_ text: String, _ left: Duration) -> Finding {

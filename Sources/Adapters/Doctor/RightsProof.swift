@@ -2,37 +2,37 @@ package import MQTT
 package import Sessions
 package import Wire
 
-/// What a broker let somebody do that it must refuse, by the check that tells of it.
+/// The forbidden acts that a broker allowed, sorted by the check that reports them.
 package struct RightsProof: Equatable, Sendable {
     package enum Part: Hashable, Sendable {
-        /// To come in without a login that the broker knows.
+        /// Connecting without a login that the broker knows.
         case login
-        /// To use a topic of nobody's: what an access list without effect allows.
+        /// Using a topic that nobody owns. It is allowed if the access list has no effect.
         case list
-        /// To speak or hear under another app's name.
+        /// Publishing or reading under another app's name.
         case apps
-        /// Another board's inbox.
+        /// Using another board's inbox.
         case inbox
-        /// What boards send to the authority.
+        /// Using the topics on which boards send to the authority.
         case authority
-        /// `$CONTROL`, the broker's own settings.
+        /// Using `$CONTROL`, the broker's own settings.
         case control
     }
 
-    /// What was allowed, a sentence each.
+    /// A sentence for each act that was allowed.
     package var holes: [Part: [String]] = [:]
-    /// How many tries were refused.
+    /// The number of refused tries.
     package var refused: [Part: Int] = [:]
-    /// How many subscriptions were granted and brought nothing.
+    /// The number of subscriptions that were granted but delivered nothing.
     package var silent: [Part: Int] = [:]
-    /// Why something could not be tried, or is not known.
+    /// Why a part could not be tried, or has no result.
     package var untried: [Part: String] = [:]
 
     package init() {}
 
-    /// A topic of nobody's, outside of everything that is ours.
+    /// A topic that nobody owns, outside all topics of Postern.
     package static let foreign = "postern-doctor/trial"
-    /// No program has this name.
+    /// An app name that no app has.
     package static let app = "postern-doctor"
     private static let control = ["$CONTROL/dynamic-security/v1", "$CONTROL/postern-doctor"]
 
@@ -41,8 +41,8 @@ package struct RightsProof: Equatable, Sendable {
         RightsTrial.Act.publish("postern/app/\(app)/\($0)")
     } + [.read("postern/app/\(app)/#")]
 
-    /// Notes what came of one login's tries. Where the broker refuses any subscription, one that
-    /// it grants is a hole.
+    /// Records the results of one login's tries. A granted subscription is a hole if the broker
+    /// refuses any other subscription.
     package mutating func note(
         _ part: Part, _ acts: [RightsTrial.Act], of outcome: RightsTrial.Outcome, as who: String
     ) {
@@ -64,7 +64,7 @@ package struct RightsProof: Equatable, Sendable {
         }
     }
 
-    /// Tries to come in at `place` without a login, and with an invented one.
+    /// Tries to connect without a login, and with an invented one.
     package mutating func tryStrangers(at place: ConnectOptions) {
         var stranger = place
         stranger.username = nil
@@ -82,8 +82,8 @@ package struct RightsProof: Equatable, Sendable {
         }
     }
 
-    /// Tries what no board may at the boards' broker, as `board`. `other` is a board that there
-    /// is not; `witness` may publish to its inbox.
+    /// Tries forbidden acts at the upstream broker with a board's login. `other` is a board that
+    /// does not exist. `witness` may publish to its inbox.
     package mutating func tryBoard(
         as login: ConnectOptions, own: InstallationID, other: InstallationID, root: TopicRoot,
         witness: ConnectOptions? = nil
@@ -145,7 +145,7 @@ extension Check {
         }
     }
 
-    /// Those of the boards' broker.
+    /// The checks of the upstream broker.
     package static func upstreamProofs(
         group: CheckGroup, needs: Set<Facts.Probe>,
         of proof: @escaping @Sendable (Facts) -> RightsProof?

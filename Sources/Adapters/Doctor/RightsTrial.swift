@@ -3,36 +3,36 @@ import LinuxIO
 package import MQTT
 import Sessions
 
-/// Tries at a broker what a login must not be let do.
+/// Tries acts at a broker that a login must not be allowed.
 ///
-/// It changes nothing, also where something is wrongly allowed: what it publishes is not
-/// retained and goes to topics that nobody uses, and what it subscribes it hears for a moment,
-/// at QoS 0, in a session that ends with its connection.
+/// It changes nothing, even if the broker wrongly allows an act. Messages are not retained and go
+/// to topics that nobody uses. Subscriptions last a moment, at QoS 0, in a session that ends with
+/// its connection.
 package enum RightsTrial {
     package enum Act: Hashable, Sendable {
         case publish(String)
-        /// To be granted this filter, or to be handed what matches it.
+        /// Subscribing to this filter, or receiving a message that matches it.
         case read(String)
     }
 
     package enum Answer: Equatable, Sendable {
         case refused
         case allowed
-        /// The subscription was granted and brought nothing. Some brokers judge only what they
-        /// deliver: mosquitto does by an access list in a file.
+        /// The subscription was granted but delivered nothing. Some brokers check rights only at
+        /// delivery: mosquitto does so with an access list in a file.
         case silent
-        /// The broker did not say.
+        /// The broker did not answer.
         case unknown
     }
 
     package enum Outcome: Equatable, Sendable {
         case letIn([Act: Answer])
         case keptOut
-        /// Nothing answered as a broker of MQTT 5 does; the text names the layer.
+        /// No MQTT 5 broker answered. The text names the layer.
         case unreachable(String)
     }
 
-    /// Somebody who may publish what the trial must not hear.
+    /// A login that may publish a message that the trial must not receive.
     package struct Witness: Sendable {
         package let login: ConnectOptions
         package let topic: String
@@ -43,16 +43,16 @@ package enum RightsTrial {
         }
     }
 
-    /// How long what was granted is listened to.
+    /// How long the trial waits for messages on granted subscriptions.
     private static let listening = Duration.milliseconds(500)
 
-    /// Tries all of `acts`, for `patience` at most. What is on `own` may be heard.
+    /// Tries all of `acts`, for at most `patience`. Messages on the `own` topics are allowed.
     package static func run(
         _ acts: [Act], as login: ConnectOptions, own: [String] = [], witness: Witness? = nil,
         patience: Duration = .seconds(5)
     ) -> Outcome {
         let end = SystemClock.monotonic + patience
-        // Reads first: a broker may end the connection for a publish that it refuses.
+        // Reads come first, because a broker may end the connection for a publish that it refuses.
         var left = acts.filter(\.isRead) + acts.filter { !$0.isRead }
         var answers: [Act: Answer] = [:]
         var wasLetIn = false
@@ -113,7 +113,7 @@ extension RightsTrial.Act {
 }
 
 extension MQTTError {
-    /// Whether the broker said in a DISCONNECT that it refuses what was sent.
+    /// Whether the broker refused with a reason code.
     fileprivate var saysWhy: Bool {
         switch self {
         case .mqtt(_, let code), .brokerLogin(_, let code): code >= 0x80
@@ -126,15 +126,15 @@ extension MQTTError {
 private struct Talk: ~Copyable {
     private var connection: Connection
     private var poller = Poller()
-    /// What the broker's own plugin reads as no command at all.
+    /// mosquitto's dynamic-security plugin reads this as an empty list of commands.
     private static let payload = Array(#"{"commands":[]}"#.utf8)
 
-    /// Topics of what has come.
+    /// The topics of the received messages.
     private var heard: [String] = []
 
     init(_ connection: consuming Connection) { self.connection = connection }
 
-    /// Waits until the broker has let us in. By MQTT 5 alone: 3.1.1 has no refusals to see.
+    /// Waits until the broker accepts the connection. Only MQTT 5: 3.1.1 does not report refusals.
     mutating func open(until end: Duration) throws(MQTTError) {
         try connection.connect()
         while true {
@@ -168,7 +168,7 @@ private struct Talk: ~Copyable {
         }
     }
 
-    /// The topics of all that came, and comes until then.
+    /// The topics of all messages so far and until `end`.
     mutating func messages(until end: Duration) throws(MQTTError) -> [String] {
         while SystemClock.monotonic < end {
             guard let batch = try eventsInTime(until: end) else { break }
@@ -189,7 +189,7 @@ private struct Talk: ~Copyable {
         return events
     }
 
-    /// Nil once the time is up.
+    /// Nil after the time limit.
     private mutating func eventsInTime(
         until end: Duration
     ) throws(MQTTError) -> [ConnectionEvent]? {

@@ -3,7 +3,7 @@ package import Logging
 import Sessions
 import Synchronization
 
-/// A program's log on standard error: bounded, a line each, as text or as JSON.
+/// A program's log on standard error, as text or as JSON, with a limited number of lines.
 package final class Journal: Sendable {
     private let form: LogLineForm
     private let throttle = Mutex(LogThrottle())
@@ -12,12 +12,12 @@ package final class Journal: Sendable {
 
     package func write(_ entry: LogEntry) {
         throttle.withLock { throttle in
-            // Under the lock, so that no line comes before one that was said earlier.
+            // The lock keeps lines in the order in which they were logged.
             write(throttle.admit(entry, at: SystemClock.monotonic))
         }
     }
 
-    /// Tells the counts that are due, or at the end all.
+    /// Writes the repeat counts that are due. `atEnd` writes all of them.
     package func flush(atEnd: Bool = false) {
         throttle.withLock { throttle in
             write(atEnd ? throttle.close() : throttle.due(at: SystemClock.monotonic))
@@ -30,7 +30,7 @@ package final class Journal: Sendable {
     }
 }
 
-/// swift-log's way into a journal.
+/// The swift-log handler that writes to a journal.
 package struct JournalHandler: LogHandler {
     private let journal: Journal
     package var metadata: Logger.Metadata = [:]

@@ -3,11 +3,11 @@ package import Sessions
 import LinuxIO
 import Wire
 
-/// One thing that a program has to say in its log.
+/// One entry of a program's log.
 package struct LogEntry: Equatable, Sendable {
     package let level: Logger.Level
     package let message: String
-    /// Further facts, by their names.
+    /// More facts, by name.
     package let fields: [String: String]
 
     package init(_ level: Logger.Level, _ message: String, _ fields: [String: String] = [:]) {
@@ -16,13 +16,13 @@ package struct LogEntry: Equatable, Sendable {
         self.fields = fields
     }
 
-    /// Whether a person must see it: then nothing less important takes its place.
+    /// Whether a person must see the entry. Less important entries never use up its limit.
     var isGrave: Bool { level >= .warning }
 }
 
-/// How an entry is written: one line each, whatever was put into it.
+/// The format of an entry: always one line.
 package enum LogLineForm: Sendable {
-    /// A level and a text; the time is the journal's work.
+    /// A level and a text. The journal of the system adds the time.
     case text
     /// One JSON object: `time` (RFC 3339, UTC), `level`, `program`, `message`, and the fields.
     case json(program: String)
@@ -34,7 +34,7 @@ package enum LogLineForm: Sendable {
         }
     }
 
-    /// What a peer wrote may be part of the text: it stays one line, without escapes.
+    /// A peer may have written a part of the text, so it is kept to one line without escape codes.
     private static func text(_ entry: LogEntry) -> String {
         let fields = entry.fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         let words = ([entry.message] + fields).joined(separator: " ")

@@ -1,17 +1,17 @@
 import Logging
 
-/// Keeps a log within bounds: the same words again and again are a few lines and a count, and
-/// of all others so many a minute are written.
+/// Limits the lines of a log. Equal entries become a few lines and a count. Other entries have a
+/// limit for each minute.
 ///
-/// What is grave (warning and above) has a measure of its own, so that no flood of lesser news
-/// takes its place. It keeps no clock; times are the monotonic clock's.
+/// Entries of level warning and above have their own limit, so that many lesser entries cannot
+/// displace them. It has no clock; times are the monotonic clock's.
 package struct LogThrottle: Sendable {
-    /// Lines a minute, and at once; of each of the two kinds.
+    /// The limit of lines for each minute, also at once, for each of the two kinds.
     package static let rate = 100
-    /// So long the same words are counted, after as many lines of them.
+    /// How long equal entries are counted, once `sameLimit` of them were written.
     package static let window = Duration.seconds(60)
     package static let sameLimit = 5
-    /// So many different words are known again.
+    /// How many different entries are remembered.
     private static let knownLimit = 32
 
     private struct Known {
@@ -26,8 +26,8 @@ package struct LogThrottle: Sendable {
         var last = Duration.zero
         var leftOut = 0
 
-        /// Whether one more may be written, and how many before it were not, if that is to be
-        /// said.
+        /// Whether one more line may be written. If so, also returns how many lines before it were
+        /// left out.
         mutating func pass(at now: Duration) -> (passes: Bool, leftOut: Int) {
             guard take(at: now) else {
                 leftOut += 1
@@ -53,8 +53,7 @@ package struct LogThrottle: Sendable {
 
     package init() {}
 
-    /// What is to be written now that this was said: the entry itself or nothing, after counts
-    /// that were due.
+    /// The entries to write now: `entry` itself or nothing, after counts that are due.
     package mutating func admit(_ entry: LogEntry, at now: Duration) -> [LogEntry] {
         var lines = due(at: now)
         let index = known.firstIndex { $0.entry == entry }
@@ -78,14 +77,14 @@ package struct LogThrottle: Sendable {
         return lines
     }
 
-    /// Counts whose time has come. Call it once in a while: nothing wakes for them.
+    /// The counts that are due. Call it regularly, because no timer does.
     package mutating func due(at now: Duration) -> [LogEntry] {
         let over = known.prefix { $0.since + Self.window <= now }
         known.removeFirst(over.count)
         return over.filter { $0.repeats > 0 }.map(Self.count)
     }
 
-    /// What is known and was not told, at the end.
+    /// At the end: all counts that were not written yet.
     package mutating func close() -> [LogEntry] {
         defer { known = [] }
         let counts = known.filter { $0.repeats > 0 }.map(Self.count)

@@ -1,7 +1,7 @@
-/// Figures in Prometheus' text form, version 0.0.4.
+/// Metrics in Prometheus' text form, version 0.0.4.
 ///
-/// Each family is written once, whole, with its help and type; names are the caller's to keep
-/// stable. Source: Prometheus documentation, Exposition formats, Text format details.
+/// Each family is written once, as a whole, with its help and type. The caller keeps names stable.
+/// Source: Prometheus documentation, Exposition formats, Text format details.
 package struct FigureText: Sendable {
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -10,12 +10,13 @@ package struct FigureText: Sendable {
     package init() {}
 
     package enum Kind: String, Sendable {
-        /// Only grows while the program runs, or over its whole life; ends in `_total`.
+        /// A value that only grows, during a run or over the program's whole life. Its name ends in
+        /// `_total`.
         case counter
         case gauge
     }
 
-    /// One value of a family, with what tells it from the others.
+    /// One value of a family, with its labels.
     package struct Sample: Sendable {
         package let labels: [(name: String, value: String)]
         package let value: Double
@@ -30,7 +31,7 @@ package struct FigureText: Sendable {
         family(name, .counter, help, [Sample([], Double(value))])
     }
 
-    /// Nothing at all is written for nil: a figure that is not known is absent, and not 0.
+    /// Writes no sample for nil: an unknown value is absent, not 0.
     package mutating func gauge(_ name: String, _ help: String, _ value: Double?) {
         family(name, .gauge, help, value.map { [Sample([], $0)] } ?? [])
     }
@@ -39,12 +40,12 @@ package struct FigureText: Sendable {
         gauge(name, help, value.map(Double.init))
     }
 
-    /// 1 or 0.
+    /// Writes 1 for true and 0 for false.
     package mutating func gauge(_ name: String, _ help: String, _ isSo: Bool) {
         gauge(name, help, isSo ? 1.0 : 0.0)
     }
 
-    /// Help and type are written even where there are no samples by now.
+    /// Writes a family. Help and type are written even if there are no samples.
     package mutating func family(
         _ name: String, _ kind: Kind, _ help: String, _ samples: [Sample]
     ) {
@@ -75,7 +76,7 @@ package struct FigureText: Sendable {
         return String(shown)
     }
 
-    /// Whole numbers as such, so that a counter reads as one.
+    /// Writes whole numbers without a fraction.
     private static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

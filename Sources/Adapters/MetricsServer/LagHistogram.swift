@@ -1,6 +1,7 @@
-/// How late messages came: quantiles in bounded room, an eighth too high at most.
+/// A histogram of message delays. It has a fixed size, and its percentiles are at most an eighth
+/// too high.
 package struct LagHistogram: Equatable, Sendable {
-    /// Milliseconds to 15 singly, then eight buckets for each doubling, to 2⁴¹ (70 years).
+    /// One bucket for each millisecond to 15, then eight for each doubling, to 2⁴¹ (70 years).
     private static let longest: Int64 = (1 << 41) - 1
     private static let bucketCount = 16 + 37 * 8
 
@@ -10,10 +11,10 @@ package struct LagHistogram: Equatable, Sendable {
     package private(set) var count: Int64 = 0
     package private(set) var longest: Int64 = 0
 
-    /// A lag below nothing is a board's clock that is ahead, and counts as none.
+    /// Adds a delay. A negative delay means that a board's clock is ahead, and counts as 0.
     package mutating func add(milliseconds: Int64) { add(milliseconds) }
 
-    /// In whatever unit all of its values have.
+    /// Adds a value. All values of one histogram have the same unit.
     package mutating func add(_ number: Int64) {
         let value = min(max(number, 0), Self.longest)
         buckets[Self.bucket(of: value)] += 1
@@ -27,7 +28,7 @@ package struct LagHistogram: Equatable, Sendable {
         longest = max(longest, other.longest)
     }
 
-    /// Milliseconds within which so many of a hundred came; nil without any.
+    /// The delay in milliseconds that `percent` of 100 values do not exceed. Nil without values.
     package func percentile(_ percent: Int64) -> Int64? {
         guard count > 0 else { return nil }
         let rank = (count * percent + 99) / 100

@@ -1,16 +1,16 @@
-/// What came on the figures' socket, judged from its head alone. Source: RFC 9112 §2 to §3.2.
+/// A request for metrics, judged only from its head. Source: RFC 9112 §2 to §3.2.
 package enum ScrapeRequest: Equatable, Sendable {
-    /// The head has not come whole.
+    /// The head is not complete yet.
     case incomplete
     case figures
     case refused(Refusal)
 
-    /// What is answered instead, by its HTTP status.
+    /// A refusal, by its HTTP status.
     package enum Refusal: Int, Equatable, Sendable {
         case malformed = 400
         case notFound = 404
         case methodNotAllowed = 405
-        /// A name that is none of this machine's: a page in a browser was led here.
+        /// The `Host` header is not a name of this machine: a web page redirected a browser here.
         case wrongHost = 421
         case tooLarge = 431
 
@@ -25,11 +25,11 @@ package enum ScrapeRequest: Equatable, Sendable {
         }
     }
 
-    /// The longest head that is read, its empty line included.
+    /// The longest head, in bytes, with its empty line.
     package static let limit = 8192
 
-    /// `checksHost` where the network is asked for, if only this machine's: there a foreign
-    /// page may send its reader's browser, by a name that it lets point to 127.0.0.1.
+    /// Judges the bytes so far. Set `checksHost` for a TCP port, even on loopback. Otherwise a
+    /// foreign web page could reach it through a browser, with a name that resolves to 127.0.0.1.
     package init(_ bytes: [UInt8], checksHost: Bool) {
         guard let lines = Self.head(bytes) else {
             self = bytes.count > Self.limit ? .refused(.tooLarge) : .incomplete
@@ -38,7 +38,7 @@ package enum ScrapeRequest: Equatable, Sendable {
         self = Self.judge(lines, checksHost: checksHost)
     }
 
-    /// The lines before the empty one; nil while that has not come.
+    /// The lines before the empty line. Nil until the empty line arrives.
     private static func head(_ bytes: [UInt8]) -> [ArraySlice<UInt8>]? {
         var lines: [ArraySlice<UInt8>] = []
         var start = 0
@@ -82,7 +82,7 @@ package enum ScrapeRequest: Equatable, Sendable {
         return words[0] == "GET" ? .figures : .refused(.methodNotAllowed)
     }
 
-    /// `localhost`, 127.0.0.0/8 or `[::1]`, with or without a port.
+    /// Whether the host is `localhost`, in 127.0.0.0/8 or `[::1]`, with or without a port.
     package static func isLoopback(_ host: String) -> Bool {
         var name = host[...]
         if let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") {
@@ -100,13 +100,13 @@ package enum ScrapeRequest: Equatable, Sendable {
     }
 }
 
-/// What is answered, as bytes of HTTP/1.1; the connection ends with each.
+/// The HTTP/1.1 answers, as bytes. Each answer ends its connection.
 package enum ScrapeAnswer {
     package static func figures(_ text: FigureText) -> [UInt8] {
         whole("200 OK", FigureText.contentType, text.text)
     }
 
-    /// The program has no figures for now; the sentence says why.
+    /// The program has no metrics at present. The sentence says why.
     package static func unavailable(_ sentence: String) -> [UInt8] {
         whole("503 Service Unavailable", "text/plain; charset=utf-8", sentence + "\n")
     }

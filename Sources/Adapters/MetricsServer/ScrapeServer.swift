@@ -1,9 +1,9 @@
 package import LinuxIO
 
-/// Gives a program's figures to whoever asks on a loopback port or a Unix socket.
+/// Serves a program's metrics on a loopback port or a Unix socket.
 ///
-/// It belongs to a loop: it never blocks, and who is slow or silent is dropped after 5 s. What
-/// is asked for is collected, and answered by the loop's owner.
+/// It belongs to a loop and never blocks. A client that has not finished after 5 s is dropped. The
+/// server collects requests, and the loop's owner answers them.
 package struct ScrapeServer: ~Copyable {
     package static let connectionLimit = 16
     package static let patience = Duration.seconds(5)
@@ -16,9 +16,9 @@ package struct ScrapeServer: ~Copyable {
     private struct Client {
         let connection: StreamConnection
         let deadline: Duration
-        /// Whether it has asked; what it still says is thrown away.
+        /// Whether the request is complete. Later bytes are dropped.
         var hasAsked = false
-        /// How often something of that was read, 4 KiB at the most each time.
+        /// How many times later bytes were read, at most 4 KiB each time.
         var discarded = 0
     }
 
@@ -30,19 +30,19 @@ package struct ScrapeServer: ~Copyable {
     private var slots: [(client: Int, slot: Int)] = []
     private var asked: [Int] = []
 
-    /// Listens on a port of this machine alone. Nothing is answered yet.
+    /// Listens on a port that only this machine can reach. Nothing is answered yet.
     package init(host: String, port: UInt16) throws(SystemError) {
         listener = .port(try LoopbackSocket(host: host, port: port))
         checksHost = true
     }
 
-    /// Listens on a Unix socket, for its owner and its group (0660).
+    /// Listens on a Unix socket, for its owner and its group (mode 0660).
     package init(path: String) throws(FileFailure) {
         listener = .socket(try ControlSocket(path: path))
         checksHost = false
     }
 
-    /// Where it listens; 0 on a Unix socket.
+    /// The port; 0 on a Unix socket.
     package var port: UInt16 {
         switch listener {
         case .port(let socket): socket.port
@@ -50,11 +50,11 @@ package struct ScrapeServer: ~Copyable {
         }
     }
 
-    /// When the first of those that are too slow is dropped.
+    /// When the next slow client is dropped.
     package var nextDeadline: Duration? { clients.values.map(\.deadline).min() }
 
     package mutating func register(in poller: inout Poller) {
-        // Who calls while there is no room waits in the kernel, without waking anybody.
+        // New clients wait in the kernel while there is no room, and wake no poll.
         listenerSlot = clients.count < Self.connectionLimit
             ? poller.add(descriptor, read: true, write: false) : nil
         slots.removeAll(keepingCapacity: true)
@@ -78,13 +78,13 @@ package struct ScrapeServer: ~Copyable {
         }
     }
 
-    /// Who has asked for figures since the last call; each is owed one `answer`.
+    /// The clients that asked for metrics since the last call. Each needs one `answer`.
     package mutating func takeAsked() -> [Int] {
         defer { asked.removeAll(keepingCapacity: true) }
         return asked
     }
 
-    /// Answers once, and closes when it has been sent.
+    /// Answers a client and closes the connection once the answer is sent.
     package mutating func answer(_ id: Int, _ bytes: [UInt8]) {
         guard let connection = clients[id]?.connection else { return }
         guard connection.send(bytes) else {
@@ -114,14 +114,16 @@ package struct ScrapeServer: ~Copyable {
             clients[id] = nil
             return
         }
-        // Closed at once, what the client still sends would make the kernel drop the answer.
+        // Only sending ends: after a full close the client's next bytes would make the kernel drop
+        // the answer.
         if !connection.hasUnsent { connection.finish() }
     }
 
     private mutating func read(_ id: Int) {
         guard let client = clients[id] else { return }
         guard !client.hasAsked else {
-            // A client of good will says nothing more; one of bad will would keep us reading.
+            // A well-behaved client sends nothing more; a hostile one could keep the server
+            // reading.
             clients[id]?.discarded += 1
             if !client.connection.discard() || client.discarded > 1 { clients[id] = nil }
             return

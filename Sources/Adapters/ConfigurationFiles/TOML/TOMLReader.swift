@@ -118,7 +118,7 @@ extension TOMLReader {
     /// The place of the next byte.
     mutating func place() -> SourcePlace {
         while counted < position {
-            // Each UTF-8 character has exactly one byte that is not a continuation byte.
+            // Each UTF-8 character has exactly one byte that is no continuation byte.
             if bytes[counted] & 0xC0 != 0x80 { column += 1 }
             counted += 1
         }

@@ -5,10 +5,9 @@ import Glibc
 package enum PrivateFile {
     /// Reads a whole file.
     ///
-    /// What is checked is the file that was opened (`fstat`), not the name. Throws without
-    /// having read when its mode has a bit that `strictestMode` lacks, when it belongs to
-    /// neither this user nor root, when it is a link and `followsLinks` is false, or when it
-    /// has more than `limit` bytes.
+    /// It checks the opened file (`fstat`), not the name. It throws without reading in these cases:
+    /// the mode has a bit that `strictestMode` lacks; the owner is neither this user nor root; it
+    /// is a link and `followsLinks` is false. It also throws for more than `limit` bytes.
     package static func read(
         _ path: String, limit: Int, strictestMode: UInt32 = 0o600, followsLinks: Bool = false
     ) throws(FileFailure) -> [UInt8] {

@@ -1,24 +1,25 @@
 import LinuxIO
 
-/// What comes in on a `BrokerClient`.
+/// The events of a `BrokerClient`.
 package enum BrokerClientEvent: Sendable {
     case message(IncomingMessage)
-    /// The last one: make a new client, with fresh credentials.
+    /// The last event. Make a new client, with fresh credentials.
     case disconnected(MQTTError)
 }
 
-/// A broker connection for programs that are not one loop: a thread owns it, tasks ask.
+/// A broker connection for programs that use tasks. A thread owns the connection, and tasks send it
+/// commands.
 ///
-/// Messages are acknowledged as soon as they are in `events`. There is no reconnect. Without
-/// `close` the thread ends when the client is freed.
+/// A message is acknowledged as soon as it is in `events`. It does not reconnect. Without `close`
+/// the thread ends after the client is freed.
 package final class BrokerClient: Sendable {
-    /// What the broker said when it let us in. Its version 3.1.1: the program runs degraded.
+    /// The broker's answer to CONNECT. If its version is 3.1.1, the program runs degraded.
     package let ack: ConnectAck
-    /// Everything that arrives, for one consumer; ends after `disconnected`.
+    /// All events, for one reader. It ends after `disconnected`.
     ///
-    /// It holds `bufferLimit` messages, or as many as `connect` was told. What comes while it
-    /// is full is dropped and counted: waiting instead would also hold back the PUBACKs that the
-    /// consumer may wait for.
+    /// It holds `bufferLimit` messages, or the `buffer` of `connect`. While it is full, new
+    /// messages are dropped and counted. Waiting instead would also delay PUBACKs that the reader
+    /// may wait for.
     package let events: AsyncStream<BrokerClientEvent>
     package static let bufferLimit = 16_384
 
@@ -37,11 +38,11 @@ package final class BrokerClient: Sendable {
         if mailbox.abandon() { thread.detach() }
     }
 
-    /// Connects and waits until the broker has let us in, `timeout` at most.
+    /// Connects and waits until the broker accepts, for at most `timeout`.
     ///
-    /// A broker that refuses MQTT 5 is asked again with 3.1.1, and so is one that hangs up on
-    /// it, unless it `hasSpoken5`; see `ack.version`. Throws what the attempt ended
-    /// with, by layer; no thread is left then. `buffer` is how many messages `events` holds.
+    /// If a broker refuses MQTT 5, it tries again with 3.1.1; see `ack.version`. It does the same
+    /// if the broker hangs up, unless `hasSpoken5`. Throws the failure of the attempt, by layer;
+    /// the thread has ended then. `buffer` is how many messages `events` holds.
     package static func connect(
         _ options: ConnectOptions, hasSpoken5: Bool = false, timeout: Duration = .seconds(10),
         buffer: Int = bufferLimit
@@ -83,16 +84,16 @@ package final class BrokerClient: Sendable {
         }
     }
 
-    /// Publishes and returns the PUBACK's reason code (0x80 and above: the broker did not
-    /// take it); 0 once an `atMostOnce` message has left.
+    /// Publishes and returns the PUBACK's reason code. From 0x80 the broker did not accept the
+    /// message. For `atMostOnce` it returns 0 once the message was sent.
     ///
-    /// Throws when the connection ends first: nobody knows then whether it arrived.
+    /// Throws if the connection ends first. Then nobody knows whether the message arrived.
     package func publish(_ message: OutgoingMessage) async throws(MQTTError) -> UInt8 {
         try await mailbox.request { .publish(message, $0) }.get().first ?? 0
     }
 
-    /// Subscribes and returns the broker's code for each filter, 0x80 and above a refusal.
-    /// `marksRetained`: what is published to be kept comes with its mark, not only what was kept.
+    /// Subscribes and returns the broker's code for each filter; from 0x80 it is a refusal. With
+    /// `marksRetained`, new messages keep their retain flag, too.
     @discardableResult
     package func subscribe(
         _ subscriptions: [Subscription], marksRetained: Bool = false
@@ -102,19 +103,19 @@ package final class BrokerClient: Sendable {
         }.get()
     }
 
-    /// Ends subscriptions; returns when the broker has confirmed it.
+    /// Ends subscriptions. Returns once the broker has confirmed it.
     package func unsubscribe(_ filters: [String]) async throws(MQTTError) {
         _ = try await mailbox.request { .unsubscribe(filters, $0) }.get()
     }
 
-    /// Messages that were dropped because `events` was full.
+    /// The number of messages that were dropped because `events` was full.
     package var droppedMessages: Int { mailbox.droppedMessages }
 
-    /// Whether the connection stands.
+    /// Whether the connection has not ended.
     package var isConnected: Bool { mailbox.isOpen }
 
-    /// Says DISCONNECT (no last will) and returns when the thread has ended. What waits for
-    /// an answer throws `notConnected`. Once is enough; again does nothing.
+    /// Sends DISCONNECT, so that no last will is sent, and returns once the thread has ended. Calls
+    /// that wait for an answer throw `notConnected`. A second call only waits for the end.
     package func close() async {
         guard mailbox.claimClosing() else { return await mailbox.ended() }
         mailbox.post(.close)

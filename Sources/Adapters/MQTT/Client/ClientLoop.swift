@@ -1,11 +1,12 @@
 import LinuxIO
 import Wire
 
-/// The thread's life: look the name up, connect, serve, end. It blocks in one place, `wait`.
+/// The thread of a `BrokerClient`: it looks the name up, connects, serves and ends. It blocks only
+/// in `wait`.
 struct ClientLoop: ~Copyable {
     private let mailbox: Mailbox
     private let deadline: Duration
-    /// Until when this address of the name may answer.
+    /// The deadline for the present address to answer.
     private var addressDeadline: Duration
     private var poller = Poller()
     private var waiting: [Int32: Reply] = [:]
@@ -14,12 +15,12 @@ struct ClientLoop: ~Copyable {
     private var closingUntil: Duration?
     private var wasConnected = false
 
-    /// How many messages one turn reads.
+    /// The largest number of messages that one turn reads.
     private static let batch = 1000
-    /// How long a DISCONNECT may take to leave.
+    /// The time limit for sending DISCONNECT.
     private static let farewell = Duration.seconds(1)
 
-    /// Runs until the connection has ended, then tells everyone who waits.
+    /// Runs until the connection has ended, then fails every waiting command.
     static func run(_ options: ConnectOptions, _ timeout: Duration, _ mailbox: Mailbox) {
         var loop = ClientLoop(mailbox, deadline: SystemClock.monotonic + timeout)
         let error = loop.live(options)
@@ -44,8 +45,8 @@ struct ClientLoop: ~Copyable {
         }
     }
 
-    /// One address after the other, until one lets us in or judges us. Each has its share of
-    /// the time: one that takes the connection and never answers holds up no other.
+    /// Tries the addresses in turn, until the broker accepts or refuses the login. Each address has
+    /// a share of the time, so an address that never answers does not block the others.
     private mutating func attempt(
         _ options: ConnectOptions, at addresses: [String?]
     ) -> MQTTError {
@@ -70,7 +71,7 @@ struct ClientLoop: ~Copyable {
         }
     }
 
-    /// The addresses to try in turn; one `nil` where there is nothing to look up.
+    /// The addresses to try in turn. One `nil` if there is nothing to look up.
     private mutating func addresses(_ options: ConnectOptions) throws(MQTTError) -> [String?] {
         guard options.uri.scheme != .unix, options.address == nil else {
             return [options.address]
@@ -98,7 +99,7 @@ struct ClientLoop: ~Copyable {
         }
     }
 
-    /// The only place that blocks. Takes the commands that have come meanwhile.
+    /// The only place that blocks. Also takes the commands that arrived meanwhile.
     private mutating func wait(_ timeout: Duration?) throws(SystemError) {
         let slot = poller.add(mailbox.event.descriptor, read: true, write: false)
         _ = try poller.wait(timeout)
@@ -139,7 +140,7 @@ extension ClientLoop {
         }
     }
 
-    /// Waits, then reads what there is.
+    /// Waits, then reads the available data.
     private mutating func turn(_ connection: inout Connection) throws(MQTTError) {
         guard let descriptor = connection.descriptor else { throw .notConnected }
         let interest = connection.interest
@@ -163,7 +164,7 @@ extension ClientLoop {
         return left.map { max(.zero, $0) }
     }
 
-    /// Hands on what happened; returns the end when it was one.
+    /// Passes events on. Returns the error if the connection ended.
     private mutating func takeEvents(_ connection: inout Connection) -> MQTTError? {
         connection.takeEvents(into: &events)
         for event in events {
@@ -204,7 +205,7 @@ extension ClientLoop {
             case .unsubscribe(let filters, _): try connection.unsubscribe(filters)
             case .close: Int32(0)
             }
-            // A number that comes around again ends the wait of the one before.
+            // A packet id that is used again ends the wait of the earlier command.
             waiting.updateValue(reply, forKey: packetID)?
                 .resume(returning: .failure(.notConnected))
         } catch {

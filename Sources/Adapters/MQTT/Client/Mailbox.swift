@@ -1,10 +1,10 @@
 import LinuxIO
 import Synchronization
 
-/// Where a task waits for what its command brings: reason codes, or the end.
+/// Resumes the task that sent a command, with reason codes or an error.
 typealias Reply = CheckedContinuation<Result<[UInt8], MQTTError>, Never>
 
-/// What a task asks of the thread that owns the connection.
+/// A command of a task to the thread that owns the connection.
 enum Command: Sendable {
     case publish(OutgoingMessage, Reply)
     case subscribe([Subscription], marksRetained: Bool, Reply)
@@ -20,7 +20,8 @@ enum Command: Sendable {
     }
 }
 
-/// The only thing that tasks and the thread share: a locked queue and an event that wakes.
+/// The only state that tasks and the thread share: a locked queue and an event that wakes the
+/// thread.
 final class Mailbox: Sendable {
     private struct State {
         var commands: [Command] = []
@@ -64,10 +65,10 @@ extension Mailbox {
         }
     }
 
-    /// Queues a command; `false` when the thread takes none any more.
+    /// Queues a command. `false` if the thread has ended.
     @discardableResult
     func post(_ command: Command) -> Bool {
-        // Commands that wait already have woken the thread.
+        // If other commands wait, the thread is awake already.
         let (isTaken, isFirst) = state.withLock { state in
             let isFirst = state.commands.isEmpty
             if !state.hasEnded { state.commands.append(command) }
@@ -77,7 +78,7 @@ extension Mailbox {
         return isTaken
     }
 
-    /// Whether the caller is the first who closes, and so the one who joins the thread.
+    /// Whether this is the first call. Only the first caller joins the thread.
     func claimClosing() -> Bool {
         state.withLock { state in
             defer { state.isClosing = true }
@@ -85,7 +86,7 @@ extension Mailbox {
         }
     }
 
-    /// Ends the thread of a client that nobody closed; `true`: the thread is to be detached.
+    /// Ends the thread of a client that was not closed. `true`: the caller must detach the thread.
     func abandon() -> Bool {
         guard claimClosing() else { return false }
         post(.close)
@@ -124,7 +125,7 @@ extension Mailbox {
         }
     }
 
-    /// The last call of the thread: nobody waits for anything after it.
+    /// The thread's last call. It resumes all waiting tasks.
     func finish(_ error: MQTTError) {
         let (commands, waiters) = state.withLock { state in
             state.hasEnded = true
@@ -140,7 +141,7 @@ extension Mailbox {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Tells the attempt's outcome, once; later ones are not an answer to it.
+    /// Reports the attempt's outcome, once. Later calls change nothing.
     private func settle(_ answer: Result<ConnectAck, MQTTError>) {
         let waiter = state.withLock { state in
             if state.answer == nil { state.answer = answer }

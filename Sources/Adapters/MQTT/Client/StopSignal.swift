@@ -2,15 +2,15 @@ import Dispatch
 import LinuxIO
 import Synchronization
 
-/// SIGTERM or SIGINT, for programs of tasks that stay on a broker until they are told to stop.
+/// Waits for SIGTERM or SIGINT, for programs of tasks that run until they are stopped.
 ///
-/// As soon as it is made neither ends the program by itself, and one that comes is not missed:
-/// make it before the program says that it is there.
+/// Once it is made, neither signal ends the program by itself, and none is missed. Make it before
+/// the program reports that it runs.
 package final class StopSignal: Sendable {
     private static let signals: [Signal] = [.terminate, .interrupt]
 
     private let bell: StopBell
-    /// Dispatch does not say that they are Sendable.
+    /// A mutex, because Dispatch does not declare the sources Sendable.
     private let sources: Mutex<[any DispatchSourceSignal]>
 
     package init() {
@@ -18,7 +18,8 @@ package final class StopSignal: Sendable {
         self.bell = bell
         let registered = DispatchSemaphore(value: 0)
         sources = Mutex(Self.signals.map { signal in
-            // Children get the default back: what starts them resets every handler.
+            // Child processes get the default action again, because the code that starts them
+            // resets every handler.
             signal.ignore()
             let source = DispatchSource.makeSignalSource(signal: signal.number)
             source.setEventHandler { bell.ring() }
@@ -26,16 +27,17 @@ package final class StopSignal: Sendable {
             source.resume()
             return source
         })
-        // Registration happens on another thread; the kernel drops a signal that comes before.
+        // Registration happens on another thread. The kernel would drop a signal that arrives
+        // before it.
         for _ in Self.signals { _ = registered.wait(timeout: .now() + .seconds(5)) }
     }
 
     deinit { release() }
 
-    /// Returns when one of them has come, or when the task is cancelled.
+    /// Returns once a signal has arrived, or if the task is cancelled.
     package func wait() async { await bell.wait() }
 
-    /// From now on one more ends the program, whatever it still does.
+    /// From now on the next signal ends the program at once.
     package func letSecondEnd() {
         release()
         for signal in Self.signals { signal.restore() }
@@ -46,7 +48,7 @@ package final class StopSignal: Sendable {
     }
 }
 
-/// Rung once and for good, for any number of those who wait.
+/// A bell that rings once and resumes all waiting tasks.
 private final class StopBell: Sendable {
     private struct State {
         var hasRung = false

@@ -1,7 +1,7 @@
 import CMosquitto
 
-/// The C functions that libmosquitto calls while one of ours runs. Each finds the inbox behind
-/// the user data and files what arrived; see `Inbox`.
+/// The C functions that libmosquitto calls while one of our calls runs. Each one finds the inbox in
+/// the user data and records there what arrived; see `Inbox`.
 enum Callbacks {
     /// The inbox must outlive `client`.
     static func install(_ client: OpaquePointer, _ inbox: Inbox) {
@@ -30,8 +30,8 @@ enum Callbacks {
         }
     }
 
-    /// Keeps OpenSSL's words while a handshake runs. Not longer: libmosquitto formats every
-    /// packet into its log once somebody listens.
+    /// Records OpenSSL's errors during a handshake. It is off afterwards, because libmosquitto
+    /// formats a log line for every packet while a log callback is set.
     static func listenToLog(_ client: OpaquePointer, _ isOn: Bool) {
         guard isOn else { return unsafe mosquitto_log_callback_set(client, nil) }
         unsafe mosquitto_log_callback_set(client) { _, data, level, text in
@@ -47,7 +47,8 @@ enum Callbacks {
 }
 
 extension Inbox {
-    /// Copies a message once. libmosquitto has checked that the topic is UTF-8; so do we.
+    /// Copies a message once. libmosquitto has checked that the topic is UTF-8; this code checks it
+    /// again.
     func received(_ message: mosquitto_message, _ properties: PropertyReader) {
         guard let raw = unsafe message.topic,
               let topic = unsafe String(validatingCString: raw), !topic.isEmpty
@@ -59,7 +60,7 @@ extension Inbox {
         let payload = unsafe UnsafeRawBufferPointer(
             start: message.payload, count: unsafe message.payload == nil ? 0 : length)
         let carried = properties.message()
-        // All of it is kept until the batch is done, so all of it counts.
+        // The whole message stays in memory until the batch is done, so all its bytes count.
         filedBytes += length + topic.utf8.count + carried.encodedLength
         unsafe events.append(.message(IncomingMessage(
             topic: topic, payload: Self.copy(payload),
@@ -68,7 +69,7 @@ extension Inbox {
             properties: carried)))
     }
 
-    /// By one memcpy; `Array` of a raw buffer asks for each byte.
+    /// Copies with one memcpy. `Array` of a raw buffer would copy byte by byte.
     private static func copy(_ payload: UnsafeRawBufferPointer) -> [UInt8] {
         unsafe Array(unsafeUninitializedCapacity: payload.count) { room, count in
             unsafe UnsafeMutableRawBufferPointer(room).copyMemory(from: payload)

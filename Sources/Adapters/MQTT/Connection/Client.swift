@@ -2,14 +2,14 @@ import CMosquitto
 import Sessions
 import Wire
 
-/// libmosquitto's client, configured and freed; what it says goes to the inbox.
+/// A configured libmosquitto client. It reports to the inbox and is freed with its owner.
 ///
 /// The corresponding C functions are `mosquitto_new` and `mosquitto_destroy`.
 @safe
 struct Client: ~Copyable {
     let raw: OpaquePointer
 
-    /// The inbox must outlive it.
+    /// Makes a client. The inbox must outlive it.
     static func make(_ options: ConnectOptions, _ inbox: Inbox) throws(MQTTError) -> Client {
         WakeUps.withholdPair(options.isOneOfMany)
         defer { WakeUps.withholdPair(false) }
@@ -33,17 +33,17 @@ struct Client: ~Copyable {
 
     private func configure(_ options: ConnectOptions, _ inbox: Inbox) {
         unsafe Callbacks.install(raw, inbox)
-        // Queues every packet until `mosquitto_loop_write`: the PUBACKs above all.
+        // Queues every packet until `mosquitto_loop_write`, PUBACKs above all.
         unsafe mosquitto_threaded_set(raw, true)
         setOption(MOSQ_OPT_PROTOCOL_VERSION,
                   options.version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311)
         setOption(MOSQ_OPT_RECEIVE_MAXIMUM, Int32(options.receiveMaximum))
-        // 20 otherwise. The broker's own receive maximum takes its place when it answers.
+        // The default is 20. The broker's receive maximum replaces this value when it answers.
         setOption(MOSQ_OPT_SEND_MAXIMUM, Int32(UInt16.max))
         if options.uri.scheme != .unix { setOption(MOSQ_OPT_TCP_NODELAY, 1) }
     }
 
-    /// libmosquitto takes a reference of its own.
+    /// libmosquitto takes its own reference.
     private func setTLS(_ context: consuming TLSContext) throws(MQTTError) {
         let code = unsafe mosquitto_void_option(
             raw, MOSQ_OPT_SSL_CTX, UnsafeMutableRawPointer(context.raw))
@@ -57,11 +57,11 @@ struct Client: ~Copyable {
     var wantsWrite: Bool { unsafe mosquitto_want_write(raw) }
     var tls: TLSProgress? { unsafe TLSProgress(raw) }
 
-    /// Starts to connect. Returns libmosquitto's code: below 0 it is on its way.
+    /// Starts to connect. Returns libmosquitto's code: below 0 the connection is in progress.
     ///
     /// `mosquitto_connect_async` takes no properties, and the call that takes them blocks in
-    /// connect(2). That call keeps them before it looks at the host, so it is made without
-    /// one, and fails; the asynchronous call then sends what was kept.
+    /// connect(2). That call stores the properties before it checks the host. So it is made without
+    /// a host and fails, and the asynchronous call then sends the stored properties.
     func connect(_ options: ConnectOptions, _ properties: borrowing PropertyList) -> Int32 {
         let keepAlive = Int32(options.keepAlive)
         unsafe properties.withPointer { list in
@@ -69,7 +69,7 @@ struct Client: ~Copyable {
             _ = unsafe mosquitto_connect_bind_v5(raw, nil, 1, keepAlive, nil, list)
         }
         let uri = options.uri
-        // Port 0 is how libmosquitto is told that the host is the path of a Unix socket.
+        // Port 0 tells libmosquitto that the host is the path of a Unix socket.
         let host = uri.scheme == .unix ? uri.path : options.address ?? uri.host
         return unsafe mosquitto_connect_async(raw, host, Int32(uri.port), keepAlive)
     }

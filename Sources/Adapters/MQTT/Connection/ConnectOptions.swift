@@ -1,18 +1,18 @@
 package import Sessions
 package import Wire
 
-/// How the broker's certificate is checked. TLS 1.2 at least; the host name always.
+/// How the broker's certificate is checked. TLS 1.2 at least. The host name is always checked.
 package struct TLSOptions: Sendable {
-    /// PEM certificates that may sign the broker's; the system's store when `nil`.
+    /// A PEM file of CAs that may sign the broker's certificate. `nil`: the system's store.
     package var caFile: String?
-    /// Our own certificate and its key, PEM, where the broker asks for one.
+    /// Our own certificate, PEM, if the broker asks for one. `keyFile` is its key.
     package var certificateFile: String?
     package var keyFile: String?
-    /// Whether a certificate may begin later than our clock says it is. A clock that lost its
-    /// time is behind, never ahead, and would otherwise keep us out until somebody sets it; what
-    /// has expired is refused all the same.
+    /// Whether to accept a certificate that is not valid yet. A clock that lost its time is behind,
+    /// never ahead, and would refuse every connection until somebody sets it. An expired
+    /// certificate is refused in any case.
     package var isClockSlow = false
-    /// The most that may be open of a key: its owner's, and a group's to read.
+    /// The most open mode of a key file: the owner may read and write, the group may read.
     package static let keyMode: UInt32 = 0o640
 
     package init(caFile: String? = nil, certificateFile: String? = nil, keyFile: String? = nil) {
@@ -22,32 +22,33 @@ package struct TLSOptions: Sendable {
     }
 }
 
-/// All that one connection attempt needs. A new attempt is a new connection with new options:
-/// nothing here is repeated by itself, least of all an old password.
+/// The options of one connection attempt. A new attempt needs a new connection and new options.
+/// Nothing is reused by itself, above all no old password.
 package struct ConnectOptions: Sendable {
     package var uri: BrokerURI
-    /// A numeric address for `uri.host`, found beforehand. Without it libmosquitto looks the
-    /// name up and blocks meanwhile. TLS checks `uri.host`, not the address.
+    /// A numeric address of `uri.host`, looked up before. Without it libmosquitto looks the name up
+    /// and blocks meanwhile. TLS checks `uri.host`, not the address.
     package var address: String?
     package var clientID: String
     package var version: ProtocolVersion
     package var cleanStart: Bool
-    /// Seconds for which the broker keeps the session after the connection; 0xFFFFFFFF never
-    /// ends. On 3.1.1 `cleanStart` alone decides.
+    /// Seconds that the broker keeps the session after the connection ends; 0xFFFFFFFF: for ever.
+    /// On 3.1.1 only `cleanStart` decides.
     package var sessionExpiry: UInt32
     /// Seconds, at least 5; 0 sends no pings.
     package var keepAlive: UInt16
-    /// How many messages the broker may send unacknowledged. Not 0.
+    /// How many unacknowledged messages the broker may send. Not 0.
     package var receiveMaximum: UInt16
-    /// The longest packet that is taken from the broker, in bytes; it is told (MQTT 5 only).
+    /// The longest packet that we accept from the broker, in bytes. CONNECT carries it (MQTT 5
+    /// only).
     package var maximumPacketSize: UInt32?
     package var username: String?
     package var password: SecretBytes?
     package var will: OutgoingMessage?
     package var tls: TLSOptions
-    /// Whether it is one of thousands in this process: it then has no read-ahead and no pair of
-    /// sockets to wake a thread by, and so takes one descriptor instead of three, and 32 KiB
-    /// less. Each packet costs a few system calls more.
+    /// Whether the process has thousands of connections. Each then has no read-ahead and no socket
+    /// pair to wake a thread. It uses one descriptor instead of three and 32 KiB less, but a few
+    /// more system calls for each packet.
     package var isOneOfMany = false
 
     package init(
@@ -73,7 +74,7 @@ package struct ConnectOptions: Sendable {
         self.tls = tls
     }
 
-    /// Throws `invalid` for what libmosquitto would cut off, ignore or send as another thing.
+    /// Throws `invalid` for values that libmosquitto would truncate, ignore or change.
     func check() throws(MQTTError) {
         try Self.checkField(clientID, "the client id")
         guard !clientID.isEmpty else { throw .invalid("the client id is empty") }
@@ -104,7 +105,7 @@ package struct ConnectOptions: Sendable {
     }
 }
 
-/// What MQTT allows as the topic of a message. Source: MQTT 5 §4.7.
+/// Checks the topic of a message. Source: MQTT 5 §4.7.
 enum TopicName {
     static func check(_ topic: String) throws(MQTTError) {
         let bytes = topic.utf8.span

@@ -4,27 +4,28 @@ import Wire
 
 /// One connection to a broker, owned by one poll loop.
 ///
-/// Nothing happens by itself: no thread, no reconnect, and nothing is written but in `write`.
-/// A round of the loop polls `descriptor` for `interest`, calls `read` and `takeEvents`, makes
-/// durable what arrived, and then calls `write`: the PUBACKs of what `read` brought stand in
-/// the queue until then, so a message that was not made durable is delivered again.
+/// Nothing happens by itself: there is no thread and no reconnect, and only `write` writes. In each
+/// round the loop polls `descriptor` for `interest` and calls `read` and `takeEvents`. It makes the
+/// messages durable and then calls `write`. The PUBACKs wait in the queue until then, so the broker
+/// sends a message again that was not made durable.
 ///
-/// After `refused` or `disconnected` only freeing is left; make a new value for a new attempt,
-/// with fresh credentials. Freed without `disconnect`, the broker sends the last will.
+/// After `refused` or `disconnected` only free the value. Make a new one for a new attempt, with
+/// fresh credentials. If it is freed without `disconnect`, the broker sends the last will.
 ///
-/// libmosquitto's socket pair: in external-thread mode each queued packet writes one byte to
-/// it for a thread that polls the other end. Nobody does here. It is not in `descriptor`, so
-/// nothing wakes; where many packets are queued, `WakeUps` leaves the system call away.
+/// libmosquitto has a socket pair. In external-thread mode it writes one byte to it for each queued
+/// packet, to wake a thread that polls the other end. There is no such thread here. The pair is not
+/// in `descriptor`, so it wakes no poll. `WakeUps` skips the system call if many packets are
+/// queued.
 ///
 /// The corresponding C type is `struct mosquitto`.
 @safe
 package struct Connection: ~Copyable {
-    /// How far the way to the broker is.
+    /// The progress of the connection.
     enum Phase {
         case idle
         case connecting
         case handshaking
-        /// CONNECT can go out; `inbox.ack` says whether it was answered.
+        /// CONNECT can be sent. `inbox.ack` is set once the broker has answered.
         case open
         case ended
     }
@@ -33,27 +34,28 @@ package struct Connection: ~Copyable {
     let inbox: Inbox
     let options: ConnectOptions
     var phase = Phase.idle
-    /// Whether something was queued that `write` has not sent yet.
+    /// Whether packets are queued that `write` has not sent yet.
     var hasUnwritten = false
-    /// Whether DISCONNECT was queued: libmosquitto closes the socket once it has written that.
+    /// Whether DISCONNECT was queued. libmosquitto closes the socket after it has written
+    /// DISCONNECT.
     var isDisconnecting = false
-    /// Between libmosquitto and the socket, once that is open.
+    /// The buffer between libmosquitto and the socket, once the connection is open.
     var buffer = SocketBuffer()
     var timer: KeepAliveTimer
 
-    /// How many messages may wait for their PUBACK. Packet ids have 16 bits and libmosquitto
-    /// does not look whether one is taken.
+    /// The largest number of messages without a PUBACK. Packet ids have 16 bits, and libmosquitto
+    /// does not check whether an id is in use.
     package static let inFlightLimit = 60_000
 
-    /// How many should wait at most. libmosquitto walks all of them for each publish and each
-    /// PUBACK: 100,000 messages took 0.5 s of CPU with 100 waiting, 0.7 s with 500, 1.2 s
-    /// with 1,000; more than this makes nothing faster.
+    /// The recommended number of messages without a PUBACK. libmosquitto searches all of them for
+    /// each publish and each PUBACK. 100,000 messages took 0.5 s of CPU with 100 waiting, 0.7 s
+    /// with 500 and 1.2 s with 1,000. More than 100 makes nothing faster.
     package static let inFlightWindow = 100
 
     /// Prepares a connection. Nothing is looked up or sent.
     ///
-    /// Throws `invalid` for options that MQTT does not allow, `tls` for a file that cannot
-    /// be used.
+    /// Throws `invalid` for options that MQTT does not allow, and `tls` for a file that cannot be
+    /// used.
     package init(_ options: ConnectOptions) throws(MQTTError) {
         try options.check()
         let inbox = Inbox(options.version, isTLS: options.uri.scheme == .mqtts)
@@ -63,15 +65,15 @@ package struct Connection: ~Copyable {
         timer = KeepAliveTimer(seconds: options.keepAlive)
     }
 
-    /// To be polled for `interest`; `nil` when there is no socket.
+    /// Poll it for `interest`. `nil` if there is no socket.
     package var descriptor: Int32? {
         guard phase != .idle, phase != .ended else { return nil }
         let raw = client.socket
         return raw >= 0 ? raw : nil
     }
 
-    /// What to poll the descriptor for. Never for more than what is really waited for: a
-    /// stalled TLS handshake costs no wake-up.
+    /// The events to poll the descriptor for. It never includes an event that nobody waits for, so
+    /// a stalled TLS handshake causes no wake-ups.
     package var interest: (read: Bool, write: Bool) {
         switch phase {
         case .idle, .ended: (false, false)
@@ -82,45 +84,44 @@ package struct Connection: ~Copyable {
         }
     }
 
-    /// Whether the broker has let us in and has not gone.
+    /// Whether the broker has accepted the connection and it has not ended.
     package var isConnected: Bool { inbox.ack != nil && phase == .open }
 
-    /// What the broker said when it let us in; `nil` before and after.
+    /// The broker's answer to CONNECT. `nil` before it, and after the end.
     package var ack: ConnectAck? { isConnected ? inbox.ack : nil }
 
     package var hasEnded: Bool { phase == .ended }
 
-    /// Whether something waits that no poll sees, because `read` was stopped by its bound, or
-    /// a write met the end: call `read` again before the next poll, or poll with a timeout of
-    /// zero.
+    /// Whether data or an event waits that no poll reports. `read` stopped at its limit, or a write
+    /// found the end. Call `read` again before the next poll, or poll with a timeout of zero.
     package var hasBufferedInput: Bool {
         if phase == .ended { return !inbox.events.isEmpty }
         guard phase == .open else { return false }
         return buffer.hasUnread || client.tls?.hasBufferedInput == true
     }
 
-    /// Whether something waits for `write`: PUBACKs, publishes, a ping.
+    /// Whether packets wait for `write`: PUBACKs, publishes, a ping.
     package var hasQueuedWrites: Bool { phase == .open && hasUnwritten }
 
-    /// How many `atLeastOnce` messages were published and not yet acknowledged.
+    /// The number of published `atLeastOnce` messages without an acknowledgement.
     package var unacknowledged: Int { inbox.unacknowledged }
 
-    /// Messages that were thrown away because their topic was no UTF-8.
+    /// The number of messages that were dropped because their topic was not UTF-8.
     package var droppedMessages: Int { inbox.droppedMessages }
 
-    /// When `tick` wants to be called, from now; `nil` when never.
+    /// The time until `tick` must be called; `nil`: never.
     package var nextTick: Duration? {
         phase == .idle || phase == .ended ? nil : timer.next(at: SystemClock.monotonic)
     }
 
-    /// Takes what has happened since the last call.
+    /// Takes the events since the last call.
     package mutating func takeEvents() -> [ConnectionEvent] {
         var taken: [ConnectionEvent] = []
         takeEvents(into: &taken)
         return taken
     }
 
-    /// Swaps what has happened into `buffer`, which is emptied first and keeps its memory.
+    /// Moves the events into `buffer`, which is emptied first and keeps its memory.
     package mutating func takeEvents(into buffer: inout [ConnectionEvent]) {
         buffer.removeAll(keepingCapacity: true)
         swap(&buffer, &inbox.events)

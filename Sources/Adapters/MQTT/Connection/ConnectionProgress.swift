@@ -3,11 +3,11 @@ import LinuxIO
 import Wire
 
 extension Connection {
-    /// Starts to connect and returns at once; `connected` or an end comes as an event.
+    /// Starts to connect and returns at once. An event reports the connection or its end.
     ///
-    /// With `options.address`, a numeric host or a Unix socket nothing blocks. Throws when the
-    /// attempt has failed already (`nameLookup`, `tcp`, on loopback even `tls`; there is no
-    /// event then), `notConnected` the second time.
+    /// Nothing blocks with `options.address`, a numeric host or a Unix socket. Throws if the
+    /// attempt has already failed (`nameLookup`, `tcp`, on loopback even `tls`); there is no event
+    /// then. A second call throws `notConnected`.
     package mutating func connect() throws(MQTTError) {
         guard phase == .idle else { throw .notConnected }
         let isTLS = options.uri.scheme == .mqtts
@@ -28,12 +28,12 @@ extension Connection {
         if options.uri.scheme == .unix { open() } else { phase = .connecting }
     }
 
-    /// Reads until the socket is dry, or until `limit` messages are filed, or payloads of more
-    /// than `bytes` bytes.
+    /// Reads until the socket is empty, `limit` messages are recorded, or they have more than
+    /// `bytes` bytes.
     ///
-    /// Everything else that arrives on the way is filed too; with TLS the last record may
-    /// bring a few messages more. What they are answered with stays queued for `write`.
-    /// Throws `notConnected` when there is nothing to read from.
+    /// Other events on the way are recorded too. With TLS the last record may bring a few messages
+    /// more. Answers stay queued for `write`. Throws `notConnected` if there is no connection to
+    /// read from.
     package mutating func read(
         atMost limit: Int, bytes: Int = 1 << 20
     ) throws(MQTTError) {
@@ -45,8 +45,8 @@ extension Connection {
         while inbox.events.count - start < limit, inbox.filedBytes <= bytes {
             let code = WakeUps.muted { unsafe mosquitto_loop_read(client.raw, 1) }
             guard settle(code) else { break }
-            // libmosquitto does not say whether the socket is dry. A call that brought nothing
-            // does.
+            // libmosquitto does not report that the socket is empty. A call without a new event
+            // shows it.
             if inbox.events.count == before, !hasBufferedInput { break }
             before = inbox.events.count
         }
@@ -58,27 +58,27 @@ extension Connection {
         }
     }
 
-    /// Sends what is queued, PUBACKs included, as far as the socket takes it.
+    /// Sends the queued packets, including PUBACKs, as far as the socket takes them.
     ///
-    /// Call it when what was read is durable. Throws `notConnected` without a connection.
+    /// Call it once the received messages are durable. Throws `notConnected` without a connection.
     package mutating func write() throws(MQTTError) {
         try advance()
         guard phase == .open, hasUnwritten, descriptor != nil else { return }
         inbox.isWriting = true
-        // Many packets, one write(2); but a socket that is closed behind DISCONNECT takes what
-        // was gathered with it.
+        // Gathers many packets into one write(2). Not with DISCONNECT: libmosquitto then closes the
+        // socket, and the gathered bytes would be lost.
         buffer.gather(!isDisconnecting)
         let code = unsafe mosquitto_loop_write(client.raw, 1)
         buffer.gather(false)
         inbox.isWriting = false
         guard settle(code), flush() else { return }
         timer.hasWritten(at: SystemClock.monotonic)
-        // With TLS, libmosquitto's "wants to write" may be left over from a handshake.
+        // With TLS, libmosquitto's "wants to write" may be left from the handshake.
         hasUnwritten = buffer.hasUnsent
             || (client.wantsWrite && client.tls?.wantsWrite != false)
     }
 
-    /// Sends what `write` has gathered. False when that ended the connection.
+    /// Sends the bytes that `write` gathered. False if that ended the connection.
     private mutating func flush() -> Bool {
         do throws(SystemError) {
             try buffer.flush()
@@ -93,7 +93,7 @@ extension Connection {
         }
     }
 
-    /// Sees to the keep-alive: queues a ping when one is due (call `write` then), ends a
+    /// Handles the keep-alive. Queues a ping if one is due (call `write` then), and ends a
     /// connection whose last ping was not answered.
     package mutating func tick() throws(MQTTError) {
         guard phase != .idle, phase != .ended else { throw .notConnected }
@@ -105,7 +105,7 @@ extension Connection {
     static var success: Int32 { Int32(MOSQ_ERR_SUCCESS.rawValue) }
 }
 
-// The way to an open connection: TCP, then TLS.
+// The steps to an open connection: TCP, then TLS.
 extension Connection {
     private mutating func advance() throws(MQTTError) {
         if phase == .connecting { advanceConnect() }
@@ -126,8 +126,8 @@ extension Connection {
         }
     }
 
-    /// libmosquitto takes a connection that broke in the handshake for one that waits, and
-    /// would be asked for ever: so the socket is looked at first.
+    /// Checks the socket first: libmosquitto mistakes a connection that broke in the handshake for
+    /// one that waits, and would wait for ever.
     private mutating func advanceHandshake() {
         switch SocketProbe.peek(client.socket) {
         case .closed: return endHandshake("the broker closed the connection in the handshake")
@@ -153,7 +153,7 @@ extension Connection {
         inbox.end(.disconnected(reasonCode: 0, text: text, layer: .tls))
     }
 
-    /// OpenSSL's words, the certificate's fault first.
+    /// OpenSSL's error text. A certificate's fault comes first.
     private func handshakeText() -> String? {
         if let text = inbox.certificateError { return "the certificate: \(text)" }
         guard let line = inbox.handshakeError else { return nil }
@@ -172,7 +172,7 @@ extension Connection {
         return list
     }
 
-    /// Whether the connection still stands after a call into libmosquitto.
+    /// Whether the connection is still open after a call into libmosquitto. Records the end if not.
     private mutating func settle(_ code: Int32) -> Bool {
         if code == Self.success, client.socket >= 0, !inbox.hasEnded { return true }
         phase = .ended

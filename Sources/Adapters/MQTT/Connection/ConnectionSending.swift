@@ -1,11 +1,12 @@
 import CMosquitto
 
 extension Connection {
-    /// Queues a message for `write` and returns its packet id, which `published` names.
+    /// Queues a message for `write` and returns its packet id. The `published` event has the same
+    /// id.
     ///
-    /// Throws `notConnected` before the broker has let us in, `invalid` for a topic or
-    /// property that MQTT does not allow, `tooLarge` for more than the broker takes,
-    /// `tooManyInFlight`. Nothing is queued then. On 3.1.1 the properties are left away.
+    /// Throws `notConnected` before the broker has accepted the connection, `invalid` for a topic
+    /// or property that MQTT does not allow, `tooLarge` for more than the broker accepts, and
+    /// `tooManyInFlight`. Nothing is queued then. On 3.1.1 the properties are left out.
     package mutating func publish(
         _ message: borrowing OutgoingMessage
     ) throws(MQTTError) -> Int32 {
@@ -31,11 +32,11 @@ extension Connection {
         return packetID
     }
 
-    /// Queues a subscription and returns its packet id, which `subscribed` names.
+    /// Queues a subscription and returns its packet id. The `subscribed` event has the same id.
     ///
-    /// All filters of one call have one level. `sendRetained` false (MQTT 5): the broker
-    /// does not send what it keeps. `marksRetained` (MQTT 5): what is published from now on to
-    /// be kept comes with its mark, too.
+    /// All filters of one call have one level. With `sendRetained` false (MQTT 5) the broker does
+    /// not send its retained messages. With `marksRetained` (MQTT 5) new messages keep their retain
+    /// flag, too.
     ///
     /// Source: MQTT 5 §3.8.3.1.
     package mutating func subscribe(
@@ -63,7 +64,8 @@ extension Connection {
         return packetID
     }
 
-    /// Queues the end of subscriptions and returns its packet id, which `unsubscribed` names.
+    /// Queues an unsubscription and returns its packet id. The `unsubscribed` event has the same
+    /// id.
     package mutating func unsubscribe(_ filters: [String]) throws(MQTTError) -> Int32 {
         guard isConnected else { throw .notConnected }
         guard !filters.isEmpty else { throw .invalid("no filter to unsubscribe") }
@@ -77,10 +79,10 @@ extension Connection {
         return packetID
     }
 
-    /// Queues DISCONNECT behind everything else; `disconnected` comes when `write` has sent it.
+    /// Queues DISCONNECT behind all other packets. `disconnected` comes once `write` has sent it.
     ///
-    /// With `sendWill` the broker sends the last will all the same. On 3.1.1 that is not
-    /// possible: free the connection instead.
+    /// With `sendWill` the broker still sends the last will. That is not possible on 3.1.1: free
+    /// the connection instead.
     package mutating func disconnect(sendWill: Bool = false) throws(MQTTError) {
         guard phase == .open else { throw .notConnected }
         guard !sendWill || options.version == .v5 else {
@@ -110,8 +112,8 @@ extension Connection {
             throw .invalid("the broker keeps no retained messages")
         }
         let length = PacketSize.publish(message, ack.version)
-        // libmosquitto reckons this size one too small and, when the broker's limit lies
-        // between, ends the process. So it is never asked to.
+        // libmosquitto computes this size one byte too small. If the broker's limit lies between
+        // the two, libmosquitto ends the process. So the size is checked here first.
         let limit = min(Int(ack.maximumPacketSize ?? .max), PacketSize.limit)
         guard length <= limit else { throw .tooLarge(limit: limit) }
     }
@@ -128,9 +130,9 @@ extension Connection {
     }
 }
 
-/// How long packets are, to the byte. Source: MQTT 5 §2.1.4, §3.3.
+/// Computes the exact length of packets. Source: MQTT 5 §2.1.4, §3.3.
 enum PacketSize {
-    /// The longest packet of the protocol.
+    /// The longest packet that MQTT allows, in bytes.
     static let limit = 268_435_455
 
     static func publish(

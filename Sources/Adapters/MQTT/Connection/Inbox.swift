@@ -1,34 +1,35 @@
 import CMosquitto
 import LinuxIO
 
-/// What libmosquitto's callbacks filed. They do nothing else: whoever owns the connection
-/// takes the events when the C call has returned.
+/// Records what libmosquitto's callbacks report. Callbacks do nothing else: the connection's owner
+/// takes the events after the C call has returned.
 ///
-/// A callback that destroyed its client, or called back into it, would use freed memory
+/// A callback that destroyed its client, or called into it, would use freed memory
 /// (mosquitto#2778).
 final class Inbox {
     var events: [ConnectionEvent] = []
-    /// Bytes of payload that the read under way has filed.
+    /// The bytes of the messages that the present read has recorded.
     var filedBytes = 0
-    /// The broker's answer, once it has let us in.
+    /// The broker's answer, once it has accepted the connection.
     var ack: ConnectAck?
-    /// Whether the last event has been filed: nothing comes after it.
+    /// Whether the last event was recorded. No event comes after it.
     var hasEnded = false
-    /// Published with `atLeastOnce` and not yet acknowledged.
+    /// The number of published `atLeastOnce` messages without an acknowledgement.
     var unacknowledged = 0
-    /// How many filters each subscription has that waits for its answer, by packet id.
+    /// The number of filters of each subscription that waits for its answer, by packet id.
     var asked: [Int32: Int] = [:]
-    /// Whether `mosquitto_loop_write` runs: only then does "published" mean `atMostOnce`.
+    /// Whether `mosquitto_loop_write` runs. Only then does "published" mean an `atMostOnce`
+    /// message.
     var isWriting = false
-    /// Messages whose topic is no UTF-8; their PUBACK goes out all the same.
+    /// The number of messages whose topic is not UTF-8. Their PUBACK is still sent.
     var droppedMessages = 0
-    /// Whether a certificate may begin later than our clock has it.
+    /// Whether to accept a certificate that is not valid yet by our clock.
     var isClockSlow = false
-    /// What is wrong with the broker's certificate.
+    /// The fault of the broker's certificate.
     var certificateError: String?
     /// The last error line of a TLS handshake.
     var handshakeError: String?
-    /// Judges what is read, from the moment that there is a socket.
+    /// Checks the received bytes, as soon as there is a socket.
     var packetGuard: PacketGuard?
     private let version: ProtocolVersion
     private let isTLS: Bool
@@ -59,8 +60,8 @@ final class Inbox {
         events.append(.connected(ack))
     }
 
-    /// libmosquitto passes the broker's reason code or one of its own errors here; the
-    /// broker's begin at 0x80, its own end below 0x20.
+    /// Records the end. libmosquitto passes the broker's reason code, from 0x80, or one of its own
+    /// errors, below 0x20.
     func disconnected(code: Int32) {
         if packetGuard?.hasRefused == true {
             return end(.disconnected(
@@ -83,9 +84,9 @@ final class Inbox {
             packetID: packetID, reasonCode: UInt8(truncatingIfNeeded: reasonCode)))
     }
 
-    /// One that answers for more or fewer filters than were asked for, or in a code that MQTT has
-    /// not, is no answer: nobody could say what is subscribed. Source: MQTT 5 §3.9.3, MQTT 3.1.1
-    /// §3.9.3.
+    /// Records a SUBACK. If it has another number of codes than filters, or a code that MQTT does
+    /// not allow, the connection ends: it is unclear what is subscribed. Source: MQTT 5 §3.9.3,
+    /// MQTT 3.1.1 §3.9.3.
     func subscribed(packetID: Int32, _ codes: [UInt8]) {
         let count = asked.removeValue(forKey: packetID)
         guard codes.count == count,
@@ -98,7 +99,7 @@ final class Inbox {
         events.append(.subscribed(packetID: packetID, codes))
     }
 
-    /// Files the last event. Later ones are echoes of it and are left out.
+    /// Records the last event. Later ends are echoes of it and are ignored.
     func end(_ event: ConnectionEvent) {
         guard !hasEnded else { return }
         hasEnded = true
@@ -107,7 +108,7 @@ final class Inbox {
     }
 }
 
-/// libmosquitto's error codes in words, each with the layer it speaks of.
+/// Translates libmosquitto's error codes into texts and layers.
 enum Failure {
     /// - Parameter systemCode: `errno`, which some codes refer to.
     static func describe(
@@ -121,7 +122,7 @@ enum Failure {
         case MOSQ_ERR_CONN_LOST: ("the broker closed the connection", .tcp)
         case MOSQ_ERR_KEEPALIVE where !isConnected: ("the broker did not answer", .mqtt)
         case MOSQ_ERR_KEEPALIVE: ("the broker did not answer a ping", .tcp)
-        // EPROTO is what libmosquitto makes of every TLS error after the handshake.
+        // libmosquitto reports every TLS error after the handshake as EPROTO.
         case MOSQ_ERR_ERRNO where SystemError.isProtocolError(systemCode):
             ("the TLS connection broke", .tls)
         case MOSQ_ERR_ERRNO where systemCode == 0: ("the connection broke", .tcp)

@@ -1,7 +1,7 @@
-/// When libmosquitto's keep-alive wants to look at the clock.
+/// Computes when to call libmosquitto's keep-alive.
 ///
-/// It counts whole seconds of its own, so it may be asked a little early; then it is asked
-/// again a second later.
+/// libmosquitto counts whole seconds, so a call may come a little early. It is repeated a second
+/// later then.
 struct KeepAliveTimer {
     private var interval: Duration?
     private var lastRead = Duration.zero
@@ -10,7 +10,7 @@ struct KeepAliveTimer {
 
     init(seconds: UInt16) { setInterval(seconds) }
 
-    /// The broker may ask for another interval than ours. 0: no pings.
+    /// Sets the interval, which the broker may change. 0: no pings.
     mutating func setInterval(_ seconds: UInt16) {
         interval = seconds == 0 ? nil : .seconds(Int(seconds))
     }
@@ -19,7 +19,8 @@ struct KeepAliveTimer {
     mutating func hasRead(at now: Duration) { lastRead = now }
     mutating func hasWritten(at now: Duration) { lastWrite = now }
 
-    /// libmosquitto counts anew from a tick that was due, whether it pinged or gave up.
+    /// After a tick that was due, libmosquitto starts to count again, whether it sent a ping or
+    /// ended the connection.
     mutating func ticked(at now: Duration) {
         lastTick = now
         if let interval, now >= min(lastRead, lastWrite) + interval { started(at: now) }

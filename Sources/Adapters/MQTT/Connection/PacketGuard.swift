@@ -2,12 +2,12 @@ import CSocketBuffer
 
 /// Ends a connection at the first malformed byte, before libmosquitto parses it.
 ///
-/// It stands from the moment that there is a socket until that is closed. See `packet_guard.h`.
+/// It works from the opening of the socket until its close. See `packet_guard.h`.
 @safe
 final class PacketGuard {
     private let raw: OpaquePointer?
 
-    /// `most` is how many bytes a packet may have; nil for as many as MQTT can say.
+    /// `most` is the largest packet in bytes. Nil: MQTT's own limit.
     init(_ descriptor: Int32, isTLS: Bool, version: ProtocolVersion, most: UInt32?) {
         unsafe raw = packet_guard_new(descriptor, isTLS, version == .v5, most ?? .max)
     }

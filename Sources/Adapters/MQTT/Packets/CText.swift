@@ -1,7 +1,7 @@
-/// Text as C functions take it, lent from the stack. A `String` that is passed as it is becomes an
-/// array first: eight for the properties of one message.
+/// Lends text to C functions from the stack. Swift would first make an array of a `String`
+/// argument: eight arrays for the properties of one message.
 enum CText {
-    /// Lends a copy that ends with a NUL. The text has none itself.
+    /// Lends a copy that ends with a NUL. The text must contain no NUL.
     @unsafe
     static func lend<R>(_ text: String, to body: (UnsafePointer<CChar>) -> R) -> R {
         unsafe lend(text, "") { text, _ in unsafe body(text) }
@@ -26,7 +26,7 @@ enum CText {
         }
     }
 
-    /// Returns where the next begins.
+    /// Copies a text and a NUL. Returns the position after them.
     private static func copy(
         _ text: String, to room: UnsafeMutableBufferPointer<CChar>, from start: Int
     ) -> Int {

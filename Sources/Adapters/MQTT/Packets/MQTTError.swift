@@ -1,4 +1,4 @@
-/// The part of the way to a broker on which something failed.
+/// The layer of a broker connection that failed.
 package enum Layer: String, Equatable, Sendable, CaseIterable {
     case nameLookup = "name lookup"
     case tcp = "TCP"
@@ -7,28 +7,28 @@ package enum Layer: String, Equatable, Sendable, CaseIterable {
     case brokerLogin = "broker login"
 }
 
-/// What a broker connection could not do, sorted by what the caller can do about it.
+/// A failure of a broker connection, sorted by the remedy.
 package enum MQTTError: Error, Equatable, Sendable {
-    /// The name has no address now: try again later, or correct the name.
+    /// The name has no address at present: try again later, or correct the name.
     case nameLookup(String)
-    /// Nobody answers there, or the way is cut: try again later.
+    /// No answer, or the network is cut: try again later.
     case tcp(String)
-    /// No trust or no agreement: certificate, CA file, host name, clock.
+    /// TLS failed: check the certificate, the CA file, the host name and the clock.
     case tls(String)
-    /// The broker broke the protocol, or ended the connection for a reason of its own.
+    /// The broker broke the protocol, or ended the connection for its own reason.
     case mqtt(String, reasonCode: UInt8)
-    /// The broker does not know this client or its password: authenticate, then try again.
+    /// The broker refused the login: authenticate, then try again.
     case brokerLogin(String, reasonCode: UInt8)
-    /// A fault of the caller: a topic, a property, an option that MQTT does not allow.
+    /// A mistake of the caller: a topic, property or option that MQTT does not allow.
     case invalid(String)
-    /// More bytes than MQTT or this broker takes.
+    /// More bytes than MQTT or this broker accepts.
     case tooLarge(limit: Int)
-    /// Too many messages wait for their acknowledgement: wait for some.
+    /// Too many messages wait for their acknowledgement: wait until some arrive.
     case tooManyInFlight(limit: Int)
-    /// There is no connection (any more): make a new one.
+    /// There is no connection: make a new one.
     case notConnected
 
-    /// The layer to name to a person; `nil` for the caller's own faults.
+    /// The layer to show to a person; `nil` for mistakes of the caller.
     package var layer: Layer? {
         switch self {
         case .nameLookup: .nameLookup
@@ -41,13 +41,12 @@ package enum MQTTError: Error, Equatable, Sendable {
     }
 
     static let hangUp = "the broker closed the connection before it answered"
-    /// Within TLS 1.3 a client is done before the server has judged its certificate.
+    /// In TLS 1.3 the client finishes before the server has checked the client's certificate.
     static let hangUpWithinTLS = hangUp + "; it may ask for a certificate of ours, or for another"
 
-    /// Whether the broker may speak only an older MQTT: it says so, or it hangs up on what it
-    /// cannot read, as RabbitMQ before 3.13 does. To be asked of an attempt with version 5 that
-    /// brought no connection. A cut network looks like a hang-up, so of a broker that
-    /// `hasSpoken5` a hang-up says nothing.
+    /// Whether the broker may only know an older MQTT. It says so, or it hangs up on MQTT 5, as
+    /// RabbitMQ before 3.13 does. Use it for an MQTT 5 attempt that did not connect. A cut network
+    /// looks like a hang-up, so a hang-up does not count if the broker `hasSpoken5`.
     package func suggestsOlderVersion(hasSpoken5: Bool) -> Bool {
         switch self {
         case .mqtt(_, ReasonCode.unsupportedProtocolVersion): true
@@ -56,13 +55,13 @@ package enum MQTTError: Error, Equatable, Sendable {
         }
     }
 
-    /// Whether the broker ended the connection for another one of the same client id.
+    /// Whether the broker ended the connection because another one has the same client id.
     package var isTakeover: Bool {
         if case .mqtt(_, ReasonCode.sessionTakenOver) = self { true } else { false }
     }
 
-    /// Whether the broker answered with a code that refuses: to let a client in, where it comes
-    /// before the connection was made. Source: MQTT 5 §3.2.2.2, MQTT 3.1.1 §3.2.2.3.
+    /// Whether the broker sent a code that refuses. Before the connection is made, it refuses the
+    /// client. Source: MQTT 5 §3.2.2.2, MQTT 3.1.1 §3.2.2.3.
     package var isRefusal: Bool {
         switch self {
         case .mqtt(_, let code), .brokerLogin(_, let code): code >= 0x80 && !isTakeover
@@ -70,8 +69,8 @@ package enum MQTTError: Error, Equatable, Sendable {
         }
     }
 
-    /// Whether another address of the same name may do better: at this one nobody judged the
-    /// login. A node that is starting, or a balancer without one behind it, hangs up or waits.
+    /// Whether another address of the same name may work, because nobody judged the login at this
+    /// one. A starting node, or a load balancer without a node behind it, hangs up or waits.
     package var mayBeOfAddress: Bool {
         switch self {
         case .tcp, .tls, .mqtt: true
@@ -79,7 +78,7 @@ package enum MQTTError: Error, Equatable, Sendable {
         }
     }
 
-    /// Of two addresses' errors the one that tells more: of the attempt that came further.
+    /// The error of the attempt that got further, of two addresses. It says more.
     package func orFurther(_ other: MQTTError) -> MQTTError {
         other.progress > progress ? other : self
     }
@@ -120,7 +119,7 @@ extension MQTTError: CustomStringConvertible {
     }
 }
 
-/// The reason codes that a caller decides by. Source: MQTT 5 §2.4.
+/// The reason codes that callers use. Source: MQTT 5 §2.4.
 package enum ReasonCode {
     package static let success: UInt8 = 0x00
     package static let unspecifiedError: UInt8 = 0x80
@@ -140,18 +139,18 @@ package enum ReasonCode {
     package static let administrativeAction: UInt8 = 0x98
     package static let payloadFormatInvalid: UInt8 = 0x99
 
-    /// libmosquitto's words for a reason code. The corresponding C function is
+    /// libmosquitto's text for a reason code. The corresponding C function is
     /// `mosquitto_reason_string`.
     package static func text(_ code: UInt8) -> String { Library.reason(code) }
 
-    /// Whether a DISCONNECT with this code speaks of a packet that was sent. Source: MQTT 5
+    /// Whether a DISCONNECT with this code refers to a packet that was sent. Source: MQTT 5
     /// §3.14.2.1.
     package static func blamesPacket(_ code: UInt8) -> Bool {
         [malformedPacket, protocolError, topicNameInvalid, packetTooLarge,
          payloadFormatInvalid].contains(code)
     }
 
-    /// Whether new credentials may help: the broker refused these, or this client.
+    /// Whether new credentials may help: the broker refused the credentials or the client.
     package static func isLogin(_ code: UInt8) -> Bool {
         [clientIdentifierNotValid, badUserNameOrPassword, notAuthorized, banned,
          badAuthenticationMethod].contains(code)
@@ -164,8 +163,8 @@ package enum ReasonCode {
         return code <= 2 || failures.contains(code)
     }
 
-    /// The code that MQTT 5 has for a return code of 3.1.1; one that is reserved there refuses
-    /// all the same. Source: MQTT 3.1.1 §3.2.2.3.
+    /// The MQTT 5 code for a 3.1.1 return code. A reserved return code is a refusal, too. Source:
+    /// MQTT 3.1.1 §3.2.2.3.
     static func fromVersion311(_ code: UInt8) -> UInt8 {
         switch code {
         case 1: unsupportedProtocolVersion

@@ -1,11 +1,11 @@
-/// How surely a message arrives. Level 2 is not used: the contract has its own key against
-/// duplicates.
+/// The delivery guarantee of a message. Level 2 is not used, because the contract has its own key
+/// against duplicates.
 package enum QoS: UInt8, Equatable, Sendable, CaseIterable {
     case atMostOnce = 0
     case atLeastOnce = 1
 }
 
-/// A name and value beside a message. Source: MQTT 5 §3.3.2.3.7.
+/// A name and a value that travel with a message. Source: MQTT 5 §3.3.2.3.7.
 package struct UserProperty: Equatable, Sendable {
     package var name: String
     package var value: String
@@ -16,14 +16,14 @@ package struct UserProperty: Equatable, Sendable {
     }
 }
 
-/// What MQTT 5 carries beside a payload. A 3.1.1 connection leaves all of it away.
+/// The MQTT 5 properties of a message. A 3.1.1 connection leaves them out.
 package struct MessageProperties: Equatable, Sendable {
     package var responseTopic: String?
     package var correlationData: [UInt8]?
-    /// Seconds after which the broker forgets the message.
+    /// Seconds after which the broker drops the message.
     package var messageExpiry: UInt32?
     package var contentType: String?
-    /// Whether the sender says that the payload is UTF-8.
+    /// Whether the sender declares that the payload is UTF-8.
     package var isText: Bool
     package var userProperties: [UserProperty]
 
@@ -47,13 +47,13 @@ package struct MessageProperties: Equatable, Sendable {
             && contentType == nil && !isText && userProperties.isEmpty
     }
 
-    /// The value of the first user property of that name.
+    /// The value of the first user property with that name.
     package func userProperty(_ name: String) -> String? {
         userProperties.first { $0.name == name }?.value
     }
 }
 
-/// A message to be published, or a last will.
+/// A message to publish, or a last will.
 package struct OutgoingMessage: Sendable {
     package var topic: String
     package var payload: [UInt8]
@@ -73,18 +73,18 @@ package struct OutgoingMessage: Sendable {
     }
 }
 
-/// A message that arrived. Its topic is UTF-8 without NUL; nothing else is known of it.
+/// A received message. Its topic is UTF-8 without NUL; nothing else was checked.
 package struct IncomingMessage: Sendable {
     package let topic: String
     package let payload: [UInt8]
     package let qos: QoS
     package let retain: Bool
-    /// The broker's number for it while it is unacknowledged; 0 with `atMostOnce`.
+    /// The broker's packet id until the acknowledgement; 0 with `atMostOnce`.
     package let packetID: UInt16
     package let properties: MessageProperties
 }
 
-/// A topic filter and the highest level it is served with.
+/// A topic filter and the highest level of its messages.
 package struct Subscription: Equatable, Sendable {
     package let filter: String
     package let qos: QoS

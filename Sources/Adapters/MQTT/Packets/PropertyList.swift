@@ -1,6 +1,6 @@
 import CMosquitto
 
-/// The properties of one packet on their way out, freed with their owner.
+/// The properties of one outgoing packet, freed with their owner.
 ///
 /// The corresponding C type is `mosquitto_property`.
 @safe
@@ -9,7 +9,7 @@ struct PropertyList: ~Copyable {
 
     init() { unsafe head = nil }
 
-    /// Builds the list for a message. Throws `invalid` for text that MQTT does not carry.
+    /// Makes the list for a message. Throws `invalid` for text that MQTT does not allow.
     init(_ properties: borrowing MessageProperties) throws(MQTTError) {
         unsafe head = nil
         if properties.isText { try add(byte: 1, MQTT_PROP_PAYLOAD_FORMAT_INDICATOR) }
@@ -30,10 +30,11 @@ struct PropertyList: ~Copyable {
         unsafe mosquitto_property_free_all(&head)
     }
 
-    /// Lends the list; `nil` when it is empty.
+    /// Lends the list; `nil` if it is empty.
     func withPointer<R>(_ body: (OpaquePointer?) -> R) -> R { unsafe body(head) }
 
-    /// Gives the list to a C function that frees it; `false` from `body` keeps it here.
+    /// Passes the list to a C function that frees it. If `body` returns `false`, the list stays
+    /// here.
     mutating func handOver(_ body: (OpaquePointer?) -> Bool) {
         if unsafe body(head) { unsafe head = nil }
     }
@@ -82,9 +83,7 @@ struct PropertyList: ~Copyable {
 }
 
 extension MessageProperties {
-    /// How many bytes they take in a packet, their own length not counted.
-    ///
-    /// Source: MQTT 5 §2.2.2.
+    /// The length of the properties in a packet, in bytes, without their own length field.
     var encodedLength: Int {
         var length = isText ? 2 : 0
         if messageExpiry != nil { length += 5 }

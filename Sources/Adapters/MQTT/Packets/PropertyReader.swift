@@ -1,14 +1,14 @@
 import CMosquitto
 import LinuxIO
 
-/// Reads the properties that libmosquitto found in a packet. They stay libmosquitto's.
+/// Reads the properties of a received packet. libmosquitto owns them.
 @safe
 struct PropertyReader {
     private let head: OpaquePointer?
 
     init(_ head: OpaquePointer?) { unsafe self.head = head }
 
-    /// All that a message may carry, in one pass. Unknown ones are left out.
+    /// Reads all properties of a message in one pass. Unknown ones are left out.
     func message() -> MessageProperties {
         var result = MessageProperties.none
         var next = unsafe head

@@ -2,18 +2,18 @@ import COpenSSL
 import LinuxIO
 package import Wire
 
-/// The first trust in an authority's own CA: taken from what the server itself shows, because
-/// a person compared its fingerprint.
+/// Fetches an authority's own CA from the server itself. It is trusted because a person compared
+/// its fingerprint.
 package enum CertificateFetch {
-    /// The CA certificate, PEM, that the server at `uri` shows and that has this fingerprint.
+    /// Returns the server's CA certificate that has this fingerprint, as PEM.
     ///
-    /// Nothing else is believed of that server: no name, no date, no signature is checked, and
-    /// nothing is sent to it but a TLS handshake. A later connection verifies against what this
-    /// returns. It blocks `timeout` at most, the name lookup included.
+    /// Nothing else about that server is trusted: no name, date or signature is checked. Only a TLS
+    /// handshake is sent. A later connection verifies against the returned certificate. It blocks
+    /// for at most `timeout`, including the name lookup.
     ///
-    /// Throws `invalid` for an address without TLS; `nameLookup`, `tcp` or `tls` for a way that
-    /// fails; `tls` too where the server shows no self-signed CA of that fingerprint, whether
-    /// it is another's or was left out of its chain.
+    /// Throws `invalid` for an address without TLS, and `nameLookup`, `tcp` or `tls` for a
+    /// connection that fails. It also throws `tls` if the server shows no self-signed CA with that
+    /// fingerprint: the CA is another one, or the chain lacks it.
     package static func authority(
         of uri: BrokerURI, fingerprint: CertificateFingerprint,
         timeout: Duration = .seconds(10)

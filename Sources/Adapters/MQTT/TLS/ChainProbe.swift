@@ -2,17 +2,17 @@ import COpenSSL
 import LinuxIO
 import Wire
 
-/// One TLS handshake that verifies nothing, made to see what certificates a server shows.
+/// One TLS handshake that verifies nothing. It shows which certificates a server sends.
 ///
-/// TLS 1.2 at least. The connection is closed with its owner; no byte of any protocol above is
-/// sent. The corresponding C type is `SSL`.
+/// TLS 1.2 at least. The connection is closed when its owner is freed. No byte of a higher protocol
+/// is sent. The corresponding C type is `SSL`.
 @safe
 struct ChainProbe: ~Copyable {
     private let context: OpaquePointer
     private let connection: OpaquePointer
     private let socket: DialedSocket
 
-    /// Says nothing yet. `host` is what the server is asked for.
+    /// Prepares the handshake; sends nothing yet. `host` is the server name to ask for.
     init(over socket: consuming DialedSocket, host: String) throws(MQTTError) {
         guard let context = unsafe SSL_CTX_new(TLS_client_method()) else {
             throw .tls("no TLS context: \(OpenSSLError.take())")
@@ -37,7 +37,7 @@ struct ChainProbe: ~Copyable {
         ERR_clear_error()
     }
 
-    /// An address is no name to ask for. Source: RFC 6066 §3.
+    /// Sends the server name, unless it is an address. Source: RFC 6066 §3.
     private func setServerName(_ host: String) {
         guard let address = unsafe a2i_IPADDRESS(host) else {
             ERR_clear_error()
@@ -49,14 +49,15 @@ struct ChainProbe: ~Copyable {
         unsafe ASN1_OCTET_STRING_free(address)
     }
 
-    /// The self-signed CA of this fingerprint among what the server shows, as PEM.
+    /// Returns the server's self-signed CA with this fingerprint, as PEM.
     func authority(
         _ fingerprint: CertificateFingerprint, until end: Duration
     ) throws(MQTTError) -> String {
         do throws(MQTTError) {
             try handshake(until: end)
         } catch {
-            // A server that wants a certificate of ours ends it, after it has shown its own.
+            // A server that requires a client certificate ends the handshake, but it has sent its
+            // own chain.
             guard unsafe SSL_get_peer_cert_chain(connection) != nil else { throw error }
         }
         return try find(fingerprint)
@@ -81,7 +82,7 @@ struct ChainProbe: ~Copyable {
         }
     }
 
-    /// False when the time is over.
+    /// False after the time limit.
     private func wait(write: Bool, until end: Duration) throws(MQTTError) -> Bool {
         let left = end - SystemClock.monotonic
         guard left > .zero else { return false }
@@ -95,9 +96,9 @@ struct ChainProbe: ~Copyable {
     }
 }
 
-// What was shown.
+// The certificates that the server sent.
 extension ChainProbe {
-    /// A chain longer than this is looked at no further.
+    /// The largest number of certificates that are examined.
     private static let longestChain: Int32 = 16
 
     private func find(_ fingerprint: CertificateFingerprint) throws(MQTTError) -> String {
@@ -106,7 +107,7 @@ extension ChainProbe {
             guard let raw = unsafe OPENSSL_sk_value(chain, index) else { continue }
             let certificate = OpaquePointer(raw)
             guard unsafe Self.matches(certificate, fingerprint) else { continue }
-            // Both say what may sign others: without them it is a server's own certificate.
+            // Without both properties it is a server's own certificate, not a CA.
             guard unsafe X509_check_ca(certificate) == 1,
                 unsafe X509_self_signed(certificate, 1) == 1
             else {

@@ -1,7 +1,7 @@
 import COpenSSL
 import LinuxIO
 
-/// How one connection speaks TLS: our own context, so that OpenSSL checks the host name.
+/// The TLS context of one connection. It is our own, so that OpenSSL checks the host name.
 ///
 /// libmosquitto's own check compares names as C strings (a NUL in a certificate ends them) and
 /// falls back to the common name. The corresponding C type is `SSL_CTX`.
@@ -9,9 +9,9 @@ import LinuxIO
 struct TLSContext: ~Copyable {
     let raw: OpaquePointer
 
-    /// Throws `tls` when a file cannot be used.
+    /// Makes a context. Throws `tls` if a file cannot be used.
     ///
-    /// What is wrong with a certificate is filed in the inbox, which must outlive it.
+    /// A certificate's fault is recorded in the inbox, which must outlive the context.
     static func make(
         _ options: TLSOptions, host: String, _ inbox: Inbox
     ) throws(MQTTError) -> TLSContext {
@@ -25,7 +25,7 @@ struct TLSContext: ~Copyable {
         return context
     }
 
-    /// TLS 1.2 at least, and no peer without a certificate.
+    /// Requires TLS 1.2 at least, and a certificate from the peer.
     private init() throws(MQTTError) {
         guard let method = unsafe TLS_client_method(),
               let context = unsafe SSL_CTX_new(method) else {
@@ -36,10 +36,10 @@ struct TLSContext: ~Copyable {
             guard isFine == 0, let store = unsafe store else { return isFine }
             return unsafe TLSContext.letsPass(store) ? 1 : 0
         }
-        // A key under a passphrase is refused: otherwise OpenSSL asks on the terminal and waits.
+        // A key with a passphrase is refused. Otherwise OpenSSL would ask on the terminal and wait.
         unsafe SSL_CTX_set_default_passwd_cb(context) { _, _, _, _ in -1 }
         _ = unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
-        // An idle connection then holds no record buffers.
+        // With this mode an idle connection holds no record buffers.
         _ = unsafe SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
         unsafe SSL_CTX_set_info_callback(context) { connection, event, _ in
             guard event == SSL_CB_HANDSHAKE_START else { return }
@@ -49,7 +49,7 @@ struct TLSContext: ~Copyable {
 
     deinit { unsafe SSL_CTX_free(raw) }
 
-    /// The certificate must be for `host`, a name or a numeric address.
+    /// Requires a certificate for `host`, a name or a numeric address.
     private func setHost(_ host: String) throws(MQTTError) {
         guard let parameters = unsafe SSL_CTX_get0_param(raw) else {
             throw .tls("no TLS parameters: \(OpenSSLError.take())")
@@ -92,8 +92,8 @@ struct TLSContext: ~Copyable {
         }
     }
 
-    /// Keeps the first fault of the certificate, unless it is none to us. OpenSSL's error queue
-    /// does not name it, and libmosquitto may have freed the connection before we could ask.
+    /// Records the certificate's first fault, unless the slow clock excuses it. OpenSSL's error
+    /// queue does not name it, and libmosquitto may free the connection before we could ask.
     @unsafe
     private static func letsPass(_ store: OpaquePointer) -> Bool {
         let index = SSL_get_ex_data_X509_STORE_CTX_idx()
@@ -112,9 +112,8 @@ struct TLSContext: ~Copyable {
         return false
     }
 
-    /// Asks the server for the name that is checked. libmosquitto asks for what it connects
-    /// to, which may be the address that was looked up beforehand; for an address nothing is
-    /// asked. Source: RFC 6066 §3.
+    /// Sends the server name that is checked. libmosquitto would send its connect address, which
+    /// may be the address from the lookup. For a numeric host nothing is sent. Source: RFC 6066 §3.
     private static func setServerName(_ connection: OpaquePointer?) {
         guard let connection = unsafe connection,
               let parameters = unsafe SSL_get0_param(connection) else { return }
@@ -124,9 +123,9 @@ struct TLSContext: ~Copyable {
     }
 }
 
-/// OpenSSL's queue of errors of this thread.
+/// OpenSSL's error queue of this thread.
 enum OpenSSLError {
-    /// The words of the oldest error; empties the queue.
+    /// Returns the text of the oldest error and empties the queue.
     static func take() -> String {
         let code = ERR_get_error()
         ERR_clear_error()

@@ -1,10 +1,10 @@
 import CMosquitto
 import COpenSSL
 
-/// Where libmosquitto's TLS connection stands. It stays libmosquitto's.
+/// The state of libmosquitto's TLS connection. libmosquitto owns the connection.
 ///
-/// libmosquitto says "wants to write" all through a handshake (mosquitto#3745); a poll loop
-/// that believes it never sleeps. OpenSSL knows what it really waits for.
+/// libmosquitto reports "wants to write" during a whole handshake (mosquitto#3745). A poll loop
+/// that relied on it would never sleep. OpenSSL knows the event that it waits for.
 @safe
 struct TLSProgress {
     private let raw: OpaquePointer

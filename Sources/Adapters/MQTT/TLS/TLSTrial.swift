@@ -1,15 +1,16 @@
 import COpenSSL
 package import LinuxIO
 
-/// One TLS handshake, made for what it shows and for nothing else.
+/// One TLS handshake, made only to see its result.
 package struct TLSTrial: Sendable {
     /// Such as "TLSv1.3".
     package let version: String
-    /// How long the other side's certificate is still valid; nil where it does not say.
+    /// How long the peer's certificate is still valid. Nil if that is unknown.
     package let timeLeft: Duration?
 
-    /// Shakes hands with `host` over a connection that stands, as an `mqtts` connection would:
-    /// TLS 1.2 at least, its certificate and its name checked. The connection is of no use after.
+    /// Makes a TLS handshake with `host` over an open connection, as an `mqtts` connection would.
+    /// TLS 1.2 at least; certificate and name are checked. The connection cannot be used
+    /// afterwards.
     ///
     /// Throws `tls`, with the certificate's fault first. The corresponding C function is
     /// `SSL_connect`.
