@@ -1,6 +1,6 @@
 /// A span of time as configurations write it: `500ms`, `90s`, `10m` or `10min`, `24h`, `30d`.
 package enum DurationText {
-    /// Why a text is no duration, as a sentence.
+    /// A sentence that says why a text is not a duration.
     package struct Invalid: Error, Equatable, Sendable, CustomStringConvertible {
         package let description: String
     }

@@ -80,7 +80,7 @@ private final class Transfer {
         unsafe curl_easy_cleanup(curl)
     }
 
-    // MARK: - What is sent
+    // MARK: - Request
 
     func prepare(_ request: HTTPRequest) throws(HTTPFailure) {
         try set(CURLOPT_URL, request.url)
@@ -116,7 +116,7 @@ private final class Transfer {
             texts.append("Content-Type:")
         }
         for (name, value) in lines {
-            // libcurl sends no header for "name:" but for "name;".
+            // libcurl sends an empty header for "name;", but none for "name:".
             texts.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
         }
         for text in texts {
@@ -151,7 +151,7 @@ private final class Transfer {
         }
     }
 
-    // MARK: - What comes back
+    // MARK: - Answer
 
     func perform(_ receiver: Receiver) throws(HTTPFailure) -> HTTPAnswer {
         var words = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE))

@@ -8,7 +8,8 @@ import Logging
 package struct LogThrottle: Sendable {
     /// The limit of lines for each minute, also at once, for each of the two kinds.
     package static let rate = 100
-    /// How long equal entries are counted, once `sameLimit` of them were written.
+    /// How long equal entries are counted, from the first one. After `sameLimit` lines they are
+    /// only counted.
     package static let window = Duration.seconds(60)
     package static let sameLimit = 5
     /// How many different entries are remembered.

@@ -52,7 +52,7 @@ package struct BoardSettings: Equatable, Sendable {
     package struct Claim: Equatable, Sendable {
         /// The console's claim page.
         package var base: String
-        /// How long a claim secret can be used.
+        /// How long a claim is valid.
         package var expires: Duration
     }
 

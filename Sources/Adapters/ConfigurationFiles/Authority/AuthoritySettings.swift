@@ -22,12 +22,12 @@ package struct AuthoritySettings: Equatable, Sendable {
     /// The span over which boards spread work that all of them want at one moment. Nil: it depends
     /// on the number of boards.
     package var spread: Duration?
-    /// How long a claim waits for its board.
+    /// How long a provisioning waits for its board to use the claim.
     package var claimLifetime: Duration
     package var signUp: SignUpPolicy
     /// Whether the console shows the data that boards send; `[console] live`.
     package var showsLiveData: Bool
-    /// What Parse's own routes may do with `_Session`.
+    /// The actions that Parse's own routes may do with `_Session`.
     package var sessionPermissions: ClassPermissions
     /// External login providers.
     package var logins: [Login]
@@ -242,7 +242,7 @@ extension AuthoritySettings {
                 throw section.fault("client_ca_file", "only an embedded broker asks for us")
             }
         case .embedded:
-            // CONNECTs carry passwords.
+            // CONNECT packets carry passwords.
             guard hasTLS || broker.insecure || ListenAddress(
                 host: broker.listenHost, port: broker.listenPort
             ).isLoopback else {

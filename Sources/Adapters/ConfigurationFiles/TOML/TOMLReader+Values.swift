@@ -79,7 +79,7 @@ extension TOMLReader {
         if Self.isDecimal(unsigned), let number = Double(sign + digits), number.isFinite {
             return .decimal(number)
         }
-        // 1979-05-27 and 07:32.
+        // Recognizes 1979-05-27 and 07:32.
         let isDate = word.contains(":")
             || Self.isDigits(word.prefix(4)) && word.dropFirst(4).hasPrefix("-")
         throw fault(

@@ -26,7 +26,7 @@ struct TOMLReader {
     private var column = 1
     private var counted = 0
 
-    /// Reads a whole document of at most 1 MiB. An error carries its place.
+    /// Reads a whole document of at most 1 MiB. A syntax error carries its place.
     static func table(of text: String, file: String) throws(SettingsError) -> TOMLTable {
         guard text.utf8.count <= longest else {
             throw SettingsError(file: file, message: "the file is larger than 1 MiB")

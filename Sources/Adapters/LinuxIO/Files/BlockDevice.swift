@@ -23,7 +23,7 @@ package struct BlockDevice: Equatable, Sendable {
     }
 }
 
-/// The running kernel's name and version.
+/// The running kernel: its name, release and machine type.
 package enum KernelRelease {
     /// Such as "Linux 6.1.0-18-arm64 aarch64". The corresponding C function is `uname`.
     package static var current: String {

@@ -18,7 +18,7 @@ package enum Environment {
         guard unsafe setenv(name, value, 0) == 0 else { throw .last("setenv") }
     }
 
-    /// All variables, as they were when the process started.
+    /// All variables at the start of the process.
     ///
     /// Source: proc_pid_environ(5).
     package static func all() -> [String: String] {

@@ -43,7 +43,7 @@ final class Mailbox: Sendable {
     }
 }
 
-// The tasks' side.
+// The functions that tasks call.
 extension Mailbox {
     var droppedMessages: Int { state.withLock { $0.droppedMessages } }
     var isOpen: Bool { state.withLock { !$0.hasEnded } }
@@ -105,7 +105,7 @@ extension Mailbox {
     }
 }
 
-// The thread's side.
+// The functions that the thread calls.
 extension Mailbox {
     func takeCommands() -> [Command] {
         event.take()

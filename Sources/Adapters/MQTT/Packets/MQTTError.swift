@@ -156,7 +156,7 @@ package enum ReasonCode {
          badAuthenticationMethod].contains(code)
     }
 
-    /// Source: MQTT 5 §3.9.3, MQTT 3.1.1 §3.9.3.
+    /// Whether a SUBACK may contain this code. Source: MQTT 5 §3.9.3, MQTT 3.1.1 §3.9.3.
     static func mayAnswerSubscription(_ code: UInt8, _ version: ProtocolVersion) -> Bool {
         let failures: Set<UInt8> = version == .v311
             ? [0x80] : [0x80, 0x83, 0x87, 0x8F, 0x91, 0x97, 0x9E, 0xA1, 0xA2]

@@ -84,6 +84,8 @@ struct PropertyList: ~Copyable {
 
 extension MessageProperties {
     /// The length of the properties in a packet, in bytes, without their own length field.
+    ///
+    /// Source: MQTT 5 §2.2.2.
     var encodedLength: Int {
         var length = isText ? 2 : 0
         if messageExpiry != nil { length += 5 }

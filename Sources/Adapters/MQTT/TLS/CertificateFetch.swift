@@ -8,8 +8,8 @@ package enum CertificateFetch {
     /// Returns the server's CA certificate that has this fingerprint, as PEM.
     ///
     /// Nothing else about that server is trusted: no name, date or signature is checked. Only a TLS
-    /// handshake is sent. A later connection verifies against the returned certificate. It blocks
-    /// for at most `timeout`, including the name lookup.
+    /// handshake is sent. A later connection verifies against the returned certificate. The call
+    /// blocks for at most `timeout`, including the name lookup.
     ///
     /// Throws `invalid` for an address without TLS, and `nameLookup`, `tcp` or `tls` for a
     /// connection that fails. It also throws `tls` if the server shows no self-signed CA with that
