@@ -3,8 +3,8 @@ package import Sessions
 
 /// One HTTP/1.1 request to a server, sent with libcurl.
 ///
-/// It follows no redirect, uses no proxy, sends no cookie and reads none of the user's files, so
-/// that a token goes to `url` and nowhere else.
+/// It follows no redirect, uses no proxy, sends no cookie and reads none of the user's files. So a
+/// token goes to `url` and nowhere else.
 package struct HTTPRequest: Sendable {
     package var url: String
     package var method: String

@@ -71,7 +71,7 @@ package struct BoardSettings: Equatable, Sendable {
         case dropOldest = "drop-oldest"
     }
 
-    /// What the agent does with its sensors under Home Assistant's topic prefix.
+    /// The agent's action for its sensors under Home Assistant's topic prefix.
     package enum Discovery: Equatable, Sendable {
         case announced(below: TopicRoot)
         case withdrawn(below: TopicRoot)

@@ -87,7 +87,7 @@ package struct AuthoritySettings: Equatable, Sendable {
         package var advertise: String?
     }
 
-    /// Who may create a user.
+    /// The rule for sign-up.
     package enum SignUpPolicy: String, Sendable, CaseIterable {
         /// Anybody may sign up. An administrator still decides who may claim boards.
         case open

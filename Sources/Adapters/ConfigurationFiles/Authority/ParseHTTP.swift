@@ -11,7 +11,7 @@ package struct ParseHTTP: Equatable, Sendable {
     package var masterKeyFile: String?
     package var masterKeyFrom = MasterKeyPeers.loopback
 
-    /// Who may use the master key.
+    /// The clients that may use the master key.
     package enum MasterKeyPeers: String, Sendable, CaseIterable {
         /// Programs on this machine that connect without a proxy.
         case loopback

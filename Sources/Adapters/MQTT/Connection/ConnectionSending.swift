@@ -4,9 +4,10 @@ extension Connection {
     /// Queues a message for `write` and returns its packet id. The `published` event has the same
     /// id.
     ///
-    /// Throws `notConnected` before the broker has accepted the connection, `invalid` for a topic
-    /// or property that MQTT does not allow, `tooLarge` for more than the broker accepts, and
-    /// `tooManyInFlight`. Nothing is queued then. On 3.1.1 the properties are left out.
+    /// Throws `notConnected` before the broker has accepted the connection, and `invalid` for a
+    /// topic or property that MQTT does not allow. Throws `tooLarge` for more than the broker
+    /// accepts, and `tooManyInFlight`. Nothing is queued then. On 3.1.1 the properties are left
+    /// out.
     package mutating func publish(
         _ message: borrowing OutgoingMessage
     ) throws(MQTTError) -> Int32 {
