@@ -2,12 +2,12 @@ import AgentService
 import ArgumentParser
 import LinuxIO
 
-/// `postern-agent`, the board's program.
+/// The command-line program `postern-agent`.
 package enum AgentProgram {
-    /// Runs the command of this process and ends the process with its status.
+    /// Runs the command in the process's arguments, and ends the process with its exit status.
     package static func main() -> Never {
         do throws(SystemError) {
-            // The errors of tpm2-tss are ours to tell; who wants its own words sets this.
+            // Postern reports tpm2-tss's errors itself, so the library's own log is off.
             try Environment.set("TSS2_LOG", to: "all+none")
             try ProcessHardening.apply()
         } catch {
@@ -35,8 +35,7 @@ package enum AgentProgram {
         }
     }
 
-    /// Help that was asked for is a command of the parser's own; one of ours without a verb is
-    /// wrong usage.
+    /// A help request is a command of the parser. A command of ours without a verb is wrong usage.
     private static func explain(_ command: any ParsableCommand) -> ExitStatus {
         if command is AgentCommand || command is PolicyCommand || command is DiagCommand {
             ProcessEnd.say(AgentCommand.helpMessage(for: type(of: command)), to: .error)
@@ -51,7 +50,7 @@ package enum AgentProgram {
         }
     }
 
-    /// Help is a result; anything else that parsing says is wrong usage, which is 2 here.
+    /// Help is a result. Any other parser error is wrong usage, status 2.
     private static func explain(_ error: any Error) -> ExitStatus {
         let isResult = AgentCommand.exitCode(for: error) == .success
         ProcessEnd.say(AgentCommand.fullMessage(for: error), to: isResult ? .output : .error)
@@ -59,12 +58,12 @@ package enum AgentProgram {
     }
 }
 
-/// A command that does something.
+/// A command that does something, unlike one that only groups others.
 protocol AgentVerb: ParsableCommand {
     func perform() throws(AgentFailure) -> ExitStatus
 }
 
-/// The root: it does nothing by itself.
+/// The root command. It only groups the others.
 struct AgentCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "postern-agent",
@@ -84,7 +83,7 @@ struct AgentCommand: ParsableCommand {
     @OptionGroup var place: BoardPlace
 }
 
-/// Where the board's files are, and how results are shown.
+/// The options for the configuration folder and for JSON results.
 struct BoardPlace: ParsableArguments {
     @Option(help: ArgumentHelp("The folder of agent.toml and policy.toml.", valueName: "folder"))
     var configDir = "/etc/postern"

@@ -1,6 +1,6 @@
 import Sessions
 
-/// Times for people, without a time zone database: UTC.
+/// Formats times for people, in UTC, without a time zone database.
 enum CalendarText {
     /// `2026-11-21 03:20`. Source: Howard Hinnant, chrono-compatible low-level date algorithms.
     static func utc(_ time: Timestamp) -> String {

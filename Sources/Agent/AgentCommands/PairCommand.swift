@@ -6,7 +6,7 @@ import QRCode
 import Sessions
 import Wire
 
-/// `postern-agent pair`: shows the claim URL, as a code for a phone and as text.
+/// `postern-agent pair`: shows the claim URL, as a QR code and as text.
 struct PairCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "pair", abstract: "Show the code with which a person claims this board.",
@@ -46,7 +46,7 @@ struct PairCommand: AgentVerb {
         return .ok
     }
 
-    /// Who may see the code may give the board away, so it is for root and the agent's group.
+    /// The claim code lets a person take the board, so only root and the agent's group may see it.
     private func ask() throws(AgentFailure) -> JSONObject {
         do throws(AgentFailure) {
             return try BoardFiles(folder: place.configDir).ask(new ? .pairNew : .pair).1

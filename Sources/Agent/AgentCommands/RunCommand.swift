@@ -1,7 +1,7 @@
 import AgentService
 import ArgumentParser
 
-/// `postern-agent run`: the service.
+/// `postern-agent run`: runs the agent as a service.
 struct RunCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Run the agent until it is told to stop.")

@@ -6,7 +6,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// `postern-agent session`: the session on this board, without its tokens.
+/// `postern-agent session`: shows, renews or ends the session on this board.
 struct SessionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "session", abstract: "The session on this board.",

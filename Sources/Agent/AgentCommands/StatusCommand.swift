@@ -60,7 +60,7 @@ struct StatusCommand: AgentVerb {
         }
     }
 
-    /// What keeps the storage key.
+    /// The row about the storage key.
     private static func key(_ answer: JSONObject) -> String {
         guard let key = try? answer.object("key") else { return "-" }
         let isBound = key.members["bound"] == .bool(true)
@@ -68,13 +68,13 @@ struct StatusCommand: AgentVerb {
             + (isBound ? "" : ", NOT BOUND to this board")
     }
 
-    /// What the local broker never handed over.
+    /// The number of messages that the local broker dropped; nil if none.
     private static func busDrops(_ answer: JSONObject) -> String? {
         let drops = (try? answer.object("bus")).flatMap { try? $0.integer("dropped") } ?? 0
         return drops > 0 ? "the local broker dropped \(drops)" : nil
     }
 
-    /// The count since the agent's start, and who was refused most, by which rule.
+    /// The refusals since the agent's start, with the three apps and rules that have most.
     private static func refusals(_ answer: JSONObject) -> String {
         let all = answer.members["refusals"]?.asArray ?? []
         let most = all.prefix(3).compactMap { entry in
@@ -90,7 +90,7 @@ struct StatusCommand: AgentVerb {
             + (more > 0 ? ", and \(more) more in --json" : "")
     }
 
-    /// What is in force, and why the files as they are now are not.
+    /// The rules in force, and why the present files are not in force.
     private static func rules(_ answer: JSONObject) -> String {
         if answer.members["policyLost"] == .bool(true) {
             return "THE POLICY FILE IS GONE, EVERY WRITE IS REFUSED: bring it back, or run "
@@ -105,13 +105,13 @@ struct StatusCommand: AgentVerb {
 }
 
 extension JSONObject {
-    /// A member's text, where it is one.
+    /// A member's text; nil if it is not text.
     func text(_ name: String) -> String? {
         guard case .string(let text) = members[name] else { return nil }
         return text
     }
 
-    /// A member as a person may see it: text bare, other values as JSON, nothing as a dash.
+    /// A member for people: text without quotes, other values as JSON, nothing as a dash.
     func shown(_ name: String) -> String {
         switch members[name] {
         case .string(let text): text

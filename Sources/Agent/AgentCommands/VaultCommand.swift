@@ -6,7 +6,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// `postern-agent vault`: what keeps the key to all that this board stores.
+/// `postern-agent vault`: shows what keeps the storage key, and makes a new key.
 struct VaultCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vault", abstract: "What keeps the key to this board's state.",

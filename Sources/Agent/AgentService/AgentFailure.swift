@@ -1,7 +1,7 @@
 package import AgentStore
 package import LinuxIO
 
-/// The statuses that all of Postern's programs end with.
+/// The exit statuses of all Postern programs.
 package enum ExitStatus: Int32 {
     case ok = 0
     case failed = 1
@@ -13,11 +13,11 @@ package enum ExitStatus: Int32 {
     case badConfiguration = 78
 }
 
-/// Why a command was not done: a sentence for a person that names the layer, and a status.
+/// Why a command failed: a sentence for people that names the layer, and an exit status.
 package struct AgentFailure: Error {
     package let status: ExitStatus
     package let sentence: String
-    /// Nothing is wrong with what was asked: the same may succeed later.
+    /// The request is correct, so a later try may succeed.
     package let mayPass: Bool
 
     package init(_ status: ExitStatus, _ sentence: String, mayPass: Bool = false) {
@@ -45,7 +45,7 @@ extension AgentFailure {
         case .keyUnreachable: self.init(.failed, "\(failure)", mayPass: true)
         case .unavailable: self.init(.failed, "\(failure)", mayPass: true)
         case .corrupt, .unreadable:
-            // Not replaced unasked: with the state goes the board's identity.
+            // Never replaced without a request: the state holds the board's identity.
             self.init(.failed, """
                 \(failure). Bring the state folder back from a copy. Without one, move it away \
                 and start again: the board then has a new identity, so remove it at the \

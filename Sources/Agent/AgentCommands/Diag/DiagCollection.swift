@@ -9,9 +9,9 @@ import MQTT
 import Sessions
 import Wire
 
-/// Gathers the files of a diagnosis, each with its secrets cut.
+/// Collects the files for support, and cuts the secrets out of each.
 struct DiagCollection {
-    /// What could not be had, and why.
+    /// The parts that could not be collected, and why.
     private(set) var missing: [(name: String, why: String)] = []
     private var names: [String] = []
     private var tar: TarArchive
@@ -30,11 +30,12 @@ struct DiagCollection {
         cut = SecretCut(knowing: Self.secrets(try? content?.settings()))
     }
 
-    /// Logs and the broker's files first: doctor gives root's rights up for the agent's user's.
+    /// Collects logs and the broker's files first, because doctor then changes from root to the
+    /// agent's user.
     mutating func collect(logs: [String]) {
         collectConfiguration()
         for log in logs {
-            // Two logs may have one name.
+            // Two logs may have the same name.
             let name = "logs/\(names.count)-" + (log.split(separator: "/").last ?? "log")
             add(name, from: log, limit: Self.logLimit, isTail: true)
         }
@@ -46,7 +47,7 @@ struct DiagCollection {
         collectWords(BoardFacts(place))
     }
 
-    /// The archive, with a list of what is in it and what was cut.
+    /// Returns the archive, with a list of its files and of what was cut.
     mutating func archive() -> [UInt8] {
         let counts = cut.counts.sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)" }
         let lacks = missing.map { "  \($0.name): \(PlainText.line($0.why))" }
@@ -60,7 +61,7 @@ struct DiagCollection {
         return tar.closed()
     }
 
-    // What the agent, or its state folder, says.
+    // The answers of the agent, or of its state folder.
     private mutating func collectWords(_ facts: BoardFacts) {
         let report = DoctorReport(BoardCheck.all, facts)
         add("doctor.json", report.json)
@@ -92,7 +93,7 @@ struct DiagCollection {
         }
         let broker = "/etc/mosquitto"
         let parts = (try? PrivateFolder.names(in: "\(broker)/conf.d")) ?? []
-        // The password file is not among them: what it has is of no help.
+        // The password file is left out: it is of no help.
         let files = ["mosquitto.conf", "postern.acl"]
             + parts.filter { $0.hasSuffix(".conf") }.sorted().prefix(16).map { "conf.d/\($0)" }
         for file in files where PrivateFile.isThere("\(broker)/\(file)") {
@@ -102,7 +103,7 @@ struct DiagCollection {
         }
     }
 
-    /// What the configuration names as secret, by value.
+    /// The secret values that the configuration names.
     private static func secrets(_ settings: BoardSettings?) -> [SecretBytes] {
         guard let bus = settings?.bus,
             let password = try? BoardFiles.busPassword(bus, strictestMode: 0o777)
@@ -150,17 +151,16 @@ extension DiagCollection {
                 of: program, arguments, limit: limit, patience: .seconds(10))
             add(name, bytes)
         } catch {
-            // A system without a journal has its logs elsewhere.
+            // A system without the program is no fault: it keeps its logs elsewhere.
             if case .notInstalled = error { return }
             miss(name, "\(program): \(error)")
         }
     }
 }
 
-/// The end of a log, from the beginning of a line.
+/// Reads the end of a log, from the start of a line.
 enum LogTail {
-    /// Reads it once through and keeps the last `limit` bytes; a log beyond 256 times that is
-    /// read as far.
+    /// Reads the log once and keeps the last `limit` bytes. Reads at most 256 times `limit`.
     static func read(_ path: String, limit: Int) throws(FileFailure) -> [UInt8] {
         var file = try InputFile(path)
         var kept: [UInt8] = []
@@ -170,7 +170,7 @@ enum LogTail {
             kept += part
             guard kept.count > limit else { continue }
             kept.removeFirst(kept.count - limit)
-            // A line that is begun in the middle may be half a secret.
+            // A cut first line may contain half a secret, so it is removed.
             if round > 0, let end = kept.firstIndex(of: UInt8(ascii: "\n")) {
                 kept.removeFirst(end + 1)
             }

@@ -4,7 +4,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// `postern-agent diag`: what somebody needs who is to help from afar.
+/// `postern-agent diag`: collects data for support.
 struct DiagCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diag", abstract: "What somebody needs who is to help from afar.",
@@ -42,7 +42,7 @@ struct DiagCollectCommand: AgentVerb {
         }
         let missing: [(name: String, why: String)]
         do throws(FileFailure) {
-            // Before root's rights are given up.
+            // Made before the process gives up root.
             let file = try NewPrivateFile(path)
             var collection = DiagCollection(place, at: now)
             collection.collect(logs: log)

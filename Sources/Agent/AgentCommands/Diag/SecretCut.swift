@@ -1,22 +1,22 @@
 import Cryptography
 import Sessions
 
-/// Cuts secrets out of text that is to be given away: those that are known by their value, and
-/// whatever has the look of one. It cuts too much rather than too little.
+/// Cuts secrets from text that leaves the board: known values, and text that looks like a secret.
+/// It cuts too much rather than too little.
 struct SecretCut {
     static let mark = "[cut]"
 
-    /// What was cut, and how often.
+    /// The kinds of text that were cut, and how often.
     private(set) var counts: [String: Int] = [:]
-    /// Each known value in the forms in which it may stand, the longest first.
+    /// Each known value in all forms that the text may contain, the longest first.
     private let known: [[UInt8]]
 
-    /// Of a known value, these: as it is, in hex of either case, in base64 and base64url.
+    /// The forms of a known value: raw, hex in either case, base64 and base64url.
     init(knowing secrets: [SecretBytes]) {
         var forms: [[UInt8]] = []
         for secret in secrets {
             let bytes = secret.reveal()
-            // Fewer bytes than these stand in innocent text, too.
+            // Shorter values also occur in ordinary text.
             guard bytes.count >= 4 else { continue }
             let hex = bytes.map { byte in
                 (byte < 16 ? "0" : "") + String(byte, radix: 16)
@@ -28,7 +28,8 @@ struct SecretCut {
         known = forms.sorted { $0.count > $1.count }
     }
 
-    /// The text without secrets. NUL bytes go: what was UTF-16 is read as what it says.
+    /// Returns the text without secrets. NUL bytes are removed, so that UTF-16 text is read as
+    /// ASCII.
     mutating func cut(_ bytes: [UInt8]) -> [UInt8] {
         let bytes = cut(knownIn: bytes.filter { $0 != 0 })
         let text = String(decoding: bytes, as: UTF8.self)
@@ -46,14 +47,15 @@ struct SecretCut {
         return Array(lines.joined(separator: "\n").utf8)
     }
 
-    /// The text without the secrets that are known by their value.
+    /// Returns the text without the known values.
     mutating func cut(knownIn bytes: [UInt8]) -> [UInt8] {
         var bytes = bytes
         for form in known { bytes = replace(form, in: bytes) }
         return bytes
     }
 
-    /// The same for a file of settings: what people wrote beside them goes, too.
+    /// Returns a settings file without secrets. Its comments are cut, too, because people may
+    /// write secrets there.
     mutating func cut(settings bytes: [UInt8]) -> [UInt8] {
         let text = String(decoding: bytes, as: UTF8.self)
         var isCut = false
@@ -66,8 +68,8 @@ struct SecretCut {
         return cut(Array(lines.joined(separator: "\n").utf8))
     }
 
-    /// Where the comment of a line begins: a number sign outside of quotes. In a basic string a
-    /// backslash takes its meaning from what follows. Source: TOML 1.0, String.
+    /// The start of a line's comment: a number sign outside quotes. In a basic string a backslash
+    /// escapes the next character. Source: TOML 1.0, String.
     private static func comment(in line: Substring) -> Substring.Index? {
         var quote: Character?
         var isEscaped = false
@@ -87,7 +89,8 @@ struct SecretCut {
                 quote = character
             }
         }
-        // What stands open at the line's end is no string of one line: all behind it may be words.
+        // A quote still open at the end of the line is not a one-line string: everything after the
+        // first number sign may be a comment.
         return quote == nil ? nil : first
     }
 

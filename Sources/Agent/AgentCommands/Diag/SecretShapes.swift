@@ -1,7 +1,7 @@
 import Sessions
 import Wire
 
-/// Secrets by their look, and by the name that stands before them.
+/// Finds secrets by their shape, and by the name before them.
 extension SecretCut {
     mutating func cut(line: Substring) -> String {
         if line.hasPrefix("{"), let json = try? JSONValue(parsing: Array(line.utf8)) {
@@ -10,7 +10,7 @@ extension SecretCut {
         return cutNamed(cutShapes(String(line)), isProse: true)
     }
 
-    /// Each text in it, and what stands under a secret's name. What is left is JSON.
+    /// Cuts each text in JSON, and each value under a secret's name. The result is JSON.
     mutating func cut(_ json: JSONValue, under name: String = "") -> JSONValue {
         switch json {
         case .string(let text):
@@ -54,7 +54,7 @@ extension SecretCut {
         return cutRuns(text)
     }
 
-    /// Replaces what the expression's one group matched.
+    /// Replaces the match of the expression's one group.
     private mutating func cut(
         _ text: String, _ expression: Regex<(Substring, Substring)>, _ what: String
     ) -> String {
@@ -68,7 +68,7 @@ extension SecretCut {
         return result + rest
     }
 
-    /// Runs of hex or base64 that are as long as a key, and mixed as random bytes are.
+    /// Cuts runs of hex or base64 that are as long as a key and as mixed as random bytes.
     private mutating func cutRuns(_ text: String) -> String {
         guard text.utf8.count >= Self.shortestRun else { return text }
         var result: [UInt8] = []
@@ -85,7 +85,7 @@ extension SecretCut {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// 24 bytes in base64, as the password of a program on the board has.
+    /// 24 bytes in base64: the length of an app's password.
     private static let shortestRun = 32
 
     private static func isBase64(_ byte: UInt8) -> Bool {
@@ -103,7 +103,8 @@ extension SecretCut {
         return Array(Self.mark.utf8)
     }
 
-    /// Names and paths keep to one case for long, and a UUID is parted by dashes.
+    /// Whether the run is as mixed as random bytes. Names and paths change case seldom, and a UUID
+    /// has dashes.
     private static func isMixed(_ run: [UInt8]) -> Bool {
         if longestHex(run) >= 32 { return true }
         var changes = 0
@@ -117,7 +118,7 @@ extension SecretCut {
 }
 
 extension SecretCut {
-    /// How many hexadecimal digits stand in a row: a name or a path may be before them.
+    /// The longest run of hexadecimal digits: a name or a path may precede it.
     private static func longestHex(_ run: [UInt8]) -> Int {
         var (longest, count) = (0, 0)
         for byte in run {
@@ -127,26 +128,26 @@ extension SecretCut {
         return longest
     }
 
-    /// What follows any of these is cut to the line's end, in whatever words.
+    /// After one of these words the line is cut to its end, whatever follows.
     private static let always = [
         "password", "passwd", "passphrase", "passcode", "secret", "credential", "psk", "_pass",
     ]
-    /// What follows these only behind `=` or `:`.
+    /// After one of these words the line is cut only if `=` or `:` follows.
     private static let assigned = [
         "token", "authorization", "authorisation", "apikey", "api_key", "private_key",
         "privatekey", "storage_key", "bearer", "pwd",
     ]
 
-    /// Whether a member, or a setting, of this name holds a secret: not one that names a file.
+    /// Whether a member or setting of this name holds a secret. One that names a file does not.
     static func isSecret(_ name: String) -> Bool {
         let name = name.lowercased()
         return !name.hasSuffix("file") && (always + assigned).contains { name.contains($0) }
     }
 
-    /// - Parameter isProse: a log's line, where a person or a program may have written anything.
+    /// - Parameter isProse: whether the text is a log line, which may contain any text.
     private mutating func cutNamed(_ text: String, isProse: Bool) -> String {
         let bytes = Array(text.utf8)
-        // ASCII alone changes, so that places in both are the same.
+        // Only ASCII changes, so positions are the same in both.
         let lower = bytes.map { Self.isUpper($0) ? $0 | 0x20 : $0 }
         let words = Self.always.map { ($0, true) } + Self.assigned.map { ($0, false) }
         var first: Int?
@@ -163,7 +164,7 @@ extension SecretCut {
         return String(decoding: bytes[..<first], as: UTF8.self) + " " + Self.mark
     }
 
-    /// The places behind each occurrence.
+    /// The position after each occurrence.
     private static func ends(of word: [UInt8], in text: [UInt8]) -> [Int] {
         guard text.count > word.count, let head = word.first else { return [] }
         return (0...(text.count - word.count)).filter {
@@ -171,7 +172,8 @@ extension SecretCut {
         }.map { $0 + word.count }
     }
 
-    /// Whether a value comes: behind `=` or `:`, or anyhow. `_file` is another name.
+    /// Whether a value follows: after `=` or `:`, or without them if `anyhow`. A word that ends in
+    /// `_file` names a file, not a secret.
     private static func isFollowed(_ tail: ArraySlice<UInt8>, anyhow: Bool) -> Bool {
         let word = tail.prefix { isLower($0) || $0 == UInt8(ascii: "_") }
         if word.contains(UInt8(ascii: "_")), word.suffix(4).elementsEqual("file".utf8) {

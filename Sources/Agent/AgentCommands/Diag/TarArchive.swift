@@ -1,6 +1,6 @@
 import Sessions
 
-/// Files in one file, as `tar` reads it.
+/// An archive in the `tar` format.
 ///
 /// Source: POSIX.1-2017, pax, "ustar Interchange Format".
 struct TarArchive {
@@ -9,7 +9,7 @@ struct TarArchive {
     private(set) var bytes: [UInt8] = []
     private let time: Timestamp
 
-    /// All files are said to be of this time.
+    /// All files get this time.
     init(at time: Timestamp) { self.time = time }
 
     /// Adds a file of mode 0600. A name has at most 99 bytes.
@@ -19,7 +19,7 @@ struct TarArchive {
         pad()
     }
 
-    /// The archive, closed by two empty blocks.
+    /// The archive, with two empty blocks at its end.
     func closed() -> [UInt8] {
         bytes + [UInt8](repeating: 0, count: 2 * Self.block)
     }

@@ -96,9 +96,9 @@ extension BoardCheck {
     static let unknown = Finding.skipped("this board's state was not to be had")
 }
 
-/// What is said of the session that the board holds.
+/// The checks of the board's session.
 enum SessionJudgement {
-    /// An outage of a night is none that a person should be needed for.
+    /// An outage of a night must not need a person.
     private static let outage = Duration.seconds(6 * 3600)
 
     static func session(_ facts: BoardFacts) -> Finding {

@@ -10,7 +10,7 @@ import MQTT
 import Sessions
 import Wire
 
-/// All that doctor's checks decide from.
+/// The facts that doctor's checks use.
 struct BoardFacts: Examined {
     enum Probe: Hashable, CaseIterable { case agent, key, bus, reach, login, disk, proof }
 
@@ -20,49 +20,49 @@ struct BoardFacts: Examined {
     var policyFault: String?
     var settings: BoardSettings?
     var policy: Policy?
-    /// Of both files as they are now; see `RuleContent.digest`.
+    /// The digest of both files at present; see `RuleContent.digest`.
     var digest: String?
-    /// What is too open or another's, a sentence each.
+    /// The files that are too open or have a foreign owner, one sentence each.
     var modeFaults: [String] = []
     var isRunning = false
     /// Why an agent that seems to run does not answer.
     var askingFault: String?
-    /// Why the state folder of an agent that does not run cannot be opened.
+    /// Why the state folder could not be opened while no agent runs.
     var vaultFault: String?
-    /// Whether what keeps the key is not what it was.
+    /// Whether `vaultFault` concerns the key source or the configuration.
     var vaultIsOfKey = false
-    /// What the running agent says, or, without one, what its state folder holds.
+    /// The status from the running agent, or from the state folder if none runs.
     var status: JSONObject?
-    /// With the agent's own login; nil: not asked.
+    /// The local broker's answer to the agent's login; nil if it was not tried.
     var busLogin: BrokerKnock.Answer?
-    /// Without a login.
+    /// The local broker's answer without a login.
     var anonymousBus: BrokerKnock.Answer?
-    /// The way to the upstream broker.
+    /// The result for each step to the upstream broker.
     var reach: Reach?
-    /// With this board's login, tried while no agent runs.
+    /// The upstream broker's answer to this board's login, tried only while no agent runs.
     var uplinkLogin: BrokerKnock.Answer?
-    /// What was tried that must be refused; nil: nothing.
+    /// The results of tries that brokers must refuse; nil if none were made.
     var busProof: RightsProof?
     var uplinkProof: RightsProof?
     var disk: DiskFacts?
     var mosquittoVersion = Library.version
     var mosquittoAborts = Library.abortsOnMalformedPackets
-    /// Of this program, and of what it is linked with and runs on.
+    /// The versions of this program, of its libraries and of the kernel.
     var versions = [
         ("postern-agent", Release.version), ("OpenSSL", LinkedOpenSSL.version),
         ("kernel", KernelRelease.current),
     ]
     var now = Timestamp(milliseconds: SystemClock.wallMilliseconds)
 
-    /// The rules of the running agent.
+    /// The rules of the running agent; nil if none runs.
     var rulesInForce: JSONObject? { isRunning ? try? status?.object("policy") : nil }
 
-    /// What the running agent says of its connection; nil where none runs.
+    /// The running agent's text about its uplink; nil if none runs.
     var uplinkText: String? { isRunning ? status?.text("uplink") : nil }
 }
 
 extension BoardFacts {
-    /// Reads the files, asks the agent and tries what `probes` names. Changes nothing.
+    /// Reads the files, asks the agent and makes the tries in `probes`. Changes nothing.
     init(_ place: BoardPlace, _ probes: Set<Probe> = Set(Probe.allCases).subtracting([.proof])) {
         let folder = place.configDir
         readFiles(in: folder)
@@ -74,14 +74,16 @@ extension BoardFacts {
             if probes.contains(.agent) { askRunning(RuleContent.controlPath(in: folder)) }
             return
         }
-        // As the agent's user: what he may not read, the agent may not either.
+        // Continues as the agent's user, so that the checks find files which the agent may not
+        // read.
         do throws(SystemError) {
             try ProcessOwner.stepDown(toOwnerOf: settings.stateDir)
         } catch {
             modeFaults.append("\(error)")
         }
         modeFaults += Self.modeFaults(settings, folder)
-        // Where the upstream broker is, and whether a login may be tried, the agent tells.
+        // The agent's answer gives the upstream broker's address, and shows whether a login may be
+        // tried.
         if !probes.isDisjoint(with: [.agent, .key, .reach, .login, .proof]) { ask(settings, place) }
         if probes.contains(.key), status != nil { askKey(settings, place) }
         if probes.contains(.bus) { knock(settings.bus, settings.routes) }
@@ -89,13 +91,13 @@ extension BoardFacts {
         if probes.contains(.proof) { prove(settings, place) }
         guard !probes.isDisjoint(with: [.reach, .login]) else { return }
         reach = UplinkProbe.reach(settings, status)
-        // Without a state there is no login, and looking for one would make a state.
+        // Without a state there is no login, and the try would create a state.
         if probes.contains(.login), !isRunning, status != nil, reach?.broken == nil {
             uplinkLogin = UplinkProbe.login(place, at: reach?.address, root: settings.topicRoot)
         }
     }
 
-    /// What stands in them; how they are protected is another check's.
+    /// Reads the files' content. Another check looks at their modes.
     private mutating func readFiles(in folder: String) {
         let anyMode: UInt32 = 0o777
         do throws(AgentFailure) {
@@ -147,7 +149,7 @@ extension BoardFacts {
             let answer = try StandingBoard(try BoardFiles(folder: place.configDir)).answer(.status)
             status = answer.asObject.map(JSONObject.init)
         } catch {
-            // What is too open, or malformed, is named by its own check.
+            // Modes and malformed files have their own checks.
             if policyFault == nil, modeFaults.isEmpty {
                 vaultFault = error.sentence
                 vaultIsOfKey = error.status == .badConfiguration
@@ -155,7 +157,7 @@ extension BoardFacts {
         }
     }
 
-    /// What keeps the key, and what could keep it as well: each source is asked.
+    /// Adds the key source and its alternatives to the status. Asks each source.
     private mutating func askKey(_ settings: BoardSettings, _ place: BoardPlace) {
         guard status != nil else { return }
         let path = "\(settings.runDir)/agent.sock"
@@ -165,7 +167,7 @@ extension BoardFacts {
         if let answer, answer["source"] != nil { status?.members["key"] = .object(answer) }
     }
 
-    /// An agent that was started on better files.
+    /// Asks an agent that was started before `agent.toml` became invalid.
     private mutating func askRunning(_ path: String) {
         status = (try? BoardFiles.askRunning(path, .status)) ?? nil
         isRunning = status != nil
@@ -185,7 +187,8 @@ extension BoardFacts {
         anonymousBus = bus.username == nil ? answer : BusProbe.stranger(bus)
     }
 
-    /// At the upstream broker only where it can be reached: the check of the way says why not.
+    /// Tries what the brokers must refuse. The upstream broker is skipped if it cannot be reached;
+    /// the reach check reports why.
     private mutating func prove(_ settings: BoardSettings, _ place: BoardPlace) {
         let password = (try? BoardFiles.busPassword(settings.bus, strictestMode: 0o777)) ?? nil
         busProof = RightsProbe.bus(settings.bus, password, in: place.configDir)

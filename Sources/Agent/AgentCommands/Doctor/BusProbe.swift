@@ -7,13 +7,13 @@ import MQTT
 import Sessions
 import Wire
 
-/// What doctor tries at the board's own broker. What it publishes is empty, not retained, and on
-/// a topic that nobody reads.
+/// Doctor's tries at the local broker. They publish empty messages, not retained, on a topic that
+/// nobody reads.
 enum BusProbe {
-    /// No program has this name: nothing of a program's is touched.
+    /// No app has this name, so no app is affected.
     static let topic = "postern/app/postern-doctor/trial"
 
-    /// With the agent's login: what the agent reads and writes.
+    /// Tries with the agent's login what the agent reads and writes.
     static func agent(
         _ bus: BoardSettings.Bus, _ password: SecretBytes?, _ routes: [Route]
     ) -> BrokerKnock.Answer {
@@ -22,12 +22,12 @@ enum BusProbe {
             subscribing: BusTopic.requests + routes.map(\.from.description), publishing: [topic])
     }
 
-    /// Without a login: what a program must not write.
+    /// Tries without a login to write as an app.
     static func stranger(_ bus: BoardSettings.Bus) -> BrokerKnock.Answer {
         BrokerKnock.knock(options(bus, nil, nil), publishing: [topic])
     }
 
-    /// Under a name of its own, so that nobody's session is taken over.
+    /// Options with a client id of their own, so that no other session is taken over.
     static func options(
         _ bus: BoardSettings.Bus, _ username: String?, _ password: SecretBytes?,
         _ purpose: String = "doctor"

@@ -4,7 +4,7 @@ import Gate
 typealias BoardCheck = Check<BoardFacts>
 
 extension BoardCheck {
-    /// All of them, in the order in which they are shown.
+    /// All checks, in the order in which they are shown.
     static let all = configuration + agent + rules + bus + board + storage + uplink + versions
 
     static let configuration = [

@@ -5,7 +5,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// `postern-agent doctor`: what may be wrong with this board, and what to do about it.
+/// `postern-agent doctor`: finds faults of this board and says how to repair them.
 struct DoctorCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Look for what is wrong with this board.",

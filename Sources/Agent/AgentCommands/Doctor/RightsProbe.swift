@@ -8,13 +8,13 @@ import MQTT
 import Sessions
 import Wire
 
-/// What `doctor --prove` tries at both brokers.
+/// The tries of `doctor --prove` at both brokers, which must be refused.
 enum RightsProbe {
-    /// The app whose login the tries use; its password is in the configuration folder.
+    /// The app whose login the tries use. Its password is in the configuration folder.
     static let prover = "postern-prove"
     static let passwordName = "prove-password"
 
-    /// The board's own broker: as nobody, as the agent, and as an app.
+    /// Tries at the local broker: without a login, as the agent, and as an app.
     static func bus(
         _ bus: BoardSettings.Bus, _ password: SecretBytes?, in folder: String
     ) -> RightsProof {
@@ -57,7 +57,7 @@ enum RightsProbe {
         }
     }
 
-    /// The upstream broker: as nobody, and as this board while no agent holds its place there.
+    /// Tries at the upstream broker: without a login, and as this board while no agent runs.
     static func uplink(
         _ settings: BoardSettings, _ status: JSONObject?, _ place: BoardPlace, isRunning: Bool,
         at address: String?
@@ -85,7 +85,7 @@ enum RightsProbe {
 }
 
 extension BoardCheck {
-    /// What `doctor --prove` looks at beside all others.
+    /// The checks of `doctor --prove`.
     static let proofs = busProofs + upstreamProofs(group: .uplink, needs: [.agent, .proof]) {
         $0.uplinkProof
     }

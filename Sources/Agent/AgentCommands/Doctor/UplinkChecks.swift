@@ -57,7 +57,7 @@ extension BoardCheck {
 }
 
 extension BoardFacts {
-    /// Why a broker that knows this board not is as it should be; nil where it is not.
+    /// Why a board without a login at the broker is normal; nil if it is not.
     fileprivate var isWithoutLogin: String? {
         guard let status, status.text("state") == "unavailable" else { return nil }
         if uplinkText?.hasPrefix("connected") == true { return nil }
@@ -69,10 +69,10 @@ extension BoardFacts {
     }
 }
 
-/// What the agent's word, or a login of our own, says of the way upstream.
+/// Decides the uplink checks, from the agent's status or from a login that doctor tried.
 enum UplinkJudgement {
     private static let loginLayer = "broker login: "
-    /// How the agent tells of a SUBACK that refused; see `UplinkLink`.
+    /// The agent's text about a refused SUBACK; see `UplinkLink`.
     private static let inboxRefused = loginLayer + "the inbox may not be subscribed"
 
     static func login(_ facts: BoardFacts) -> Finding {
@@ -115,7 +115,7 @@ enum UplinkJudgement {
         return .ok("the inbox may be subscribed; what may be published shows while it runs")
     }
 
-    /// Fails where no check before it does: each fault has one check that names it.
+    /// Fails only if no earlier check does, so that each fault is reported by one check.
     static func connection(_ facts: BoardFacts) -> Finding {
         guard facts.isRunning, let status = facts.status else {
             return .skipped("the agent does not run")
@@ -128,7 +128,7 @@ enum UplinkJudgement {
             if let check = facts.reach?.broken { return .skipped("\(text); see \(check)") }
             if text == inboxRefused { return .skipped("\(text); see topics-allowed") }
             if text.hasPrefix(loginLayer) { return .skipped("\(text); see broker-login") }
-            // A board whose session is over may have lost its login with it.
+            // A board whose session has ended may have lost its login, too.
             if status.text("state") == "unavailable", status.text("reason") != "offline" {
                 return .skipped("\(text); see session")
             }

@@ -7,12 +7,14 @@ import MQTT
 import Sessions
 import Wire
 
-/// What doctor tries of the way upstream.
+/// Doctor's tries on the path to the upstream broker.
 enum UplinkProbe {
-    /// How long the state folder is held for it: an agent that starts then waits as long.
+    /// How long the login may take while the state folder is locked. An agent that starts then
+    /// waits as long.
     private static let patience = Duration.milliseconds(2500)
 
-    /// To where the agent goes: where its provisioning sent it, or where `agent.toml` does.
+    /// Tries to reach the broker that the agent uses: the one from its provisioning, or else the
+    /// one in `agent.toml`.
     static func reach(_ settings: BoardSettings, _ status: JSONObject?) -> Reach {
         let (uri, tls) = way(settings, status)
         return Reach(to: uri, tls)
@@ -27,15 +29,15 @@ enum UplinkProbe {
             caFile: settings.uplink.caFile,
             certificateFile: settings.uplink.identity?.certificateFile,
             keyFile: settings.uplink.identity?.keyFile)
-        // As the agent does: see `UplinkLink`.
+        // The same as in `UplinkLink`.
         tls.isClockSlow = true
         let file = "\(settings.stateDir)/uplink-ca.pem"
         if learned?.members["ca"] == .bool(true), PrivateFile.isThere(file) { tls.caFile = file }
         return (uri, tls)
     }
 
-    /// Logs in as this board, without its last will, and subscribes its inbox; nil where the
-    /// board has no login, or its state cannot be opened.
+    /// Logs in as this board, without its last will, and subscribes its inbox. Nil if the board
+    /// has no login, or its state cannot be opened.
     static func login(
         _ place: BoardPlace, at address: String?, root: TopicRoot
     ) -> BrokerKnock.Answer? {

@@ -1,11 +1,11 @@
 import Gate
 import Sessions
 
-/// Decisions as the commands print them.
+/// Formats decisions for the commands.
 extension Decision {
     var isAllow: Bool { if case .allow = self { true } else { false } }
 
-    /// `decision`, `rule`, and of a refusal `code`, `error` and `field`.
+    /// `decision` and `rule`; for a refusal also `code`, `error` and `field`.
     var members: [String: JSONValue] {
         switch self {
         case .allow(let rule):
@@ -20,8 +20,8 @@ extension Decision {
         }
     }
 
-    /// `policy.toml:14`, or `policy.toml:14: 142 … (celsius)` of a refusal. May hold what an app
-    /// sent: for a terminal it goes through `PlainText`.
+    /// `policy.toml:14`, or for a refusal `policy.toml:14: 142 … (celsius)`. It may contain text
+    /// from an app: pass it through `PlainText` before a terminal.
     var sentence: String {
         switch self {
         case .allow(let rule): "\(rule)"

@@ -6,31 +6,31 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// The rules that a command judges by, read from where its options say.
+/// The rules by which a command decides, read from the places that its options name.
 struct JudgedPolicy {
-    /// Whether the scope of the board's session counts where no file gives one.
+    /// Whether to use the scope of the board's session if no file gives one.
     enum SessionScope {
         case no
-        /// Where the session cannot be asked, the command goes on and says so.
+        /// Uses it if the session can be asked; if not, the command goes on and says so.
         case ifKnown
         case yes
     }
 
-    /// The file as it is named to people.
+    /// The policy file's path, as it is shown to people.
     let file: String
-    /// Nil where there is no such file: the built-in rules alone apply.
+    /// Nil if there is no such file: only the built-in rules apply.
     private(set) var policy: Policy?
     let appLines: [AppName: Int]
     private(set) var routes = RouteTable()
     private(set) var scope: Scope?
     private var isScopeJudged = false
-    /// Where the scope comes from, or why there is none.
+    /// The source of the scope, or why there is none.
     private(set) var scopeSource = "not asked for"
 
-    /// The board was asked, and its session is over or was never there.
+    /// Whether the board was asked and has no session.
     private(set) var lacksSession = false
 
-    /// No rules, scopes or lists of cases come near it.
+    /// The largest input file, in bytes. No real file of rules, scopes or cases is near this size.
     private static let limit = 1_048_576
 
     init(
@@ -58,13 +58,13 @@ struct JudgedPolicy {
         PolicyTrial(gate: gate, routes: routes, isScopeJudged: isScopeJudged)
     }
 
-    /// The scope as routes meet it: a session without one is granted no topic. Nil where it is
-    /// not known.
+    /// The scope that applies to routes: a session without a scope grants no topic. Nil if the
+    /// scope is not known.
     var scopeOfRoutes: Scope? {
         scope ?? (isScopeJudged ? Scope(allowsByDefault: true, rules: [], topics: []) : nil)
     }
 
-    /// Nil where the folder has no policy; a folder that is not there is a mistake.
+    /// Reads the policy in force; nil if the folder has none. A missing folder is an error.
     private static func inForce(
         _ file: String, _ place: BoardPlace
     ) throws(AgentFailure) -> String? {
@@ -90,7 +90,7 @@ struct JudgedPolicy {
         }
     }
 
-    /// The routes of `agent.toml`; false where there is no such file.
+    /// Reads the routes of `agent.toml`. Returns false if there is no such file.
     private static func routes(
         _ place: BoardPlace, into routes: inout RouteTable
     ) throws(AgentFailure) -> Bool {
@@ -106,7 +106,8 @@ struct JudgedPolicy {
         return true
     }
 
-    /// A file that decides rights on this board, so its mode is checked; nil where there is none.
+    /// Reads a file that decides what this board allows, so its mode is checked. Nil if it is
+    /// missing.
     private static func guarded(_ path: String) throws(AgentFailure) -> String? {
         let bytes: [UInt8]
         do throws(FileFailure) {
@@ -127,7 +128,8 @@ struct JudgedPolicy {
         return text
     }
 
-    /// A file that decides nothing on this board: a draft, a list of cases.
+    /// Reads a file that decides nothing on this board: a draft, a list of cases. Its mode is not
+    /// checked.
     static func text(_ path: String) throws(AgentFailure) -> String {
         let bytes: [UInt8]
         do throws(FileFailure) {
@@ -142,7 +144,8 @@ struct JudgedPolicy {
         return try text(of: bytes, path)
     }
 
-    /// At most one byte more than any rule lets pass: that much is judged as too large.
+    /// Reads a payload, at most one byte more than the largest allowed one. The extra byte makes
+    /// it too large.
     static func payload(_ path: String) throws(AgentFailure) -> [UInt8] {
         do throws(FileFailure) {
             var file = try InputFile(path)
@@ -180,7 +183,7 @@ struct JudgedPolicy {
         }
         do throws(AgentFailure) {
             let (_, answer) = try BoardFiles(folder: place.configDir).ask(.session)
-            // The file that was in force is gone, and nobody has said that this is meant.
+            // The policy file in force was removed, and nobody has confirmed that.
             if policy == nil, answer.members["policyLost"] == .bool(true) { policy = .refusesAll }
             guard let json = answer.members["scope"], json != .null else {
                 scopeSource = "the session has none"
@@ -206,7 +209,8 @@ struct JudgedPolicy {
 }
 
 extension AgentFailure {
-    /// A file that the caller named is not there, or is none: the caller is to name another.
+    /// Wrong usage if a named input file is missing or not a file, so that the caller names
+    /// another.
     init(input failure: FileFailure) {
         switch failure {
         case .missing, .wrongKind: self.init(.usage, "\(failure)")

@@ -5,7 +5,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// `postern-agent policy accept-none`: a policy file that is gone is gone on purpose.
+/// `postern-agent policy accept-none`: confirms that the policy file was removed on purpose.
 struct PolicyAcceptNoneCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "accept-none",

@@ -5,7 +5,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// `postern-agent policy check`: whether the rules are well-formed, and likely what is meant.
+/// `postern-agent policy check`: checks a policy for mistakes.
 struct PolicyCheckCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -37,7 +37,7 @@ struct PolicyCheckCommand: AgentVerb {
         return findings.isEmpty ? .ok : .degraded
     }
 
-    /// `policy.toml:14: …`, as compilers write it; without the line where it is not known.
+    /// `policy.toml:14: …`, as compilers write it; without the line if it is not known.
     private func line(_ finding: PolicyFinding, _ judged: JudgedPolicy) -> String {
         let line = finding.place.line
         return file(of: finding, judged) + (line > 0 ? ":\(line)" : "") + ": \(finding.text) "

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `postern-agent policy`: the rules of this board, looked at and tried out.
+/// `postern-agent policy`: checks and tests the rules of this board.
 struct PolicyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy", abstract: "What this board's programs may write.",
@@ -15,7 +15,7 @@ struct PolicyCommand: ParsableCommand {
         ])
 }
 
-/// Which rules are judged.
+/// The options that name the rules to use.
 struct PolicySource: ParsableArguments {
     @Option(help: ArgumentHelp(
         "Judge this policy file, not the one in the folder.", valueName: "file"))

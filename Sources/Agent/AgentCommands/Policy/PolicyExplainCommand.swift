@@ -6,7 +6,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// `postern-agent policy explain`: the path of one decision, layer by layer.
+/// `postern-agent policy explain`: shows how one decision is made, layer by layer.
 struct PolicyExplainCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "explain", abstract: "Say whether a write would pass, and what decides.",
@@ -72,7 +72,7 @@ struct PolicyExplainCommand: AgentVerb {
         return .write(app, operation, className: className)
     }
 
-    /// A name that is refused before any layer is asked.
+    /// Reports a name that is refused before any layer decides.
     private func report(_ decision: Decision) {
         if place.json {
             var members = decision.members
@@ -113,7 +113,7 @@ struct PolicyExplainCommand: AgentVerb {
         for line in lines { ProcessEnd.say(PlainText.line(line), to: .output) }
     }
 
-    /// What stands in the way beside the rules, or of this answer.
+    /// A hint about what else may change the result: a missing session or payload.
     private func hint(_ decision: Decision, _ judged: JudgedPolicy) -> String {
         switch decision {
         case .allow where judged.lacksSession:

@@ -6,7 +6,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// `postern-agent policy simulate`: what the policy would have refused of what was recorded.
+/// `postern-agent policy simulate`: shows which recorded messages the policy would have refused.
 struct PolicySimulateCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
@@ -20,9 +20,9 @@ struct PolicySimulateCommand: AgentVerb {
             Exit status: 0 whatever is refused, 1 no line could be read, 2 there is no such log.
             """)
 
-    /// A payload of the largest size with each byte escaped, and its topic, are shorter.
+    /// The longest line, in bytes. The largest payload with each byte escaped, and its topic, fit.
     private static let lineLimit = 2_097_152
-    /// Of malformed lines, so many are told one by one.
+    /// The most malformed lines that are reported one by one.
     private static let toldFaults = 10
 
     @OptionGroup var place: BoardPlace
@@ -65,7 +65,7 @@ struct PolicySimulateCommand: AgentVerb {
     }
 }
 
-/// Line after line of a log, taken into a simulation.
+/// Feeds the lines of a log into a simulation, and counts those that are no messages.
 struct RecordedRun {
     struct LineFault {
         let line: Int
@@ -76,7 +76,7 @@ struct RecordedRun {
     private(set) var lines = 0
     private(set) var malformed = 0
     private(set) var blank = 0
-    /// The first of them.
+    /// The first malformed lines.
     private(set) var faults: [LineFault] = []
 
     init(simulation: PolicySimulation) { self.simulation = simulation }

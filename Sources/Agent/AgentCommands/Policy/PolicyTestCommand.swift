@@ -7,7 +7,8 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// `postern-agent policy test`: a file of cases, each a write and what is expected of it.
+/// `postern-agent policy test`: runs a file of cases. Each case is a write and the expected
+/// decision.
 struct PolicyTestCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "test", abstract: "Compare the policy with a file of cases.",
@@ -58,14 +59,14 @@ struct PolicyTestCommand: AgentVerb {
             do throws(AgentFailure) {
                 return try JudgedPolicy.payload(path.hasPrefix("/") ? path : folder + path)
             } catch {
-                // The file of cases names it, not the caller.
+                // The file of cases names the payload, so a missing one is not wrong usage.
                 let status = error.status == .usage ? .badConfiguration : error.status
                 throw AgentFailure(status, "\(file):\(one.line): \(error.sentence)")
             }
         }
     }
 
-    /// Of the file of cases, with a slash behind it.
+    /// The folder of the file of cases, with a slash at its end.
     private var folder: String {
         guard let slash = file.lastIndex(of: "/") else { return "" }
         return String(file[...slash])
@@ -90,10 +91,10 @@ struct PolicyTestCommand: AgentVerb {
     }
 }
 
-/// A case and what the gate said.
+/// A case and the gate's decision.
 private struct CaseResult {
     let `case`: PolicyCase
-    /// Nil: no write, so nobody judges it.
+    /// Nil if the case is not a write, so there is no decision.
     let found: Decision?
 
     var agrees: Bool { found.map(`case`.expected.agrees) ?? false }

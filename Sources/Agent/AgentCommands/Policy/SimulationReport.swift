@@ -3,7 +3,7 @@ import Gate
 import Sessions
 import Wire
 
-/// What a simulation comes to, for people and for programs.
+/// The result of a simulation, as text and as JSON.
 struct SimulationReport {
     let simulation: PolicySimulation
     let rules: [Rule]
@@ -11,7 +11,7 @@ struct SimulationReport {
     let blank: Int
     let file: String
 
-    /// Kinds of refusals that people are shown; programs get all.
+    /// The most rows of refusals in the text. JSON has all.
     private static let shownRows = 50
 
     var lines: [String] {
@@ -31,7 +31,7 @@ struct SimulationReport {
         return lines + unused
     }
 
-    /// Under each row its first example.
+    /// The table of refusals, with the first example under each row.
     private func table(_ rows: ArraySlice<RefusalRow>) -> [String] {
         guard !rows.isEmpty else { return [] }
         let head = ["refused", "app", "op", "class", "code", "rule"]
@@ -70,7 +70,7 @@ struct SimulationReport {
         return lines
     }
 
-    /// Rules that no write came to, then those that refused nothing.
+    /// The rules that no write matched, then those that refused nothing.
     private var unused: [String] {
         let unmatched = rules.filter { simulation.use(of: $0.id).matched == 0 }
         let silent = rules.filter { rule in

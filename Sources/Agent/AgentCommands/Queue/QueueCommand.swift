@@ -7,7 +7,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// `postern-agent queue`: what waits to leave this board, and what never will.
+/// `postern-agent queue`: shows the outbox and the dead letters.
 struct QueueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue", abstract: "What waits to leave this board.",
@@ -47,8 +47,8 @@ struct QueueShowCommand: AgentVerb {
         return QueueText.isDegraded(answer) ? .degraded : .ok
     }
 
-    /// How much of its life the card or eMMC says that it has used, at most, in per cent; null
-    /// where the kernel does not tell. Source: JEDEC JESD84-B51 §7.4, DEVICE_LIFE_TIME_EST.
+    /// The part of its life that the card or eMMC reports as used, at most, in per cent; null if
+    /// the kernel does not report it. Source: JEDEC JESD84-B51 §7.4, DEVICE_LIFE_TIME_EST.
     private static func wear(_ place: BoardPlace) -> JSONValue {
         guard let files = try? BoardFiles(askingFrom: place.configDir),
             let tenths = DiskFacts(of: files.settings.stateDir, wanted: 0).lifeUsed
@@ -58,7 +58,7 @@ struct QueueShowCommand: AgentVerb {
 }
 
 extension BoardFiles {
-    /// An agent that runs is asked whatever has become of its files since.
+    /// Asks as `ask` does. A running agent is asked even if its files are broken by now.
     static func askAnyhow(
         _ place: BoardPlace, _ request: ControlRequest
     ) throws(AgentFailure) -> (isRunning: Bool, JSONObject) {

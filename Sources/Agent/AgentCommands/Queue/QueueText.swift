@@ -3,9 +3,9 @@ import Gate
 import Sessions
 import Wire
 
-/// The outbox in words, of an answer of the agent's.
+/// Text about the outbox, made from an answer of the agent.
 enum QueueText {
-    /// Whether something is held or was lost.
+    /// Whether writes are held or were lost.
     static func isDegraded(_ answer: JSONObject) -> Bool {
         answer.text("hold") != nil || answer.text("fault") != nil || number("dead", answer) > 0
             || lost(answer) > 0
@@ -40,7 +40,7 @@ enum QueueText {
         return "\(queue.shown("messages")) messages, \(bytes(used))" + share
     }
 
-    /// What the store has had the disk write.
+    /// The bytes that the store wrote to disk: today, per day, and yesterday.
     static func written(_ queue: JSONObject) -> String? {
         guard let today = queue.members["writtenToday"]?.asInteger else { return nil }
         let rate = queue.members["writtenPerDay"]?.asInteger
@@ -72,7 +72,7 @@ enum QueueText {
         return hold + next
     }
 
-    /// What the upstream broker did with what it was given.
+    /// The messages that the upstream broker acknowledged and refused.
     static func upstream(_ answer: JSONObject) -> String {
         let taken = answer.members["lastForwarded"]?.asInteger.map { number in
             "acknowledged to message \(number) of \(answer.shown("lastSequence")), "
@@ -135,7 +135,7 @@ enum QueueText {
         }
     }
 
-    /// `12.3 MiB`; below 10 KiB to the byte.
+    /// `12.3 MiB`; below 10 KiB in bytes.
     static func bytes(_ count: Int64) -> String {
         for (name, size): (String, Int64) in [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
         where count >= 10 * 1024 && count >= size {
@@ -157,7 +157,7 @@ enum QueueText {
     }
 }
 
-/// The dead letters as a table: never their payloads.
+/// The dead letters as a table, without their payloads.
 enum DeadLetterTable {
     static func lines(_ answer: JSONObject) -> [String] {
         guard let letters = answer.members["deadLetters"]?.asArray else {
@@ -184,7 +184,7 @@ enum DeadLetterTable {
         ].map(printable)
     }
 
-    /// A topic may hold control characters, which would be a terminal's commands.
+    /// A topic may contain control characters, which a terminal would obey.
     private static func printable(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { scalar in
             scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) ? "\u{FFFD}" : scalar

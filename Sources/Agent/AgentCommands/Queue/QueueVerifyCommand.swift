@@ -7,7 +7,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// `postern-agent queue verify`: reads every frame of the queue.
+/// `postern-agent queue verify`: reads the whole queue and reports what is damaged.
 struct QueueVerifyCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Read all of the outbox, and name what is damaged.",
@@ -44,7 +44,7 @@ struct QueueVerifyCommand: AgentVerb {
     }
 }
 
-/// `postern-agent queue export`: what can be read of a segment that was set aside.
+/// `postern-agent queue export`: writes what is readable of a damaged segment.
 struct QueueExportCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Write out what can be read of a damaged segment.",
@@ -86,7 +86,7 @@ struct QueueExportCommand: AgentVerb {
 }
 
 extension BoardFiles {
-    /// Where the queue is, and what keeps its key; no agent is asked.
+    /// The queue's folder and its key file. Does not ask the agent.
     fileprivate static func queue(
         _ place: BoardPlace
     ) throws(AgentFailure) -> (folder: String, key: KeyFile) {

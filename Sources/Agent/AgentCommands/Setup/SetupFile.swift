@@ -3,19 +3,19 @@ import ConfigurationFiles
 import LinuxIO
 import Wire
 
-/// The `agent.toml` that `setup` writes: what was answered, and nothing that is a default.
+/// The `agent.toml` that `setup` writes: the person's answers, and little else.
 struct SetupFile {
     let name: String
     let uplink: BrokerURI
     let insecure: Bool
     let claimBase: String?
     let caFile: String?
-    /// Nil: what the package set up, or else mosquitto as Debian starts it.
+    /// Nil: the bus that the package set up, or else mosquitto with Debian's defaults.
     let bus: BrokerURI?
-    /// Where `agent.toml` stands.
+    /// The folder of `agent.toml`.
     let folder: String
 
-    /// Who may read the configuration besides root: the agent's group, where there is one.
+    /// The group that may read the configuration, if it exists: the agent's.
     private static let group = "postern"
     private static let packagedBus = "unix:/run/postern-bus/bus.sock"
 
@@ -51,7 +51,7 @@ struct SetupFile {
         ]
     }
 
-    /// Throws wrong usage for an answer that no `agent.toml` may hold.
+    /// Throws wrong usage if an answer is not valid in `agent.toml`.
     func check(at path: String) throws(AgentFailure) {
         do throws(SettingsError) {
             _ = try BoardSettings.parse(text, file: path) { _ in nil }

@@ -2,7 +2,7 @@ import AgentService
 import LinuxIO
 import Wire
 
-/// What `setup` asks on the terminal. An answer of nothing takes what stands in brackets.
+/// The questions that `setup` asks on the terminal. An empty answer takes the default in brackets.
 struct SetupQuestions {
     func name() throws(AgentFailure) -> String {
         let own = ProcessOwner.hostName ?? "board"
@@ -26,7 +26,7 @@ struct SetupQuestions {
         }
     }
 
-    /// Where nobody is there to ask, none: the code is then for `postern claim`, or to paste.
+    /// Without a terminal there is no page: the code is then for `postern claim`, or to paste.
     func claimBase(for uplink: BrokerURI) throws(AgentFailure) -> String? {
         guard Terminal.isTerminal(.input) else { return nil }
         let guess = uplink.scheme == .mqtts
@@ -37,7 +37,7 @@ struct SetupQuestions {
         return answer == "-" ? nil : Self.claimBase(answer)
     }
 
-    /// The claim page of an authority whose address, or page, this is.
+    /// The claim page of the authority with this address or page.
     static func claimBase(_ text: String) -> String {
         let page = text.contains("://") ? text : "https://" + text
         guard page.hasPrefix("http"), !page.hasSuffix("/claim") else { return page }
@@ -57,7 +57,7 @@ struct SetupQuestions {
         }
     }
 
-    /// Nil for an answer of nothing. Throws where there is nobody to ask.
+    /// Nil for an empty answer. Throws if there is no terminal.
     private func ask(_ question: String, flag: String) throws(AgentFailure) -> String? {
         guard Terminal.isTerminal(.input) else {
             throw AgentFailure(.usage, "\(flag) is missing, and there is no terminal to ask on")

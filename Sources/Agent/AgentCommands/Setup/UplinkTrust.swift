@@ -4,21 +4,21 @@ import LinuxIO
 import MQTT
 import Wire
 
-/// Who vouches for the upstream broker, and whether it answered.
+/// The certificates that vouch for the upstream broker, and whether it answered.
 struct UplinkTrust {
     enum Authority: Equatable {
         case system
-        /// PEM, in a person's own file.
+        /// The path of a PEM file that the person named.
         case file(String)
-        /// PEM, as the broker showed it; its fingerprint is the one that was given, and it vouches
+        /// The CA certificate that the broker sent, PEM. It has the given fingerprint and vouches
         /// for that broker.
         case fetched(String)
-        /// Plain text: nobody.
+        /// Plain text: no certificate.
         case nobody
     }
 
     let authority: Authority
-    /// Why the broker could not be reached or trusted; nil where it answered.
+    /// Why the broker could not be reached or trusted; nil if it answered.
     let fault: String?
 
     var isWorking: Bool { fault == nil }
@@ -32,7 +32,7 @@ struct UplinkTrust {
         }
     }
 
-    /// What `agent.toml` names.
+    /// The CA file that `agent.toml` names; nil for none.
     func caFile(in folder: String) -> String? {
         switch authority {
         case .system, .nobody: nil
@@ -43,8 +43,8 @@ struct UplinkTrust {
 
     static func path(in folder: String) -> String { "\(folder)/uplink-ca.pem" }
 
-    /// Connects once, without a login: a broker that refuses has shown its certificate. One that
-    /// is away is no error, for a board may be set up before its network is.
+    /// Connects once, without a login: a broker that refuses has still sent its certificate. A
+    /// broker that is away is no error, because a board may be set up before its network.
     static func settle(
         _ uplink: BrokerURI, caFile: String?, fingerprint: String?, _ questions: SetupQuestions,
         folder: String, replaces: Bool
@@ -75,8 +75,9 @@ struct UplinkTrust {
         return UplinkTrust(authority: .system, fault: found?.words)
     }
 
-    /// Fetches the CA, and looks whether it vouches for who gave it: a stranger may show anybody's
-    /// CA beside a certificate of his own. What was kept before is untouched until all is well.
+    /// Fetches the CA certificate, and checks that it vouches for the broker that sent it: an
+    /// attacker may send another broker's CA beside their own certificate. An older kept file is
+    /// unchanged until all checks pass.
     private static func fetch(
         _ uplink: BrokerURI, _ text: String, _ folder: String, _ replaces: Bool
     ) throws(AgentFailure) -> UplinkTrust {
@@ -105,7 +106,7 @@ struct UplinkTrust {
         return UplinkTrust(authority: .fetched(pem), fault: found?.words)
     }
 
-    /// TLS reads a CA from a file: one that is there for this look alone.
+    /// TLS reads a CA from a file, so this writes one for this check only.
     private static func fault(
         _ uplink: BrokerURI, ca pem: String, in folder: String
     ) throws(AgentFailure) -> (words: String, isOfTrust: Bool)? {
@@ -134,7 +135,7 @@ struct UplinkTrust {
             return (text, false)
         } catch {
             return switch error {
-            // It has shown who it is, and wants a login: that is what pairing brings.
+            // The broker has proved its identity and wants a login, which pairing brings.
             case .brokerLogin: nil
             case .tls: ("\(error)", true)
             default: ("\(error)", false)

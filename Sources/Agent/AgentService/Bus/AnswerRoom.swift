@@ -1,9 +1,9 @@
 import AgentCore
 
-/// What has been said on the bus and has no PUBACK yet, in bytes: in all, and for each app.
+/// The bytes published on the bus that have no PUBACK yet: in total, and for each app.
 ///
-/// The bound keeps a broker that takes nothing from filling the board's memory. An app has a
-/// quarter of it, so that one which asks without end leaves room for the others' answers.
+/// The bound keeps a broker that takes nothing from filling the board's memory. An app may use a
+/// quarter of it, so an app that sends many requests leaves room for the answers to others.
 struct AnswerRoom {
     static let limit = 1 << 20
     static let appLimit = limit / 4
@@ -17,7 +17,8 @@ struct AnswerRoom {
     private var bytes = 0
     private var bytesOfApp: [Substring: Int] = [:]
 
-    /// Whether there is room for an answer; the first of an app's may be of any size.
+    /// Whether there is room for an answer. Within the total, an app's only waiting answer may
+    /// have any size.
     func hasRoom(for answer: BusPublication) -> Bool {
         let size = Self.size(of: answer)
         let own = bytesOfApp[Self.app(of: answer)] ?? 0
@@ -32,7 +33,7 @@ struct AnswerRoom {
         bytesOfApp[entry.app, default: 0] += entry.size
     }
 
-    /// The broker has taken it.
+    /// Removes a publication that the broker has acknowledged.
     mutating func settle(_ packetID: Int32) {
         guard let entry = waiting.removeValue(forKey: packetID) else { return }
         bytes -= entry.size
@@ -45,7 +46,7 @@ struct AnswerRoom {
             + (publication.correlation?.count ?? 0)
     }
 
-    /// The third level of `postern/app/<app>/…`; empty for what the agent says to all.
+    /// The third level of `postern/app/<app>/…`; empty for publications to all apps.
     private static func app(of publication: BusPublication) -> Substring {
         let levels = publication.topic.split(
             separator: "/", maxSplits: 3, omittingEmptySubsequences: false)

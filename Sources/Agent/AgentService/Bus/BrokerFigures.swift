@@ -1,8 +1,9 @@
 import AgentCore
 import MQTT
 
-/// What mosquitto tells of its own queue: it drops silently past `max_queued_messages`, and
-/// counts that here. Another broker, or one whose ACL keeps `$SYS` from the agent, tells nothing.
+/// Mosquitto's counters about its own queue. It drops messages beyond `max_queued_messages`
+/// without an error, and counts them here. Another broker, or an ACL that denies `$SYS` to the
+/// agent, gives no counters.
 ///
 /// Source: mosquitto(8), Broker Status.
 enum BrokerFigures {
@@ -11,7 +12,7 @@ enum BrokerFigures {
 
     static let topics = [dropped, stored]
 
-    /// Nil for any other topic, and for what is no number.
+    /// Nil for any other topic, and for a payload that is not a number.
     static func event(of message: IncomingMessage) -> AgentEvent? {
         guard let number = number(message.payload) else { return nil }
         return switch message.topic {

@@ -2,12 +2,12 @@ import AgentCore
 import Cryptography
 import Sessions
 
-/// What the client ids of the agent's two connections to the board's own broker begin with.
+/// The secret beginning of the agent's two client ids at the local broker.
 ///
-/// Mosquitto hands a session to whoever connects with its client id, whatever login that is. A
-/// program on the board that knew these could end the agent's connections and take what waits
-/// for it; the installation id, which all programs read, must not tell them. They are the same
-/// after a restart, for the durable session has to be found again.
+/// Mosquitto gives a session to any client that connects with its client id, whatever its login
+/// is. A program that knew these ids could end the agent's connections and take its messages. So
+/// they do not derive from the installation id alone, which all programs can read. They are the
+/// same after a restart, so that the durable session is found again.
 struct BusClientName: Sendable {
     private static let info = "postern/v1 bus client"
 

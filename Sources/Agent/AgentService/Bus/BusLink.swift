@@ -4,22 +4,23 @@ import MQTT
 import Sessions
 import Wire
 
-/// The two connections to the board's own broker.
+/// The two connections to the local broker.
 ///
-/// One is read and acknowledges, and does nothing else: PUBACKs stand in one queue, so none
-/// could be withheld if it also spoke. The other speaks. The reading one has a durable session
-/// at the broker and no keep-alive, so that it may rest while the outbox is full.
+/// The reader only reads and acknowledges; the speaker publishes. PUBACKs share one queue with
+/// other packets, so a connection that also published could not hold them back. The reader has a
+/// durable session and no keep-alive, so it may pause while the outbox is full.
 struct BusLink: ~Copyable {
-    /// One Receive Maximum: what may be on its way when reading stops, and the most that one
-    /// commit takes. On a card that syncs in 50 ms four times as many carry four times as much.
+    /// The reader's Receive Maximum: the most messages in transit when reading stops, and the most
+    /// in one commit. On a card that syncs in 50 ms, four times as many carry four times as much.
     static let receiveMaximum: UInt16 = 1024
-    /// The longest packet that is taken; the broker is told.
+    /// The longest packet that the agent takes, in bytes. The broker receives this limit.
     private static let packetLimit: UInt32 = 1 << 20
-    /// Payloads of a batch, after which only the packet that passed it is added.
+    /// The payload bytes after which a batch ends. The packet that passes this limit is still
+    /// added.
     private static let batchBytes = 512 * 1024
-    /// The most that one batch can add to the outbox, with what a row takes beside its payload.
+    /// The most bytes that one batch can add to the outbox, including the rows' overhead.
     static let batchReserve = Int64(packetLimit) + Int64(batchBytes) + Int64(receiveMaximum) * 512
-    /// How long the way to the SUBACK may take.
+    /// How long connecting may take, up to the SUBACK.
     private static let patience = Duration.seconds(10)
 
     private var login: BusLogin
@@ -34,23 +35,23 @@ struct BusLink: ~Copyable {
     private var retries = BusRetries()
     private var rival = BusRival()
     private var subscribedAt: Duration?
-    /// One that ends sooner is no reason to come back at once: of two agents under one id each
-    /// ends the other's, and mosquitto 2.0.11 does not say why.
+    /// A connection that ends sooner does not reset the backoff: of two agents with one client id
+    /// each ends the other's, and mosquitto 2.0.11 gives no reason.
     private static let standing = Duration.seconds(5)
     private var isResumed = false
     private var isSubscribed = false
     /// The subscription of a new connection; nil until it is sent.
     private var subscription: Int32?
-    /// What the broker's durable session may still hold and nobody wants.
+    /// Topics that the broker's durable session may still subscribe and that are no longer wanted.
     private var unwanted: Set<String> = []
-    /// Something for the log that ends nothing.
+    /// A warning for the log that does not end the connection.
     private var complaint: String?
     private var isReading = true
-    /// Whether what comes can wait for a moment, although it is read.
+    /// Whether reading may pause for a moment.
     var mayWait = false
-    /// Whether all that comes stays with the broker: it is neither taken nor acknowledged.
+    /// Whether the bus is on hold: messages are neither taken nor acknowledged.
     private var isHolding = false
-    /// Whether what was read may be acknowledged. Until then no more is read.
+    /// Whether messages already read may be acknowledged. Until then no more are read.
     private var acknowledges = true
     private var failure = ""
     /// Reused for each read.
@@ -69,9 +70,9 @@ struct BusLink: ~Copyable {
         return isWaiting ? now : [retryAt, connectDeadline].compactMap(\.self).min()
     }
 
-    /// Whether every answer is in the broker's hands or on its way there. What is beyond its
-    /// Receive Maximum waits in this process: the writes that it answers must not be acknowledged
-    /// before, or an end of the process would leave them unanswered for ever.
+    /// Whether every answer is at the broker or on its way there. Answers beyond the broker's
+    /// Receive Maximum wait in this process. Their writes are not acknowledged yet: if the process
+    /// ended, the answers would be lost.
     private var answersAreOut: Bool {
         mutating get {
             guard let limit = speaker?.ack?.receiveMaximum, let count = speaker?.unacknowledged
@@ -87,15 +88,15 @@ struct BusLink: ~Copyable {
         }
     }
 
-    /// What OpenSSL has read already, no poll tells of.
+    /// OpenSSL may have buffered input that no poll reports.
     private var readerHasBufferedInput: Bool {
         mutating get { wantsInput && reader?.hasBufferedInput == true }
     }
 
     mutating func read(_ isWanted: Bool) { isReading = isWanted }
 
-    /// Takes nothing that comes, from before the first connection on; or all again, over a new
-    /// connection: what came has no PUBACK.
+    /// Starts a hold, before the first connection, or ends it. The end makes a new connection,
+    /// over which the broker repeats what has no PUBACK.
     mutating func hold(
         _ isWanted: Bool, at now: Duration, into events: inout [AgentEvent]
     ) -> String? {
@@ -117,15 +118,15 @@ struct BusLink: ~Copyable {
 
     mutating func acknowledge(_ isWanted: Bool) { acknowledges = isWanted }
 
-    /// Reads these topics of other programs from now on, beside the agent's own. What a new
-    /// route is refused by the broker is said; the rest goes on.
+    /// Reads these foreign topics from now on, beside the agent's own. If the broker refuses a new
+    /// route, that becomes a warning and all other topics go on.
     mutating func readRoutes(
         _ filters: [String], at now: Duration, into events: inout [AgentEvent]
     ) -> String? {
         let old = Set(login.filters)
         login.filters = BusTopic.requests + filters
         unwanted = unwanted.union(old).subtracting(login.filters)
-        // A connection that has not subscribed yet will, with what is wanted by then.
+        // A connection that has not subscribed yet will use the new filters.
         guard subscription != nil else { return nil }
         do throws(MQTTError) {
             let added = Set(filters).subtracting(old).sorted()
@@ -146,13 +147,13 @@ struct BusLink: ~Copyable {
         if let descriptor = speaker?.descriptor, let interest = speaker?.interest {
             speakerSlot = poller.add(descriptor, read: interest.read, write: interest.write)
         }
-        // A paused reader is polled for nothing: not even its end is looked at.
+        // A paused reader is not polled at all, not even for its end.
         if wantsInput, let descriptor = reader?.descriptor, let interest = reader?.interest {
             readerSlot = poller.add(descriptor, read: interest.read, write: interest.write)
         }
     }
 
-    /// Reads what has come and returns it as events, in order.
+    /// Reads and adds events, in order. Returns a warning for the log.
     mutating func collect(
         _ poller: borrowing Poller, at now: Duration, into events: inout [AgentEvent]
     ) -> String? {
@@ -177,16 +178,14 @@ struct BusLink: ~Copyable {
         return poller.isReadable(slot) || poller.isWritable(slot)
     }
 
-    /// Queues a publication; without a connection it is left, as retained ones are said anew
-    /// at the next connect and an answer's asker will ask again.
-    ///
-    /// An answer that there is no room for is left, too. A retained publication is what the
-    /// board's state is read from: if that cannot be said, the link ends and begins anew.
+    /// Queues a publication. Without a connection it is dropped: retained ones are published again
+    /// at the next connect, and apps repeat their requests. An answer without room is dropped,
+    /// too. A failed retained publication ends the link, because it shows the board's state.
     mutating func publish(
         _ publication: BusPublication, at now: Duration, into events: inout [AgentEvent]
     ) -> String? {
-        // The reader is there only once the speaker has its CONNACK. A resumed session brings
-        // requests before the SUBACK: their answers must not wait for it.
+        // The reader exists only after the speaker's CONNACK. A resumed session delivers requests
+        // before the SUBACK; their answers must not wait for it.
         guard reader != nil, let count = speaker?.unacknowledged else { return nil }
         if !publication.retain {
             guard count < 10_000, answers.hasRoom(for: publication),
@@ -210,11 +209,11 @@ struct BusLink: ~Copyable {
         answers.add(publication, as: packetID)
     }
 
-    /// Sends the answers, and then the acknowledgements of what is durable by now.
+    /// Sends the answers, and then the PUBACKs of durable messages.
     mutating func flush(at now: Duration, into events: inout [AgentEvent]) -> String? {
         do throws(MQTTError) {
             if speaker?.hasQueuedWrites == true { try speaker?.write() }
-            // While all is held, only what comes before the first PUBACK is sent.
+            // While the bus is on hold, only packets before the first PUBACK are sent.
             let mayWrite = isHolding ? subscription == nil : acknowledges && answersAreOut
             if mayWrite, reader?.hasQueuedWrites == true { try reader?.write() }
             return nil
@@ -223,16 +222,16 @@ struct BusLink: ~Copyable {
         }
     }
 
-    /// How long the last answers may take to leave.
+    /// How long the last answers may take to be sent.
     private static let farewell = Duration.milliseconds(500)
 
-    /// Says goodbye; what was not acknowledged comes again.
+    /// Disconnects. The broker repeats messages that were not acknowledged.
     mutating func close() {
         do throws(MQTTError) {
             try drain(until: SystemClock.monotonic + Self.farewell)
             if acknowledges, answersAreOut, !isHolding { try reader?.write() }
         } catch {
-            // The broker has gone first: it repeats what it has no acknowledgement of.
+            // The broker ended first. It repeats messages that have no PUBACK.
         }
         try? speaker?.write()
         try? speaker?.disconnect()
@@ -243,7 +242,7 @@ struct BusLink: ~Copyable {
 }
 
 extension BusLink {
-    /// Sends what answers there are, as far as the broker takes them.
+    /// Sends waiting answers as far as the broker accepts them, until `end`.
     private mutating func drain(until end: Duration) throws(MQTTError) {
         var poller = Poller()
         var ignored: [AgentEvent] = []
@@ -260,7 +259,7 @@ extension BusLink {
         }
     }
 
-    /// The speaker first: an answer must have a way before a request is read.
+    /// Connects the speaker first, so that requests can be answered when they are read.
     private mutating func connectIfDue(at now: Duration) throws(MQTTError) {
         guard speaker == nil, let due = retryAt, due <= now else { return }
         retryAt = nil
@@ -313,7 +312,7 @@ extension BusLink {
     private mutating func listen(
         at now: Duration, into events: inout [AgentEvent]
     ) throws(MQTTError) {
-        // The CONNACK alone where all is held: SUBSCRIBE must leave before a PUBACK is queued.
+        // On hold, read the CONNACK alone: SUBSCRIBE must leave before a PUBACK is queued.
         let limit = isHolding && subscription == nil ? 1 : Int(Self.receiveMaximum)
         try reader?.read(atMost: limit, bytes: Self.batchBytes)
         reader?.takeEvents(into: &heard)
@@ -334,7 +333,7 @@ extension BusLink {
                     complaint = "the local broker refused to subscribe a new route's topic"
                 }
             case .subscribed(_, let codes):
-                // The agent's own topics come first. A route that is refused costs itself alone.
+                // The agent's own topics come first. A refused route affects no other topic.
                 guard codes.prefix(BusTopic.requests.count).allSatisfy({ $0 < 0x80 }) else {
                     throw .invalid("the local broker refused a subscription")
                 }
@@ -345,7 +344,7 @@ extension BusLink {
                 connectDeadline = nil
                 subscribedAt = now
                 failure = ""
-                // What was read before the SUBACK may be a redelivery; what follows is not.
+                // Messages before the SUBACK may be redeliveries; later ones are not.
                 if !batch.isEmpty { events.append(.bus(batch)) }
                 batch.removeAll()
                 events.append(.busConnected(resumed: isResumed))
@@ -362,11 +361,11 @@ extension BusLink {
         if !batch.isEmpty { events.append(.bus(batch)) }
     }
 
-    /// Both connections end together. Returns a sentence for the log, if it is news.
+    /// Ends both connections. Returns a warning for the log, if it is a new one.
     private mutating func lost(
         _ error: MQTTError, at now: Duration, into events: inout [AgentEvent]
     ) -> String? {
-        // Redeliveries that came before a SUBACK come once more.
+        // Redeliveries that came before a SUBACK are delivered once more.
         if reader != nil { events.append(.busLost) }
         speaker = nil
         reader = nil

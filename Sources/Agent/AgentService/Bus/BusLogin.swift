@@ -2,15 +2,15 @@ import MQTT
 import Sessions
 import Wire
 
-/// How the agent logs in at the board's own broker.
+/// The agent's login at the local broker.
 struct BusLogin: Sendable {
     var uri: BrokerURI
     var username: String?
     var password: SecretBytes?
     var clientName: BusClientName
     var tls = TLSOptions()
-    /// What is subscribed: the agent's own topics, and the routes'.
+    /// The topic filters to subscribe: the agent's own, and those of the routes.
     var filters: [String]
-    /// The last will: what the health topic says after the agent has gone.
+    /// The last will: the payload of the health topic after the agent has gone.
     var will: [UInt8]
 }

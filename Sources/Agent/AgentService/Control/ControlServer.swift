@@ -5,22 +5,23 @@ import Wire
 
 /// The agent's control socket: one JSON line in, one JSON line out.
 ///
-/// Who may speak is the socket's mode (0660, the agent's group): `pair` answers with a secret.
+/// The socket's mode (0660, the agent's group) decides who may connect: the answer to `pair`
+/// contains a secret.
 struct ControlServer: ~Copyable {
-    /// Of all users but root.
+    /// The limit for all users except root.
     private static let connectionLimit = 16
     private static let connectionsOfUser = 4
     private static let root: UInt32 = 0
-    /// More than the socket keeps waiting (16).
+    /// The most connections accepted in one turn; more than the socket's backlog (16).
     private static let callsOfTurn = 64
-    /// How long a request may take to come.
+    /// How long a request may take to arrive.
     private static let patience = Duration.seconds(1)
-    /// How long an answer may take that waits for the authority; the agent sees to it.
+    /// How long an answer that waits for the authority may take. The agent keeps this limit.
     static let answerPatience = Duration.seconds(20)
 
     private let socket: ControlSocket
     private var connections: [Int: ControlConnection] = [:]
-    /// When each is dropped.
+    /// When each connection is dropped.
     private var deadlines: [Int: Duration] = [:]
     private var next = 0
     private var socketSlot: Int?
@@ -30,7 +31,7 @@ struct ControlServer: ~Copyable {
         socket = try ControlSocket(path: path)
     }
 
-    /// When the first of those that say nothing is dropped.
+    /// When the first silent connection is dropped.
     var nextDeadline: Duration? { deadlines.values.min() }
 
     mutating func register(in poller: inout Poller) {
@@ -54,7 +55,7 @@ struct ControlServer: ~Copyable {
         }
         for (id, deadline) in deadlines where deadline <= now { drop(id) }
         guard let socketSlot, poller.isReadable(socketSlot) else { return }
-        // All that wait: root's may be behind those of others that call without end.
+        // Accepts all waiting connections: one of root's may wait behind those of other users.
         for _ in 0..<Self.callsOfTurn {
             guard let connection = try? socket.accept() else { return }
             guard hasRoom(for: connection.peer.user) else { continue }
@@ -64,7 +65,7 @@ struct ControlServer: ~Copyable {
         }
     }
 
-    /// Root always finds room that no other user can take.
+    /// Whether a user may have one more connection. Other users cannot take root's room.
     private func hasRoom(for user: UInt32) -> Bool {
         let own = connections.values.count { $0.peer.user == user }
         let others = connections.values.count { $0.peer.user != Self.root }
@@ -80,7 +81,7 @@ struct ControlServer: ~Copyable {
     private mutating func read(_ id: Int, at now: Duration, into events: inout [AgentEvent]) {
         guard let connection = connections[id] else { return }
         switch connection.read() {
-        // Its time began with the connection: a drip does not stretch it.
+        // The deadline counts from the connect. Slow bytes do not extend it.
         case .incomplete: break
         case .closed, .tooLong: drop(id)
         case .line(let line):

@@ -3,27 +3,28 @@ import AgentStore
 import Sessions
 import Wire
 
-/// What keeps the storage key, as the answers tell it: never the key.
+/// Answers about what keeps the storage key. They never contain the key.
 struct KeyAnswer {
     private let store: BoardStore
 
     init(_ store: BoardStore) { self.store = store }
 
-    /// The part of `status`: source, name, and whether the state folder alone opens nowhere else.
+    /// The `key` part of `status`: source, name, and whether a copy of the state folder is useless
+    /// on other boards.
     var place: JSONValue {
         guard let place = store.keyFile.place else { return .null }
         return .object(members(of: place))
     }
 
-    /// The board's status with the same in it.
+    /// Adds `key` to the board's status.
     func completed(status: JSONValue) -> JSONValue {
         guard case .object(var members) = status else { return status }
         members["key"] = place
         return .object(members)
     }
 
-    /// The same with what it protects from, and what could keep the key as well. Asks each
-    /// source, which takes up to seconds.
+    /// `place`, plus what the source protects against and which other sources are available. Asks
+    /// each source, which can take seconds.
     var shown: JSONValue {
         guard let place = store.keyFile.place else { return .null }
         let survey = store.keyFile.survey()
@@ -50,9 +51,10 @@ struct KeyAnswer {
         ]
     }
 
-    /// Makes a new key, and says what keeps it now; or why there is none, and nothing changed.
+    /// Makes a new key and returns its place. If no key source works, returns the reason and
+    /// nothing changes.
     ///
-    /// Throws what the store cannot go on with.
+    /// Throws errors after which the store cannot go on.
     func rekeyed(to name: String?) throws(StoreError) -> JSONValue {
         var tier: KeyTier?
         if let name, name != "auto" {

@@ -4,12 +4,12 @@ import Gate
 import Sessions
 import Wire
 
-/// What only the store knows of the outbox: its file, and the dead letters without their
-/// payloads, which may be secrets.
+/// The store's part of a queue answer: the size of its files, the bytes written, and the dead
+/// letters. Payloads are left out because they may be secrets.
 package struct QueueAnswer {
-    /// So many dead letters are told of at the most: they make one line of the control socket.
+    /// The most dead letters in one answer, because an answer is one line on the control socket.
     package static let deadLimit: Int64 = 1000
-    /// A topic may have 64 KiB; more of it than this helps nobody.
+    /// A topic may have 64 KiB. Longer ones are cut.
     private static let topicLimit = 200
 
     private let store: BoardStore
@@ -30,7 +30,7 @@ package struct QueueAnswer {
         if dead > 0 {
             let limit = Int(min(dead, Self.deadLimit))
             let letters = try? store.deadLetters(limit: limit)
-            // Null, where the disk does not say: none is another thing.
+            // Null if the disk cannot be read: that differs from an empty list.
             members["deadLetters"] = letters.map { letters in
                 .array(letters.sorted { $0.write.sequence > $1.write.sequence }.map(Self.json))
             } ?? .null

@@ -4,8 +4,8 @@ import LinuxIO
 import TPM
 
 extension BoardFiles {
-    /// What keeps the storage key on this board, and would keep a new one. `report` hears which
-    /// sources a choice has passed over.
+    /// The key file of this board, with the sources that keep the storage key or could keep a new
+    /// one. `report` receives the sources that a choice passed over.
     package func keyFile(_ report: @escaping (String) -> Void = { _ in }) -> KeyFile {
         let platform = TrustedPlatform(transport: settings.key.tpm)
         return KeyFile(
@@ -19,10 +19,10 @@ extension BoardFiles {
 }
 
 extension KeyTier {
-    /// What a person may call it, the choice of the best among them.
+    /// The key source names that a person may write, including `auto`.
     package static let choices = BoardSettings.Key.Choice.allCases.map(\.rawValue)
 
-    /// What it keeps from whom, in a sentence.
+    /// What this key source protects against, in one sentence.
     var protection: String {
         switch self {
         case .tpm2:

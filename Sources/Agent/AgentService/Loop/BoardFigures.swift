@@ -4,13 +4,13 @@ import MetricsServer
 import Sessions
 import Wire
 
-/// The board's figures, under the names that dashboards and alarms are written against: they
-/// never change their meaning. No name of a person and no secret is among them.
+/// The board's metrics. Dashboards and alarms depend on the names, so a metric never changes its
+/// meaning. They contain no person's name and no secret.
 struct BoardFigures {
     let agent: AgentFigures
-    /// Writes that the upstream broker took, in this life.
+    /// Writes that the upstream broker has accepted since this start.
     let forwarded: Int64
-    /// How often it did not take one.
+    /// How often the upstream broker refused a write since this start.
     let refusedUpstream: Int64
     let isStalled: Bool
     let isDegraded: Bool

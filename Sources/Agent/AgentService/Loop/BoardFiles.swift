@@ -8,14 +8,14 @@ import MQTT
 package import Sessions
 import Wire
 
-/// The board's configuration, read from its folder with its modes checked.
+/// The board's configuration, read from its folder. The file modes are checked.
 package struct BoardFiles {
-    /// As it was at the start, but for the routes, which follow the file.
+    /// The settings read at the start. Only the routes change when the file changes.
     package private(set) var settings: BoardSettings
     private(set) var policy: Policy?
-    /// What both files held when these values were read from them.
+    /// The bytes of both files from which these values were read.
     private(set) var content: RuleContent
-    /// Why there is no policy, where a broken one was let pass.
+    /// Why a broken policy file was ignored; nil if it was not.
     private let policyFailure: AgentFailure?
 
     package init(folder: String) throws(AgentFailure) {
@@ -23,7 +23,8 @@ package struct BoardFiles {
         try stepDown()
     }
 
-    /// Root's own files in the state folder would stop the agent, which is another user's.
+    /// Gives up root for the state folder's owner. The agent runs as that user and could not use
+    /// files that root made there.
     private func stepDown() throws(AgentFailure) {
         do throws(SystemError) {
             try ProcessOwner.stepDown(toOwnerOf: settings.stateDir)
@@ -32,7 +33,7 @@ package struct BoardFiles {
         }
     }
 
-    /// Both files, whole and well-formed.
+    /// Parses both files. Throws if either is not well-formed.
     init(_ content: RuleContent) throws(AgentFailure) {
         self.content = content
         settings = try content.settings()
@@ -40,7 +41,7 @@ package struct BoardFiles {
         policyFailure = nil
     }
 
-    /// For asking an agent that runs, whatever has become of its policy file since.
+    /// For requests to a running agent. Ignores a policy file that is broken by now.
     package init(askingFrom folder: String) throws(AgentFailure) {
         do throws(AgentFailure) {
             content = try RuleContent(folder: folder)
@@ -55,7 +56,8 @@ package struct BoardFiles {
         try stepDown()
     }
 
-    /// The rules of `read` in the place of these; all else stays as it was at the start.
+    /// Takes the policy and the routes of `read`. All other settings stay as they were at the
+    /// start.
     func adopting(_ read: BoardFiles) -> BoardFiles {
         var adopted = self
         adopted.content = read.content
@@ -64,12 +66,12 @@ package struct BoardFiles {
         return adopted
     }
 
-    /// Throws why an agent would not start on these files.
+    /// Throws the reason why an agent would not start on these files.
     func checkPolicy() throws(AgentFailure) {
         if let policyFailure { throw policyFailure }
     }
 
-    /// The policy file as it is now; nil where there is none.
+    /// Reads the policy file; nil if there is none.
     static func policy(in folder: String) throws(AgentFailure) -> Policy? {
         try RuleContent.policy(in: folder)
     }
@@ -80,7 +82,7 @@ package struct BoardFiles {
             claimLifetime: settings.claim.expires, offline: settings.offline,
             routes: RouteTable(settings.routes),
             queueLimit: settings.outbox.maxBytes.bytes,
-            // A small outbox still has room to be read into.
+            // With a small outbox, the reserve is at most half of it.
             queueReserve: min(BusLink.batchReserve, settings.outbox.maxBytes.bytes / 2),
             queueAge: settings.outbox.maxAge,
             version: Release.version,
@@ -125,7 +127,8 @@ package struct BoardFiles {
             filters: BusTopic.requests + settings.routes.map(\.from.description), will: will)
     }
 
-    /// Throws why a certificate of ours cannot be shown, before any broker asks for it.
+    /// Checks the files of the client certificates, before a broker asks for them. Throws if one
+    /// is missing or its mode is too open.
     func checkIdentities() throws(AgentFailure) {
         for case let identity? in [settings.bus.identity, settings.uplink.identity] {
             do throws(FileFailure) {
@@ -140,7 +143,7 @@ package struct BoardFiles {
         }
     }
 
-    /// The first line of the password file.
+    /// Reads the first line of the password file; nil if none is configured.
     package static func busPassword(
         _ bus: BoardSettings.Bus, strictestMode: UInt32 = RuleContent.mode
     ) throws(AgentFailure) -> SecretBytes? {

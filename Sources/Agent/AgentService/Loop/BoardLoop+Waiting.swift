@@ -5,10 +5,10 @@ import Logging
 import MetricsServer
 import Sessions
 
-// How a turn begins, and how the last one ends.
+// The start of a turn, and the end of the last one.
 extension BoardLoop {
-    /// Blocks until something happens or is due, and files it: the one place where the loop
-    /// rests.
+    /// Blocks until something happens or is due, and collects it as events. The loop blocks
+    /// nowhere else.
     mutating func wait(_ service: inout StandingService) throws(SystemError) {
         poller.clear()
         let now = Instant.current
@@ -29,15 +29,15 @@ extension BoardLoop {
             trimAt = nil
             ProcessMemory.trim()
         }
-        // Before what may tell that their connection is gone.
+        // Stalled events come first, before events that may report the loss of their connection.
         events += stalledBus.take(at: woken) + stalledInbox.take(at: woken)
         uplink.collect(poller, at: woken, into: &events)
         if let text = bus.collect(poller, at: woken, into: &events) { log.warning("\(text)") }
-        // What was on its way before a change of the rules is judged by the old ones.
+        // Messages that arrived before a change of the rules are decided by the old rules.
         let isStopping = service.collect(poller, at: woken, into: &events)
         rulesReport = service.rules.report
         answerScrapes(&service)
-        // What was read is judged first: its PUBACKs stand in the queue already.
+        // Messages already read are handled first: their PUBACKs are queued already.
         if isStopping { events.append(.stop) }
         events.append(.deadline)
     }
@@ -53,7 +53,7 @@ extension BoardLoop {
         for id in asked { service.answerScrape(id, answer) }
     }
 
-    /// Makes durable what was accepted, acknowledges it, and says goodbye to both brokers.
+    /// Makes accepted writes durable, acknowledges them, and disconnects from both brokers.
     mutating func leave(_ ending: Ending, _ service: borrowing StandingService) -> Ending {
         service.supervisor.stopping()
         defer {
@@ -63,7 +63,7 @@ extension BoardLoop {
         do throws(StoreError) {
             try outbox.close()
         } catch {
-            // Nothing of it was acknowledged: it comes again.
+            // These messages were not acknowledged: the local broker delivers them again.
             bus.acknowledge(false)
             log.error("at the end: \(error)")
             return ending

@@ -7,10 +7,9 @@ import MQTT
 package import Sessions
 import Wire
 
-/// The agent's one thread: it waits, hands over what happened, and does what it is told.
+/// The agent's one thread. It waits, passes events to the agent, and performs the agent's effects.
 ///
-/// It decides nothing but the order of a turn: read, judge and make durable, speak, and only
-/// then acknowledge.
+/// It decides only the order of a turn: read, decide, make durable, publish, then acknowledge.
 struct BoardLoop: ~Copyable {
     enum Ending { case stopped, storeFailed(StoreError), failed(SystemError) }
 
@@ -20,24 +19,24 @@ struct BoardLoop: ~Copyable {
     var uplink: UplinkLink
     var poller = Poller()
     var events: [AgentEvent] = [.started]
-    /// Those of this turn; its memory is used again.
+    /// The events of this turn. The array is reused.
     private var batch: [AgentEvent] = []
     private var ending: Ending?
-    /// When memory that only starting needed is given back: soon after the first way up stands.
+    /// When memory needed only at the start is freed: two seconds after the uplink is first ready.
     var trimAt: Duration?
     private var hasTrimmed = false
-    /// Whether something was read on the bus and not looked at: it is not acknowledged.
+    /// Whether messages were read from the bus and not handled. They are not acknowledged.
     private(set) var hasUnjudged = false
-    /// What came and waits for the store to have room: on the bus, and on the inbox.
+    /// Events that wait for room in the store: from the bus, and from the inbox.
     var stalledBus = StalledEvents(limit: .max)
     var stalledInbox = StalledEvents(limit: 64)
-    /// Why the last of it had to wait; nil once something was kept again.
+    /// Why the last event had to wait; nil once the store accepts changes again.
     private(set) var stallText: String?
-    /// What a held batch's apps are told once it is safe.
+    /// Answers for the apps of a held batch, published once the batch is safe.
     private var heldAnswers: [BusPublication] = []
-    /// Whether the bus has been subscribed and that was not said.
+    /// Whether the bus is subscribed and readiness is not reported yet.
     private var isReadyNews = false
-    /// What `status` says of the rules.
+    /// The part of `status` about the rules.
     var rulesReport = JSONValue.null
     let log: Logger
 
@@ -52,7 +51,8 @@ struct BoardLoop: ~Copyable {
         self.log = log
     }
 
-    /// Runs until it is told to stop or the store fails; then nothing more is acknowledged.
+    /// Runs until a signal stops it or the store fails. After a store failure nothing more is
+    /// acknowledged.
     mutating func run(_ service: inout StandingService) -> Ending {
         rulesReport = service.rules.report
         while true {
@@ -63,7 +63,8 @@ struct BoardLoop: ~Copyable {
             }
             if isReadyNews { service.sayReady() }
             isReadyNews = false
-            // A turn is progress; what stands still in one says nothing.
+            // Each turn counts as progress for the watchdog; a thread that hangs inside one
+            // reports nothing.
             service.beat { agent.figures(at: .current).sentence }
             do throws(SystemError) {
                 try wait(&service)
@@ -73,7 +74,7 @@ struct BoardLoop: ~Copyable {
         }
     }
 
-    /// Everything that has happened is judged, made durable, spoken and acknowledged.
+    /// Handles all events: decides, makes durable, publishes and acknowledges.
     private mutating func turn(_ control: inout ControlServer) {
         repeat {
             swap(&batch, &events)
@@ -95,7 +96,7 @@ struct BoardLoop: ~Copyable {
         } while !events.isEmpty
     }
 
-    /// Says and acknowledges on the bus what is durable.
+    /// Publishes answers and acknowledges messages on the bus once they are durable.
     private mutating func flushBus() {
         tellHeld()
         bus.acknowledge(!outbox.isHolding && stalledBus.isEmpty)
@@ -110,7 +111,7 @@ struct BoardLoop: ~Copyable {
             if stalledBus.follows(event) { return }
         case .inbox:
             if stalledInbox.follows(event) { return }
-        // All of it comes again.
+        // The local broker delivers all stalled messages again.
         case .busLost:
             stalledBus.clear()
             outbox.busLost()
@@ -125,10 +126,11 @@ struct BoardLoop: ~Copyable {
         if case .busConnected = event, ending == nil { busSettled() }
     }
 
-    /// What the agent had to say of it is durable by now.
+    /// Called when the agent's changes for the new bus connection are durable.
     private mutating func busSettled() {
         do throws(StoreError) {
-            // What is held has yet to come again.
+            // While the agent is unreadable, the bus is on hold and its redeliveries are still to
+            // come.
             if !agent.isUnreadable { try outbox.busSettled() }
         } catch {
             return ending = .storeFailed(error)
@@ -149,8 +151,9 @@ struct BoardLoop: ~Copyable {
         }
     }
 
-    /// Why the agent does not see an event yet: what comes of it could not be kept. Should the
-    /// store fail all the same, all begins again from disk.
+    /// Checks whether the store has room for an event. If it has none, the event waits and this
+    /// returns the reason. If the store fails in spite of the check, the agent starts again from
+    /// disk.
     private func lacksRoom(for event: AgentEvent) -> StoreError? {
         let messages: [BusMessage]
         switch event {
@@ -166,8 +169,8 @@ struct BoardLoop: ~Copyable {
         }
     }
 
-    /// The event is tried again in a second. Meanwhile nothing more is read on the bus, and
-    /// nothing acknowledged there.
+    /// Keeps the event and tries it again after one second. Meanwhile the bus is neither read nor
+    /// acknowledged.
     private mutating func stall(_ event: AgentEvent, _ error: StoreError) {
         let now = SystemClock.monotonic
         switch event {
@@ -262,7 +265,7 @@ struct BoardLoop: ~Copyable {
         attempt { uplink throws(MQTTError) in _ = try uplink.publish(message) }
     }
 
-    /// What only the loop knows of the board's state.
+    /// Adds to an answer the state that only the loop knows.
     private mutating func completed(
         _ answer: JSONValue, for request: ControlRequest
     ) -> JSONValue {
@@ -279,13 +282,13 @@ struct BoardLoop: ~Copyable {
         do throws(StoreError) {
             return try outbox.key.rekeyed(to: source)
         } catch {
-            // A life anew from disk knows which key is in force.
+            // The next start reads from disk which key is in force.
             ending = .storeFailed(error)
             return KeyAnswer.failed("\(error)")
         }
     }
 
-    /// Whether something less than everything works.
+    /// Whether some part of the agent does not work fully.
     var isDegraded: Bool {
         uplink.isDegraded || stallText != nil || outbox.spillFault != nil
             || agent.isUnreadable || agent.isPolicyLost
@@ -304,7 +307,7 @@ struct BoardLoop: ~Copyable {
         return .object(members)
     }
 
-    /// A connection that will not take what it must is given up, and made anew.
+    /// Uses the uplink. If it throws, the connection counts as lost, and a new one is made.
     private mutating func attempt(
         _ body: (inout UplinkLink) throws(MQTTError) -> Void
     ) {
@@ -317,7 +320,7 @@ struct BoardLoop: ~Copyable {
 }
 
 extension Instant {
-    /// Both of this machine's clocks, now.
+    /// The current time of this machine's two clocks.
     package static var current: Instant {
         Instant(
             wall: Timestamp(milliseconds: SystemClock.wallMilliseconds),

@@ -1,10 +1,10 @@
 import AgentCore
 import Gate
 
-/// Writes that are nowhere safe yet: neither acknowledged upstream nor on disk, so nothing of
-/// them is acknowledged on the bus, and nothing more is read there.
+/// Writes that are not safe yet: neither acknowledged upstream nor on disk. Until they are, they
+/// are not acknowledged on the bus, and the bus is not read.
 struct HeldBatch {
-    /// How long the upstream broker may take before they are written to disk.
+    /// How long to wait for the upstream broker before the writes go to disk.
     static let patience = Duration.milliseconds(50)
 
     private(set) var writes: [AcceptedWrite]
@@ -21,7 +21,7 @@ struct HeldBatch {
         deadline = now + Self.patience
     }
 
-    /// Adds what was read together with the first; the patience with it is the same.
+    /// Adds writes to the batch. The deadline stays the same.
     mutating func add(_ more: [AcceptedWrite], window: [DeliveredPacket]) {
         writes += more
         self.window += window
@@ -29,14 +29,14 @@ struct HeldBatch {
         unsent += more
     }
 
-    /// The next of them, at most `limit`: they are handed to the connection once.
+    /// Takes at most `limit` writes that were not sent yet. Each is returned once.
     mutating func takeUnsent(_ limit: Int) -> ArraySlice<AcceptedWrite> {
         let next = unsent.prefix(limit)
         unsent.removeFirst(next.count)
         return next
     }
 
-    /// Whether this is one of its writes; it waits for it no more.
+    /// Marks a write as acknowledged. Returns false if the write is older than this batch.
     mutating func settle(_ sequence: Int64) -> Bool {
         guard let first = writes.first, sequence >= first.sequence else { return false }
         waiting.remove(sequence)
@@ -45,6 +45,6 @@ struct HeldBatch {
 
     var isSafe: Bool { waiting.isEmpty }
 
-    /// What has to go to disk.
+    /// The writes without an acknowledgement, which must go to disk.
     var rest: [AcceptedWrite] { writes.filter { waiting.contains($0.sequence) } }
 }

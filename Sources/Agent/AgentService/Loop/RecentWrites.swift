@@ -1,12 +1,12 @@
 import Gate
 
-/// The writes that were queued last, so that they need not be read back and decrypted to be
-/// sent. Bounded; what it does not have stands on disk.
+/// A cache of the writes queued last, so that they are sent without reading and decrypting them.
+/// Holds at most about 1,024 writes and 512 KiB of payload; older writes are read from disk.
 struct RecentWrites {
     private static let countLimit = 1024
     private static let byteLimit = 512 << 10
 
-    /// Everything that was appended since the first of them, in order, from `start` on.
+    /// The cached writes are those from `start` on, in order.
     private var writes: [AcceptedWrite] = []
     private var start = 0
     private var bytes = 0
@@ -23,7 +23,7 @@ struct RecentWrites {
         compact()
     }
 
-    /// The writes after `sequence`, at most `limit`; nil when older ones may stand on disk.
+    /// Returns at most `limit` writes after `sequence`; nil if the next one may be on disk only.
     mutating func next(after sequence: Int64, limit: Int) -> ArraySlice<AcceptedWrite>? {
         guard start < writes.count, writes[start].sequence <= sequence &+ 1 else { return nil }
         while start < writes.count, writes[start].sequence <= sequence {
@@ -34,7 +34,7 @@ struct RecentWrites {
         return writes[start...].prefix(limit)
     }
 
-    /// Something else than an append has changed the queue.
+    /// Empties the cache, because a change other than an append was made to the queue.
     mutating func removeAll() {
         writes.removeAll(keepingCapacity: true)
         start = 0

@@ -1,8 +1,8 @@
 import Sessions
 
-/// Which program this is.
+/// The version and the release date of this program.
 package enum Release {
     package static let version = "0.1.0"
-    /// 2026-11-01. A clock below it is not set. Raised with each release.
+    /// 2026-11-01. A clock before this date is not set. Raised with each release.
     static let date = Timestamp(milliseconds: 1_793_491_200_000)
 }

@@ -6,7 +6,8 @@ import LogOutput
 import Sessions
 import Wire
 
-/// The service: lives on the store, one life after another, until a signal ends it.
+/// The agent as a service. It runs on the store until a signal ends it. After a failure that may
+/// pass it starts again.
 package struct Service {
     private let files: BoardFiles
 
@@ -24,7 +25,7 @@ package struct Service {
             return try serve(&service, log)
         } catch {
             guard files.settings.logFormat == .json else { throw error }
-            // Who reads JSON is not to meet a last line that is none.
+            // A reader of the JSON log must not find a last line that is not JSON.
             log.critical("\(error.sentence)")
             return error.status
         }
@@ -51,8 +52,8 @@ package struct Service {
                 try live(&service, log)
                 return .ok
             } catch {
-                // Nothing of the failed change was said or acknowledged: begin again from disk.
-                // What held for a while failed for another reason than what failed before it.
+                // The failed change was neither published nor acknowledged: begin again from disk.
+                // After a run of at least `goodLife` the backoff starts again from its first wait.
                 if SystemClock.monotonic - began >= Self.goodLife { backoff.reset() }
                 guard error.mayPass else { throw error }
                 log.error("\(error.sentence)")
@@ -62,7 +63,7 @@ package struct Service {
         }
     }
 
-    /// One life on the store. Returns when a signal ends it, throws when the store fails.
+    /// Runs once on the store. Returns when a signal ends it, throws when the store fails.
     private func live(
         _ service: inout StandingService, _ log: Logger
     ) throws(AgentFailure) {
@@ -77,7 +78,7 @@ package struct Service {
             uplink: "unknown")
         let bus = try files.busLogin(for: identity, will: will.payload)
         var loop = BoardLoop(
-            // A second one would keep what the first forgets.
+            // Moved, not copied: a copy would keep data that the agent drops.
             agent: consume agent,
             outbox: Outbox(board.store, files.outboxSettings, given: given, log: log),
             bus: BusLink(bus), uplink: UplinkLink(files.uplinkDefaults), log: log)

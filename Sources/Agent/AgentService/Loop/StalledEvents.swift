@@ -1,14 +1,14 @@
 import AgentCore
 
-/// Events that wait for the store to have room, in their order; what follows waits behind them.
+/// Events that wait for room in the store, in order. Later events wait behind them.
 struct StalledEvents {
     private static let span = Duration.seconds(1)
 
-    /// So many wait at the most; where what comes is not bounded by anything else, the rest is
-    /// dropped.
+    /// The most events that wait; further ones are dropped. `.max` where the source itself is
+    /// bounded.
     private let limit: Int
     private var events: [AgentEvent] = []
-    /// When they are tried again.
+    /// When the events are tried again; nil if none wait.
     private(set) var endsAt: Duration?
 
     init(limit: Int) { self.limit = limit }
@@ -20,22 +20,23 @@ struct StalledEvents {
         if endsAt == nil { endsAt = now + Self.span }
     }
 
-    /// What comes behind waits, too; false where nothing does.
+    /// Adds an event behind the ones that wait. Returns false if none wait.
     mutating func follows(_ event: AgentEvent) -> Bool {
         guard !events.isEmpty else { return false }
         if events.count < limit { events.append(event) }
         return true
     }
 
-    /// Those whose time has come, to be tried again.
+    /// Takes all events once they are due; empty before.
     mutating func take(at now: Duration) -> [AgentEvent] {
         guard let due = endsAt, due <= now else { return [] }
         defer { clear() }
         return events
     }
 
-    /// The connection that brought them is gone: the local broker repeats what has no PUBACK,
-    /// the authority what has no answer, and the upstream broker what is retained.
+    /// Drops the events, because their connection is lost. The local broker repeats messages
+    /// without a PUBACK, the authority repeats messages without an answer, and the upstream broker
+    /// sends retained messages again.
     mutating func clear() {
         events.removeAll()
         endsAt = nil

@@ -7,14 +7,14 @@ import LinuxIO
 package import Sessions
 package import Wire
 
-/// The board's state while no agent runs: locked, opened, asked, and closed again.
+/// The board's state folder, locked and opened for one process. Releases the lock at its end.
 package struct StandingBoard: ~Copyable {
     private let lock: FolderLock
     let store: BoardStore
     private let files: BoardFiles
 
-    /// Throws `inUse` when an agent runs on the state folder. `note` hears which key sources a
-    /// first start passed over.
+    /// Throws when an agent runs on the state folder. `note` receives the key sources that a first
+    /// start passed over.
     package init(
         _ files: BoardFiles, note: @escaping (String) -> Void = { _ in }
     ) throws(AgentFailure) {
@@ -26,7 +26,8 @@ package struct StandingBoard: ~Copyable {
         self.files = files
     }
 
-    /// A command has the folder for a moment: an agent that starts then is not to fail by it.
+    /// A command holds the lock only for a moment. An agent that starts then waits this long for
+    /// it.
     private static let patience = Duration.seconds(3)
 
     private static func lock(_ folder: String) throws(AgentFailure) -> FolderLock {
@@ -59,10 +60,11 @@ package struct StandingBoard: ~Copyable {
         }
     }
 
-    /// Gives the folder up. Until then nobody else has it.
+    /// Releases the lock on the folder. Until then no other process can open it.
     consuming func release() {}
 
-    /// What of the board's records cannot be read is said to `report`, a sentence each.
+    /// Makes an agent from the records on disk. `report` receives one sentence for each record
+    /// that cannot be read.
     func makeAgent(
         _ report: (String) -> Void = { _ in }
     ) throws(AgentFailure) -> (Agent, BoardIdentity) {
@@ -73,8 +75,8 @@ package struct StandingBoard: ~Copyable {
         }
     }
 
-    /// The same, for a life that gives sequences: it goes on after the last one that was given,
-    /// and knows again what was given one and is not on disk.
+    /// Makes an agent that may assign sequences. Its sequences begin after the last one that was
+    /// assigned. It recognises packets that have a sequence and are not on disk.
     func makeLivingAgent(
         _ report: (String) -> Void
     ) throws(AgentFailure) -> (agent: Agent, identity: BoardIdentity, given: Int64) {
@@ -100,7 +102,7 @@ package struct StandingBoard: ~Copyable {
         return (agent, records.identity)
     }
 
-    /// What an agent that ended without a word left in memory; empty where there is nothing.
+    /// The sequences that an agent left in memory when it crashed; empty if there are none.
     private func givenSequences(_ report: (String) -> Void) -> [DeliveredPacket] {
         let path = files.outboxSettings.volatileWindow
         guard PrivateFile.isThere(path) else { return [] }
@@ -112,7 +114,7 @@ package struct StandingBoard: ~Copyable {
         }
     }
 
-    /// Answers a request as a running agent would; what it changes is durable on return.
+    /// Answers a request as a running agent would. Changes are durable on return.
     package func answer(_ request: ControlRequest) throws(AgentFailure) -> JSONValue {
         var (agent, _) = try makeAgent()
         do throws(StoreError) {
@@ -136,7 +138,7 @@ package struct StandingBoard: ~Copyable {
 }
 
 extension BoardFiles {
-    /// Asks the agent that runs, or the state on disk when none does.
+    /// Asks the running agent, or the state on disk if no agent runs.
     package func ask(
         _ request: ControlRequest
     ) throws(AgentFailure) -> (isRunning: Bool, JSONObject) {
@@ -151,7 +153,7 @@ extension BoardFiles {
         return (false, JSONObject(members))
     }
 
-    /// Asks the agent behind a control socket; nil where none runs.
+    /// Asks the agent behind a control socket; nil if no agent runs there.
     package static func askRunning(
         _ path: String, _ request: ControlRequest
     ) throws(AgentFailure) -> JSONObject? {
@@ -168,7 +170,7 @@ extension BoardFiles {
             case .timedOut, .brokenAnswer, .failed: throw AgentFailure(.failed, "\(error)")
             }
         }
-        // An agent whose store fails answers everything so, until it opens again.
+        // While its store fails, an agent refuses every request.
         if request.isQuestion, let refusal = try? Refusal(json: answer) {
             throw AgentFailure(.failed, refusal.text)
         }

@@ -7,8 +7,8 @@ import MetricsServer
 import Sessions
 import Wire
 
-/// What of the service outlives a failure of its store: the signals, the control socket, the
-/// rules, the figures' socket, the log, and the word to the service manager.
+/// The parts of the service that outlive a failure of the store: the signals, the control socket,
+/// the rules, the metrics socket, the log, and the reports to the service manager.
 struct StandingService: ~Copyable {
     private let signals: SignalDescriptor
     var control: ControlServer
@@ -39,7 +39,7 @@ struct StandingService: ~Copyable {
         scrapes = Self.scrapes(files.settings.metrics, log)
     }
 
-    /// Figures that cannot be given out are no reason to forward nothing.
+    /// A failure of the metrics socket does not stop the agent: it forwards without metrics.
     private static func scrapes(_ place: MetricsPlace?, _ log: Logger) -> ScrapeServer? {
         do {
             switch place {
@@ -69,7 +69,7 @@ struct StandingService: ~Copyable {
         scrapes?.register(in: &poller)
     }
 
-    /// Files what has come. Returns whether a signal asks for the end.
+    /// Collects what has arrived as events. Returns whether a signal asks the agent to stop.
     mutating func collect(
         _ poller: borrowing Poller, at now: Duration, into events: inout [AgentEvent]
     ) -> Bool {
@@ -85,7 +85,7 @@ struct StandingService: ~Copyable {
         }
         let first = events.count
         control.collect(poller, at: now, into: &events)
-        // It confirms that a policy file that is gone is meant, as SIGHUP does.
+        // Like SIGHUP, this request confirms that the policy file was removed on purpose.
         let confirms = events[first...].contains { event in
             if case .control(.acceptNoPolicy, _) = event { true } else { false }
         }
@@ -100,14 +100,14 @@ struct StandingService: ~Copyable {
 
     mutating func answerScrape(_ id: Int, _ bytes: [UInt8]) { scrapes?.answer(id, bytes) }
 
-    /// A turn is done: the service manager hears of it, and the log of what it held back.
+    /// Ends a turn: reports to the service manager, and writes what the log held back.
     mutating func beat(_ status: () -> String) {
         supervisor.beat(at: SystemClock.monotonic, status: status)
         journal.flush()
     }
 
-    /// A line of its own, without a time or a level, unless the log is to be JSON: scripts wait
-    /// for it.
+    /// Says `ready`. Scripts wait for this line, so it has no time and no level unless the log is
+    /// JSON.
     mutating func sayReady() {
         supervisor.ready()
         if writesJSON {
@@ -117,10 +117,10 @@ struct StandingService: ~Copyable {
         }
     }
 
-    /// Waits before the next life of the store, which failed as `sentence` says, and answers so
-    /// whoever asks meanwhile. False when a signal says that there is none.
+    /// Waits before the store is opened again. Requests that arrive meanwhile are refused with
+    /// `sentence`, the reason of the failure. Returns false when a signal asks the agent to stop.
     mutating func rest(_ span: Duration, _ sentence: String) -> Bool {
-        // Opening may have ended without its word.
+        // Opening may have failed before it called `opened`.
         supervisor.opened()
         let end = SystemClock.monotonic + span
         var poller = Poller()

@@ -1,11 +1,11 @@
 import LinuxIO
 
-/// What the service manager is told of this agent: that it is ready, that it lives, how it is.
+/// Reports to the service manager that the agent is ready, that it is alive, and its status.
 struct SupervisorReport {
-    /// So long the local broker may take before the agent counts as started without it: a
-    /// broker that is away is told in the status, and is no failed start of ours.
+    /// After this time the agent reports ready even without the local broker. A broker that is
+    /// away is shown in the status and is no failed start.
     static let readyAfter = Duration.seconds(15)
-    /// What opening the store may take.
+    /// The most time that opening the store may take.
     static let openingTime = Duration.seconds(600)
 
     private let notifier: Notifier
@@ -19,7 +19,7 @@ struct SupervisorReport {
         readyBy = now + Self.readyAfter
     }
 
-    /// When `beat` is wanted although nothing happens; nil where nobody listens.
+    /// When `beat` is due even if nothing happens; nil without a service manager.
     var nextDeadline: Duration? {
         let ready = isReady || !notifier.isHeard ? nil : readyBy
         return [pulse.nextDeadline, ready].compactMap(\.self).min()
@@ -32,11 +32,11 @@ struct SupervisorReport {
 
     func stopping() { notifier.stopping() }
 
-    /// The work that follows may take long without a word.
+    /// Allows `openingTime` without a report, because opening the store may take long.
     func opening() { notifier.pause(Self.openingTime) }
     func opened() { notifier.resume() }
 
-    /// A turn is done.
+    /// Ends a turn: sends what is due.
     mutating func beat(at now: Duration, status: () -> String) {
         notifier.say(pulse.beat(at: now, status: status))
         if !isReady, readyBy <= now { ready() }

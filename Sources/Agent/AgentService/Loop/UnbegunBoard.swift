@@ -4,15 +4,15 @@ import AgentStore
 import Sessions
 import Wire
 
-/// A board without a state. It answers as one that nobody has claimed, and makes no state: what
-/// keeps its key is chosen when that is made, and a person's shell may have less to choose from
-/// than the service.
+/// A board without a state folder. It answers as an unclaimed board and creates no state. Creating
+/// the state chooses the key source, and a person's shell may have fewer key sources than the
+/// service.
 struct UnbegunBoard {
     private let files: BoardFiles
 
     init(_ files: BoardFiles) { self.files = files }
 
-    /// Throws `notProvisioned` for what needs a state.
+    /// Throws `notProvisioned` for a request that needs a state.
     func answer(_ request: ControlRequest) throws(AgentFailure) -> [String: JSONValue] {
         guard request == .status || request == .session else {
             throw AgentFailure(
@@ -31,7 +31,7 @@ struct UnbegunBoard {
             queue: QueueState(messages: 0, bytes: 0, oldest: nil), at: .current)
         for effect in agent.handle(.control(request, connection: 0), at: .current) {
             guard case .answer(_, .object(var members)) = effect else { continue }
-            // Nobody is to claim, or to look for, a board of this name: it never was.
+            // This identity is not stored, so nobody must claim it or look for it.
             members["installationId"] = .null
             return members
         }
@@ -40,7 +40,7 @@ struct UnbegunBoard {
 }
 
 extension ControlRequest {
-    /// Whether it only asks; such a request is never refused for what it asks.
+    /// Whether the request only reads. The agent itself never refuses such a request.
     var isQuestion: Bool {
         switch self {
         case .status, .session, .queue, .vault: true
@@ -48,7 +48,7 @@ extension ControlRequest {
         }
     }
 
-    /// Whether it may make the state of a board that has none.
+    /// Whether the request may create the state of a board that has none.
     var mayBegin: Bool {
         switch self {
         case .pair, .pairNew: true
@@ -58,7 +58,7 @@ extension ControlRequest {
 }
 
 extension BoardIdentity {
-    /// A new one; it is nowhere yet.
+    /// Makes a new identity, which is not stored yet.
     static func made(by cryptography: Cryptographer) throws(StoreError) -> BoardIdentity {
         do throws(CryptographyFailure) {
             let (secret, key) = try cryptography.makeDeviceKey()

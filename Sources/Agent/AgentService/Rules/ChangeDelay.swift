@@ -1,12 +1,13 @@
-/// When a change is acted on that may go on: after a quiet moment, but not for ever after.
+/// When to act on a change that may go on: after 200 ms without a change, but at most 2 s after
+/// the first one.
 struct ChangeDelay {
     static let quiet = Duration.milliseconds(200)
     static let longest = Duration.seconds(2)
-    /// How soon a look is repeated that fell into a change.
+    /// How soon to read again after a read during a change.
     static let again = Duration.milliseconds(20)
 
     private var first: Duration?
-    /// Nil: nothing has changed.
+    /// When to act; nil if nothing has changed.
     private(set) var due: Duration?
 
     mutating func changed(at now: Duration) {

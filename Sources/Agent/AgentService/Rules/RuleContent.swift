@@ -3,22 +3,22 @@ import Cryptography
 package import Gate
 import LinuxIO
 
-/// What `agent.toml` and `policy.toml` hold, byte for byte, read with their modes checked.
+/// The bytes of `agent.toml` and `policy.toml`, read with their modes checked.
 package struct RuleContent: Equatable {
-    /// The loosest mode of a file that decides rights.
+    /// The loosest mode of a file that decides what is allowed.
     package static let mode: UInt32 = 0o640
-    /// That of their folder: who may write there may put another file in their place.
+    /// The loosest mode of their folder. A user who may write there could replace the files.
     static let folderMode: UInt32 = 0o755
     private static let limit = 1_048_576
 
     let folder: String
     private let agent: [UInt8]
-    /// Nil: there is no such file.
+    /// Nil if there is no such file.
     private let policyBytes: [UInt8]?
 
-    /// Throws for a file that may not be read, or that others may change by its mode or its
-    /// folder's, and without `agent.toml`. A looser mode than the usual asks nothing of the
-    /// folder.
+    /// Reads both files. Throws if a file cannot be read, if `agent.toml` is missing, or if the
+    /// mode of a file or the folder lets other users change it. With a mode looser than the
+    /// default, the folder is not checked.
     package init(
         folder: String, withoutPolicy: Bool = false, strictestMode: UInt32 = mode
     ) throws(AgentFailure) {
@@ -36,8 +36,8 @@ package struct RuleContent: Equatable {
     package static func agentPath(in folder: String) -> String { "\(folder)/agent.toml" }
     package static func policyPath(in folder: String) -> String { "\(folder)/policy.toml" }
 
-    /// Throws where others than root and this user may change what is in the folder. One that
-    /// is not there holds nothing.
+    /// Throws if users other than root and this one may change the folder's files. A missing
+    /// folder passes.
     package static func checkFolder(_ folder: String) throws(AgentFailure) {
         do throws(FileFailure) {
             try PrivateFolder.checkTarget(folder, mode: folderMode)
@@ -60,7 +60,7 @@ package struct RuleContent: Equatable {
         }
     }
 
-    /// Where an agent that runs is asked, also where `agent.toml` is faulty by now.
+    /// The control socket of a running agent, even if `agent.toml` is invalid by now.
     package static func controlPath(in folder: String) -> String {
         let bytes = try? read(agentPath(in: folder), 0o777)
         let text = String(decoding: (bytes ?? nil) ?? [], as: UTF8.self)
@@ -72,7 +72,7 @@ package struct RuleContent: Equatable {
         return try Self.parse(policyBytes, Self.policyPath(in: folder))
     }
 
-    /// The policy file as it is now; nil where there is none.
+    /// Reads the policy file; nil if there is none.
     package static func policy(
         in folder: String, strictestMode: UInt32 = mode
     ) throws(AgentFailure) -> Policy? {
@@ -82,8 +82,8 @@ package struct RuleContent: Equatable {
         return try parse(bytes, path)
     }
 
-    /// A file of nothing is what a full disk or a power cut leaves of one: it would open what
-    /// it closed.
+    /// Parses a policy. Refuses an empty file, which a full disk or a power cut may leave: it
+    /// would allow what the policy denied.
     private static func parse(_ bytes: [UInt8], _ path: String) throws(AgentFailure) -> Policy {
         guard bytes.contains(where: { $0 > 0x20 }) else {
             throw AgentFailure(.badConfiguration, """
@@ -109,7 +109,7 @@ package struct RuleContent: Equatable {
         }
     }
 
-    /// Tells one content of both files from another; nil without cryptography.
+    /// A digest over both files, to tell versions apart; nil if cryptography fails.
     package var digest: String? {
         let bytes = agent + [0, hasPolicy ? 1 : 0] + (policyBytes ?? [])
         let digits = Array("0123456789abcdef".utf8)

@@ -6,24 +6,23 @@ import Logging
 import Sessions
 import Wire
 
-/// The files of rules while the agent runs: what of them is in force, and what came of the last
-/// try to read them anew.
+/// The files of rules while the agent runs: the rules in force, and the result of the last reload.
 ///
-/// All or nothing: any fault in either file leaves all old rules in force. Of `agent.toml` only
-/// the routes change; what else differs waits for the next start, and is named.
+/// A reload is all or nothing: a fault in either file leaves all old rules in force. Only the
+/// routes of `agent.toml` change. Its other changes wait for the next start and are listed.
 struct RuleFiles: ~Copyable {
     enum Cause { case signal, change }
 
-    /// The settings of the start, with the rules that are in force.
+    /// The settings read at the start, with the rules in force.
     private(set) var inForce: BoardFiles
     private let log: Logger
     private var loadedAt: Timestamp
-    /// Why the files as they are now are not in force.
+    /// Why the present files are not in force; nil if they are.
     private var fault: String?
-    /// The keys of `agent.toml` that wait for the next start.
+    /// The changed keys of `agent.toml` that wait for the next start.
     private var waiting: [String] = []
     private var watch: RuleWatch
-    /// What `status` says of the rules.
+    /// The part of `status` about the rules.
     private(set) var report = JSONValue.null
 
     init(_ files: BoardFiles, log: Logger) {
@@ -38,13 +37,14 @@ struct RuleFiles: ~Copyable {
 
     mutating func register(in poller: inout Poller) { watch.register(in: &poller) }
 
-    /// Reads the files again if they have changed and rest. Nil: nothing new is in force.
+    /// Reloads the files after a change, once they are quiet. Nil if no new rules are in force.
     mutating func collect(_ poller: borrowing Poller, at now: Duration) -> AgentEvent? {
         guard watch.collect(poller, at: now) else { return nil }
         return reload(.change)
     }
 
-    /// Reads both files. A signal takes a policy file that is gone as meant; a change does not.
+    /// Reads both files. After a signal, a missing policy file is accepted; after a change, it is
+    /// a fault.
     mutating func reload(_ cause: Cause) -> AgentEvent? {
         if cause == .signal, watch.isHalfWritten(at: SystemClock.monotonic) {
             log.info("a file of the rules is being written: it is read once that is done")
@@ -85,7 +85,7 @@ struct RuleFiles: ~Copyable {
         return .rules(inForce.policy, RouteTable(inForce.settings.routes))
     }
 
-    /// The same fault is said again only to a person who asks again.
+    /// Logs a fault once; after a signal, logs it again.
     private mutating func refuse(_ sentence: String, _ cause: Cause) {
         if fault != sentence || cause == .signal {
             log.error("\(sentence); the old rules stay in force")

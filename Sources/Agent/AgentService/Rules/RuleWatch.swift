@@ -2,11 +2,10 @@ import AgentCore
 import LinuxIO
 import Logging
 
-/// Watches the configuration folder, and says when its two files rest after a change.
+/// Watches the configuration folder, and reports when its two files are quiet after a change.
 ///
-/// A file that is written to in place counts once it is closed: half a file may be a
-/// well-formed one with fewer rules. Where the folder cannot be watched, this is said once, and
-/// SIGHUP still works.
+/// A file written in place counts only once it is closed: half a file may be well-formed with
+/// fewer rules. If the folder cannot be watched, the log says so once, and SIGHUP still works.
 struct RuleWatch: ~Copyable {
     private static let names: Set<String> = ["agent.toml", "policy.toml"]
 
@@ -15,7 +14,7 @@ struct RuleWatch: ~Copyable {
     private var watch: FolderWatch?
     private var slot: Int?
     private var delay = ChangeDelay()
-    /// When a folder that is gone is looked for again.
+    /// When to look again for a missing folder.
     private var searchAt: Duration?
     private var search = Backoff(first: .seconds(1), limit: .seconds(60))
 
@@ -38,7 +37,7 @@ struct RuleWatch: ~Copyable {
         }
     }
 
-    /// Whether the files are to be read now.
+    /// Whether to read the files now.
     mutating func collect(_ poller: borrowing Poller, at now: Duration) -> Bool {
         if let slot, poller.isReadable(slot) { _ = take(at: now) }
         if let searchAt, searchAt <= now { begin(at: now) }
@@ -47,7 +46,7 @@ struct RuleWatch: ~Copyable {
         return true
     }
 
-    /// Whether what has just been read may be no whole state of the files; then they are read
+    /// Whether the files changed while they were read, or are being written. If so, they are read
     /// again soon.
     mutating func isDisturbed(at now: Duration) -> Bool {
         guard take(at: now) || isBeingWritten else { return false }
@@ -55,7 +54,7 @@ struct RuleWatch: ~Copyable {
         return true
     }
 
-    /// Whether a file is open that has been written to. Its closing is a change.
+    /// Whether a file that was written to is still open. Closing it is a change.
     mutating func isHalfWritten(at now: Duration) -> Bool {
         _ = take(at: now)
         return isBeingWritten
@@ -72,7 +71,7 @@ struct RuleWatch: ~Copyable {
         return true
     }
 
-    /// What changed before the watch began is looked for, too.
+    /// Begins to watch. This counts as a change, so earlier changes are found, too.
     private mutating func begin(at now: Duration) {
         searchAt = nil
         do throws(SystemError) {

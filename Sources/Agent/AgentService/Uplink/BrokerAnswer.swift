@@ -1,14 +1,14 @@
 import MQTT
 
-/// What a PUBACK's reason code makes of a write. Source: MQTT 5 §3.4.2.1.
+/// The meaning of a PUBACK's reason code for a write. Source: MQTT 5 §3.4.2.1.
 enum BrokerAnswer: Equatable, Sendable {
     case taken
-    /// Not now: a quota, or a fault of the broker's own. Codes that no standard has are these:
-    /// they lose no write.
+    /// Not now: a quota, or a fault of the broker. Unknown codes count as this, so that they lose
+    /// no write.
     case later
-    /// This board may not publish there, by what the broker knows now.
+    /// The broker does not allow this board to publish there at present.
     case forbidden
-    /// The same bytes will never be taken.
+    /// The broker will never take these bytes.
     case never
 
     init(_ code: UInt8) {

@@ -1,12 +1,13 @@
-/// The writes in flight, the first sent first. Brokers acknowledge in order (MQTT 5 §4.6), and
-/// clusters nearly so: a first that stays while others are acknowledged has lost its PUBACK.
+/// The writes in flight, in the order in which they were sent. Brokers acknowledge in order (MQTT
+/// 5 §4.6), and clusters nearly so. If the first stays while others are acknowledged, its PUBACK
+/// is lost.
 struct FlightLine {
-    /// Packet ids come again; `number` does not.
+    /// Packet ids are reused; `number` is not.
     private var entries: [(packetID: Int32, number: Int64)] = []
     private var head = 0
     private var next: Int64 = 0
 
-    /// The number of the write that was sent now.
+    /// Adds a write. Returns its number.
     mutating func append(_ packetID: Int32) -> Int64 {
         next += 1
         entries.append((packetID, next))
@@ -18,8 +19,8 @@ struct FlightLine {
         head = 0
     }
 
-    /// Drops what is answered from the front, until `isInFlight` says that one is not.
-    /// Whether there was any.
+    /// Removes answered writes from the front, up to the first that is in flight. Returns whether
+    /// it removed any.
     mutating func advance(isInFlight: (_ packetID: Int32, _ number: Int64) -> Bool) -> Bool {
         let before = head
         while head < entries.count,
@@ -31,13 +32,13 @@ struct FlightLine {
         if head == entries.count {
             removeAll()
         } else if entries.count > 2 * ForwardingWindow.largest {
-            // No more than a window of them is in flight, however long the first stays.
+            // At most one window of entries is in flight, however long the first stays.
             entries.removeAll { !isInFlight($0.packetID, $0.number) }
             head = 0
         }
         return hasMoved
     }
 
-    /// Whose answer has been waited for the longest; nil: nobody's.
+    /// The packet id that has waited longest; nil if none waits.
     var first: Int32? { head < entries.count ? entries[head].packetID : nil }
 }

@@ -4,45 +4,46 @@ import Gate
 import MQTT
 import Sessions
 
-/// Carries queued writes upstream, in order, with a bounded number unacknowledged.
+/// Forwards queued writes upstream, in order, with a bounded number unacknowledged.
 ///
-/// A write leaves the queue only after a successful PUBACK, or as a dead letter. Booked by its
-/// own sequence number: a packet id says only which of those in flight is meant.
+/// A write leaves the queue only after a successful PUBACK, or as a dead letter. Writes are
+/// tracked by sequence number: a packet id only names one of those in flight.
 ///
-/// What the broker refuses for now holds the whole queue, which goes on at the first refused;
-/// what it can never take is a dead letter, and the others go on.
+/// A refusal for now holds the whole queue, which continues at the first refused write. A write
+/// that can never be taken becomes a dead letter, and the others go on.
 struct Forwarder {
     private struct Flight {
         let sequence: Int64
         let size: Int
         let sentAt: Duration
         let number: Int64
-        /// Whether it goes to a topic of the board's own data.
+        /// Whether the write's topic is one of the board's own data topics.
         let isData: Bool
     }
 
-    /// How long the first of what is in flight may wait for its PUBACK.
+    /// How long the first write in flight may wait for its PUBACK.
     static let patience = Duration.seconds(60)
-    /// So many writes are sent between two looks at what was acknowledged.
+    /// How many writes are sent between two reads of acknowledgements.
     static let part = 64
 
-    /// Whose writes may leave; nil: none.
+    /// The user whose writes may leave; nil: none may.
     private var user: UserID?
-    /// Whose left last.
+    /// The user whose writes left last.
     private var lastUser: UserID?
-    /// Where this board may publish; nil: the broker alone says.
+    /// Where this board may publish; nil if only the broker decides.
     private var grants: PublishGrants?
-    /// The last sequence handed to the connection.
+    /// The last sequence that was passed to the connection, skipped or buried.
     private var cursor: Int64 = 0
-    /// The highest ever handed to one.
+    /// The highest sequence ever passed to a connection.
     private var furthest: Int64 = 0
-    /// Up to here the queue is read a second time, and these of it were dealt with: in flight,
-    /// or still to be removed.
+    /// The sequence up to which the queue is read again, and the sequences to skip there: those in
+    /// flight, or still to be removed.
     private var reread: (upTo: Int64, dealtWith: Set<Int64>) = (0, [])
     private var inFlight: [Int32: Flight] = [:]
     private var bytesInFlight = 0
     private var line = FlightLine()
-    /// Since when the first in flight is the first, and how many others were acknowledged since.
+    /// Since when the first write in flight is the first, and how many others were acknowledged
+    /// since.
     private var firstSince = Duration.zero
     private var overtaken: Int64 = 0
     private var idle = IdleWay()
@@ -50,39 +51,42 @@ struct Forwarder {
     private var turnBeganAt: Duration?
     private var window = ForwardingWindow()
     private var search = PoisonSearch()
-    /// What the broker has taken since the last look.
+    /// The sequences that the broker has taken since the last call of `takeAcknowledged`.
     private(set) var acknowledged: [Int64] = []
-    /// What it has taken and may stand in the queue still.
+    /// The sequences that the broker has taken and that may still be in the queue.
     private var unremoved: [Int64] = []
-    /// What becomes a dead letter now, and why; it stands in the queue until then.
+    /// The writes that become dead letters now, and why. Until then they stay in the queue.
     private(set) var buried: [Burial] = []
     /// Why nothing leaves for now.
     private(set) var hold: WriteHold?
-    /// When the broker is tried again; nil: it is being tried, or nothing is held.
+    /// When the broker is tried again; nil while it is tried, or without a hold.
     private(set) var holdEnds: Duration?
-    /// Whether the agent does not know yet how it stands with the hold.
+    /// Whether the hold changed and the agent has not received that yet.
     private var isHoldNews = false
-    /// Whether the authority has not answered yet since the broker last forbade.
+    /// Whether the broker forbade a write and the authority has not answered since.
     private var awaitsAuthority = false
     private var holdBackoff = Backoff(first: .seconds(1), limit: Self.longestHold)
-    /// The first write that was refused since the cursor last stood before it.
+    /// The first write refused since the cursor was last before it.
     private var firstRefused: Int64?
-    /// Whether a write that ended connections has just become a dead letter.
+    /// Whether a write that ended connections has become a dead letter since the last call of
+    /// `takeUnblocked`.
     private var hasUnblocked = false
     /// How often a write was refused.
     private(set) var refusals: Int64 = 0
     /// How many writes the broker has taken.
     private(set) var forwarded: Int64 = 0
-    /// The highest number of the data messages among them that was not taken yet.
+    /// The highest sequence of the data messages among them, until it is taken by
+    /// `takeLastForwarded`.
     private var lastForwarded: Int64?
-    /// Why the last of them was, and what became of it.
+    /// The last refused write, the reason, and the result.
     private(set) var lastRefusal = ""
 
-    /// Without an answer of the authority's, too, a broker that forbids is tried so often: it
-    /// alone knows what it allows.
+    /// The longest hold. A broker that forbids is tried this often even without an answer from the
+    /// authority, because only the broker knows what it allows.
     private static let longestHold = Duration.seconds(600)
 
-    /// Opens or closes the way. Closed, what was in flight will be sent again.
+    /// Opens the uplink for a user's writes, or closes it with nil. Writes that were in flight are
+    /// sent again.
     mutating func forward(_ user: UserID?) {
         guard user != self.user else { return }
         self.user = user
@@ -100,13 +104,13 @@ struct Forwarder {
         lastUser = user
     }
 
-    /// What the broker was given and has not answered: it may have it.
+    /// The writes that the broker received and has not answered: it may have them.
     var awaited: Set<Int64> { Set(inFlight.values.map(\.sequence)) }
 
-    /// Where this board may publish from now on.
+    /// Sets where this board may publish from now on.
     mutating func grant(_ grants: PublishGrants) { self.grants = grants }
 
-    /// Books what came of the writes, and of other messages.
+    /// Notes the outcomes of writes and of control messages.
     mutating func settle(_ outcomes: [(packetID: Int32, reasonCode: UInt8)], at now: Duration) {
         guard !outcomes.isEmpty else { return }
         for (packetID, reasonCode) in outcomes {
@@ -153,7 +157,7 @@ struct Forwarder {
         }
     }
 
-    /// Books a write that can never be taken: a dead letter, and the next one goes.
+    /// Makes a write a dead letter, because it can never be taken. The next one follows.
     mutating func bury(_ sequence: Int64, _ reason: String) {
         cursor = max(cursor, sequence)
         if sequence <= furthest { reread.dealtWith.insert(sequence) }
@@ -187,28 +191,28 @@ struct Forwarder {
         holdBackoff.reset()
     }
 
-    /// Whether a write that ended connections is out of the way since the last call.
+    /// Whether a write that ended connections became a dead letter since the last call.
     mutating func takeUnblocked() -> Bool {
         defer { hasUnblocked = false }
         return hasUnblocked
     }
 
-    /// How it stands with the hold, after each time that it began or ended; once.
+    /// Returns the hold once after each change; outer nil if it did not change.
     mutating func takeHoldNews() -> WriteHold?? {
         guard isHoldNews else { return nil }
         isHoldNews = false
         return .some(hold)
     }
 
-    /// The authority says that the session lives: a broker that forbids is tried again soon,
-    /// and each time later.
+    /// The authority reports that the session is valid: a broker that forbids is tried again soon,
+    /// with a longer wait each time.
     mutating func retry(at now: Duration) {
         guard awaitsAuthority, let end = holdEnds else { return }
         awaitsAuthority = false
         holdEnds = min(end, now + holdBackoff.next(share: 0))
     }
 
-    /// Goes back to what was refused, when it is time; with one write at first.
+    /// Goes back to the first refused write when the hold ends, with one write in flight at first.
     mutating func wake(at now: Duration) {
         if let began = turnBeganAt { window.looked(after: now - began) }
         turnBeganAt = nil
@@ -225,7 +229,7 @@ struct Forwarder {
         reread = (furthest, Set(dealtWith))
     }
 
-    /// Why the connection is to be given up, although it stands; nil: it is not.
+    /// Why the connection must be given up although it is up; nil if it need not be.
     mutating func stall(at now: Duration) -> String? {
         if let span = idle.stall(at: now) {
             return "writes wait, and none was sent in \(span.components.seconds) s"
@@ -240,10 +244,10 @@ struct Forwarder {
 
     private var stallsAt: Duration? { inFlight.isEmpty ? nil : firstSince + Self.patience }
 
-    /// When `wake` has something to do, or the connection is to be given up.
+    /// When `wake` has work, or the connection must be given up.
     var nextDeadline: Duration? { [holdEnds, stallsAt, idle.ends].compactMap(\.self).min() }
 
-    /// Notes how many writes wait that the store can hand out, after all was sent that could be.
+    /// Notes how many readable writes wait, after all were sent that could be.
     mutating func look(waiting count: Int64, at now: Duration) {
         let isWaiting = count > Int64(buried.count)
         if isWaiting, isOpen, inFlight.isEmpty { idle.begin(at: now) } else { idle.end() }
@@ -252,29 +256,29 @@ struct Forwarder {
         catchingUp.look(waiting: count, taken: forwarded, isBehind: isBehind, at: now)
     }
 
-    /// Until when the bus is to wait for what it brought to leave; nil: it is not.
+    /// When the bus stops waiting for its last batch to leave; nil if it does not wait.
     func busWaits(after now: Duration) -> Duration? { catchingUp.ends(after: now) }
 
-    /// The highest number of the data messages that the broker has taken; nil: none more since
-    /// the last call.
+    /// The highest sequence of the data messages that the broker has taken; nil if there are none
+    /// since the last call.
     mutating func takeLastForwarded() -> Int64? {
         defer { lastForwarded = nil }
         return lastForwarded
     }
 
-    /// What has arrived since the last call.
+    /// The sequences that the broker has taken since the last call.
     mutating func takeAcknowledged() -> [Int64] {
         defer { acknowledged.removeAll(keepingCapacity: true) }
         return acknowledged
     }
 
-    /// All that arrived have left the queue.
+    /// Notes that all taken writes were removed from the queue.
     mutating func removed() { unremoved.removeAll(keepingCapacity: true) }
 
-    /// All of `buried` are dead letters now.
+    /// Notes that all of `buried` are dead letters now.
     mutating func buriedAll() { buried.removeAll() }
 
-    /// Books the end of a connection, before the way is closed: see `PoisonSearch`.
+    /// Notes the end of a connection, before the uplink is closed: see `PoisonSearch`.
     ///
     /// Some brokers refuse a write by a DISCONNECT in place of a PUBACK.
     mutating func connectionEnded(_ end: ConnectionEnd, at now: Duration) {
@@ -296,20 +300,20 @@ struct Forwarder {
 extension Forwarder {
     private var isOpen: Bool { user != nil && holdEnds == nil }
 
-    /// Whether there is a way for writes, be it held.
+    /// Whether the uplink is open for writes, even during a hold.
     var hasWay: Bool { user != nil }
 
-    /// Whether all goes: writes may leave, none waits to be tried again, none is suspected.
+    /// Whether forwarding is free: writes may leave, none waits for a retry, none is suspected.
     var flows: Bool { user != nil && hold == nil && firstRefused == nil && !search.isOn }
 
-    /// A turn of the loop begins; until `wake` nobody sees what is acknowledged.
+    /// Notes that a turn of the loop begins. Until `wake`, no acknowledgements are read.
     mutating func turnBegins(at now: Duration) { turnBeganAt = now }
 
     /// How many writes wait for their PUBACK.
     var inFlightCount: Int { inFlight.count }
 
-    /// How many writes leave before the next look at what was acknowledged; the broker lets
-    /// `limit` be unacknowledged.
+    /// How many writes may leave before acknowledgements are read again. `limit` is the broker's
+    /// Receive Maximum.
     func room(window limit: Int) -> Int {
         guard isOpen else { return 0 }
         if search.isOn { return inFlight.isEmpty && search.isReady ? min(1, limit) : 0 }
@@ -319,36 +323,37 @@ extension Forwarder {
     /// Whether it matters how the connection ends.
     var watchesEnd: Bool { search.isOn }
 
-    /// Whether another message is to go over the connection before the next write.
+    /// Whether a control message must be sent before the next write.
     var wantsControl: Bool { isOpen && inFlight.isEmpty && search.wantsControl }
 
     mutating func controlSent() { search.controlSent() }
 
-    /// The writes to send next are those after this sequence.
+    /// The sequence after which the next writes are read.
     var position: Int64 { cursor }
 
-    /// Whether this write may leave: another user's never does, and none twice at a time.
+    /// Whether this write may leave. Another user's write never may, and no write is in flight
+    /// twice.
     func mayForward(_ write: AcceptedWrite) -> Bool {
         guard write.user == user else { return false }
         if write.sequence > furthest { return true }
         return write.sequence <= reread.upTo && !reread.dealtWith.contains(write.sequence)
     }
 
-    /// Whether this write has become a dead letter: its topic was granted to the session that
-    /// accepted it, and is no more.
+    /// Makes the write a dead letter if its topic is no longer granted. Returns whether it did.
+    /// The session that accepted the write had that grant.
     mutating func buryIfForbidden(_ write: AcceptedWrite) -> Bool {
         guard let grants, !grants.allow(write.topic) else { return false }
         bury(write.sequence, "its topic is not granted any more")
         return true
     }
 
-    /// Whether this write's payload has room beside those in flight; the first always has.
+    /// Whether this write's payload fits beside those in flight. The first always fits.
     func hasRoom(for write: AcceptedWrite) -> Bool {
         bytesInFlight == 0 || bytesInFlight + write.payload.count <= ForwardingWindow.bytes
     }
 
-    /// Books what was sent. False when its packet id is another's that is still in flight:
-    /// no PUBACK could be told apart, so the connection is to be given up.
+    /// Notes a sent write. Returns false if its packet id is in flight already: the PUBACKs could
+    /// not be told apart, so the connection must be given up.
     @discardableResult
     mutating func sent(
         _ sequence: Int64, as packetID: Int32, size: Int = 0, isData: Bool = true,
@@ -370,7 +375,8 @@ extension Forwarder {
         return true
     }
 
-    /// The same of a write. An authority hears what goes to a topic of the board's own data.
+    /// Notes a sent write. It is data if its topic is one of the board's own data topics, or if
+    /// the grants are unknown.
     mutating func sent(_ write: AcceptedWrite, as packetID: Int32, at now: Duration) -> Bool {
         sent(
             write.sequence, as: packetID, size: write.payload.count,

@@ -1,27 +1,27 @@
-/// How many writes may wait for their PUBACK at a time: twice what comes to be acknowledged in
-/// one round trip, as TCP's BBR has it.
+/// The limit on writes in flight: twice the number acknowledged in one round trip, as in TCP's
+/// BBR.
 ///
-/// libmosquitto walks all that wait for each publish and each PUBACK, so there are no more than
-/// the link needs. The size follows the rate of acknowledgements and the least round trip: a
-/// longer one is a queue somewhere, which a larger window only lengthens. While the window is
-/// what limits, the rate grows with it, so it doubles each round trip.
+/// For each publish and each PUBACK, libmosquitto walks all messages in flight, so the limit is no
+/// larger than the link needs. It follows the rate of acknowledgements and the shortest round
+/// trip. A longer round trip means a queue somewhere, and a larger window only lengthens that
+/// queue. While the window is the limit, the rate grows with it, so it doubles each round trip.
 ///
-/// With a far broker, the loop's own longest turn counts as delay, too: nothing is sent in it.
-/// With a near one, the bus waits instead until what it brought has left (`isNear`).
+/// With a far broker, the loop's longest recent turn is added to the delay, because nothing is
+/// sent during a turn. With a near broker, the bus waits until its last batch has left (`isNear`).
 struct ForwardingWindow: Sendable {
-    /// What each connection begins with, and needs at the least: with 128 a near broker carried
-    /// a tenth less, with 1,000 the walk took a quarter of the agent's time.
+    /// The size at the start of a connection, and the smallest. With 128 a near broker carried a
+    /// tenth less. With 1,000 the walk took a quarter of the agent's time.
     static let least = 256
-    /// 10,000 writes a second at a round trip of 200 ms.
+    /// Enough for 10,000 writes a second at a round trip of 200 ms.
     static let largest = 2000
-    /// About so many bytes of payload are in flight at the most.
+    /// About the most payload bytes in flight.
     static let bytes = 1 << 20
-    /// A round trip up to this is a near broker's.
+    /// A broker with a round trip up to this is near.
     private static let near = Duration.milliseconds(5)
-    /// So long the least round trip counts. Then it is measured again with the least window: the
-    /// way may have become longer, and a full window makes every round trip long.
+    /// How long the shortest round trip is valid. Then it is measured again with the smallest
+    /// window: the path may have become longer, and a full window lengthens every round trip.
     private static let trust = Duration.seconds(10)
-    /// How many round trips that takes, if the first of them are longer than the one before.
+    /// How many round trips are measured then, if the first ones are longer than before.
     private static let probes = 4
 
     private(set) var size = Self.least
@@ -31,25 +31,25 @@ struct ForwardingWindow: Sendable {
     private var taken: Int64 = 0
     private var rates = RecentRates()
     private var roundTrip: (least: Duration, at: Duration)?
-    /// What is left of measuring the round trip again, and the least since it began.
+    /// The round trips left in this new measurement, and the shortest so far.
     private var probe: (left: Int, least: Duration?)?
-    /// The longest of the loop's last turns.
+    /// The longest recent turn of the loop; it decays with each turn.
     private var turn = Duration.zero
 
-    /// Whether a few round trips take less time than a batch of the bus.
+    /// Whether the broker is near: a few round trips take less time than a batch of the bus.
     var isNear: Bool { roundTrip.map { $0.least <= Self.near } ?? false }
 
-    /// Begins with one, which each acknowledgement adds one to: after a refusal, little is on
-    /// its way when the next comes.
+    /// Starts again with a window of one. Each acknowledgement adds one, so that few writes are in
+    /// flight if the broker refuses again.
     mutating func beginWithOne() {
         self = ForwardingWindow()
         size = 1
     }
 
-    /// Books a turn of the loop: so long it did not look at what was acknowledged.
+    /// Notes the length of a turn, during which no acknowledgements were read.
     mutating func looked(after span: Duration) { turn = max(span, turn * 7 / 8) }
 
-    /// Books a write that was sent.
+    /// Notes a write that was sent.
     mutating func sent(_ packetID: Int32, waiting count: Int, bytes: Int, at now: Duration) {
         if mark == nil { mark = (packetID, now) }
         rates.sent(isFull: count >= size || bytes >= Self.bytes, at: now)
@@ -61,7 +61,7 @@ struct ForwardingWindow: Sendable {
         if mark?.packetID == packetID { isMarkTaken = true }
     }
 
-    /// Looks at what a batch of acknowledgements comes to.
+    /// Computes the size after a batch of acknowledgements.
     mutating func settled(at now: Duration) {
         if isMarkTaken, let mark {
             isMarkTaken = false
@@ -95,15 +95,18 @@ struct ForwardingWindow: Sendable {
     }
 }
 
-/// The highest of the last ten rates of acknowledgements, each over a delay of the link at least.
+/// The highest of the last ten rates of acknowledgements. Each is measured over at least one delay
+/// of the link.
 private struct RecentRates: Sendable {
     private static let count = 10
-    /// Acknowledgements come in bursts: a rate over less says nothing.
+    /// The shortest measuring time. Acknowledgements come in bursts, so a shorter one is not
+    /// reliable.
     private static let leastSpan = Duration.milliseconds(10)
 
     private var rates: [Double] = []
     private var since: (at: Duration, taken: Int64)?
-    /// Whether the window was full meanwhile: else the rate is the apps', not the link's.
+    /// Whether the window was full meanwhile. If not, the rate is that of the apps, not of the
+    /// link.
     private var wasFull = false
 
     var most: Double { rates.max() ?? 0 }

@@ -1,11 +1,11 @@
-/// Since when writes wait although nothing keeps them back: the connection stands, no hold is in
-/// force, the store can be read, and none is in flight.
+/// Measures how long writes wait although nothing prevents sending: the connection is up, no hold
+/// is in force, the store can be read, and no write is in flight.
 ///
-/// No known state is like that for long. One that is costs a new connection, which begins at the
+/// No known state is like this for long. If one is, the agent connects again, which starts at the
 /// front of the queue.
 struct IdleWay: Sendable {
-    /// How long that may last. Each time that nothing is carried after it, it may last twice as
-    /// long, so that a board which cannot send still hears its authority.
+    /// How long this may last. If nothing is sent afterwards, the limit doubles, so that a board
+    /// that cannot send still hears its authority.
     static let patience = (first: Duration.seconds(60), most: Duration.seconds(3600))
 
     private var since: Duration?
@@ -15,16 +15,16 @@ struct IdleWay: Sendable {
 
     mutating func end() { since = nil }
 
-    /// The broker has answered a write.
+    /// Notes that the broker has answered a write.
     mutating func carried() {
         since = nil
         patience = Self.patience.first
     }
 
-    /// When it has lasted too long; nil while it is not so.
+    /// When it will have lasted too long; nil if nothing waits so.
     var ends: Duration? { since.map { $0 + patience } }
 
-    /// How long it has lasted, where that is too long.
+    /// Returns how long it has lasted, if that is too long, and starts again.
     mutating func stall(at now: Duration) -> Duration? {
         guard let since, let ends, ends <= now else { return nil }
         self.since = nil

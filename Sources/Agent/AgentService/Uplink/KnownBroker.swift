@@ -1,10 +1,10 @@
 import LinuxIO
 import Wire
 
-/// The broker that has let this board in with MQTT 5, kept in a file through restarts.
+/// The broker that has accepted this board with MQTT 5, kept in a file through restarts.
 ///
-/// Who cuts the network makes each broker seem to hang up on MQTT 5. One that is known is not
-/// asked with 3.1.1 for that: the board's data would go up without `sid` and `seq`.
+/// An attacker who cuts connections can make a broker seem to reject MQTT 5. A known broker is not
+/// tried with 3.1.1 for that reason: the board's data would lack `sid` and `seq`.
 struct KnownBroker {
     private static let limit = 1024
 
@@ -13,7 +13,7 @@ struct KnownBroker {
 
     init(_ file: String) {
         self.file = file
-        // Without it the board begins as with a new broker.
+        // If the file cannot be read, the broker counts as new.
         uri = (try? PrivateFile.read(file, limit: Self.limit)).flatMap {
             String(validating: $0, as: UTF8.self)
         }
@@ -21,8 +21,8 @@ struct KnownBroker {
 
     func isKnown(_ broker: BrokerURI) -> Bool { uri == "\(broker)" }
 
-    /// A file that cannot be written is no reason to be without a connection: until its next
-    /// start the agent knows all the same.
+    /// Remembers the broker. If the file cannot be written, the connection stays, and the agent
+    /// remembers until it ends.
     mutating func note(_ broker: BrokerURI) {
         guard !isKnown(broker) else { return }
         uri = "\(broker)"

@@ -8,18 +8,17 @@ import MQTT
 import Sessions
 import Wire
 
-/// The board's outbox: what was accepted becomes durable here, and leaves in order once a
-/// broker has taken it.
+/// The board's outbox. It makes accepted writes durable and forwards them in order.
 ///
-/// A write is durable when it is on disk. With `durability = "spill"` the upstream broker's
-/// acknowledgement will do: until it comes, or the write is on disk after all, nothing of the
-/// batch is acknowledged on the bus (`isHolding`).
+/// A write is durable when it is on disk. With `durability = "spill"`, an acknowledgement from the
+/// upstream broker also counts. Until a batch is durable, nothing of it is acknowledged on the bus
+/// (`isHolding`).
 struct Outbox: ~Copyable {
-    /// How long what was acknowledged waits to leave the disk together with something else.
+    /// How long acknowledged writes wait on disk, so that they are removed together.
     private static let removalDelay = Duration.milliseconds(100)
-    /// So many acknowledged writes leave the disk at once.
+    /// When this many writes are acknowledged, they are removed at once.
     private static let removalLimit = 512
-    /// When the store is asked again that could not do as it was asked.
+    /// The wait before a failed store operation is tried again.
     private static let retryAfter = Duration.seconds(1)
 
     private let store: BoardStore
@@ -29,20 +28,20 @@ struct Outbox: ~Copyable {
     private var recent = RecentWrites()
     private var held: HeldBatch?
     private var reserve: SequenceReserve
-    /// Whether redeliveries on the bus are over: one must not be overwritten by what is held.
+    /// Whether all redeliveries on the bus have arrived. Held writes must not overwrite one.
     private var isBusSettled = false
-    /// What can leave the disk, and when it does at the latest.
+    /// The sequences to remove from disk, and when they are removed at the latest.
     private var removable: [Int64] = []
     private var removalDue: Duration?
-    /// Why writes go to disk although `durability` spares it; nil while they need not.
+    /// Why writes go to disk in spite of `durability = "spill"`; nil if there is no fault.
     private(set) var spillFault: String?
-    /// How many refusals the log hears of next.
+    /// The refusal count at which the log reports next.
     private var nextRefusalSaid: Int64 = 1
-    /// When the store is asked again that had no time, and whether that was said.
+    /// When a failed store operation is tried again, and whether the log reported it.
     private var storeRetryAt: Duration?
     private var isStoreSaidBusy = false
 
-    /// `given` is the last sequence that was given before this life.
+    /// `given` is the last sequence assigned before this start.
     init(_ store: BoardStore, _ settings: OutboxSettings, given: Int64, log: Logger) {
         self.store = store
         self.settings = settings
@@ -50,20 +49,21 @@ struct Outbox: ~Copyable {
         reserve = SequenceReserve(settings.volatileWindow, given: given)
     }
 
-    /// How often a broker did not take a write.
+    /// How often a broker refused a write since this start.
     var refusals: Int64 { forwarder.refusals }
-    /// How many the broker has taken in this life.
+    /// How many writes the broker has taken since this start.
     var forwarded: Int64 { forwarder.forwarded }
-    /// Whether nothing may be acknowledged or answered on the bus now, nor more be read.
+    /// Whether a batch is held. Then nothing is acknowledged or answered on the bus, and nothing
+    /// more is read.
     var isHolding: Bool { held != nil }
 
     var nextDeadline: Duration? {
-        // What waits for the store waits until it is asked again.
+        // A held batch that waits for the store waits until the next try.
         [forwarder.nextDeadline, storeRetryAt ?? held?.deadline, removalDue]
             .compactMap(\.self).min()
     }
 
-    /// What this and the store know of the outbox, added to an answer of the agent's.
+    /// Adds to an answer what the outbox and the store know.
     func completed(_ answer: JSONValue, dead: Int64 = 0) -> JSONValue {
         let answer = QueueAnswer(store).completed(answer, dead: dead)
         guard case .object(var members) = answer else { return answer }
@@ -73,10 +73,10 @@ struct Outbox: ~Copyable {
         return .object(members)
     }
 
-    /// What keeps the key to all of it.
+    /// Answers about the storage key.
     var key: KeyAnswer { KeyAnswer(store) }
 
-    /// Nothing comes on the bus a second time any more.
+    /// Notes that all redeliveries on the bus have arrived.
     mutating func busSettled() throws(StoreError) {
         if let given = reserve.inherited, store.reserve.reserved > 0 {
             try store.reserve(upTo: 0, given: given)
@@ -87,31 +87,30 @@ struct Outbox: ~Copyable {
 
     mutating func busLost() { isBusSettled = false }
 
-    /// A turn of the loop begins.
+    /// Notes that a turn of the loop begins.
     mutating func turnBegins(at now: Duration) { forwarder.turnBegins(at: now) }
     func busWaits(after now: Duration) -> Duration? { forwarder.busWaits(after: now) }
 
-    /// Whose writes may leave; nil: none.
+    /// Sets the user whose writes may leave; nil: none may.
     mutating func forward(_ user: UserID?) {
         forwarder.forward(user)
         if user == nil { recent.removeAll() }
     }
 
-    /// Where this board may publish from now on.
+    /// Sets where this board may publish from now on.
     mutating func grant(_ grants: PublishGrants) { forwarder.grant(grants) }
 
-    /// The session lives: a broker that did not let the board publish is tried again.
+    /// The session is valid, so a broker that forbade publishing is tried again.
     mutating func retryForwarding(at now: Duration) { forwarder.retry(at: now) }
 
-    /// Makes changes durable, those of the queue and the records that go with them, or none;
-    /// or holds a batch of writes, if that will do.
+    /// Makes all changes durable in one commit, or none. A batch of writes may be held instead.
     mutating func commit(
         _ changes: [RecordChange], at now: Duration, into events: inout [AgentEvent]
     ) throws(StoreError) {
         if changes.count == 1, case .append(let writes, let packets)? = changes.first,
             mayHold(writes, packets), try hold(writes, packets, at: now)
         { return }
-        // What was accepted before stands before it.
+        // Writes accepted earlier go to disk first.
         try spill(into: &events)
         try write(changes, into: &events)
     }
@@ -129,8 +128,8 @@ struct Outbox: ~Copyable {
             case .claim, .trust, .session, .memory, .clearWindow, .lose: break
             }
         }
-        // What has arrived is not to be dropped, nor go for its age, nor be counted as that; nor
-        // is what the broker has yet to answer for.
+        // Removes acknowledged writes first, so that they are not dropped or expired and counted
+        // as lost. Writes that the broker has not answered yet do not expire.
         if isExpiry || excess(with: appended) > 0 { try removeArrived() }
         let excess = excess(with: appended)
         if excess > 0, let limit = settings.dropsBeyond {
@@ -139,20 +138,22 @@ struct Outbox: ~Copyable {
         }
         try store.commit(changes, sparing: isExpiry ? forwarder.awaited : [])
         if isQueueChanged { recent.removeAll() }
-        // Without a way the next one begins at the front of the queue, and so on the disk.
+        // Without an uplink the cache is not used: the next connection reads the queue on disk
+        // from the front.
         if forwarder.hasWay { recent.append(appended) }
         events.append(.queue(store.usage))
     }
 
-    /// By how many bytes the queue would be over its limit with these; 0 where it refuses instead.
-    /// A fiftieth of the limit more is dropped, so that not every batch has to look for something.
+    /// By how many bytes these writes exceed the queue's limit; 0 if a full queue refuses. The
+    /// caller drops 2 % of the limit more, so that not every batch has to drop something.
     private func excess(with writes: [AcceptedWrite]) -> Int64 {
         guard let limit = settings.dropsBeyond, !writes.isEmpty else { return 0 }
         let size = writes.reduce(0) { $0 + Int64($1.payload.count + $1.topic.utf8.count) + 64 }
         return max(0, store.usage.bytes + size - limit)
     }
 
-    /// Whether these messages can be kept, and those that are held: asked before they are taken.
+    /// Checks for room for these messages and the held ones, before they are taken. Throws if
+    /// there is none.
     func checkRoom(for messages: [BusMessage]) throws(StoreError) {
         var bytes = messages.reduce(0) { $0 + $1.payload.count + $1.topic.utf8.count + 256 }
         for write in held?.writes ?? [] {
@@ -164,8 +165,8 @@ struct Outbox: ~Copyable {
 
 // Forwarding.
 extension Outbox {
-    /// Books what the broker has acknowledged, before anything makes it forgotten: a PUBACK may
-    /// come in one read with the end of the session.
+    /// Notes the broker's acknowledgements, before the connection's state is cleared: a PUBACK may
+    /// be read together with the end of the session.
     mutating func settle(_ uplink: inout UplinkLink, at now: Duration) {
         forwarder.settle(uplink.takeOutcomes(), at: now)
         if let end = uplink.takeEnd() { forwarder.connectionEnded(end, at: now) }
@@ -177,9 +178,9 @@ extension Outbox {
         if held?.isSafe == true { held = nil }
     }
 
-    /// Removes what has arrived upstream, and sends what the window has room for.
+    /// Removes acknowledged writes, and sends as many as the window has room for.
     ///
-    /// Throws what no waiting mends; a life anew from disk is all that is left then.
+    /// Throws errors that no wait can cure. The agent then starts again from disk.
     mutating func advance(
         _ uplink: inout UplinkLink, at now: Duration, into events: inout [AgentEvent]
     ) throws(StoreError) {
@@ -219,7 +220,7 @@ extension Outbox {
         if let hold = forwarder.takeHoldNews() { events.append(.uplink(.held(hold))) }
     }
 
-    /// Takes what has arrived out of the queue.
+    /// Removes acknowledged writes from the queue.
     private mutating func removeArrived() throws(StoreError) {
         if !removable.isEmpty { try store.remove(removable) }
         removable.removeAll(keepingCapacity: true)
@@ -234,15 +235,15 @@ extension Outbox {
             due <= now || removable.count >= Self.removalLimit && storeRetryAt == nil
         else { return }
         try removeArrived()
-        // What becomes a dead letter is in the queue by then.
+        // A write must be in the queue before it becomes a dead letter.
         if !forwarder.buried.isEmpty { try store.bury(forwarder.buried) }
         forwarder.buriedAll()
         isStoreSaidBusy = false
         events.append(.queue(store.usage))
     }
 
-    /// Sends in parts and looks between them at what has been acknowledged: so no more is in
-    /// flight than a near broker lets be, however much the window has room for.
+    /// Sends in parts and reads acknowledgements between them. So a near broker has few writes in
+    /// flight, however large the window is.
     private mutating func sendAll(
         _ uplink: inout UplinkLink, at now: Duration, into events: inout [AgentEvent]
     ) throws(StoreError) {
@@ -279,8 +280,8 @@ extension Outbox {
         send(writes[...], over: &uplink, at: now, into: &events)
     }
 
-    /// What can wait is tried again in a second: a full disk does not keep from leaving what
-    /// stands on it.
+    /// Tries a store operation again in one second after a failure that may pass. With a full
+    /// disk, stored writes can still be sent.
     private mutating func attempt(
         at now: Duration, _ body: (inout Self) throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -295,7 +296,7 @@ extension Outbox {
         }
     }
 
-    /// Stops at the first write that the connection, not the write, is at fault for.
+    /// Stops at a write that fails because of the connection.
     private mutating func send(
         _ writes: ArraySlice<AcceptedWrite>, over uplink: inout UplinkLink, at now: Duration,
         into events: inout [AgentEvent]
@@ -321,7 +322,8 @@ extension Outbox {
         }
     }
 
-    /// At the first, the second, the fourth …: a broker that refuses all fills no journal.
+    /// Logs the first, second, fourth … refusal, so that a broker that refuses all does not fill
+    /// the log.
     private mutating func sayRefusals() {
         guard forwarder.refusals >= nextRefusalSaid else { return }
         while nextRefusalSaid <= forwarder.refusals { nextRefusalSaid *= 2 }
@@ -344,17 +346,16 @@ extension Outbox {
 
 // Durability "spill".
 extension Outbox {
-    /// Whether these can be in the upstream broker's hands soon: the way is open, and nothing
-    /// waits before them.
+    /// Whether these writes may be held: the uplink is open, and no write waits before them.
     ///
-    /// Only what the broker of the bus repeats keeps its sequence through a crash: what came at
-    /// QoS 0 goes to disk.
+    /// A write keeps its sequence through a crash only if the local broker repeats it. A write
+    /// that came at QoS 0 goes to disk.
     private func mayHold(_ writes: [AcceptedWrite], _ packets: [DeliveredPacket]) -> Bool {
         settings.durability == .spill && isBusSettled && forwarder.flows
             && packets.count == writes.count && store.usage.messages == removable.count
     }
 
-    /// False where they must go to disk after all.
+    /// Holds the writes. Returns false if they must go to disk.
     private mutating func hold(
         _ writes: [AcceptedWrite], _ window: [DeliveredPacket], at now: Duration
     ) throws(StoreError) -> Bool {
@@ -378,14 +379,14 @@ extension Outbox {
         return true
     }
 
-    /// Makes what is held durable on disk, if anything is.
+    /// Writes the held batch to disk, if there is one.
     private mutating func spill(into events: inout [AgentEvent]) throws(StoreError) {
         guard let batch = held else { return }
         try write([.append(batch.rest, window: batch.window)], into: &events)
         held = nil
     }
 
-    /// Makes all durable that was accepted; nothing is asked of the outbox after it.
+    /// Makes all accepted writes durable. The outbox is not used afterwards.
     mutating func close() throws(StoreError) {
         var events: [AgentEvent] = []
         try spill(into: &events)

@@ -1,11 +1,12 @@
 import ConfigurationFiles
 import Gate
 
-/// What `agent.toml` says of the outbox, as the outbox itself needs it.
+/// The outbox settings of `agent.toml`, as the outbox needs them.
 struct OutboxSettings: Sendable {
-    /// The most bytes it holds where it drops its oldest; nil where a full one refuses.
+    /// The limit in bytes beyond which the oldest writes are dropped; nil if a full outbox
+    /// refuses.
     var dropsBeyond: Int64?
-    /// Which classes are dropped last, the most important first.
+    /// The classes that are dropped last, the most important first.
     var keep: [ClassName]
     var durability: BoardSettings.Durability
     /// The file in memory that keeps sequences through a crash; see `VolatileWindow`.

@@ -1,16 +1,16 @@
 import AgentCore
 import MQTT
 
-/// How a connection ended that had been made.
+/// How an accepted connection ended.
 enum ConnectionEnd: Equatable, Sendable {
-    /// The broker said why, in its DISCONNECT.
+    /// The broker gave a reason code in its DISCONNECT.
     case told(UInt8)
-    /// The other end closed it in order: TCP's FIN, or TLS's own end.
+    /// The broker closed it in order, with TCP's FIN or TLS's close alert.
     case closed
-    /// Everything else: reset, timed out, broken.
+    /// Any other end: reset, timeout, broken packets.
     case broken
 
-    /// What the DISCONNECT says of all writes, if it does.
+    /// The hold that the DISCONNECT demands for all writes; nil if none.
     var refusal: WriteHold? {
         switch self {
         case .told(ReasonCode.notAuthorized): .forbidden
@@ -19,8 +19,8 @@ enum ConnectionEnd: Equatable, Sendable {
         }
     }
 
-    /// Whether a broker that cannot take a write may end the connection so. Codes of MQTT 5
-    /// §3.14.2.1 that speak of a packet, not of the client or of the broker's state.
+    /// Whether a broker ends a connection in this way for a write that it cannot take. The codes
+    /// are those of MQTT 5 §3.14.2.1 that concern a packet, not the client or the broker's state.
     var mayBlameWrite: Bool {
         switch self {
         case .told(let code): ReasonCode.blamesPacket(code)
@@ -32,24 +32,25 @@ enum ConnectionEnd: Equatable, Sendable {
 
 /// Finds the write that makes the broker end the connection, and no other.
 ///
-/// A broker may answer a write that it cannot take by ending the connection. Sent again over
-/// each new one, that write would hold up all others for ever. A network that fails looks
-/// alike, and must cost no write. So this is an experiment with a control:
+/// A broker may answer a write that it cannot take by ending the connection. Sent again over each
+/// new connection, that write would hold up all others for ever. A network failure looks the same,
+/// and must lose no write. So this is an experiment with a control:
 ///
-/// - After two connections in a row that ended with writes in flight and not one of them
-///   answered, writes are sent singly, from the head.
-/// - Before such a write, messages of another kind go over the same connection one after the
-///   other, and the broker has to acknowledge each: 8 before the first try, 12 before the
-///   second, 16 before the third.
-/// - The write is to blame when it ends three such connections in a row, each within 5 s and
-///   each by the broker's own word: a DISCONNECT that speaks of the packet, or an end in order.
-///   A reset and a stall begin the count anew; an end among the controls ends the search, since
-///   the network is at fault, and a short-lived connection may have time for writes alone.
+/// - After two connections in a row that ended with writes in flight and none answered, writes are
+///   sent singly, from the head.
+/// - Before such a write, control messages of another kind go over the same connection, one after
+///   the other. The broker must acknowledge each: 8 before the first try, 12 before the second, 16
+///   before the third.
+/// - The write is to blame if it ends three such connections in a row, each within 5 s and each by
+///   the broker itself: a DISCONNECT that concerns the packet, or an end in order. A reset or a
+///   stall starts the count again. An end among the controls ends the search: the network is at
+///   fault, and a short connection may have time for writes only.
 ///
-/// A network that drops at any acknowledgement with probability p spares n controls and hits
-/// the write with (1-p)^n·p, at most 1/(e(n+1)): three in a row are less than 1 in 39,000 for
-/// the worst p, and the search begins only where two connections brought nothing. A broker that
-/// ends connections by reset holds the queue instead, which costs time and no write.
+/// Suppose a network drops the connection at any acknowledgement with probability p. It passes n
+/// controls and then hits the write with probability (1-p)^n·p, at most 1/(e(n+1)). Three in a row
+/// are less likely than 1 in 39,000 for the worst p, and the search begins only after two
+/// connections without an answer. A broker that ends connections by reset holds the queue instead,
+/// which costs time and no write.
 struct PoisonSearch: Sendable {
     static let fruitlessLimit = 2
     static let attempts = 3
@@ -57,9 +58,9 @@ struct PoisonSearch: Sendable {
 
     /// How many connections in a row ended with writes in flight and none answered.
     private var fruitless = 0
-    /// Whether a write was answered over this connection.
+    /// Whether a write was answered on this connection.
     private var hasAnswered = false
-    /// How many other messages were acknowledged over this connection.
+    /// How many control messages were acknowledged on this connection.
     private var controls = 0
     private var isControlOut = false
     /// The write that may be to blame, and how many connections it ended alone.
@@ -70,10 +71,10 @@ struct PoisonSearch: Sendable {
 
     private var controlsWanted: Int { 8 + 4 * (suspect?.endings ?? 0) }
 
-    /// Whether the next write may be sent, one being in flight at the most.
+    /// Whether the next write may be sent. During a search at most one is in flight.
     var isReady: Bool { !isOn || controls >= controlsWanted }
 
-    /// Whether another message is to be sent, to see that the connection carries it.
+    /// Whether a control message is due, to test the connection.
     var wantsControl: Bool { isOn && !isControlOut && controls < controlsWanted }
 
     mutating func controlSent() { isControlOut = true }
@@ -84,7 +85,8 @@ struct PoisonSearch: Sendable {
         isControlOut = false
     }
 
-    /// The broker answered a write, whatever it said: it takes packets, and the network them.
+    /// The broker answered a write, with any code: so it takes packets, and the network carries
+    /// them.
     mutating func writeAnswered() {
         hasAnswered = true
         fruitless = 0
@@ -96,9 +98,10 @@ struct PoisonSearch: Sendable {
         isControlOut = false
     }
 
-    /// Books the end of a connection. Returns the write that is to blame, once that is shown.
+    /// Notes the end of a connection. Returns the write that is to blame, once that is shown.
     ///
-    /// - Parameter alone: the write in flight and since when, if there was one and no other.
+    /// - Parameter alone: the only write in flight and when it was sent; nil if there was none, or
+    ///   more.
     mutating func connectionEnded(
         _ end: ConnectionEnd, inFlight: Int, alone: (sequence: Int64, sentAt: Duration)?,
         at now: Duration
@@ -108,7 +111,7 @@ struct PoisonSearch: Sendable {
         let wasOn = isOn
         connectionBegan()
         guard inFlight > 0 else {
-            // A connection that never carried anything says nothing of what it would carry.
+            // A connection that never carried anything proves nothing.
             if hadControls { (fruitless, suspect) = (0, nil) }
             return nil
         }

@@ -6,22 +6,22 @@ import MQTT
 import Sessions
 import Wire
 
-/// What `agent.toml` says of the upstream broker.
+/// The settings of `agent.toml` for the upstream broker.
 struct UplinkDefaults: Sendable {
     var uri: BrokerURI
     var caFile: String?
-    /// Our own certificate, shown where the broker asks.
+    /// The board's own certificate, sent if the broker asks for it.
     var identity: TLSIdentity?
-    /// Where the CA certificates of a provisioning are put for libmosquitto to read.
+    /// The file to which the provisioning's CA certificates are written for libmosquitto.
     var learnedCAFile: String
     /// See `KnownBroker`.
     var knownBrokerFile: String
     var allowsPlainText: Bool
 
-    /// Where a login goes, and the CA certificates of the provisioning for that place.
+    /// The broker address for a login, and the provisioning's CA certificates for it.
     ///
-    /// What it learned of CAs is said of the place it learned of: where that cannot be used,
-    /// `agent.toml` has both.
+    /// Those certificates are valid only for the address in the provisioning. If that address
+    /// cannot be used, both come from `agent.toml`.
     func place(of login: UplinkLogin) -> (uri: BrokerURI, ca: String?) {
         guard let text = login.uri, let learned = try? BrokerURI(text),
             learned.scheme != .mqtt || learned.isLoopback || allowsPlainText
@@ -34,10 +34,11 @@ struct UplinkDefaults: Sendable {
 struct UplinkLink: ~Copyable {
     private static let receiveMaximum: UInt16 = 64
     private static let keepAlive: UInt16 = 60
-    /// Of an attempt, which all addresses of a name share; each has `leastPatience`.
+    /// The time for one attempt. All addresses of a name share it; each has at least
+    /// `leastPatience`.
     private static let patience = Duration.seconds(30)
     private static let leastPatience = Duration.seconds(5)
-    /// Of one attempt. The next one begins further on.
+    /// The most addresses in one attempt. The next attempt begins with the next address.
     private static let mostAddresses = 8
 
     private let defaults: UplinkDefaults
@@ -46,32 +47,32 @@ struct UplinkLink: ~Copyable {
     private var login: UplinkLogin?
     private var slot: Int?
     private var deadline: Duration?
-    /// What came of the messages that were published since the last look.
+    /// The outcomes of published messages since the last call of `takeOutcomes`.
     private(set) var outcomes: [(packetID: Int32, reasonCode: UInt8)] = []
     private(set) var isDegraded = false
     /// Reused for each read.
     private var heard: [ConnectionEvent] = []
-    /// How a connection that had been made ended, until it is taken.
+    /// How an accepted connection ended, until this is taken.
     private var end: ConnectionEnd?
-    /// Whether the socket is looked at before each read, so that its end can be told.
+    /// Whether to look at the socket before each read, to learn how the connection ends.
     var watchesEnd = false
-    /// Whether the broker has let this connection in.
+    /// Whether the broker has accepted this connection.
     private var isMade = false
-    /// What stood at the socket before the last read.
+    /// The state of the socket before the last read.
     private var seen = SocketProbe.Peek.nothing
-    /// What this board last said of itself, retained.
+    /// The board's last retained status message.
     private var lastStatus: OutgoingMessage?
     private var version = ProtocolVersion.v5
     private var known: KnownBroker
-    /// Of its name's addresses the one that was dialled last; nil of a socket file.
+    /// The address that was dialled last; nil for a socket file.
     private var address: String?
-    /// Of its name's addresses those that this attempt has still to try.
+    /// The addresses of the name that this attempt has not tried yet.
     private var untried: ArraySlice<String> = []
-    /// How long each of them may take.
+    /// The time for each address.
     private var patience = Duration.zero
-    /// What the attempt failed on at the addresses that it has tried.
+    /// The error of this attempt at the addresses tried so far.
     private var failure: MQTTError?
-    /// How many attempts were made: each begins with the next of a name's addresses.
+    /// The number of attempts. Each begins with the next address of the name.
     private var attempts = 0
 
     init(_ defaults: UplinkDefaults) {
@@ -79,13 +80,13 @@ struct UplinkLink: ~Copyable {
         known = KnownBroker(defaults.knownBrokerFile)
     }
 
-    /// How many messages the broker takes unacknowledged; 0 without a connection.
+    /// The broker's Receive Maximum; 0 without a connection.
     var window: Int {
         mutating get { Int(connection?.ack?.receiveMaximum ?? 0) }
     }
 
     mutating func nextDeadline(at now: Duration) -> Duration? {
-        // What OpenSSL has read already, no poll tells of.
+        // OpenSSL may have buffered input that no poll reports.
         if connection?.hasBufferedInput == true { return now }
         return [deadline, connection?.nextTick.map { now + $0 }].compactMap(\.self).min()
     }
@@ -100,13 +101,14 @@ struct UplinkLink: ~Copyable {
         return outcomes
     }
 
-    /// Starts one attempt: a lookup first, so that a dead name server stops nothing else.
+    /// Starts one attempt, with an asynchronous name lookup first, so that a dead name server
+    /// blocks nothing else.
     mutating func connect(_ login: UplinkLogin, at now: Duration) -> AgentEvent? {
         disconnect()
         self.login = login
         deadline = now + Self.patience
         attempts += 1
-        // The broker may be a newer one than it was.
+        // The broker may have been upgraded since.
         version = .v5
         let uri = defaults.place(of: login).uri
         guard uri.scheme == .unix else { return lookUp(uri.host) }
@@ -136,7 +138,7 @@ struct UplinkLink: ~Copyable {
         abandon()
     }
 
-    /// Ends the connection as it stands: what is queued on it is never written.
+    /// Ends the connection at once. Queued packets are never written.
     mutating func abandon() {
         connection = nil
         lookup = nil
@@ -178,8 +180,8 @@ struct UplinkLink: ~Copyable {
         }
     }
 
-    /// Asks the same broker again at once, by 3.1.1, if it may speak nothing newer. That takes
-    /// its turn among the attempts: nobody is told of the one before.
+    /// Tries the same broker again at once with MQTT 3.1.1, if it may not support MQTT 5. Both
+    /// tries are one attempt, so no event reports the first one.
     private mutating func asksOlder(_ error: MQTTError) -> Bool {
         guard version == .v5, !isMade, let login,
             error.suggestsOlderVersion(hasSpoken5: known.isKnown(defaults.place(of: login).uri))
@@ -193,8 +195,8 @@ struct UplinkLink: ~Copyable {
         }
     }
 
-    /// Goes on to the next address of the name, as a part of the same attempt: nobody is told
-    /// of one that did not let us in, and the login is judged by each that can be reached.
+    /// Tries the next address of the name within the same attempt. No event reports an address
+    /// that refused, and each reachable address judges the login.
     private mutating func triesNext(_ error: MQTTError, at now: Duration) -> Bool {
         guard !isMade, error.mayBeOfAddress, let login else { return false }
         failure = failure?.orFurther(error) ?? error
@@ -220,8 +222,8 @@ struct UplinkLink: ~Copyable {
         }
     }
 
-    /// Writes what is queued and reads what has come meanwhile, without waiting. False where the
-    /// connection is gone.
+    /// Writes queued packets and reads what has arrived, without waiting. Returns false if the
+    /// connection is lost.
     mutating func exchange(into events: inout [AgentEvent]) -> Bool {
         flush(into: &events)
         guard connection?.isConnected == true else { return false }
@@ -238,15 +240,15 @@ struct UplinkLink: ~Copyable {
         _ = try connection?.subscribe([Subscription(topic, .atLeastOnce)])
     }
 
-    /// Queues a message; its outcome comes under the packet id.
+    /// Queues a message. Its outcome is reported under the returned packet id.
     mutating func publish(_ message: OutgoingMessage) throws(MQTTError) -> Int32 {
         guard connection != nil else { throw .notConnected }
         if message.retain { lastStatus = message }
         return try connection?.publish(message) ?? 0
     }
 
-    /// Says once more what this board last said of itself: a message that the broker has to
-    /// acknowledge, and that changes nothing for anyone.
+    /// Publishes the last status again. The broker must acknowledge it, and it changes nothing for
+    /// any reader.
     mutating func repeatStatus() throws(MQTTError) {
         if let lastStatus { _ = try publish(lastStatus) }
     }
@@ -296,7 +298,7 @@ extension UplinkLink {
             keepAlive: Self.keepAlive, receiveMaximum: Self.receiveMaximum,
             maximumPacketSize: 256 * 1024, username: login.username, password: login.password)
         options.tls = TLSOptions(caFile: try caFile(place.ca), identity: defaults.identity)
-        // A board without a clock is told the time over this very connection.
+        // A board without a set clock receives the time over this connection.
         options.tls.isClockSlow = true
         options.will = OutgoingMessage(
             topic: login.will.topic, payload: login.will.payload, qos: .atLeastOnce,
@@ -349,8 +351,8 @@ extension UplinkLink {
 }
 
 extension ConnectionEnd {
-    /// - Parameter seen: what stood at the socket before the read that met the end. Within TLS,
-    ///   bytes before the end are the other side's own: nobody on the way can make them.
+    /// - Parameter seen: the state of the socket before the read that met the end. Within TLS,
+    ///   data before the end comes from the broker itself: nobody on the path can forge it.
     init(_ error: MQTTError, after seen: SocketProbe.Peek) {
         switch error {
         case .mqtt(_, let code) where code >= 0x80, .brokerLogin(_, let code) where code >= 0x80:

@@ -4,12 +4,12 @@ package import MQTT
 package import Sessions
 import Wire
 
-/// This board's own login at the upstream broker, for trying it out.
+/// The board's own login at the upstream broker, for tests of the connection.
 package enum UplinkTrial {
-    /// Calls `body` with this board's login, once, or not at all where there is none.
+    /// Calls `body` once with this board's login; not at all if there is no login.
     ///
-    /// Only while no agent runs, and the folder is held meanwhile: a broker ends the connection
-    /// of whoever has the same client id.
+    /// Works only while no agent runs, and locks the state folder meanwhile: a broker ends the
+    /// older of two connections with one client id.
     package static func withLogin(
         _ folder: String, at address: String?,
         _ body: (ConnectOptions, InstallationID) -> Void
