@@ -11,7 +11,7 @@ import Wire
 /// durable session and no keep-alive, so it may pause while the outbox is full.
 struct BusLink: ~Copyable {
     /// The reader's Receive Maximum: the most messages in transit when reading stops, and the most
-    /// in one commit. On a card that syncs in 50 ms, four times as many carry four times as much.
+    /// in one commit. With a sync of 50 ms, four times as many give four times the throughput.
     static let receiveMaximum: UInt16 = 1024
     /// The longest packet that the agent takes, in bytes. The broker receives this limit.
     private static let packetLimit: UInt32 = 1 << 20

@@ -51,8 +51,8 @@ struct KeyAnswer {
         ]
     }
 
-    /// Makes a new key and returns its place. If no key source works, returns the reason and
-    /// nothing changes.
+    /// Makes a new key and returns its place. If the source cannot keep it, returns the reason,
+    /// and nothing changes.
     ///
     /// Throws errors after which the store cannot go on.
     func rekeyed(to name: String?) throws(StoreError) -> JSONValue {

@@ -9,7 +9,7 @@ import Wire
 package struct QueueAnswer {
     /// The most dead letters in one answer, because an answer is one line on the control socket.
     package static let deadLimit: Int64 = 1000
-    /// A topic may have 64 KiB. Longer ones are cut.
+    /// A topic may have 64 KiB. A topic of more than 200 bytes is cut to its first 50 characters.
     private static let topicLimit = 200
 
     private let store: BoardStore

@@ -169,8 +169,8 @@ struct BoardLoop: ~Copyable {
         }
     }
 
-    /// Keeps the event and tries it again after one second. Meanwhile the bus is neither read nor
-    /// acknowledged.
+    /// Keeps the event and tries it again after one second. While an event of the bus waits, the
+    /// bus is neither read nor acknowledged.
     private mutating func stall(_ event: AgentEvent, _ error: StoreError) {
         let now = SystemClock.monotonic
         switch event {

@@ -63,7 +63,8 @@ package struct Service {
         }
     }
 
-    /// Runs once on the store. Returns when a signal ends it, throws when the store fails.
+    /// Opens the store and runs the loop. Returns when a signal ends it, throws when the store
+    /// fails.
     private func live(
         _ service: inout StandingService, _ log: Logger
     ) throws(AgentFailure) {

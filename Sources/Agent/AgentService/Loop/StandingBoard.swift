@@ -13,8 +13,8 @@ package struct StandingBoard: ~Copyable {
     let store: BoardStore
     private let files: BoardFiles
 
-    /// Throws when an agent runs on the state folder. `note` receives the key sources that a first
-    /// start passed over.
+    /// Throws after three seconds if an agent runs on the state folder. `note` receives the key
+    /// sources that a first start passed over.
     package init(
         _ files: BoardFiles, note: @escaping (String) -> Void = { _ in }
     ) throws(AgentFailure) {

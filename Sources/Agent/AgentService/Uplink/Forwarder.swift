@@ -42,7 +42,7 @@ struct Forwarder {
     private var inFlight: [Int32: Flight] = [:]
     private var bytesInFlight = 0
     private var line = FlightLine()
-    /// Since when the first write in flight is the first, and how many others were acknowledged
+    /// When the first write in flight became the first, and how many others were acknowledged
     /// since.
     private var firstSince = Duration.zero
     private var overtaken: Int64 = 0
@@ -75,8 +75,7 @@ struct Forwarder {
     private(set) var refusals: Int64 = 0
     /// How many writes the broker has taken.
     private(set) var forwarded: Int64 = 0
-    /// The highest sequence of the data messages among them, until it is taken by
-    /// `takeLastForwarded`.
+    /// The highest sequence of the data messages taken since the last `takeLastForwarded`.
     private var lastForwarded: Int64?
     /// The last refused write, the reason, and the result.
     private(set) var lastRefusal = ""
@@ -104,7 +103,7 @@ struct Forwarder {
         lastUser = user
     }
 
-    /// The writes that the broker received and has not answered: it may have them.
+    /// The writes that were sent and not answered yet: the broker may have them.
     var awaited: Set<Int64> { Set(inFlight.values.map(\.sequence)) }
 
     /// Sets where this board may publish from now on.

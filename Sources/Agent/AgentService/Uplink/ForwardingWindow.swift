@@ -14,7 +14,7 @@ struct ForwardingWindow: Sendable {
     static let least = 256
     /// Enough for 10,000 writes a second at a round trip of 200 ms.
     static let largest = 2000
-    /// About the most payload bytes in flight.
+    /// The approximate limit on payload bytes in flight.
     static let bytes = 1 << 20
     /// A broker with a round trip up to this is near.
     private static let near = Duration.milliseconds(5)

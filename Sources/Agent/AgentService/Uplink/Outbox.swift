@@ -28,7 +28,8 @@ struct Outbox: ~Copyable {
     private var recent = RecentWrites()
     private var held: HeldBatch?
     private var reserve: SequenceReserve
-    /// Whether all redeliveries on the bus have arrived. Held writes must not overwrite one.
+    /// Whether all redeliveries on the bus have arrived. Until then, holding a write could
+    /// overwrite their entries in the file in memory.
     private var isBusSettled = false
     /// The sequences to remove from disk, and when they are removed at the latest.
     private var removable: [Int64] = []

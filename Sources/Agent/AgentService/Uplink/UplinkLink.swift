@@ -196,7 +196,7 @@ struct UplinkLink: ~Copyable {
     }
 
     /// Tries the next address of the name within the same attempt. No event reports an address
-    /// that refused, and each reachable address judges the login.
+    /// that failed. The login is tried at each address that can be reached.
     private mutating func triesNext(_ error: MQTTError, at now: Duration) -> Bool {
         guard !isMade, error.mayBeOfAddress, let login else { return false }
         failure = failure?.orFurther(error) ?? error
