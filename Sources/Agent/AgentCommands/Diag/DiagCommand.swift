@@ -42,7 +42,7 @@ struct DiagCollectCommand: AgentVerb {
         }
         let missing: [(name: String, why: String)]
         do throws(FileFailure) {
-            // Made before the process gives up root.
+            // The file is created before the process gives up root.
             let file = try NewPrivateFile(path)
             var collection = DiagCollection(place, at: now)
             collection.collect(logs: log)

@@ -128,11 +128,12 @@ extension SecretCut {
         return longest
     }
 
-    /// After one of these words the line is cut to its end, whatever follows.
+    /// In a log line, one of these words cuts the rest of the line, whatever follows. In other
+    /// text, `=` or `:` must follow.
     private static let always = [
         "password", "passwd", "passphrase", "passcode", "secret", "credential", "psk", "_pass",
     ]
-    /// After one of these words the line is cut only if `=` or `:` follows.
+    /// One of these words cuts the rest of the line only if `=` or `:` follows.
     private static let assigned = [
         "token", "authorization", "authorisation", "apikey", "api_key", "private_key",
         "privatekey", "storage_key", "bearer", "pwd",
@@ -172,7 +173,7 @@ extension SecretCut {
         }.map { $0 + word.count }
     }
 
-    /// Whether a value follows: after `=` or `:`, or without them if `anyhow`. A word that ends in
+    /// Whether a value follows: after `=` or `:`, or without them if `anyhow`. A name that ends in
     /// `_file` names a file, not a secret.
     private static func isFollowed(_ tail: ArraySlice<UInt8>, anyhow: Bool) -> Bool {
         let word = tail.prefix { isLower($0) || $0 == UInt8(ascii: "_") }

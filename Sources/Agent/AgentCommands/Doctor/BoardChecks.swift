@@ -98,7 +98,7 @@ extension BoardCheck {
 
 /// The checks of the board's session.
 enum SessionJudgement {
-    /// An outage of a night must not need a person.
+    /// The outage that the board must survive without a person: about a night.
     private static let outage = Duration.seconds(6 * 3600)
 
     static func session(_ facts: BoardFacts) -> Finding {

@@ -41,7 +41,7 @@ struct BoardFacts: Examined {
     var reach: Reach?
     /// The upstream broker's answer to this board's login, tried only while no agent runs.
     var uplinkLogin: BrokerKnock.Answer?
-    /// The results of tries that brokers must refuse; nil if none were made.
+    /// The results of tries that each broker must refuse; nil if none were made.
     var busProof: RightsProof?
     var uplinkProof: RightsProof?
     var disk: DiskFacts?

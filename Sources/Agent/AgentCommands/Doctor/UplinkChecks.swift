@@ -57,7 +57,7 @@ extension BoardCheck {
 }
 
 extension BoardFacts {
-    /// Why a board without a login at the broker is normal; nil if it is not.
+    /// Why this board has no login at the broker as yet; nil if it should have one.
     fileprivate var isWithoutLogin: String? {
         guard let status, status.text("state") == "unavailable" else { return nil }
         if uplinkText?.hasPrefix("connected") == true { return nil }

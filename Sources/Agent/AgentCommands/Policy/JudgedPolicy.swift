@@ -183,7 +183,8 @@ struct JudgedPolicy {
         }
         do throws(AgentFailure) {
             let (_, answer) = try BoardFiles(folder: place.configDir).ask(.session)
-            // The policy file in force was removed, and nobody has confirmed that.
+            // The policy file in force was removed without confirmation, so every write is
+            // refused.
             if policy == nil, answer.members["policyLost"] == .bool(true) { policy = .refusesAll }
             guard let json = answer.members["scope"], json != .null else {
                 scopeSource = "the session has none"
@@ -209,8 +210,7 @@ struct JudgedPolicy {
 }
 
 extension AgentFailure {
-    /// Wrong usage if a named input file is missing or not a file, so that the caller names
-    /// another.
+    /// A missing input file is wrong usage, so that the caller names another.
     init(input failure: FileFailure) {
         switch failure {
         case .missing, .wrongKind: self.init(.usage, "\(failure)")

@@ -6,7 +6,7 @@ import MQTT
 import Sessions
 import Wire
 
-/// `postern-agent setup`: asks what a board cannot know itself, and writes `agent.toml`.
+/// `postern-agent setup`: asks for what the board cannot know, and writes `agent.toml`.
 struct SetupCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "setup", abstract: "Write this board's configuration.",

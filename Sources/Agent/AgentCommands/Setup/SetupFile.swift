@@ -3,14 +3,15 @@ import ConfigurationFiles
 import LinuxIO
 import Wire
 
-/// The `agent.toml` that `setup` writes: the person's answers, and little else.
+/// The `agent.toml` that `setup` writes: the person's answers and the bus, but no other defaults.
 struct SetupFile {
     let name: String
     let uplink: BrokerURI
     let insecure: Bool
     let claimBase: String?
     let caFile: String?
-    /// Nil: the bus that the package set up, or else mosquitto with Debian's defaults.
+    /// The bus. Nil means the one that the package set up, or else mosquitto with Debian's
+    /// defaults.
     let bus: BrokerURI?
     /// The folder of `agent.toml`.
     let folder: String

@@ -16,8 +16,8 @@ package struct RuleContent: Equatable {
     /// Nil if there is no such file.
     private let policyBytes: [UInt8]?
 
-    /// Reads both files. Throws if a file cannot be read, if `agent.toml` is missing, or if the
-    /// mode of a file or the folder lets other users change it. With a mode looser than the
+    /// Reads both files. Throws if a file cannot be read, or if `agent.toml` is missing. Throws if
+    /// other users may change a file, by its mode or its folder's. With a mode looser than the
     /// default, the folder is not checked.
     package init(
         folder: String, withoutPolicy: Bool = false, strictestMode: UInt32 = mode

@@ -47,8 +47,8 @@ enum ConnectionEnd: Equatable, Sendable {
 ///   fault, and a short connection may have time for writes only.
 ///
 /// Suppose a network drops the connection at any acknowledgement with probability p. It passes n
-/// controls and then hits the write with probability (1-p)^n·p, at most 1/(e(n+1)). Three in a row
-/// are less likely than 1 in 39,000 for the worst p, and the search begins only after two
+/// controls and then hits the write with probability (1-p)^n·p, at most 1/(e(n+1)). For the worst
+/// p, three in a row are less likely than 1 in 39,000. The search begins only after two
 /// connections without an answer. A broker that ends connections by reset holds the queue instead,
 /// which costs time and no write.
 struct PoisonSearch: Sendable {
