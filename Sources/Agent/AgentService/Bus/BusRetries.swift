@@ -4,8 +4,8 @@ import MQTT
 /// The backoff for the local broker.
 ///
 /// A broker that is away is usually back soon, and apps wait for it: 200 ms, up to 10 s. A broker
-/// that refuses the login is tried like the upstream broker: from 1 s, doubling to 60 s. Source:
-/// the wire contract, Spreading.
+/// that refuses the login is tried like the upstream broker: from 1 s, doubling to 60 s.
+/// Source: the wire contract, Spreading.
 struct BusRetries: Sendable {
     private var losses = Backoff(first: .milliseconds(200), limit: .seconds(10))
     private var refusals = Backoff(first: .seconds(1), limit: .seconds(60))

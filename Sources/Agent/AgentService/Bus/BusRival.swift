@@ -1,8 +1,8 @@
 import AgentCore
 
 /// Detects another agent with this board's identity on the same bus. Each agent ends the other's
-/// connection. Both wait longer after each time, so they do not alternate without a pause. Source:
-/// MQTT 5 §3.1.4-3, reason code 0x8E.
+/// connection. Both wait longer after each time, so they do not alternate without a pause.
+/// Source: MQTT 5 §3.1.4-3, reason code 0x8E.
 struct BusRival: Sendable {
     static let words = "another agent with this board's identity took this one's place: "
         + "end one of the two"

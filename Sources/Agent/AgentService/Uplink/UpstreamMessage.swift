@@ -3,8 +3,8 @@ import MQTT
 import Sessions
 
 extension AcceptedWrite {
-    /// The message that carries the write upstream. Source: the wire contract, Data topics and
-    /// properties.
+    /// The message that carries the write upstream.
+    /// Source: the wire contract, Data topics and properties.
     var message: OutgoingMessage {
         OutgoingMessage(
             topic: topic, payload: payload, qos: .atLeastOnce, retain: false,
