@@ -1,7 +1,7 @@
 import Sessions
 
-/// One thing that a caller does, within its transaction: his session and his rights as they
-/// stand there, not as they stood when his token was looked at.
+/// One action of a caller within a transaction. It uses the caller's session and rights as the
+/// transaction reads them, not as they were when the token was checked.
 struct Act {
     let authority: Authority
     let transaction: any AuthorityTransaction
@@ -9,13 +9,13 @@ struct Act {
     let session: SessionRecord
     let user: UserRecord
     let rights: CallerRights
-    /// There is nothing for this caller in what he asked to see.
+    /// The caller may ask, but sees an empty result.
     let seesNothing: Bool
     let now: Timestamp
 
-    /// Judges again who asks; `Authority.holder` did before a body was read, so that no stranger's
-    /// is. What was true there need not be now: time passes, a body takes up to 15 s to come, and
-    /// any authority may have ended the session. It is 209 then, whatever it asks for.
+    /// Checks the caller again. `Authority.holder` checked the caller before the body was read, so
+    /// that no stranger's body is read. That check may be outdated: a body may take up to 15 s, and
+    /// any authority may have ended the session. If so, throws 209 for every action.
     init(
         _ deed: Deed, by caller: Caller, _ authority: Authority,
         _ transaction: any AuthorityTransaction, at now: Timestamp
@@ -47,7 +47,7 @@ struct Act {
         return (held.session, held.user)
     }
 
-    /// What stands for the master key's holder, who is in no table.
+    /// The session and user for a caller with the master key, who is in no table.
     private static func master(at now: Timestamp) -> (SessionRecord, UserRecord) {
         let view = Caller.master.user
         let session = SessionRecord(
@@ -59,7 +59,7 @@ struct Act {
         return (session, user)
     }
 
-    /// A session that the caller may see; 101 for any other, there or not.
+    /// A session that the caller may see. Any other throws 101, whether it exists or not.
     func visible(_ id: ObjectID) throws(AuthorityError) -> SessionRecord {
         guard let record = try transaction.session(id),
             rights.maySee(record.session, of: user.objectID)
@@ -67,7 +67,8 @@ struct Act {
         return record
     }
 
-    /// A session that the caller may see and that lives.
+    /// A session that the caller may see and that is active. Throws 101 if it has ended, 119 if it
+    /// is pending.
     func living(_ id: ObjectID) throws(AuthorityError) -> SessionRecord {
         let record = try visible(id)
         guard record.isLive(at: now, under: authority.rules.lifetimes) else {
@@ -79,7 +80,7 @@ struct Act {
         return record
     }
 
-    /// The user of that name, who is the caller or anyone if he is an administrator.
+    /// The user with that name: the caller, or any user if the caller is an administrator.
     func subject(named name: String) throws(AuthorityError) -> UserRecord {
         let found = try Username(name).flatMap { name throws(AuthorityError) in
             try transaction.user(named: name.description)
@@ -99,7 +100,7 @@ struct Act {
     }
 }
 
-/// A session that somebody asks by, and its user.
+/// A session and its user.
 package struct HeldSession: Sendable {
     package let session: SessionRecord
     package let user: UserRecord
@@ -109,20 +110,20 @@ package struct HeldSession: Sendable {
         self.user = user
     }
 
-    /// The one rule for who may ask over HTTP.
+    /// Whether this session may ask over HTTP. No other code decides this.
     func mayAsk(at now: Timestamp, under lifetimes: LifetimePolicy) -> Bool {
         session.isOffBoard && session.isLive(at: now, under: lifetimes) && user.isEnabled
     }
 }
 
 extension SessionRecord {
-    /// Whether people's programs may use it: it lives on no board.
+    /// Whether the session lives on no board. Only then people's programs may use it.
     var isOffBoard: Bool { deviceKey == nil }
 }
 
 extension Authority {
-    /// Does something for a caller in one transaction, and asks the courier at once for all
-    /// that follows from it at the broker.
+    /// Runs an action of a caller in one transaction. Then asks the worker to do the broker jobs
+    /// that it added.
     func act<R: Sendable>(
         _ deed: Deed, by caller: Caller,
         _ body: @escaping @Sendable (Act) throws(AuthorityError) -> R
@@ -135,7 +136,8 @@ extension Authority {
         }
     }
 
-    /// The same without writing. Who may see nothing gets `nothing`, or 101.
+    /// The same without writing. A caller who may see nothing gets `nothing`, or 101 if that is
+    /// nil.
     func look<R: Sendable>(
         _ deed: Deed, by caller: Caller, nothing: R? = nil,
         _ body: @escaping @Sendable (Act) throws(AuthorityError) -> R
@@ -149,7 +151,7 @@ extension Authority {
         }
     }
 
-    /// One transaction; then the courier is sent to each line that it left chores in.
+    /// Runs one transaction, then asks the worker to do the jobs that it added.
     func transactAndTell<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {

@@ -1,9 +1,9 @@
 package import Sessions
 import Wire
 
-/// Decides what boards and people may do, and records it; what follows at the broker is left
-/// as chores for a courier. It has no clock, no randomness and no state of its own but a copy
-/// of the signing keys.
+/// Decides what boards and people may do, and records the decision in the store. Changes at the
+/// broker become jobs for a worker. The authority has no clock and no randomness. Its only state is
+/// a copy of the signing keys.
 package struct Authority: Sendable {
     let store: any AuthorityStore
     let cryptography: any AuthorityCryptography
@@ -32,18 +32,19 @@ package struct Authority: Sendable {
     package var ownKeys: AuthorityKeys { keys }
 }
 
-/// Does the chores of one board or person, in their order, at the broker.
+/// The worker that does the broker jobs of a board or a person, in order.
 package protocol Courier: Sendable {
-    /// Returns when none is left in `line`, or throws when the broker could not be told; then
-    /// they stay in the store and are tried again without being asked.
+    /// Returns when no job is left in `line`. Throws if the broker cannot be reached: the jobs then
+    /// stay in the store, and the worker retries them by itself.
     func settle(_ line: String) async throws(AuthorityError)
-    /// Asks for the same without waiting for it.
+    /// Asks for the same, but does not wait.
     func nudge(_ line: String)
     /// How a person's program reaches the broker.
     var consumerAccess: ConsumerAccess? { get }
 }
 
-/// What a program needs besides its own login; nil where the authority lets nobody in.
+/// The broker's address and CA, which a program needs besides its own login. Nil if the authority
+/// does not decide who logs in at the broker.
 package struct ConsumerAccess: Sendable {
     package let uri: String
     package let ca: String?
@@ -54,26 +55,27 @@ package struct ConsumerAccess: Sendable {
     }
 }
 
-/// What an authority is configured to do.
+/// The configuration of an authority.
 package struct AuthorityRules: Sendable {
     package let info: AuthorityInfo
     package let lifetimes: LifetimePolicy
-    /// How often boards show that they live.
+    /// The interval between two heartbeats of a board.
     package let heartbeat: Duration
-    /// How long boards use a session without us; an idle limit shortens it.
+    /// How long a board may use a session without contact to the authority. An idle limit shortens
+    /// it.
     package let offline: Duration
-    /// How long a provisioning waits for its board.
+    /// How long a claim waits for its board.
     package let claimLifetime: Duration
-    /// Whether boards get logins from us.
+    /// Whether the authority gives boards their broker logins.
     package let managesBrokerAccess: Bool
-    /// Whether people may make themselves users.
+    /// Whether people may sign up by themselves.
     package let letsPeopleSignUp: Bool
-    /// Who else may say who a person is.
+    /// The identity providers whose id tokens are accepted.
     package let providers: [LoginProvider: IdentityProvider]
-    /// Where boards reach the broker from now on; nil: where they were set up to.
+    /// The broker address that boards should use from now on. Nil: they keep the address they have.
     package var brokerPlace: ConsumerAccess?
-    /// Over how long boards spread what a fleet would do at one moment, as they are told; nil:
-    /// they are not told.
+    /// The time over which boards spread actions that the whole fleet would do at once. Boards
+    /// receive it in replies; nil: they receive none.
     package var spread: @Sendable () -> Duration? = { nil }
 
     package init(
@@ -94,19 +96,20 @@ package struct AuthorityRules: Sendable {
 
     /// How long a reply is kept for redeliveries. Source: the wire contract, Requests and replies.
     static let replyLifetime = Duration.seconds(600)
-    /// How far a board's clock may be off before its tokens are not looked at.
+    /// The largest clock error of a board. Beyond it, the authority does not look at the board's
+    /// tokens.
     static let clockTolerance = Duration.seconds(300)
-    /// How long after its end a provisioning may still be found to have been taken in time.
+    /// How long after its end a claim may still turn out to have been accepted in time.
     static let claimGrace = Duration.seconds(600)
-    /// The longest that a login outlives its session for the farewell's sake.
+    /// The longest time that a login outlives its session, so that the board can learn of the end.
     static let longestFarewell = Duration.seconds(30 * 86_400)
-    /// How long what is over for good is kept for those who ask what became of it.
+    /// How long ended sessions are kept, so that people can see how they ended.
     static let memory = Duration.seconds(30 * 86_400)
-    /// How long the audit log remembers.
+    /// How long audit entries are kept.
     static let auditMemory = Duration.seconds(365 * 86_400)
-    /// How many replies of one board stay when its oldest give way.
+    /// How many replies of one board stay when old replies are trimmed.
     static let repliesOfBoard = 256
-    /// In so many cases of 256 the oldest give way to a new reply.
+    /// Old replies are trimmed for this many of 256 new replies.
     static let trimmingChance: UInt8 = 8
 }
 

@@ -1,18 +1,18 @@
 package import Sessions
 package import Wire
 
-/// Where everything stands that correctness needs: nothing of it lives in a process.
+/// The store holds all state that correctness needs. No process keeps such state by itself.
 ///
-/// Each `transact` is one write transaction, serialized with all others that touch the same
-/// rows. It is kept when `body` returns, durably, and undone when it throws: a request that
-/// failed has consumed nothing.
+/// Each `transact` is one write transaction, serialized with all others that touch the same rows.
+/// When `body` returns, the changes are durable. When `body` throws, they are undone: a failed
+/// request has used up nothing.
 package protocol AuthorityStore: Sendable {
     func transact<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R
 
-    /// The same for a body that needs little more than a first look. A store may do several of
-    /// them in one transaction; `body` may run again after one that failed.
+    /// The same for a body that mostly needs the answer to `question`. A store may run several such
+    /// bodies in one transaction. If that transaction fails, `body` may run again.
     func transact<R: Sendable>(
         _ question: FirstQuestion,
         _ body: @escaping @Sendable (
@@ -20,12 +20,12 @@ package protocol AuthorityStore: Sendable {
         ) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R
 
-    /// The same as `read`, for a look of a single statement, which is a view by itself.
+    /// The same as `read`, for a single statement, which is consistent by itself.
     func glance<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R
 
-    /// One consistent view, without writing.
+    /// Reads one consistent snapshot. Writes nothing.
     func read<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R
@@ -61,18 +61,18 @@ extension AuthorityStore {
     }
 }
 
-/// The facts and records of one transaction. It is of no use outside the closure it came to.
+/// All tables within one transaction. Do not use it outside the closure that received it.
 package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, ClaimTable,
     ReplyTable, ChoreTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable, TimelineTable,
     InstallationTable, RoleTable, IdentityTable, ReportTable, GapTable {}
 
 package protocol UserTable {
     func user(_ id: UserID) throws(AuthorityError) -> UserRecord?
-    /// Upper and lower case are one name.
+    /// Ignores upper and lower case.
     func user(named name: String) throws(AuthorityError) -> UserRecord?
     func user(anonymousHash: [UInt8]) throws(AuthorityError) -> UserRecord?
     func users() throws(AuthorityError) -> [UserRecord]
-    /// By name, upper and lower case being one.
+    /// Sorted by name. Upper and lower case count as the same.
     func users(_ slice: ListSlice) throws(AuthorityError) -> [UserRecord]
     /// False if the name is taken.
     func insert(_ user: UserRecord) throws(AuthorityError) -> Bool
@@ -81,52 +81,52 @@ package protocol UserTable {
     func setMayClaim(_ mayClaim: Bool, of user: UserID) throws(AuthorityError)
 }
 
-/// Which sessions a list is of.
+/// Selects the sessions of a list.
 package enum SessionChoice: Sendable {
-    /// Pending and active ones, and those that ended and have not been taken leave of.
+    /// Pending and active sessions, and ended ones whose end the board has not yet confirmed.
     case current
-    /// The restricted ones of these.
+    /// The restricted sessions among `current`.
     case restricted
-    /// The active ones of these.
+    /// The active sessions among `restricted`.
     case activeRestricted
 }
 
 package protocol SessionTable {
     func session(_ id: ObjectID) throws(AuthorityError) -> SessionRecord?
-    /// A session with its user, in one trip.
+    /// A session with its user, in one query.
     func held(_ session: ObjectID) throws(AuthorityError) -> HeldSession?
     func held(tokenHash: [UInt8]) throws(AuthorityError) -> HeldSession?
-    /// The session that lives on a board.
+    /// The active session that lives on a board.
     func activeSession(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
-    /// A person's live session that names an installation, on a board or not; several where
-    /// one lives on the board and another does not.
+    /// The active sessions of a user that name an installation, on a board or not. There are
+    /// several if one lives on the board and another does not.
     func activeSessions(
         of user: UserID, on installation: InstallationID
     ) throws(AuthorityError) -> [SessionRecord]
-    /// The newest session of a board that is over and not yet taken leave of.
+    /// The newest ended session of a board whose end the board has not yet confirmed.
     func departing(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
-    /// The newest first; nil: of anybody.
+    /// The newest first. Nil: the sessions of all users.
     func sessions(
         of user: UserID?, _ choice: SessionChoice, _ slice: ListSlice
     ) throws(AuthorityError) -> [SessionRecord]
-    /// Every pending and active session of a user, the oldest first: whoever ends them must
-    /// find them all.
+    /// Every pending and active session of a user, the oldest first. The list is complete, because
+    /// callers end all of them.
     func ownSessions(of user: UserID) throws(AuthorityError) -> [SessionRecord]
-    /// Those of them that live on no board, whatever number does.
+    /// The same, but only sessions that live on no board, even if they name an installation.
     func sessionsOffBoards(of user: UserID) throws(AuthorityError) -> [SessionRecord]
-    /// Active sessions of which a limit has passed; at most `limit`.
+    /// Active sessions that passed one of their limits; at most `limit`.
     func expiredSessions(
         at now: Timestamp, madeBefore: Timestamp?, idleSince: Timestamp?, limit: Int
     ) throws(AuthorityError) -> [SessionRecord]
-    /// Ended sessions whose farewell is over; at most `limit`.
+    /// Ended sessions whose farewell time has passed; at most `limit`.
     func overdueFarewells(
         at now: Timestamp, limit: Int
     ) throws(AuthorityError) -> [SessionRecord]
-    /// Deletes sessions that ended before `time` and have been taken leave of, with their
-    /// families and claims; at most `limit`, and says how many. A claim secret that has served
-    /// is known for ever.
+    /// Deletes sessions that ended before `time` and have no farewell left, with their families and
+    /// claims. Deletes at most `limit` and returns how many. A used claim secret stays known for
+    /// ever.
     func deleteSessions(endedBefore time: Timestamp, limit: Int) throws(AuthorityError) -> Int
-    /// Only the time of its last use.
+    /// Writes only the time of the last use.
     func noteUse(of session: ObjectID, at now: Timestamp) throws(AuthorityError)
     /// Inserts or replaces.
     func save(_ session: SessionRecord, at now: Timestamp) throws(AuthorityError)
@@ -137,34 +137,34 @@ package protocol SessionTable {
 
 package protocol BoardTable {
     func board(_ id: InstallationID) throws(AuthorityError) -> BoardRecord?
-    /// What a board's messages may be sealed with: the key of the board as it is known, and
-    /// that of its open claim.
+    /// The keys that may have sealed a board's messages: the key of the known board, and the key of
+    /// its open claim.
     func deviceKeys(of board: InstallationID) throws(AuthorityError) -> [[UInt8]]
-    /// Those that were not released, by their names, and those after `last`; nil: of anybody.
-    /// At most `limit`.
+    /// The boards that were not released, sorted by name, starting after `last`. At most `limit`.
+    /// Nil owner: the boards of all users.
     func boards(
         of owner: UserID?, after last: BoardRecord?, limit: Int
     ) throws(AuthorityError) -> [BoardRecord]
-    /// How many boards hold a session that lives, counted up to `limit`.
+    /// The number of boards with a live session, counted up to `limit`.
     func boardsInSession(atMost limit: Int) throws(AuthorityError) -> Int
     func save(_ board: BoardRecord) throws(AuthorityError)
-    /// The last status that the broker had of a board, known or about to be.
+    /// The last status that the broker had for a board, known or with an open claim.
     func status(of board: InstallationID) throws(AuthorityError) -> BoardStatus?
     func setStatus(
         _ status: BoardStatus, of board: InstallationID
     ) throws(AuthorityError)
 
-    /// The password that the board's client at the broker has, if it has a client.
+    /// The password of the board's client at the broker. Nil if it has no client.
     func brokerPassword(of board: InstallationID) throws(AuthorityError) -> SecretBytes?
-    /// Nil forgets it.
+    /// Nil deletes the password.
     func setBrokerPassword(
         _ password: SecretBytes?, of board: InstallationID
     ) throws(AuthorityError)
     /// Every board with a client at the broker.
     func boardsWithLogin() throws(AuthorityError) -> [InstallationID]
 
-    /// Counts up and returns max(last + 1, milliseconds since the epoch), for each seal key
-    /// and board.
+    /// Stores and returns max(last + 1, milliseconds since the epoch). Each pair of seal key and
+    /// board has its own counter.
     func nextSequence(
         sealKey: KeyID, board: InstallationID, at now: Timestamp
     ) throws(AuthorityError) -> Int64
@@ -173,21 +173,21 @@ package protocol BoardTable {
 package protocol ClaimTable {
     func claim(_ id: MessageID) throws(AuthorityError) -> ClaimRecord?
     func openClaim(on board: InstallationID) throws(AuthorityError) -> ClaimRecord?
-    /// The newest claim that made or would have made this session.
+    /// The newest claim for this session.
     func claim(ofSession session: ObjectID) throws(AuthorityError) -> ClaimRecord?
-    /// False if another is open on that board: of two at once one wins.
+    /// Returns false if another claim is open on that board: of two at once, one wins.
     func insert(_ claim: ClaimRecord) throws(AuthorityError) -> Bool
     func update(_ claim: ClaimRecord) throws(AuthorityError)
     /// Whether a claim with this secret was ever accepted.
     func isUsed(secretHash: [UInt8]) throws(AuthorityError) -> Bool
-    /// Boards whose inbox may hold a retained message of ours, wanted or not: a claim of theirs
-    /// has not expired, or a session ended after `ended`. In their order, those after `last`; at
-    /// most `limit`.
+    /// Boards whose inbox may hold a retained message of this authority, wanted or not. Either a
+    /// claim of the board has not expired, or a session of it ended after `ended`. Sorted, starting
+    /// after `last`; at most `limit`.
     func boardsWithInbox(
         at now: Timestamp, endedAfter ended: Timestamp, after last: InstallationID?, limit: Int
     ) throws(AuthorityError) -> [InstallationID]
-    /// Claims open at `now` that a user made or that are on boards of this user, the newest
-    /// first; nil: of anybody. At most `limit`.
+    /// Claims open at `now` that this user made or that are on this user's boards, the newest
+    /// first. Nil: the claims of all users. At most `limit`.
     func openClaims(
         of user: UserID?, at now: Timestamp, limit: Int
     ) throws(AuthorityError) -> [ClaimRecord]
@@ -201,16 +201,16 @@ package protocol ReplyTable {
     func reply(
         to request: MessageID, of board: InstallationID
     ) throws(AuthorityError) -> [UInt8]?
-    /// The same for each question, and the session of its token, all at once.
+    /// For each question: the stored reply and the session of the token. One query for all.
     func firstLooks(_ questions: [FirstQuestion]) throws(AuthorityError) -> [FirstLook]
     func save(_ reply: ReplyRecord) throws(AuthorityError)
-    /// Lets a reply that was kept without end expire at `time`.
+    /// Sets the expiry of a reply that had none to `time`.
     func expireReply(
         to request: MessageID, of board: InstallationID, at time: Timestamp
     ) throws(AuthorityError)
-    /// At most `limit`; says how many.
+    /// Deletes at most `limit` and returns how many.
     func deleteReplies(expiredBefore time: Timestamp, limit: Int) throws(AuthorityError) -> Int
-    /// Leaves a board its newest replies.
+    /// Deletes all but the newest replies of a board.
     func trimReplies(
         of board: InstallationID, toNewest count: Int
     ) throws(AuthorityError)
@@ -219,17 +219,17 @@ package protocol ReplyTable {
 package protocol ChoreTable {
     func add(_ chore: Chore) throws(AuthorityError)
     func chores(in line: String) throws(AuthorityError) -> [NumberedChore]
-    /// False if it was not there any more.
+    /// Returns false if the job was already removed.
     func removeChore(_ number: Int64) throws(AuthorityError) -> Bool
     func linesWithChores() throws(AuthorityError) -> [String]
-    /// The lines of the chores that this transaction has added.
+    /// The queues that this transaction added jobs to.
     var choreLines: [String] { get }
 }
 
 package protocol PersonLoginTable {
     func personLogin(_ session: ObjectID) throws(AuthorityError) -> PersonLogin?
     func personLogins(of user: UserID) throws(AuthorityError) -> [PersonLogin]
-    /// The session of every login there is.
+    /// The sessions of all logins.
     func sessionsWithPersonLogin() throws(AuthorityError) -> [ObjectID]
     func save(_ login: PersonLogin) throws(AuthorityError)
     func deletePersonLogin(_ session: ObjectID) throws(AuthorityError)
@@ -239,45 +239,45 @@ package protocol AuditTable {
     func append(_ entry: AuditEntry) throws(AuthorityError)
     /// The newest first.
     func entries(_ query: AuditQuery) throws(AuthorityError) -> [AuditEntry]
-    /// Those with a number above `number`, the oldest first; at most `limit`.
+    /// Entries with a number above `number`, the oldest first; at most `limit`.
     func entries(
         after number: Int64, limit: Int
     ) throws(AuthorityError) -> [AuditEntry]
     /// The number of the newest entry ever appended, or 0.
     func newestEntry() throws(AuthorityError) -> Int64
-    /// At most `limit`; says how many.
+    /// Deletes at most `limit` and returns how many.
     func deleteEntries(before time: Timestamp, limit: Int) throws(AuthorityError) -> Int
 }
 
 package protocol AttemptTable {
-    /// Failures counted under `key` in the window that `now` lies in.
+    /// The number of failures counted under `key` since `since`.
     func failures(_ key: String, since: Timestamp) throws(AuthorityError) -> Int
     func countFailure(_ key: String, at now: Timestamp) throws(AuthorityError)
     func clearFailures(_ key: String) throws(AuthorityError)
-    /// Takes the newest one under `key` back.
+    /// Removes the newest failure under `key`.
     func forgiveFailure(_ key: String) throws(AuthorityError)
     func deleteFailures(before time: Timestamp) throws(AuthorityError)
 }
 
-/// A key of the authority; the private half is kept wrapped.
+/// A key of the authority. The store keeps the private half encrypted.
 package struct KeyRecord: Sendable {
     package enum Kind: String, Sendable {
         case seal
         case signing
         case tokenHash = "token-hash"
         case refresh
-        /// Not a key but the authority's own password at its broker.
+        /// The authority's own password at its broker. It is not a key.
         case brokerPassword = "broker-password"
     }
 
     package let kind: Kind
     package let name: String
-    /// Empty for a secret without a public half.
+    /// Empty for a secret that has no public half.
     package let publicKey: [UInt8]
-    /// Empty once the key is retired: nothing is signed with it again.
+    /// Empty for a retired key, so that it signs nothing any more.
     package let privateKey: SecretBytes
     package let createdAt: Timestamp
-    /// Since when another of its kind is in use; nil for the one in use.
+    /// When another key of its kind replaced it. Nil for the key in use.
     package let retiredAt: Timestamp?
 
     package init(
@@ -294,10 +294,10 @@ package struct KeyRecord: Sendable {
 }
 
 package protocol KeyTable {
-    /// The one in use of each kind first, then the retired ones, the last retired first.
+    /// For each kind: the key in use first, then the retired keys, the last retired first.
     func keys() throws(AuthorityError) -> [KeyRecord]
     func insert(_ key: KeyRecord) throws(AuthorityError)
-    /// Destroys the private half of the signing key in use; none is until one is inserted. Of
-    /// the retired ones the last `count` stay.
+    /// Destroys the private half of the signing key in use. No key signs until one is inserted.
+    /// Keeps the last `count` retired keys.
     func retireSigningKey(at time: Timestamp, keeping count: Int) throws(AuthorityError)
 }

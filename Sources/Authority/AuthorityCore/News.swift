@@ -1,27 +1,25 @@
 package import Sessions
 import Wire
 
-/// How far somebody has looked at what changes in the store. Two processes on one store see
-/// the same, whoever made the change.
+/// A position in the changes of the store. All processes that share the store see the same changes.
 package struct NewsMark: Equatable, Sendable {
-    /// The number of the last audit entry seen, and of the last touch of a board.
+    /// The numbers of the last audit entry seen and of the last touch of a board seen.
     var entry: Int64
     var touch: Int64
 }
 
-/// What changed, as it stands now.
+/// The changes since a mark, with the present values.
 package struct News: Sendable {
     package var mark: NewsMark
-    /// There is more after `mark`.
+    /// Whether there are more changes after `mark`.
     package var isPartial = false
     package var entries: [AuditEntry] = []
-    /// Boards that changed and that somebody has.
+    /// Changed boards that have an owner.
     package var boards: [Board] = []
     package var claims: [ClaimNews] = []
-    /// Whose sessions are not what they were.
+    /// Users with changed sessions.
     package var users: Set<UserID> = []
 
-    /// Whether there is nothing to tell.
     package var isEmpty: Bool {
         entries.isEmpty && boards.isEmpty && claims.isEmpty && users.isEmpty
     }
@@ -33,7 +31,7 @@ package struct ClaimNews: Sendable {
 }
 
 extension Authority {
-    /// Where the store stands now: what is asked for after it is what came later.
+    /// The present position. `news(since:)` returns only later changes.
     package func newsMark() async throws(AuthorityError) -> NewsMark {
         try await store.read { transaction throws(AuthorityError) in
             NewsMark(
@@ -41,7 +39,7 @@ extension Authority {
         }
     }
 
-    /// What changed since `mark`, so much of it as one look takes.
+    /// The changes since `mark`: at most 200 audit entries and 200 touches.
     package func news(since mark: NewsMark) async throws(AuthorityError) -> News {
         let now = clock()
         let limit = 200
@@ -78,7 +76,7 @@ extension Authority {
         }
     }
 
-    /// Of these callers, those whose session is over or who may no longer log in.
+    /// The sessions of those callers whose session ended or whose user was disabled.
     package func over(among callers: [Caller]) async throws(AuthorityError) -> Set<ObjectID> {
         let now = clock()
         return try await store.read { transaction throws(AuthorityError) in
@@ -98,7 +96,7 @@ extension Authority {
         }
     }
 
-    /// Whose boards these are now; nobody's are left out.
+    /// The present owner of each board. Boards without an owner are left out.
     package func owners(
         of boards: Set<InstallationID>
     ) async throws(AuthorityError) -> [InstallationID: UserID] {
