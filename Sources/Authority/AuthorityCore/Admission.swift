@@ -1,11 +1,11 @@
-/// How much there is to do, by how long what comes now would wait for its turn.
+/// The load level, by how long a new request would wait for its turn.
 package enum LoadLevel: Int, Comparable, Sendable {
     case light
-    /// A second.
+    /// At least one second.
     case heavy
-    /// Four seconds.
+    /// At least four seconds.
     case severe
-    /// Eight: a board repeats what is unanswered after ten.
+    /// At least eight seconds. A board repeats an unanswered request after ten.
     case drowning
 
     package static func < (one: LoadLevel, other: LoadLevel) -> Bool {
@@ -21,7 +21,7 @@ package enum LoadLevel: Int, Comparable, Sendable {
         }
     }
 
-    /// When who is refused may ask again.
+    /// How long a refused board should wait before it asks again.
     package var retryAfter: Duration {
         switch self {
         case .light, .heavy: .seconds(30)
@@ -31,23 +31,24 @@ package enum LoadLevel: Int, Comparable, Sendable {
     }
 }
 
-/// Measures how long what comes now would wait: what is begun and not done, over what is done
-/// in a second. Source: Little, "A Proof for the Queuing Formula L = λW", 1961.
+/// Measures how long a new request would wait: the number of waiting requests, divided by the
+/// number done per second. Source: Little, "A Proof for the Queuing Formula L = λW", 1961.
 ///
-/// Times are of a clock that never goes back.
+/// All times come from a monotonic clock.
 package struct Admission: Sendable {
-    /// Fewer are never too many: a house does not refuse its boards while its disk rests.
+    /// Fewer waiting requests than this are always light load, so that a slow disk does not make a
+    /// small authority refuse its boards.
     package static let fewest = 32
-    /// What was done is counted over the last two seconds, in parts of half a second.
+    /// Counts the requests done in the last two seconds, in parts of half a second.
     private static let part = Duration.milliseconds(500)
     private static let parts = 4
 
     package private(set) var waiting = 0
-    /// Since when something has been waiting without a pause.
+    /// Since when requests have been waiting without a pause.
     private var busySince = Duration.zero
     private var lastDone = Duration.zero
     private var done = [Int](repeating: 0, count: parts)
-    /// The number of the part that is being counted.
+    /// The number of the present part.
     private var current = 0
 
     package init() {}
@@ -68,7 +69,7 @@ package struct Admission: Sendable {
         done[current % Self.parts] += 1
     }
 
-    /// What began was not taken after all: it counts neither as waiting nor as done.
+    /// A request that began was not handled. It counts neither as waiting nor as done.
     package mutating func withdrew() { waiting = max(0, waiting - 1) }
 
     package mutating func level(at now: Duration) -> LoadLevel {
@@ -77,7 +78,7 @@ package struct Admission: Sendable {
         return LoadLevel(wait: wait(at: now))
     }
 
-    /// Forgets the parts that are over.
+    /// Clears the parts that are too old.
     private mutating func turn(to now: Duration) {
         let number = max(0, Int(now / Self.part))
         for passed in 0..<min(max(number - current, 0), Self.parts) {
@@ -86,7 +87,7 @@ package struct Admission: Sendable {
         current = max(current, number)
     }
 
-    /// At least as long as nothing has been done.
+    /// The expected wait. It is never shorter than the time since the last request was done.
     private func wait(at now: Duration) -> Duration {
         let still = now - lastDone
         let count = done.reduce(0, +)

@@ -44,7 +44,7 @@ package protocol Courier: Sendable {
 }
 
 /// The broker's address and CA, which a program needs besides its own login. Nil if the authority
-/// does not decide who logs in at the broker.
+/// gives nobody a broker login.
 package struct ConsumerAccess: Sendable {
     package let uri: String
     package let ca: String?
@@ -75,7 +75,7 @@ package struct AuthorityRules: Sendable {
     /// The broker address that boards should use from now on. Nil: they keep the address they have.
     package var brokerPlace: ConsumerAccess?
     /// The time over which boards spread actions that the whole fleet would do at once. Boards
-    /// receive it in replies; nil: they receive none.
+    /// receive it from the authority; nil: they receive none.
     package var spread: @Sendable () -> Duration? = { nil }
 
     package init(

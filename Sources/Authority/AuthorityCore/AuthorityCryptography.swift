@@ -1,13 +1,13 @@
 package import Sessions
 package import Wire
 
-/// The cryptography that the core asks for; the core has none of its own, and no randomness.
+/// The cryptography and the randomness that the core needs. The core has none of its own.
 package protocol AuthorityCryptography: Sendable {
     func random(_ count: Int) throws(AuthorityError) -> [UInt8]
     func sha256(_ message: [UInt8]) throws(AuthorityError) -> [UInt8]
     func hmac(_ message: [UInt8], key: SecretBytes) throws(AuthorityError) -> [UInt8]
 
-    /// What both sides derive from a claim secret.
+    /// The keys that both sides derive from a claim secret.
     /// Source: the wire contract, Identities and claims.
     func claimKeys(
         secret: SecretBytes, board: InstallationID
@@ -21,7 +21,7 @@ package protocol AuthorityCryptography: Sendable {
     func seal(
         _ plaintext: [UInt8], to board: RecipientKey, from key: SealKey, topic: String
     ) throws(AuthorityError) -> [UInt8]
-    /// Opens what a board sealed; nil if it did not, or the topic is another.
+    /// Opens a message that a board sealed. Nil if another key sealed it or the topic differs.
     func open(
         _ envelope: SealedEnvelope, from deviceKey: [UInt8], with key: SealKey, topic: String
     ) -> [UInt8]?
@@ -30,17 +30,17 @@ package protocol AuthorityCryptography: Sendable {
         _ claims: AccessTokenClaims, with key: TokenSigningKey
     ) throws(AuthorityError) -> AccessToken
 
-    /// The claims of a token, as bytes and not yet judged, if one of `keys` signed it: the
-    /// one that its header names. Source: RFC 9068 §4.
+    /// The claims of a token as unchecked bytes. One of `keys` must have signed it: the one that
+    /// its header names. Source: RFC 9068 §4.
     func claims(
         of token: AccessToken, signedBy keys: [SigningKey]
     ) throws(AccessTokenFault) -> [UInt8]
 
-    /// Slow on purpose; runs apart from the threads that answer boards.
+    /// Hashes a password. Slow on purpose; does not run on the threads that answer boards.
     func hashPassword(_ password: SecretBytes) async throws(AuthorityError) -> String
-    /// Whether a hash was made at another cost than one is now.
+    /// Whether a hash was made with another cost than the present one.
     func isOutdated(passwordHash: String) -> Bool
-    /// As slow with `hash` nil, which is never a match.
+    /// Checks a password. With `hash` nil it takes the same time and returns false.
     func verifyPassword(
         _ password: SecretBytes, against hash: String?
     ) async throws(AuthorityError) -> Bool
@@ -97,11 +97,11 @@ package struct TokenSigningKey: Sendable {
 /// The keys of one authority, shared by its replicas through the store.
 package struct AuthorityKeys: Sendable {
     package let seal: SealKey
-    /// Those that may change while the authority runs.
+    /// The signing keys, which may change while the authority runs.
     package let signingKeys: any SigningKeySource
-    /// For session tokens and claim secrets.
+    /// The HMAC key for session tokens and claim secrets.
     package let tokenHash: SecretBytes
-    /// For refresh tokens.
+    /// The HMAC key for refresh tokens.
     package let refresh: SecretBytes
 
     package init(
@@ -114,8 +114,9 @@ package struct AuthorityKeys: Sendable {
         self.refresh = refresh
     }
 
-    /// Signs; the first of `published`.
+    /// The key that signs; the first of `published`.
     package var signing: TokenSigningKey { signingKeys.current.signing }
-    /// All that boards should pin: the one that signs, and those whose tokens still live.
+    /// All keys that boards should pin: the one that signs, and those whose tokens may still be
+    /// valid.
     package var published: [SigningKey] { signingKeys.current.published }
 }

@@ -1,17 +1,18 @@
-/// Under what an address is counted: an IPv4 address by itself, an IPv6 address by its first 64
-/// bits, for whoever has one has all that share them. Source: RFC 4291 §2.5.4 and §2.5.5.2.
+/// The key under which an address is counted for rate limits: an IPv4 address by itself, an IPv6
+/// address by its first 64 bits, because one host can use all addresses that share them. Source:
+/// RFC 4291 §2.5.4 and §2.5.5.2.
 package struct CountedOrigin: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
-    /// What is no address counts as it stands, 64 characters of it.
+    /// Text that is no IPv6 address counts unchanged, its first 64 characters.
     package init(_ text: String) {
         description = Self.network(text) ?? String(text.prefix(64))
     }
 
     private init(network: String) { description = network }
 
-    /// The wider networks that this one is part of, from which one person may have every
-    /// address: of IPv4 the /24, of IPv6 the /56 and the /48. None for what is no address.
+    /// The wider networks of this address, in which one person may have every address: for IPv4 the
+    /// /24, for IPv6 the /56 and the /48. Empty if it is no address.
     ///
     /// Source: RFC 6177 §2, which has sites get a /48 to a /56.
     package var networks: [CountedOrigin] {

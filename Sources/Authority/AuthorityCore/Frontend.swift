@@ -1,133 +1,139 @@
 package import Sessions
 package import Wire
 
-/// What people and their programs may ask of an authority, whatever way they come by.
+/// All requests that people and their programs may send to an authority, over any interface.
 ///
-/// Every call but `login` names its caller, whom only a live session token makes. Ownership
-/// is part of each query: an id alone is no authority.
+/// All calls except `login`, `signUp` and `holder` take their caller. Only a live session token
+/// gives a `Caller`. Each query checks ownership: knowing an id gives no rights.
 package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     var info: AuthorityInfo { get }
 
-    /// Opens an unrestricted session. Unknown users and wrong passwords are one error (101)
-    /// and take the same time; too many tries are 155.
+    /// Opens an unrestricted session. An unknown user and a wrong password give the same error
+    /// (101) in the same time. Too many tries give 155.
     func login(_ attempt: LoginAttempt) async throws(AuthorityError) -> LoggedIn
-    /// Makes a user and opens the first session; 119 unless the authority lets people sign up.
-    /// Whom an anonymous id or an id token shows to be known is logged in, as he is.
+    /// Creates a user and opens the first session; 119 unless people may sign up. Logs in the
+    /// existing user that the anonymous id or the id token identifies.
     func signUp(_ attempt: SignUp) async throws(AuthorityError) -> LoggedIn
-    /// The person behind a token, or why there is nobody. Counts as use of the session.
+    /// Finds the holder of a token, or the reason why it has none. Counts as use of the session.
     ///
-    /// The session may be a restricted one that lives on no board: each call below says
-    /// what such a one may do, and refuses it (119) where nothing is said.
+    /// The session may be a restricted one that lives on no board. Each call below says what a
+    /// restricted session may do. If it says nothing, such a session gets 119.
     func holder(of token: SessionToken) async throws(AuthorityError) -> TokenHolder
-    /// Ends the caller's own session, a restricted one too.
+    /// Ends the caller's own session, restricted or not.
     func logout(_ caller: Caller) async throws(AuthorityError)
-    /// Replaces the caller's session by a new one, `createdWith` `upgrade`; the old one ends.
+    /// Replaces the caller's session with a new one, `createdWith` `upgrade`. The old session ends.
     func upgrade(_ caller: Caller) async throws(AuthorityError) -> LoggedIn
 
-    /// Starts to provision a board: seals, publishes and returns; `claim` tells how it goes.
+    /// Starts to claim a board: seals the provisioning, publishes it and returns. `claim(_:by:)`
+    /// reads the state later.
     func claim(_ order: ClaimOrder, by caller: Caller) async throws(AuthorityError) -> Claim
-    /// One's own claim, or one on a board of one's own; any for an administrator; 101 for any
-    /// other. So does `endClaim` have it.
+    /// One claim: the caller's own, or one on the caller's board; any claim for an administrator.
+    /// Otherwise 101. `endClaim` has the same rule.
     func claim(_ id: MessageID, by caller: Caller) async throws(AuthorityError) -> Claim
-    /// The claims that wait for their boards: one's own and those on one's own boards, the
-    /// newest first; all of them for an administrator who asks for `everyone`. At most 1000.
+    /// The claims that wait for their boards, the newest first: the caller's own and those on the
+    /// caller's boards. All claims for an administrator who asks for `everyone`. At most 1000.
     func openClaims(
         by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [OpenClaim]
-    /// Takes a claim back that waits for its board; nothing where it waits no more. Says what
-    /// `revoke` says.
+    /// Cancels a claim that waits for its board; does nothing if it waits no more. Returns the same
+    /// as `revoke`.
     @discardableResult
     func endClaim(_ id: MessageID, by caller: Caller) async throws(AuthorityError) -> Bool
-    /// Waits no longer for a board to answer a revocation: its broker login ends, and so does
-    /// a claim that is open. For a board that has lost its login and so can never answer. One's
-    /// own board, or any for an administrator (101). Says what `revoke` says.
+    /// Stops waiting for a board to answer a revocation. Ends its broker login and its open claim.
+    /// It is for a board that has lost its login and so can never answer. The caller's own board,
+    /// or any board for an administrator; otherwise 101. Returns the same as `revoke`.
     @discardableResult
     func forgetRevocation(
         of board: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> Bool
 
-    /// One's own boards; all of them for an administrator who asks for `everyone`.
+    /// The caller's own boards. All boards for an administrator who asks for `everyone`.
     func boards(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [Board]
-    /// One board: the caller's, or anyone's for an administrator; 101 for any other, there or
-    /// not. So do `rename` and `timeline` have it.
+    /// One board: the caller's, or any board for an administrator. Any other gives 101, whether it
+    /// exists or not. `rename` and `timeline` have the same rule.
     func board(
         _ id: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> BoardDetail
-    /// The name holds until the board is claimed again, under the name it has itself.
+    /// Renames a board. The next claim of the board sets the name from the claim URL again.
     func rename(
         _ board: InstallationID, to name: BoardName, by caller: Caller
     ) async throws(AuthorityError) -> Board
-    /// What befell a board's sessions, the newest first.
+    /// The events of a board's sessions, the newest first.
     func timeline(
         of board: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> [TimelineEntry]
-    /// Lets go of a board: its session ends and another person may claim it. Says what `revoke`
-    /// says.
+    /// Releases a board: its session ends, and another person may claim it. Returns the same as
+    /// `revoke`.
     @discardableResult
     func release(_ board: InstallationID, by caller: Caller) async throws(AuthorityError) -> Bool
-    /// Says whether a write would leave a board, and what decides: one's own board, or any for
-    /// an administrator. A restricted session finds no board (101). Changes nothing.
+    /// Explains whether a write would leave a board, and which rule decides. The caller's own
+    /// board, or any board for an administrator. A restricted session finds no board (101). Changes
+    /// nothing.
     func explain(
         _ order: ExplainOrder, by caller: Caller
     ) async throws(AuthorityError) -> Explanation
 
-    /// One's own; a restricted session sees the restricted ones only.
+    /// The caller's own sessions; all sessions for an administrator who asks for `everyone`. A
+    /// restricted session sees only the restricted ones of its user.
     func sessions(
         _ slice: ListSlice, by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [SessionView]
-    /// A restricted session finds (101) no unrestricted one, its owner's included.
+    /// One session. A restricted session finds only restricted sessions of its user; any other
+    /// gives 101.
     func session(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) -> SessionView
-    /// What was decided stands when it returns. False: the broker could not be told yet, being
-    /// away or another authority at work on that board; it is told as soon as it can be.
+    /// Ends a session. The session has ended when the call returns. Returns false if the broker
+    /// does not know yet, because it is away or another authority works on that board. The worker
+    /// then tries again.
     @discardableResult
     func revoke(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) -> Bool
-    /// Makes a restricted session for a device, whatever is asked; its token is in this answer
-    /// and in no other.
+    /// Makes a restricted session for a device, whatever the request asks. Only this answer
+    /// contains its token.
     func makeSession(
         _ draft: SessionDraft, by caller: Caller
     ) async throws(AuthorityError) -> LoggedIn
-    /// Sets the installation id if there was none, and custom fields. A restricted session may
-    /// set its own first installation id and nothing else (119).
+    /// Sets the installation id if there is none, and custom fields. A restricted session may only
+    /// set its own first installation id; anything else gives 119.
     func update(
         _ id: ObjectID, with draft: SessionDraft, by caller: Caller
     ) async throws(AuthorityError) -> SessionView
-    /// Moves a session's end to `span` from now: 5 minutes to 1 year, and never past its
-    /// absolute limit (142). Its board hears of it.
+    /// Moves a session's end to `span` from now: 5 minutes to 1 year, and never past its absolute
+    /// limit (142). Its board receives the new end.
     func extend(
         _ id: ObjectID, by span: Duration, by caller: Caller
     ) async throws(AuthorityError) -> SessionView
-    /// Ends every session of a user but the one that asks, those on boards included; one's
-    /// own, or anyone's for an administrator; those on boards stay if `keepsBoards`. Returns
-    /// how many ended.
+    /// Ends every session of a user except the caller's session. Sessions on boards stay if
+    /// `keepsBoards`. The caller's own sessions, or any user's for an administrator. Returns how
+    /// many ended.
     func revokeAll(
         of username: String, keepsBoards: Bool, by caller: Caller
     ) async throws(AuthorityError) -> Int
 
-    /// Administrators only, as are `users`, `addUser` and `audit`. 101 where there is none.
+    /// One user; 101 if there is none. Administrators only, as are `users`, `addUser` and `audit`.
     func user(_ id: UserID, by caller: Caller) async throws(AuthorityError) -> UserView
-    /// All of them without a slice.
+    /// Users, by name. Without a slice: all of them.
     func users(
         _ slice: ListSlice?, by caller: Caller
     ) async throws(AuthorityError) -> [UserView]
     func addUser(_ user: NewUser, by caller: Caller) async throws(AuthorityError) -> UserView
-    /// Sets a password: one's own, or anyone's for an administrator. Every session of that user
-    /// ends, but the one that asks; those on boards stay if `keepsBoards`.
+    /// Sets a password: the caller's own, or any user's for an administrator. Every session of that
+    /// user ends, except the caller's session. Sessions on boards stay if `keepsBoards`.
     func setPassword(
         _ change: PasswordChange, by caller: Caller
     ) async throws(AuthorityError)
-    /// Administrators only. A disabled user cannot log in, and every session of his ends.
+    /// Changes a user. Administrators only. A disabled user cannot log in, and all sessions of that
+    /// user end.
     func change(
         _ user: String, _ change: UserChange, by caller: Caller
     ) async throws(AuthorityError) -> UserView
     func audit(_ query: AuditQuery, by caller: Caller) async throws(AuthorityError) -> [AuditEntry]
 
-    /// A login to the boards' broker that may read data and status of one's own boards, and
-    /// lives as long as the caller's session.
+    /// A login to the boards' broker. It may read data and status of the caller's boards, and lives
+    /// as long as the caller's session.
     func brokerLogin(by caller: Caller) async throws(AuthorityError) -> BrokerLogin
 }
 
 extension AuthorityFrontend {
-    /// The person behind a token; 209 if there is nobody.
+    /// The caller with this token; 209 if there is none.
     package func caller(_ token: SessionToken) async throws(AuthorityError) -> Caller {
         guard case .caller(let caller) = try await holder(of: token) else { throw .sessionOver }
         return caller
@@ -156,23 +162,23 @@ extension AuthorityFrontend {
     }
 }
 
-/// Why a request was not done.
+/// Why a request failed.
 package enum AuthorityError: Error, Equatable, Sendable {
-    /// Understood and refused; the caller can change something.
+    /// The authority understood and refused the request; the caller can change something.
     case refused(Refusal)
-    /// A part of the authority failed; the caller can only try again. The layer is `store`,
-    /// `mqtt`, `broker login` and the like.
+    /// A part of the authority failed; the caller can only try again. The layer is `store`, `mqtt`,
+    /// `broker login` or similar.
     case failed(layer: String, text: String)
 }
 
-/// What anyone may know of an authority.
+/// The public facts about an authority.
 package struct AuthorityInfo: Equatable, Sendable {
     package let name: String
     package let applicationID: String
     package let publicURL: String
     package let topicRoot: TopicRoot
     package let version: String
-    /// The longest that a session may last; nil is no limit.
+    /// The longest life of a session. Nil: no limit.
     package let longestSession: Duration?
 
     package init(

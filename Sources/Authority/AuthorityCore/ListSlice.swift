@@ -1,17 +1,17 @@
-/// The part of a list that a caller asks for. The store reads that part and no more.
+/// The part of a list that a caller asks for. The store reads only that part.
 package struct ListSlice: Equatable, Sendable {
-    /// The most that one answer has.
+    /// The maximum number of entries in one answer.
     package static let most = 10_000
 
-    /// How many to leave out at the beginning: 0 to `most`.
+    /// How many entries to skip: 0 to `most`.
     package let skip: Int
-    /// How many at most: 0 to `most`.
+    /// The maximum number of entries: 0 to `most`.
     package let limit: Int
 
-    /// The longest beginning that one answer has.
+    /// The first `most` entries.
     package static let first = ListSlice(skip: 0, limit: most)
 
-    /// Numbers outside of their bounds become the nearest that is allowed.
+    /// Limits both numbers to their allowed range.
     package init(skip: Int, limit: Int) {
         self.skip = min(max(skip, 0), Self.most)
         self.limit = min(max(limit, 0), Self.most)

@@ -1,27 +1,28 @@
 package import Sessions
 import Wire
 
-/// What becomes of a request that came while there was too much to do.
+/// The decision about a request under high load.
 package enum TriagedRequest: Equatable, Sendable {
-    /// It is done all the same, in its turn.
+    /// Handle it in its turn.
     case take
-    /// Nothing was done; to be published on the board's inbox, not retained.
+    /// Not handled. Publish this refusal on the board's inbox, not retained.
     case refused(MessageID, [UInt8])
     case dropped(DropReason)
 }
 
 extension Authority {
-    /// Refuses a request by name, or has it done after all. Nothing is written and no reply is
-    /// kept: the board repeats the request under its id, and a refresh that was acted on before
-    /// is answered then as it was.
+    /// Refuses a request with a named refusal, or lets it be handled. A refusal writes nothing and
+    /// stores no reply. The board repeats the request with the same id. A refresh that was handled
+    /// before then gets its stored reply.
     ///
-    /// Heartbeats, lists and what nobody knows or can read are refused first, refreshes while the
-    /// load is severe, and never what ends a session or answers a provisioning: the board must not
-    /// be kept from those, and they are few. What was refused once is done when it comes again,
-    /// unless nothing helps, so that no board is put off for ever. It costs one opening and one
-    /// sealing and no transaction, about half of a heartbeat; the caller bounds how many.
+    /// Refused first: heartbeats, lists, user requests, and unknown or unreadable messages.
+    /// Refreshes are refused from severe load on. Messages that end a session or answer a
+    /// provisioning are never refused: they must get through, and they are few. A request that was
+    /// refused once is handled when it comes again, unless the load is `drowning`. So no board
+    /// waits for ever. A refusal costs one opening, one sealing and no transaction, about half of a
+    /// heartbeat. The caller limits how many there are.
     ///
-    /// - Parameter wasRefused: whether a request of this id was refused before.
+    /// - Parameter wasRefused: whether a request with this id was refused before.
     package func triage(
         _ payload: [UInt8], from board: InstallationID, at level: LoadLevel,
         wasRefused: (MessageID) -> Bool
@@ -38,7 +39,7 @@ extension Authority {
             guard message.body.mayBeRefused(at: level) else { return .take }
             id = message.id
         } catch {
-            // It would cost a transaction, too.
+            // Handling an unreadable message would cost a transaction, too.
             guard let own = error.id else { return .dropped(.unreadable) }
             id = own
         }
@@ -51,7 +52,7 @@ extension Authority {
 }
 
 extension BoardMessage.Body {
-    /// Whether an authority under so much load may leave it for later.
+    /// Whether this message may be refused at this load.
     func mayBeRefused(at level: LoadLevel) -> Bool {
         switch self {
         case .authenticate, .list, .user, .unknown: level >= .heavy
@@ -62,7 +63,7 @@ extension BoardMessage.Body {
 }
 
 extension Refusal {
-    /// Nothing was done, nothing is over, and the same may be asked later.
+    /// The request was not handled, no session has ended, and the board may ask the same later.
     package static let overloaded = Refusal(
         .rateLimit, "overloaded; ask again later", name: .overloaded)
 }

@@ -1,6 +1,7 @@
 package import Sessions
 
-/// What a page looks up to say what a person can do. Never changed, only added to.
+/// Names that a page looks up to show what a person can do next. A name never changes; new names
+/// may be added.
 extension Refusal.Name {
     package static let claimUsed = Self("claim-used")
     package static let claimOpen = Self("claim-open")
@@ -16,12 +17,12 @@ extension Refusal.Name {
 }
 
 extension Refusal {
-    /// The same under a name.
+    /// The same refusal with a name.
     package func named(_ name: Name) -> Refusal {
         ErrorCode(rawValue: code).map { Refusal($0, text, name: name) } ?? self
     }
 
-    /// What a session's length may be, whoever asks.
+    /// The refusal for a session that is too short or too long.
     package static let durationOutOfRange = Refusal(
         .validation, "a session lasts from 5 minutes to 1 year", name: .durationOutOfRange)
 }

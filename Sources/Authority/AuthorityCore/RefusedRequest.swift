@@ -1,29 +1,30 @@
-/// Why a request was refused, as metrics and the log name it; a name never changes its meaning.
+/// Why a request was refused. Metrics and the log use these names; a name never changes its
+/// meaning.
 package enum RefusalReason: String, Sendable, CaseIterable {
     /// 119: the caller is known and may not do this.
     case forbidden
     case masterKey = "master-key"
     case clientKey = "client-key"
-    /// No session or refresh token could look like it, or this authority did not make it.
+    /// The token has no valid form, or this authority did not make it.
     case malformedToken = "malformed-token"
     /// No session here ever had this token, or the session was deleted since.
     case unknownToken = "unknown-token"
-    /// Over HTTP, the token of a session that lives on a board.
+    /// The token of a session that lives on a board, sent over HTTP.
     case boardToken = "board-token"
-    /// On the outbox of one board, the token of another: it was taken from that one.
+    /// The token of another board, sent on this board's outbox. It was stolen from that board.
     case foreignToken = "foreign-token"
 }
 
-/// A refused request as the log has it: no payload, no token and no key is in it.
+/// A refused request for the log. It contains no payload, no token and no key.
 package struct RefusedRequest: Equatable, Sendable {
     package let reason: RefusalReason
     /// `user ID`, `board ID`, `master key` or `nobody`.
     package let subject: String
-    /// The class that it is about, such as `_Session`; `-` where it is about none.
+    /// The class of the request, such as `_Session`; `-` if it has none.
     package let className: String
     /// The route or the message's type.
     package let operation: String
-    /// The peer's address, as it is counted; nil on MQTT.
+    /// The peer's address, in the form of `CountedOrigin`; nil on MQTT.
     package let origin: String?
 
     package init(
@@ -38,9 +39,9 @@ package struct RefusedRequest: Equatable, Sendable {
     }
 }
 
-/// Who holds a session token, or why nobody does.
+/// The holder of a session token, or why it has none.
 package enum TokenHolder: Sendable {
     case caller(Caller)
-    /// Nil: its session is over.
+    /// Nil: its session has ended.
     case nobody(RefusalReason?)
 }

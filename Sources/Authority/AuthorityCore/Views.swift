@@ -1,7 +1,7 @@
 package import Sessions
 package import Wire
 
-// What people are shown.
+// The types that people's programs receive.
 
 package struct LoggedIn: Sendable {
     package let token: SessionToken
@@ -15,11 +15,11 @@ package struct LoggedIn: Sendable {
     }
 }
 
-/// A person (or program) with a live session, or somebody with the master key.
+/// A person or program with a live session, or a caller with the master key.
 package struct Caller: Equatable, Sendable {
     package let user: UserView
     package let session: Session
-    /// Neither user nor session is there then: both only say that in logs and answers.
+    /// If true, `user` and `session` are placeholders for logs and answers, and are in no table.
     package let isMaster: Bool
 
     package init(user: UserView, session: Session) {
@@ -36,7 +36,7 @@ package struct Caller: Equatable, Sendable {
         isMaster = true
     }
 
-    /// Whoever showed the master key: an administrator without a session of his own.
+    /// A caller with the master key: an administrator without a session.
     package static let master = Caller(
         master: Session(
             objectID: .masterKey, user: .masterKey, restricted: false,
@@ -50,7 +50,7 @@ package struct UserView: Equatable, Sendable {
     package let isAdministrator: Bool
     package let mayClaim: Bool
     package let createdAt: Timestamp
-    /// False: he cannot log in, and no session of his lives.
+    /// False: the user cannot log in and has no live session.
     package let isEnabled: Bool
 
     package init(
@@ -66,10 +66,10 @@ package struct UserView: Equatable, Sendable {
     }
 }
 
-/// How a provisioning goes.
+/// The state of a claim.
 package struct Claim: Equatable, Sendable {
     package enum State: String, Sendable {
-        /// Sealed and handed to the broker, which has acknowledged it.
+        /// Sealed and published; the broker has acknowledged it.
         case sent
         case accepted
         case rejected
@@ -82,11 +82,11 @@ package struct Claim: Equatable, Sendable {
     package let board: InstallationID
     package let session: ObjectID
     package let state: State
-    /// After this the provisioning is void.
+    /// After this time the claim is void.
     package let expiresAt: Timestamp
     /// Why the board rejected it.
     package let reason: Refusal?
-    /// What the claimant should know, such as an imported token that cannot be validated here.
+    /// Hints for the claimant, such as that an imported token cannot be validated here.
     package let notes: [String]
 
     package init(
@@ -111,17 +111,18 @@ package struct Board: Equatable, Sendable {
     package let deviceKey: KeyID
     /// The session that lives on it, if one does.
     package let session: SessionView?
-    /// The last authenticated request.
+    /// The time of the last authenticated request.
     package let lastSeen: Timestamp?
-    /// From the board's retained `status`, as authentic as the broker; nil if none came.
+    /// From the board's retained `status` message. It is only as authentic as the broker; nil if
+    /// none came.
     package let status: BoardStatus?
-    /// What the session may do; nil where there is none, or nothing narrows it.
+    /// What the session may do. Nil without a session, or without a scope.
     package let scope: ScopeDocument?
-    /// What the board has told under its session, sealed; nil for one that has not.
+    /// The last sealed report of the board; nil if none came.
     package let report: BoardReport?
-    /// Since when it has told the same.
+    /// Since when the board reports the same.
     package let reportedAt: Timestamp?
-    /// Since when it is its owner's.
+    /// Since when the present owner has it.
     package let ownedSince: Timestamp
 
     package init(
@@ -144,10 +145,10 @@ package struct Board: Equatable, Sendable {
     }
 }
 
-/// A session with what its owner sees beyond the contract's own members.
+/// A session, with members for its owner that the contract does not have.
 package struct SessionView: Equatable, Sendable {
     package enum State: String, Sendable {
-        /// Provisioned, and not yet accepted by the board.
+        /// Sent to the board, which has not accepted it yet.
         case pending
         case active
         case expired
@@ -159,7 +160,7 @@ package struct SessionView: Equatable, Sendable {
     package let state: State
     package let lastSeen: Timestamp?
     package let boardName: String?
-    /// How often its refresh token was rotated, counted from 1; nil where it has none.
+    /// The number of its present refresh token, counted from 1. Nil without refresh tokens.
     package let generation: UInt64?
 
     package init(
@@ -181,9 +182,9 @@ package struct AuditQuery: Equatable, Sendable {
     package var board: InstallationID?
     package var session: ObjectID?
     package var actor: String?
-    /// What the event's name begins with.
+    /// A prefix of the event's name.
     package var event: String?
-    /// Not before this, and not after that.
+    /// Entries from `since` to `until`, both included.
     package var since: Timestamp?
     package var until: Timestamp?
     /// Only entries whose number is below this.
@@ -195,9 +196,9 @@ package struct AuditQuery: Equatable, Sendable {
     }
 }
 
-/// One thing that happened. It names no token and no password.
+/// One audit log entry. It contains no token and no password.
 package struct AuditEntry: Equatable, Sendable {
-    /// Rises with each entry; 0 until it is stored.
+    /// Increases with each entry; 0 until it is stored.
     package var number: Int64
     package let at: Timestamp
     /// Such as `login`, `login.failed`, `claim`, `claim.accepted`, `session.revoked`.
@@ -222,15 +223,15 @@ package struct AuditEntry: Equatable, Sendable {
     }
 }
 
-/// How to read the boards' broker.
+/// A login with which a person's program reads from the boards' broker.
 package struct BrokerLogin: Sendable {
     package let uri: String
     package let clientID: String
     package let username: String
     package let password: SecretBytes
-    /// CA certificates, PEM; the system's store when nil.
+    /// CA certificates, PEM. Nil: use the system's certificates.
     package let ca: String?
-    /// What this login may subscribe to.
+    /// The topic filters that this login may subscribe to.
     package let filters: [String]
 
     package init(

@@ -22,7 +22,7 @@ struct LiveBoardData: Sendable {
 
     private struct Series: Sendable {
         private(set) var points: [NumberSeries.Point] = []
-        /// Where the oldest point stands once there are as many as may be.
+        /// The index of the oldest point when the series is full.
         private var first = 0
 
         private(set) var last: Timestamp?
@@ -41,18 +41,19 @@ struct LiveBoardData: Sendable {
     }
 
     private(set) var lastData: Timestamp?
-    /// Since when anything is known.
+    /// When the first data came.
     private(set) var began: Timestamp?
     var lastUse: UInt64 = 0
     private(set) var pointCount = 0
-    /// Minutes since the epoch of the newest in `ring`, which stands at its number modulo 60.
+    /// The newest minute in `ring`, as minutes since the epoch. A minute is at its number modulo
+    /// 60.
     private var newest: Int64 = 0
     private var ring: [Minute] = []
     private var series: [SeriesKey: Series] = [:]
     private var texts: [LiveText] = []
     private var refusedTotal: Int64?
     private var lastQueue: Int32?
-    /// Begun again whenever we begin to listen.
+    /// Starts again each time when the authority starts or stops listening.
     var arrival = ArrivalCount()
 
     mutating func count(_ number: Int64?, at now: Timestamp) {
@@ -72,7 +73,7 @@ struct LiveBoardData: Sendable {
             ring[slot].queue = lastQueue
         }
         guard let refused else { return }
-        // Of a board that was started anew, all since its start is new.
+        // If the count is lower than before, the board restarted, and all its refusals are new.
         let known = refusedTotal ?? refused
         let more = refused >= known ? refused - known : max(refused, 0)
         refusedTotal = refused
@@ -105,7 +106,7 @@ struct LiveBoardData: Sendable {
         series[stalest.key] = nil
     }
 
-    /// Makes the ring's newest minute that of `now`; a clock that went back changes nothing.
+    /// Moves the ring's newest minute to that of `now`. A clock that went back changes nothing.
     private mutating func advance(to now: Timestamp) {
         let minute = now.seconds / 60
         if ring.isEmpty {
@@ -118,7 +119,7 @@ struct LiveBoardData: Sendable {
         newest = minute
     }
 
-    /// A minute in which nothing came: what is known goes on.
+    /// A minute in which nothing came. Known values continue.
     private var quiet: Minute {
         Minute(messages: 0, refused: refusedTotal == nil ? nil : 0, queue: lastQueue)
     }

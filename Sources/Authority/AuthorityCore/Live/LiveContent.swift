@@ -2,7 +2,7 @@ package import Sessions
 package import Wire
 
 extension Reading {
-    /// A message as it came at `now`; nil where it is too large to be read.
+    /// A message that came at `now`. Nil if its payload is too large to be read.
     package init?(
         _ payload: [UInt8], _ path: RecordPath, sequence: Int64?, of board: InstallationID,
         at now: Timestamp
@@ -16,19 +16,19 @@ extension Reading {
     }
 }
 
-/// What a payload says that can be shown: its numbers, and what is none as a text; one without
-/// numbers is a text as a whole. Total: any bytes have one.
+/// The parts of a payload that can be shown: its numbers, and the rest as a text. A payload without
+/// numbers is a text as a whole. Never fails: it accepts any bytes.
 struct LiveContent: Equatable, Sendable {
     private(set) var values: [String: Double] = [:]
     private(set) var text: String?
 
-    /// A payload of more is counted and not read.
+    /// The maximum size of a payload in bytes. A larger one is counted but not read.
     static let payloadLimit = 64 * 1024
     static let textLimit = 512
     static let valueLimit = 16
     static let depthLimit = 4
     static let fieldLimit = 64
-    /// What stands beside numbers: `state: open`.
+    /// The fields that are not numbers, such as `state: open`.
     private var words: [String] = []
 
     init(_ payload: [UInt8]) {
@@ -42,7 +42,7 @@ struct LiveContent: Equatable, Sendable {
     }
 
     private static func json(_ payload: [UInt8]) -> JSONValue? {
-        // What cannot begin numbers is not parsed for them.
+        // Do not parse a payload that cannot contain numbers.
         guard let first = payload.first(where: { !" \t\r\n".utf8.contains($0) }),
             "{-0123456789".utf8.contains(first)
         else { return nil }
@@ -53,7 +53,7 @@ struct LiveContent: Equatable, Sendable {
         }
     }
 
-    /// Members in the order of their names, so that of too many always the same are taken.
+    /// Collects members sorted by name. So if there are too many, it always takes the same ones.
     private mutating func collect(_ value: JSONValue, path: String, depth: Int) {
         guard values.count < Self.valueLimit else { return }
         switch value {

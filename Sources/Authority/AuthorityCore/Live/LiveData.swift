@@ -1,16 +1,16 @@
 package import Sessions
 
-/// What boards sent within the last hour, bounded whatever they send. A value: no clock, no
-/// lock, no store.
+/// The data that boards sent in the last hour. Its size is limited, whatever they send. It is a
+/// value: no clock, no lock, no store.
 package struct LiveData: Sendable {
-    /// How many boards are known; of more, those that were silent longest are forgotten.
+    /// The maximum number of boards. Beyond it, the boards that were silent longest are deleted.
     private let limit: Int
-    /// How many points all series have together; 16 bytes each.
+    /// The maximum number of points in all series together; 16 bytes each.
     private let pointLimit: Int
     private var boards: [InstallationID: LiveBoardData] = [:]
     private var uses: UInt64 = 0
     private var points = 0
-    /// Whether all that boards send comes here.
+    /// Whether this process subscribes to all data of all boards.
     private var isListening = false
 
     package init(limit: Int = 10_000, pointLimit: Int = 4_000_000) {
@@ -18,14 +18,14 @@ package struct LiveData: Sendable {
         self.pointLimit = pointLimit
     }
 
-    /// Counts a message without looking into it.
+    /// Counts a message without reading it.
     package mutating func count(
         _ board: InstallationID, number: Int64? = nil, at now: Timestamp
     ) {
         change(board) { $0.count(number, at: now) }
     }
 
-    /// Counts a message, and keeps what of it can be shown.
+    /// Counts a message, and keeps the parts that can be shown.
     package mutating func take(_ reading: Reading) {
         change(reading.board) { data in
             data.count(reading.sequence, at: reading.at)
@@ -33,7 +33,8 @@ package struct LiveData: Sendable {
         }
     }
 
-    /// What a board's status says of its queue and of what it refused since its start.
+    /// Notes the queue length and the count of refused writes since the board's start, from its
+    /// status.
     package mutating func note(
         queue: Int64?, refused: Int64?, of board: InstallationID, at now: Timestamp
     ) {
@@ -41,14 +42,15 @@ package struct LiveData: Sendable {
         change(board) { $0.note(queue: queue, refused: refused, at: now) }
     }
 
-    /// The highest number that the broker has acknowledged to a board, as its heartbeat tells.
+    /// Notes the highest number that the broker has acknowledged to a board, from its heartbeat.
     package mutating func note(
         forwarded number: Int64, of board: InstallationID, at now: Timestamp
     ) {
         if isListening { change(board) { $0.arrival.told(number, at: now) } }
     }
 
-    /// We begin to listen for data, or no longer do: what came meanwhile nobody knows.
+    /// Starts or stops listening for data. All arrival counts restart, because data in between is
+    /// unknown.
     package mutating func listen(_ isListening: Bool) {
         self.isListening = isListening
         for board in Array(boards.keys) { boards[board]?.arrival = ArrivalCount() }
@@ -62,7 +64,7 @@ package struct LiveData: Sendable {
         boards[board] = nil
     }
 
-    /// A board of which nothing is known has sent nothing.
+    /// The live data of a board. An unknown board has sent nothing.
     package func live(of board: InstallationID, at now: Timestamp) -> BoardLive {
         (boards[board] ?? LiveBoardData()).view(at: now)
     }
@@ -87,7 +89,7 @@ package struct LiveData: Sendable {
         _ board: InstallationID, _ body: (inout LiveBoardData) -> Void
     ) {
         uses &+= 1
-        // Taken out, so that it is changed in place and not copied.
+        // Removed from the dictionary first, so that it is changed in place and not copied.
         var data = boards.removeValue(forKey: board) ?? LiveBoardData()
         points -= data.pointCount
         body(&data)
@@ -97,7 +99,8 @@ package struct LiveData: Sendable {
         if boards.count > limit || points > pointLimit { forget() }
     }
 
-    /// A sixteenth of the boards at once, so that a flood of new ones does not sort for each.
+    /// Deletes a sixteenth of the boards at once, so that many new boards do not cause one sort
+    /// each.
     private mutating func forget() {
         let count = max(boards.count / 16, 1)
         let oldest = boards.sorted { $0.value.lastUse < $1.value.lastUse }.prefix(count)

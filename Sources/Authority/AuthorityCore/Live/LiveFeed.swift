@@ -1,26 +1,29 @@
 package import Sessions
 
-/// What the console shows while it happens.
+/// The live data that the console shows.
 package protocol LiveFeed: Sendable {
-    /// Nothing is checked here: the caller has asked the frontend whose the board is.
+    /// The live data of a board. Does not check ownership: the caller asks the frontend first.
     func live(of board: InstallationID) -> BoardLive
-    /// Forgets a board of which anything is known from before `time`: another had it then.
+    /// Deletes a board's live data if any of it is older than `time`, because the board had another
+    /// owner then.
     func forget(_ board: InstallationID, before time: Timestamp)
     func minutes(of board: InstallationID) -> MinuteCounts
     func lastData(of board: InstallationID) -> Timestamp?
-    /// What a board sent beside what arrived; nil where that cannot be compared.
+    /// The numbers that a board sent and that arrived. Nil if they cannot be compared.
     func arrival(of board: InstallationID) -> Arrival?
-    /// What happens from now on to what is the caller's; with `wish.board` the readings of one
-    /// board too, which must be his own, or anyone's for an administrator (101).
+    /// A stream of later events about the caller's boards, claims and sessions. With `wish.board`
+    /// it also has the readings of that board. The board must be the caller's own, or any for an
+    /// administrator; otherwise 101.
     ///
-    /// Throws 155 where the session or the authority has as many streams as may be.
+    /// Throws 155 if the session or the authority already has its maximum of streams.
     func events(
         for caller: Caller, _ wish: EventWish
     ) async throws(AuthorityError) -> any EventSource
 }
 
 extension LiveFeed {
-    /// To be called before anything of a board is shown to its owner.
+    /// Deletes the live data of earlier owners. Call it before a board's live data is shown to its
+    /// owner.
     package func keepToOwner(of board: Board) {
         forget(board.installation, before: board.ownedSince)
     }
@@ -28,7 +31,7 @@ extension LiveFeed {
 
 package struct EventWish: Equatable, Sendable {
     package let board: InstallationID?
-    /// Of everyone's boards; administrators only.
+    /// Events of all users' boards. Administrators only.
     package let everyone: Bool
 
     package init(board: InstallationID? = nil, everyone: Bool = false) {
@@ -37,14 +40,14 @@ package struct EventWish: Equatable, Sendable {
     }
 }
 
-/// One stream of events. It ends when nobody holds it any more.
+/// One stream of events. It ends when its last reference is released.
 package protocol EventSource: AnyObject, Sendable {
-    /// The next one, waited for; nil once the stream is over.
+    /// Waits for the next event. Nil when the stream has ended.
     func next() async -> ConsoleEvent?
-    /// Nobody reads any more.
+    /// Ends the stream, because its reader has gone.
     func close()
-    /// What to do when the stream is to be cut at once, whoever still reads: its reader stayed
-    /// behind, or did not take the last event.
+    /// Sets the action that cuts the connection at once. It runs if the reader is too slow, or did
+    /// not take the last event.
     func onCut(_ action: @escaping @Sendable () -> Void)
 }
 
@@ -54,15 +57,15 @@ package enum ConsoleEvent: Equatable, Sendable {
     case minute(RunningMinute)
     case reading(Reading)
     case claim(Claim)
-    /// One's sessions are not what they were.
+    /// The caller's sessions changed.
     case sessions
     case audit(AuditEntry)
     /// Nothing happened for a while.
     case quiet
-    /// The session is over; nothing follows.
+    /// The session has ended; no event follows.
     case bye
 
-    /// May be lost: a later one says the same, or it is one of many.
+    /// Whether the event may be dropped, because a later one says the same or it is one of many.
     package var isLossy: Bool {
         switch self {
         case .minute, .reading, .quiet: true

@@ -1,16 +1,16 @@
 package import Gate
 package import Sessions
 
-// What people are shown of the data that boards send just now. It is in memory only.
+// The types for the data that boards send at present. The data is only in memory.
 
-/// One hour by minutes; the last minute is the running one.
+/// One hour in minutes; the last minute is the present one.
 package struct MinuteCounts: Equatable, Sendable {
     package static let count = 60
 
     /// When the first minute began.
     package let start: Timestamp
     package let messages: [Int]
-    /// Nil before the board has told any.
+    /// Nil before the board has reported a count.
     package let refused: [Int?]
     package let queue: [Int?]
 
@@ -22,14 +22,14 @@ package struct MinuteCounts: Equatable, Sendable {
     }
 }
 
-/// The running minute of a board.
+/// The present minute of a board.
 package struct RunningMinute: Equatable, Sendable {
     package let board: InstallationID
     package let start: Timestamp
     package let messages: Int
     package let refused: Int?
     package let queue: Int?
-    /// Nil where it cannot be told.
+    /// Nil if the numbers cannot be compared.
     package let arrival: Arrival?
 
     package init(
@@ -46,13 +46,13 @@ package struct RunningMinute: Equatable, Sendable {
 }
 
 package struct BoardLive: Equatable, Sendable {
-    /// When data came last, by our own clock.
+    /// When the last data came, by the authority's clock.
     package let lastData: Timestamp?
     package let minutes: MinuteCounts
     package let series: [NumberSeries]
     /// The newest first.
     package let texts: [LiveText]
-    /// Nil where it cannot be told.
+    /// Nil if the numbers cannot be compared.
     package let arrival: Arrival?
 
     package init(
@@ -67,7 +67,7 @@ package struct BoardLive: Equatable, Sendable {
     }
 }
 
-/// A number of one class as it came, the oldest first.
+/// The values of one numeric field of a class, the oldest first.
 package struct NumberSeries: Equatable, Sendable {
     package struct Point: Equatable, Sendable {
         package let at: Timestamp
@@ -76,12 +76,12 @@ package struct NumberSeries: Equatable, Sendable {
 
     package let className: ClassName
     package let record: RecordID?
-    /// The path to it, such as `celsius` or `at.lat`.
+    /// The path of the field, such as `celsius` or `at.lat`.
     package let field: String
     package let points: [Point]
 }
 
-/// What came and is no number.
+/// A payload, or a part of it, that is no number.
 package struct LiveText: Equatable, Sendable {
     package let className: ClassName
     package let operation: Operation
@@ -90,17 +90,17 @@ package struct LiveText: Equatable, Sendable {
     package let text: String
 }
 
-/// One message of a board, as far as it was read.
+/// The readable part of one message of a board.
 package struct Reading: Equatable, Sendable {
     package let board: InstallationID
     package let className: ClassName
     package let operation: Operation
     package let record: RecordID?
     package let at: Timestamp
-    /// The board's own number of the message, where the broker carried it.
+    /// The board's sequence number of the message, if the broker carried it.
     package let sequence: Int64?
     package let values: [String: Double]
-    /// Nil where there are values.
+    /// The content that is no number, as a text. Nil if there is none.
     package let text: String?
 
     package init(

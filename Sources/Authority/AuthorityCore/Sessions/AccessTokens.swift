@@ -2,7 +2,7 @@ import Sessions
 import Wire
 
 extension Authority {
-    /// A signed token for a restricted session, never outliving it.
+    /// Signs an access token for a board's session. The token never lasts longer than the session.
     func accessToken(
         for record: SessionRecord, at now: Timestamp
     ) throws(AuthorityError) -> AccessToken {

@@ -1,7 +1,7 @@
 import Sessions
 
 extension Authority {
-    /// Writes into the audit log what an operator must know of and no request caused.
+    /// Writes an alarm for the operator into the audit log. No request caused it.
     package func alarm(_ event: String, _ detail: String) async throws(AuthorityError) {
         let now = clock()
         try await store.transact { transaction throws(AuthorityError) in

@@ -1,8 +1,8 @@
 package import Sessions
 import Wire
 
-/// Members of a session that are not the contract's, as a client may set them: what is the
-/// authority's to say is left out, and the rest is bounded.
+/// The custom members of a session, which clients may set. Read-only members are left out, and the
+/// rest is limited in size.
 package struct CustomFields: Equatable, Sendable {
     let members: [String: JSONValue]
 
@@ -11,29 +11,30 @@ package struct CustomFields: Equatable, Sendable {
     static let byteLimit = 4096
     static let depthLimit = 8
 
-    /// Members of the contract, and what its owners are shown besides. No client sets them.
+    /// Members of the contract, and extra members that owners see. No client can set them.
     static let readOnly: Set<String> = [
         "objectId", "user", "restricted", "createdWith", "createdAt", "updatedAt", "expiresAt",
         "sessionToken", "accessToken", "refreshToken", "installationId", "ACL", "className",
         "state", "lastSeen", "boardName", "username", "generation", "isThisOne",
     ]
 
-    /// Names that parsers in JavaScript take for an object's own workings; refused in a field's
-    /// value, too. Source: Parse server, `requestKeywordDenylist`.
+    /// Names with a special meaning in JavaScript objects. They are refused within values, too.
+    /// Source: Parse server, `requestKeywordDenylist`.
     static let prohibited: Set<String> = ["__proto__", "constructor", "prototype"]
 
-    /// Of the members of a body, those that a client may set at all, and those that are refused.
+    /// Selects the members of a body that are not read-only. Keeps prohibited names, so that they
+    /// are refused later.
     package static func settable(_ members: [String: JSONValue]) -> [String: JSONValue] {
         members.filter { !isReadOnly($0.key) || prohibited.contains($0.key) }
     }
 
-    /// What a client sent. 105 for a name that Parse would not take, 116 for too much of it,
-    /// 142 for too many or too deep.
+    /// Checks what a client sent. 105 for a name that Parse would refuse, 116 for too many bytes,
+    /// 142 for too many fields or too deep values, 119 for an operation other than `Delete`.
     init(_ sent: [String: JSONValue]) throws(AuthorityError) {
         try self.init(sent, over: [:])
     }
 
-    /// What a client sent over what was there: Parse's `Delete` takes a member away.
+    /// Applies what a client sent to the old members. Parse's `Delete` removes a member.
     /// Source: Parse REST guide, Deleting fields.
     init(_ sent: [String: JSONValue], over old: [String: JSONValue]) throws(AuthorityError) {
         var members = old
@@ -64,7 +65,7 @@ package struct CustomFields: Equatable, Sendable {
         self.members = members
     }
 
-    /// What was judged when it was stored.
+    /// Stored members, which were checked before.
     init(kept members: [String: JSONValue]) { self.members = members }
 
     private static func isReadOnly(_ name: String) -> Bool {

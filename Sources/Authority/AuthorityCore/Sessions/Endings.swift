@@ -3,7 +3,7 @@ import Wire
 
 /// How sessions end. Source: the wire contract, Revocation.
 extension Authority {
-    /// Ends a session here. Its board hears nothing of it, unless `farewell` has a payload.
+    /// Ends a session in the store. Its board receives a message only if `farewell` has a payload.
     func end(
         _ found: SessionRecord, reason: String, actor: String, farewell: Farewell?,
         _ transaction: any AuthorityTransaction, at now: Timestamp
@@ -28,7 +28,7 @@ extension Authority {
         }
     }
 
-    /// Ends a board's session and tells the board, now if it is there and later if not.
+    /// Ends a session and sends its board a message, which waits until the board is there.
     func endAndTell(
         _ record: SessionRecord, reason: String, actor: String,
         _ transaction: any AuthorityTransaction, at now: Timestamp
@@ -48,7 +48,7 @@ extension Authority {
         let longest = now + AuthorityRules.longestFarewell
         let until = min(record.session.expiresAt ?? longest, longest)
         if try transaction.openClaim(on: board) != nil {
-            // The inbox retains a provisioning, so this is said at once and not retained.
+            // The inbox retains a provisioning, so send this message at once and not retained.
             try transaction.add(.say(board, payload: payload, until: until))
         }
         try end(
@@ -56,10 +56,11 @@ extension Authority {
             farewell: Farewell(payload: payload, until: until), transaction, at: now)
     }
 
-    /// Whether a board has not answered a revocation yet. It hears of it over the login it has.
+    /// Whether a board has not answered a revocation yet. It receives the revocation with its
+    /// present login.
     ///
-    /// One that signed out by itself has nothing to hear. After reuse the first answer leaves
-    /// the farewell `replyLifetime` for the other machine.
+    /// A board that signed out by itself has nothing to answer. After reuse, the first answer
+    /// leaves the other machine `replyLifetime` to learn of the end.
     func awaitsAnswer(
         from board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> Bool {
@@ -75,7 +76,7 @@ extension Authority {
     ) throws(AuthorityError) {
         guard let id = record.family, var family = try transaction.family(id) else { return }
         if let last = family.lastRequest, let board = record.board {
-            // Its successor will never be used.
+            // Nobody will use the successor.
             try transaction.expireReply(
                 to: last, of: board, at: now + AuthorityRules.replyLifetime)
         }
@@ -92,7 +93,7 @@ extension Authority {
             detail: String(detail.prefix(500))))
     }
 
-    /// Ends a session that waits for its board, and its claim with it.
+    /// Ends a session that waits for its board, and its claim.
     func cancelClaim(
         of record: SessionRecord, actor: String, _ transaction: any AuthorityTransaction,
         at now: Timestamp
@@ -103,8 +104,9 @@ extension Authority {
         try close(claim, as: .cancelled, detail: "", actor: actor, transaction, at: now)
     }
 
-    /// Ends every session of a user but `kept`, and tells the boards; those on boards are left
-    /// alone if `keepsBoards`, those that wait for one too. Returns how many ended.
+    /// Ends every session of a user except `kept`, and sends messages to the boards. With
+    /// `keepsBoards`, sessions on boards stay, also those that wait for a board. Returns the number
+    /// of sessions found.
     @discardableResult
     func endAll(
         of user: UserID, but kept: ObjectID?, keepsBoards: Bool = false, reason: String,

@@ -1,7 +1,7 @@
 package import Sessions
 import Wire
 
-/// What people make of their sessions, and change about them.
+/// Creates and changes sessions for people.
 extension Authority {
     package func upgrade(_ caller: Caller) async throws(AuthorityError) -> LoggedIn {
         try await act(.upgrade, by: caller) { act throws(AuthorityError) in
@@ -45,8 +45,8 @@ extension Authority {
         }
     }
 
-    /// Gives a session its installation id, once. The user's earlier session of that
-    /// installation ends, but a restricted caller ends no board's and no unrestricted one.
+    /// Sets a session's installation id, once. The user's earlier sessions of that installation
+    /// end. A restricted caller cannot end sessions on boards or unrestricted ones: it gets 119.
     private func bind(
         _ record: inout SessionRecord, to installation: InstallationID, _ act: Act
     ) throws(AuthorityError) {

@@ -1,9 +1,9 @@
 import Sessions
 
-/// The refresh tokens of one authority: what a board takes for opaque, read and written.
+/// Makes and reads the refresh tokens of one authority. They are opaque to boards.
 ///
-/// `rt:` + b64(family, 16 bytes ‖ generation, 8 bytes big-endian ‖ HMAC-SHA256(server key,
-/// family ‖ generation)). Source: the wire contract, Refresh and rotation.
+/// `rt:` + b64(family, 16 bytes ‖ generation, 8 bytes big-endian ‖ HMAC-SHA256(server key, family ‖
+/// generation)). Source: the wire contract, Refresh and rotation.
 struct RefreshTokenFormat {
     let cryptography: any AuthorityCryptography
     let key: SecretBytes
@@ -17,7 +17,7 @@ struct RefreshTokenFormat {
         return RefreshToken(unchecked: SecretBytes(Array(text.utf8)))
     }
 
-    /// Nil for anything that this authority did not make.
+    /// Nil if this authority did not make the token.
     func read(
         _ token: RefreshToken
     ) throws(AuthorityError) -> (family: RefreshFamilyID, generation: UInt64)? {

@@ -34,7 +34,7 @@ extension BoardRequest {
         return try theft(presented.generation, of: family, record)
     }
 
-    /// Nobody but us can have made one that verifies, so this one names no session at all.
+    /// Only this authority can make a token that verifies. So this token names no session at all.
     private func forged() throws(AuthorityError) -> BoardAnswer {
         try transaction.append(AuditEntry(
             at: now, event: "refresh.forged", actor: "board", board: sender.board, session: nil,
@@ -47,7 +47,7 @@ extension BoardRequest {
     ) throws(AuthorityError) -> BoardAnswer {
         var family = found
         if let spent = found.lastRequest {
-            // Its successor is in use, so the reply that carried it has served.
+            // The board uses the successor, so the reply that carried it is no longer needed.
             try transaction.expireReply(
                 to: spent, of: sender.board, at: now + AuthorityRules.replyLifetime)
         }
@@ -73,7 +73,7 @@ extension BoardRequest {
         return try reply(.result(result), keptFor: .untilSuccessorIsUsed)
     }
 
-    /// A spent token came back under another request: somebody else holds it too.
+    /// A used token came back with another request: somebody else has it, too. Ends the session.
     private func theft(
         _ generation: UInt64, of found: RefreshFamily, _ record: SessionRecord
     ) throws(AuthorityError) -> BoardAnswer {

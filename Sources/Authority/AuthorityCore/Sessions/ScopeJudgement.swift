@@ -2,17 +2,18 @@ import Gate
 import Sessions
 import Wire
 
-/// Whether a scope may be given to a session at all. Rules only narrow: none opens a
-/// protected class, and nothing in it reaches what is the contract's own.
+/// Decides whether a session may have a scope. Rules can only narrow: none opens a protected class,
+/// and no granted topic is under the contract's own topics.
 ///
 /// Source: the wire contract, Scope.
 struct ScopeJudgement {
     let root: TopicRoot
     let mayGrantTopics: Bool
-    /// An access token repeats the scope and must stay below `AccessToken.limit`.
+    /// The maximum size in bytes. An access token repeats the scope and must stay below
+    /// `AccessToken.limit`.
     private static let limit = 8 * 1024
 
-    /// The text to store, or why not.
+    /// Returns the text to store. Throws if the scope is refused.
     func accept(_ scope: ScopeDocument) throws(Refusal) -> ScopeText {
         let text = scope.json.text
         guard text.utf8.count <= Self.limit else {
@@ -23,7 +24,7 @@ struct ScopeJudgement {
             throw Refusal(.validation, "a scope has no member \(path)")
         }
         do throws(WireError) {
-            // Read as the board's gate will read it.
+            // The board's gate reads the scope in the same way.
             _ = try Scope(scope)
         } catch {
             throw error.refusal

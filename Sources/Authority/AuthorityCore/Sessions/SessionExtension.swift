@@ -1,7 +1,7 @@
 package import Sessions
 import Wire
 
-/// The moving of a session's end. Source: the wire contract, Heartbeat.
+/// Extends sessions. Source: the wire contract, Heartbeat.
 extension Authority {
     package func extend(
         _ id: ObjectID, by span: Duration, by caller: Caller
@@ -21,7 +21,7 @@ extension Authority {
         }
     }
 
-    /// A new end, that many minutes from now.
+    /// The new end, `minutes` from now.
     func extended(
         _ record: SessionRecord, minutes: Int64, at now: Timestamp
     ) throws(Refusal) -> Timestamp {
@@ -30,7 +30,7 @@ extension Authority {
             record, by: .seconds(min(max(minutes, 0), longest + 1) * 60), at: now)
     }
 
-    /// A new end, in whole seconds as the wire has it.
+    /// The new end, in whole seconds as on the wire.
     private func extended(
         _ record: SessionRecord, by span: Duration, at now: Timestamp
     ) throws(Refusal) -> Timestamp {
@@ -55,8 +55,8 @@ extension Authority {
         try note(.extended, of: record, "by \(actor), until \(end)", transaction, at: now)
     }
 
-    /// Tells a session's board how the session is now, if the board is there; its next
-    /// heartbeat says the same.
+    /// Sends the changed session to its board, if the board is there. The next heartbeat has the
+    /// same content.
     func tellUpdate(
         of record: SessionRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {

@@ -1,14 +1,14 @@
 import Sessions
 import Wire
 
-/// The making of a session that lives on no board, within the transaction that keeps it.
+/// Creates a session that lives on no board, within the transaction that stores it.
 struct SessionOpening {
     let authority: Authority
     let transaction: any AuthorityTransaction
     let user: UserRecord
     let now: Timestamp
 
-    /// A person's own session; the oldest beyond the limit give way.
+    /// Creates a person's own session. Ends the oldest ones beyond the limit.
     func login(
         _ origin: CreatedWith, on installation: InstallationID?, from address: String
     ) throws(AuthorityError) -> LoggedIn {
@@ -20,7 +20,8 @@ struct SessionOpening {
         return opened
     }
 
-    /// A session for a device: restricted, and of each person only so many.
+    /// Creates a session for a device. It is restricted, and each person has at most
+    /// `LoginLimit.devices`.
     func device(
         on installation: InstallationID?, _ custom: CustomFields, by asking: Session
     ) throws(AuthorityError) -> LoggedIn {
@@ -39,8 +40,8 @@ struct SessionOpening {
         return opened
     }
 
-    /// A session in place of another of the same person, which ends. It lasts no longer:
-    /// a credential never mints more than itself.
+    /// Replaces a session with a new one of the same person, and ends the old one. The new one
+    /// lasts no longer, because a credential must not give more than it has.
     func successor(of old: SessionRecord) throws(AuthorityError) -> LoggedIn {
         try authority.end(
             old, reason: "upgraded", actor: user.username, farewell: nil, transaction, at: now)
@@ -86,7 +87,7 @@ struct SessionOpening {
         return LoggedIn(token: token, session: session, user: user.view)
     }
 
-    /// A person has at most so many logins; the oldest end, so none is buried under others.
+    /// Ends a person's oldest logins beyond the limit, so that none is hidden among many others.
     private func endSurplusLogins(but opened: ObjectID) throws(AuthorityError) {
         let others = try transaction.sessionsOffBoards(of: user.objectID).filter {
             !$0.session.restricted && $0.id != opened
@@ -100,7 +101,8 @@ struct SessionOpening {
 }
 
 extension Authority {
-    /// A user has one session an installation: the earlier ones end, and a board hears of it.
+    /// Ends a user's earlier sessions of an installation, because there may be only one. A board
+    /// receives a message about it.
     func endEarlier(
         on installation: InstallationID, of user: UserID, but kept: ObjectID, actor: String,
         _ transaction: any AuthorityTransaction, at now: Timestamp

@@ -1,31 +1,31 @@
 package import Sessions
 
-/// A session with everything the authority must know of it. No token is in it.
+/// A session with all data that the authority keeps for it. It contains no token.
 package struct SessionRecord: Sendable {
     package enum State: String, Sendable {
-        /// Provisioned, and not yet accepted by the board.
+        /// Sent to the board, which has not accepted it yet.
         case pending
         case active
-        /// Over for good, for `endReason`.
+        /// Ended, because of `endReason`.
         case ended
     }
 
     package var session: Session
     package var state: State
-    /// Why it is over, as the audit log and the board are told.
+    /// Why the session ended, for the audit log and the board.
     package var endReason: String?
-    /// HMAC of the session token; the token itself is kept nowhere.
+    /// HMAC of the session token. The token itself is not stored.
     package var tokenHash: [UInt8]
     /// Nil for a person's own session.
     package var family: RefreshFamilyID?
-    /// The key that the session's board speaks with, 32 bytes.
+    /// The public key of the session's board, 32 bytes. Nil if the session lives on no board.
     package var deviceKey: [UInt8]?
     package var scope: ScopeText?
-    /// `expiresAt` may be moved, but never past this; nil is no limit.
+    /// The latest possible `expiresAt`. Nil: no limit.
     package var absoluteLimit: Timestamp?
-    /// The last authenticated request.
+    /// The time of the last authenticated request.
     package var lastSeen: Timestamp
-    /// Where a session that ended has not yet been taken leave of.
+    /// Set if the session has ended and its board has not confirmed the end yet.
     package var farewell: Farewell?
 
     package init(
@@ -44,16 +44,18 @@ package struct SessionRecord: Sendable {
 
     package var id: ObjectID { session.objectID }
 
-    /// The board that it lives on; nil for any other session, whatever installation it names.
+    /// The board that the session lives on. Nil for any other session, even if it names an
+    /// installation.
     package var board: InstallationID? { deviceKey == nil ? nil : session.installationID }
 
-    /// Whether a request may still be made under it.
+    /// Whether requests may still use the session.
     package func isLive(at now: Timestamp, under lifetimes: LifetimePolicy) -> Bool {
         guard state != .ended else { return false }
         return !hasExpired(at: now, under: lifetimes)
     }
 
-    /// Whether a limit has passed: its own, the absolute one, or the idle one once in use.
+    /// Whether a limit has passed: its own end, the absolute limit, or the idle limit once it is
+    /// active.
     package func hasExpired(at now: Timestamp, under lifetimes: LifetimePolicy) -> Bool {
         if hasReachedOwnEnd(at: now) { return true }
         if let limit = latestEnd(under: lifetimes), limit <= now { return true }
@@ -61,29 +63,29 @@ package struct SessionRecord: Sendable {
         return lastSeen + idle <= now
     }
 
-    /// Whether its own `expiresAt` has passed, which its board knows of as well.
+    /// Whether its own `expiresAt` has passed. Its board knows this time, too.
     package func hasReachedOwnEnd(at now: Timestamp) -> Bool {
         session.expiresAt.map { $0 <= now } ?? false
     }
 
-    /// The latest that `expiresAt` may be: the limit that it was made under or the present
-    /// one, if that is stricter; nil is no limit.
+    /// The latest possible `expiresAt`: the earlier of the limit when the session was created and
+    /// the present limit. Nil: no limit.
     package func latestEnd(under lifetimes: LifetimePolicy) -> Timestamp? {
         let present = lifetimes.absolute.map { session.createdAt + $0 }
         return [absoluteLimit, present].compactMap { $0 }.min()
     }
 
-    /// The earliest of what will end it for certain; nil if nothing will.
+    /// The time when the session ends for certain, unless it is extended. Nil: none.
     package func certainEnd(under lifetimes: LifetimePolicy) -> Timestamp? {
         [session.expiresAt, latestEnd(under: lifetimes)].compactMap { $0 }.min()
     }
 }
 
-/// How long a board whose session ended may still come to hear and answer of it.
+/// How long a board may still log in to learn that its session ended, and to confirm it.
 package struct Farewell: Equatable, Sendable {
-    /// The sealed `session.revoked`; nil where the board itself asked for the end.
+    /// The sealed `session.revoked`. Nil if the board itself ended the session.
     package var payload: [UInt8]?
-    /// Then its login is taken away, answered or not.
+    /// At this time the board loses its login, even without a confirmation.
     package var until: Timestamp
 
     package init(payload: [UInt8]?, until: Timestamp) {
@@ -92,13 +94,13 @@ package struct Farewell: Equatable, Sendable {
     }
 }
 
-/// A scope as JSON text, judged before it was stored.
+/// A scope as JSON text. It was checked before it was stored.
 package struct ScopeText: Equatable, Sendable {
     package let text: String
     package init(_ text: String) { self.text = text }
 }
 
-/// Which line of refresh tokens: 16 bytes, the time of its making and 10 random ones.
+/// The id of a family of refresh tokens: 16 bytes, its creation time and 10 random bytes.
 package struct RefreshFamilyID: Hashable, Sendable {
     package let bytes: [UInt8]
 
@@ -114,21 +116,21 @@ package struct RefreshFamilyID: Hashable, Sendable {
 
     static let randomCount = 10
 
-    /// When it was made, also where the store knows nothing of it. Of a family that was made
-    /// before ids had this form it is any time within 8,900 years.
+    /// The creation time, known even if the store does not know the family.
     var madeAt: Timestamp { Timestamp(shortBytes: bytes[..<Timestamp.shortCount]) }
 }
 
-/// How far a line of refresh tokens has come. The tokens are recomputed, never stored.
+/// The state of a family of refresh tokens. The tokens are computed again when needed, never
+/// stored.
 package struct RefreshFamily: Equatable, Sendable {
     package let id: RefreshFamilyID
     package let session: ObjectID
-    /// The generation that may be spent; those below are spent.
+    /// The generation of the valid token. All lower generations are used.
     package var generation: UInt64
-    /// The request that spent `generation - 1`, and when; nil for a new family.
+    /// The request that used generation `generation - 1`, and when. Nil for a new family.
     package var lastRequest: MessageID?
     package var lastUse: Timestamp?
-    /// A spent token came back, or the session ended: nothing of this line is good any more.
+    /// A used token came back, or the session ended. No token of this family is valid any more.
     package var invalidated: Bool
 
     package init(

@@ -1,22 +1,23 @@
 import Sessions
 
-/// The session tokens that one authority makes: opaque to all others, and to itself a proof of
-/// when it made one, also where its store no longer knows, or does not know yet, of it.
+/// The session tokens that one authority makes. They are opaque to all others. To the authority a
+/// token proves when it was made, even if the store does not know it (any more, or yet).
 ///
-/// `r:` + b64(creation, 6 bytes of milliseconds big-endian ‖ 18 random bytes ‖ the first 8
-/// bytes of HMAC-SHA256(server key, a label ‖ the 24 bytes before)).
+/// `r:` + b64(creation, 6 bytes of milliseconds big-endian ‖ 18 random bytes ‖ the first 8 bytes of
+/// HMAC-SHA256(server key, a label ‖ the 24 bytes before)).
 ///
-/// What makes a token hard to guess is its 144 random bits, which nobody can compute, not even
-/// from the server's keys; the store knows it by a hash of the whole text. The 64 bits at the end
-/// guard no session: who guessed them would hear "not issued here" in place of 209. So they may
-/// be few, and the random bits many. Source: RFC 2104 §5, truncated output.
+/// The 144 random bits make a token hard to guess. Nobody can compute them, not even from the
+/// server's keys. The store keeps a hash of the whole text. The last 64 bits protect no session: a
+/// correct guess only changes the answer from 209 to "not issued here". So 64 bits are enough.
+/// Source: RFC 2104 §5, truncated output.
 struct SessionTokenFormat {
     let cryptography: any AuthorityCryptography
     let key: SecretBytes
 
     static let randomCount = 18
     private static let proofCount = 8
-    /// No other text under this key begins so: those begin with a token's prefix, or are 32 bytes.
+    /// No other text under this key begins like this: the others begin with a token's prefix, or
+    /// are 32 bytes long.
     private static let label = Array("postern/v1 made session token ".utf8)
 
     /// `random` has `randomCount` bytes.
@@ -26,8 +27,7 @@ struct SessionTokenFormat {
         return SessionToken(unchecked: SecretBytes(Array(text.utf8)))
     }
 
-    /// When this authority made a token; nil for one that it did not make, or made before tokens
-    /// had this form.
+    /// When this authority made a token. Nil if it did not make it.
     func creation(of token: SessionToken) throws(AuthorityError) -> Timestamp? {
         let text = token.reveal().dropFirst(SessionToken.prefix.count)
         let bodyCount = Timestamp.shortCount + Self.randomCount
@@ -43,8 +43,8 @@ struct SessionTokenFormat {
     }
 }
 
-/// A time as 48 bits of milliseconds, big-endian, which last until the year 10889; one before 1970
-/// is told as 1970. So it stands in a UUID of version 7, too. Source: RFC 9562 §5.7.
+/// A time as 48 bits of milliseconds, big-endian, as in a UUID of version 7. It is enough until the
+/// year 10889. A time before 1970 becomes 1970. Source: RFC 9562 §5.7.
 extension Timestamp {
     static let shortCount = 6
 
@@ -55,7 +55,7 @@ extension Timestamp {
         }
     }
 
-    /// `bytes` are `shortCount`.
+    /// `bytes` has `shortCount` bytes.
     init(shortBytes bytes: some Sequence<UInt8>) {
         self.init(milliseconds: bytes.reduce(0) { $0 << 8 | Int64($1) })
     }

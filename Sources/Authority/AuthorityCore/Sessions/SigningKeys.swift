@@ -1,31 +1,32 @@
 package import Sessions
 package import Wire
 
-/// The signing keys as the store had them last, for all requests of one process.
+/// A copy of the store's signing keys, for all requests of one process.
 ///
-/// The store is the truth, and this a copy of it that may be a moment old. Nothing breaks on
-/// that: a key that was retired meanwhile stays published for longer than any token that it
-/// may still have signed, `SigningKeySet.margin` included.
+/// The store is authoritative, and the copy may be slightly old. That breaks nothing: a retired key
+/// stays published for longer than any token that it may still have signed, `SigningKeySet.margin`
+/// included.
 package protocol SigningKeySource: Sendable {
     var current: SigningKeySet { get }
     func replace(with set: SigningKeySet)
 }
 
-/// Which key signs access tokens, and which ones boards should pin.
+/// The key that signs access tokens, and the keys that boards should pin.
 package struct SigningKeySet: Sendable {
     package let signing: TokenSigningKey
-    /// The one that signs, then those whose tokens may still live, the last retired first.
+    /// The key that signs, then the retired keys whose tokens may still be valid, the last retired
+    /// first.
     package let published: [SigningKey]
 
-    /// At most so many are published.
+    /// The maximum number of published keys.
     package static let limit = 16
-    /// The longest life of an access token, whatever is configured.
+    /// The longest possible life of an access token, whatever is configured.
     /// Source: the wire contract, The access token.
     package static let longestLife = Duration.seconds(3600)
-    /// For what a replica or a clock may be late.
+    /// Extra time for late replicas and wrong clocks.
     package static let margin = Duration.seconds(300)
 
-    /// Picks them from the store's records of all kinds; nil if none of them signs.
+    /// Selects the signing keys from the store's records of all kinds. Nil if no key signs.
     package init?(_ records: [KeyRecord], at now: Timestamp) {
         let keys = records.filter { $0.kind == .signing }
         guard let current = keys.first(where: { $0.retiredAt == nil }),
@@ -43,27 +44,27 @@ package struct SigningKeySet: Sendable {
 }
 
 extension KeyRecord {
-    /// When the last token that it may have signed has expired; nil while it is in use.
+    /// When the last token that this key may have signed has expired. Nil while the key is in use.
     ///
-    /// By the longest life that a token can have, not by the one configured now: that may have
-    /// been another when the token was signed.
+    /// Uses the longest possible life of a token, because the configured life may have been
+    /// different when the token was signed.
     package var publishedUntil: Timestamp? {
         retiredAt.map { $0 + SigningKeySet.longestLife + SigningKeySet.margin }
     }
 }
 
 extension Authority {
-    /// Every signing key on record: the one in use first, then the retired ones.
+    /// All signing keys in the store: the one in use first, then the retired ones.
     package func signingKeyRecords() async throws(AuthorityError) -> [KeyRecord] {
         try await store.read { transaction throws(AuthorityError) in
             try transaction.keys().filter { $0.kind == .signing }
         }
     }
 
-    /// Makes `key` the one that signs, in the store and here. Other processes that serve from
-    /// the store go on signing with the old one until they call `reloadSigningKeys`.
+    /// Makes `key` the signing key, in the store and in this process. Other processes on the store
+    /// keep signing with the old one until they call `reloadSigningKeys`.
     ///
-    /// - Throws: 119 if as many are published as may be; then nothing has changed.
+    /// - Throws: 119 if the maximum of keys is published; then nothing has changed.
     package func rotate(
         to key: TokenSigningKey, actor: String
     ) async throws(AuthorityError) {
@@ -87,8 +88,8 @@ extension Authority {
         try await reloadSigningKeys()
     }
 
-    /// Takes up the signing keys that the store has now, whoever put them there, and drops
-    /// those whose tokens have all expired. Returns whether another one signs than before.
+    /// Loads the store's present signing keys, and drops those whose tokens have all expired.
+    /// Returns whether the signing key changed.
     @discardableResult
     package func reloadSigningKeys() async throws(AuthorityError) -> Bool {
         let records = try await signingKeyRecords()
@@ -100,6 +101,6 @@ extension Authority {
         return before != set.signing.publicKey.kid
     }
 
-    /// How many retired keys stay on record, for whoever reads an old token.
+    /// How many retired keys stay in the store, to read old tokens.
     private static let keptSigningKeys = 64
 }

@@ -1,10 +1,10 @@
 import Sessions
 import Wire
 
-/// What time itself ends. The clock of the authority alone decides.
+/// Ends what has expired. Only the authority's clock decides.
 extension Authority {
-    /// Ends whatever a limit has passed of, and deletes for good what nobody needs any more.
-    /// Bounded: call it again while it returns true.
+    /// Ends everything that has passed a limit, and deletes old records. The work of one call is
+    /// limited. Call it again while it returns true.
     package func sweep() async throws(AuthorityError) -> Bool {
         let now = clock()
         let limit = 200
@@ -40,8 +40,8 @@ extension Authority {
         return claims.count
     }
 
-    /// A board knows its session's `expiresAt`; an end that only our own limits make, it is
-    /// told.
+    /// Ends expired sessions. A board knows its session's `expiresAt`. If another limit ended the
+    /// session, the board receives a message.
     private func endExpired(
         _ transaction: any AuthorityTransaction, at now: Timestamp, limit: Int
     ) throws(AuthorityError) -> Int {

@@ -1,10 +1,10 @@
 import Sessions
 import Wire
 
-/// Tokens that a claimant brought, judged.
+/// The imported tokens of a claimant, checked.
 struct BroughtTokens {
     let session: SessionToken
-    /// The session that the token stands for here; nil where nobody here knows it.
+    /// The session of the token. Nil if this authority does not know it.
     let known: SessionRecord?
     let access: BroughtAccess?
 
@@ -17,19 +17,20 @@ struct BroughtAccess {
     let session: ObjectID
 }
 
-/// Why an access token cannot be validated, seen from its outside.
+/// Why an access token is invalid, before its claims are read.
 package enum AccessTokenFault: Error, Equatable, Sendable {
     case malformed
-    /// Not of type `at+jwt`, or not for EdDSA.
+    /// Its type is not `at+jwt`, or its algorithm is not EdDSA.
     case wrongKind
     case unknownKey
     case forged
 }
 
-/// The judgement of tokens that were made before this claim.
+/// Checks tokens that were made before this claim.
 ///
-/// A token that nobody here knows is taken as it is: it means what we say it means from now
-/// on. One that is known, and a signed one, must be the claimant's and fit this board.
+/// A session token that this authority does not know is accepted without a check: from now on it
+/// names this session here. A known session token, and a signed access token, must belong to the
+/// claimant and fit this board.
 struct TokenImport {
     let act: Act
     let url: ClaimURL
@@ -44,7 +45,7 @@ struct TokenImport {
         return BroughtTokens(session: tokens.session, known: known, access: access)
     }
 
-    /// Whose a session is comes first: of another's, nothing is told.
+    /// Checks the owner first, so that nothing about another user's session is revealed.
     private func require(_ known: SessionRecord) throws(AuthorityError) {
         let session = known.session
         guard session.user == act.user.objectID else {
