@@ -2,7 +2,7 @@ import Sessions
 import Wire
 
 extension BoardRequest {
-    /// The board has stored its provisioning. Heard again, it changes nothing.
+    /// The board has accepted its claim. A repeated message changes nothing.
     func provisionAccepted(
         _ re: MessageID, _ session: ObjectID
     ) throws(AuthorityError) {
@@ -17,7 +17,8 @@ extension BoardRequest {
         try transaction.save(accepted, at: now)
     }
 
-    /// The board will not have it. Its claim secret lives, so it may be claimed again.
+    /// The board has rejected its claim. The claim secret stays unused, so the board may be claimed
+    /// again.
     func provisionRejected(_ re: MessageID, _ error: Refusal) throws(AuthorityError) {
         guard var claim = try transaction.claim(re), claim.installation == sender.board,
             claim.state == .sent, claim.deviceKey == sender.key
@@ -27,8 +28,9 @@ extension BoardRequest {
             claim, as: .rejected, detail: "\(error.code)", actor: "board", transaction, at: now)
     }
 
-    /// The board has taken leave of a session that was revoked. After reuse, that is one of the
-    /// two machines that hold its tokens: the login stays until the other may have heard, too.
+    /// The board has confirmed that a session ended. After reuse, two machines hold the session's
+    /// tokens, and this is one of them. The login then stays a while, so that the other can receive
+    /// the revocation, too.
     func sessionEnded(_ session: ObjectID) throws(AuthorityError) {
         guard var record = try transaction.session(session), owns(record),
             record.state == .ended, let farewell = record.farewell
@@ -50,8 +52,8 @@ extension BoardRequest {
 }
 
 extension Authority {
-    /// Makes a pending session the one that lives on its board; the one before it ends here.
-    /// Nil if its provisioning is no longer open.
+    /// Activates a pending session on its board, and ends the session before it. Nil if its claim
+    /// is no longer open.
     func accept(
         _ pending: SessionRecord, by sender: Sender, _ transaction: any AuthorityTransaction,
         at now: Timestamp
@@ -87,12 +89,12 @@ extension Authority {
         return record
     }
 
-    /// The board belongs to its claimant from now on.
+    /// Makes the claimant the owner of the board.
     private func takeOver(
         _ claim: ClaimRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         let old = try transaction.board(claim.installation)
-        // What it told under another owner is not this one's to read.
+        // The new owner must not read reports and events of an earlier owner.
         let isNew = old?.owner != claim.claimant || old?.released == true
         if isNew {
             try transaction.forgetReport(of: claim.installation)
@@ -107,7 +109,7 @@ extension Authority {
         }
     }
 
-    /// What earlier sessions of a board still had to say is void with a new one in place.
+    /// Drops the farewells of a board's earlier sessions, because a new session replaces them.
     func forgetFarewells(
         on board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
@@ -117,7 +119,7 @@ extension Authority {
         }
     }
 
-    /// Ends a provisioning that was not accepted, and the session that it carried.
+    /// Closes a claim that was not accepted, and ends its session.
     func close(
         _ found: ClaimRecord, as state: Claim.State, detail: String, actor: String,
         _ transaction: any AuthorityTransaction, at now: Timestamp
@@ -131,7 +133,7 @@ extension Authority {
             record.state = .ended
             record.endReason = "claim \(state.rawValue)"
             if claim.tokenOrigin == .foreign {
-                // The token is its maker's again, and may be brought once more.
+                // The token may be imported once more, so forget its hash.
                 record.tokenHash = try cryptography.random(32)
             }
             try transaction.save(record, at: now)

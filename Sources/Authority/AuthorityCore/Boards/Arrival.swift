@@ -1,20 +1,21 @@
 package import Sessions
 package import Wire
 
-/// What the upstream broker acknowledged to a board, beside what arrived here.
+/// Compares the messages that the upstream broker acknowledged to a board with those that arrived
+/// here.
 package struct Arrival: Equatable, Sendable {
     /// The highest number that the upstream broker has acknowledged to the board.
     package let sent: Int64
-    /// The highest number that came here; nil where none has come since we listen.
+    /// The highest number that arrived here. Nil if none has arrived since listening began.
     package let arrived: Int64?
-    /// How many of the newest acknowledged numbers have not come here.
+    /// How many of the newest acknowledged numbers have not arrived here.
     package let missing: Int64
     package let toldAt: Timestamp
 }
 
 extension BoardReport {
-    /// The report as it is stored, without what is different in each heartbeat: a board that
-    /// sends all the time is no news.
+    /// The report in its stored form, without the values that change in each heartbeat. So a board
+    /// that sends all the time causes no updates.
     package var lasting: BoardReport {
         var report = self
         report.lastForwarded = nil
@@ -23,20 +24,20 @@ extension BoardReport {
     }
 }
 
-/// Compares what one board sent with what came. Numbers that the board had sent before it first
-/// told of any may have come before we listened, so they count as arrived.
+/// Compares the numbers that one board sent with those that arrived. Numbers up to the first
+/// reported one count as arrived, because they may have come before listening began.
 struct ArrivalCount: Sendable {
-    /// A heartbeat may come before the data that was sent before it.
+    /// The extra time for data: a heartbeat may arrive before data that was sent earlier.
     static let grace = Duration.seconds(5)
 
     private var sent: Int64?
     private var toldAt = Timestamp(milliseconds: 0)
-    /// What need not be waited for: the number told first.
+    /// The first reported number. Numbers up to it need not arrive.
     private var first: Int64 = 0
-    /// The highest number that was told longer ago than the grace.
+    /// The highest number that was reported longer ago than the grace time.
     private var due: Int64 = 0
     private var arrived: Int64?
-    /// False where the broker carries no numbers (MQTT 3.1.1): then nothing can be compared.
+    /// False if the broker carries no numbers (MQTT 3.1.1). Then nothing can be compared.
     private var isNumbered = true
 
     mutating func came(_ number: Int64?) {
@@ -50,7 +51,7 @@ struct ArrivalCount: Sendable {
         } else {
             (first, due) = (number, number)
         }
-        // Time goes on from when a number was told first.
+        // The grace time starts when a number is first reported.
         if number != sent { toldAt = now }
         sent = number
     }

@@ -1,7 +1,7 @@
 package import Sessions
 import Wire
 
-/// A board with what only its own page shows.
+/// A board with details that only its own page shows.
 package struct BoardDetail: Equatable, Sendable {
     package let board: Board
     package let openClaim: Claim?
@@ -12,7 +12,7 @@ package struct BoardDetail: Equatable, Sendable {
     }
 }
 
-/// What people call a board: 1 to 64 characters that show, none that moves a cursor.
+/// A board's display name: 1 to 64 visible characters, no control characters.
 package struct BoardName: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
@@ -25,7 +25,7 @@ package struct BoardName: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Act {
-    /// A board that is the caller's, or anyone's for an administrator; 101 for any other.
+    /// A board of the caller, or any board for an administrator. Otherwise throws 101.
     func ownBoard(_ id: InstallationID) throws(AuthorityError) -> BoardRecord {
         guard let record = try transaction.board(id), !record.released,
             record.owner == user.objectID || user.isAdministrator

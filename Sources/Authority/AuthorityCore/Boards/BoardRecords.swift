@@ -1,16 +1,16 @@
 package import Sessions
 
-/// An installation that has accepted a provisioning at least once.
+/// A board: an installation that has accepted at least one claim.
 package struct BoardRecord: Sendable {
     package let installation: InstallationID
     package var name: String
-    /// The raw X25519 key that its messages are opened with, 32 bytes.
+    /// The raw X25519 public key of the board, 32 bytes.
     package var deviceKey: [UInt8]
     package var owner: UserID
-    /// Its owner let go of it: any key and any person may claim it.
+    /// The owner released it: any person may claim it, with any key.
     package var released: Bool
     package var lastSeen: Timestamp?
-    /// Since when it is this owner's. What it sent and what befell it before is not his to see.
+    /// Since when this owner has it. The owner must not see older data or events.
     package var ownedSince: Timestamp
 
     package init(
@@ -27,7 +27,7 @@ package struct BoardRecord: Sendable {
     }
 }
 
-/// One provisioning under way or over. Of each board at most one is open.
+/// One claim, open or ended. A board has at most one open claim.
 package struct ClaimRecord: Sendable {
     /// The `id` of the provisioning message.
     package let id: MessageID
@@ -37,13 +37,13 @@ package struct ClaimRecord: Sendable {
     package var state: Claim.State
     package let createdAt: Timestamp
     package let expiresAt: Timestamp
-    /// HMAC of the claim secret, so that a used one is known again.
+    /// HMAC of the claim secret, to recognize a used one.
     package let secretHash: [UInt8]
     package let boardName: String
     package let deviceKey: [UInt8]
-    /// The sealed provisioning; nil once it is not to be published any more.
+    /// The sealed provisioning. Nil when it must not be published any more.
     package var payload: [UInt8]?
-    /// Takes the place of the derived broker password on acceptance.
+    /// Replaces the derived broker password on acceptance.
     package var brokerPassword: SecretBytes?
     package var reason: Refusal?
     package let tokenOrigin: TokenOrigin
@@ -71,7 +71,7 @@ package struct ClaimRecord: Sendable {
         self.reason = reason
     }
 
-    /// How it stands at `now`; an open one whose time has passed is expired.
+    /// The claim as people see it at `now`. An open claim whose time has passed is expired.
     package func view(at now: Timestamp, _ notes: [String] = []) -> Claim {
         Claim(
             id: id, board: installation, session: session,
@@ -80,16 +80,16 @@ package struct ClaimRecord: Sendable {
     }
 }
 
-/// Where the session token of a provisioning came from.
+/// The origin of a claim's session token.
 package enum TokenOrigin: String, Sendable, CaseIterable {
     /// Made for this claim.
     case made
-    /// The claimant brought it, and it stood for a session of his here.
+    /// The claimant imported it, and it named one of the claimant's sessions here.
     case known
-    /// The claimant brought it, and nobody here knows it.
+    /// The claimant imported it, and this authority does not know it.
     case foreign
 
-    /// What the claimant should know of it.
+    /// Hints for the claimant.
     package var notes: [String] {
         switch self {
         case .made, .known: []
@@ -100,13 +100,13 @@ package enum TokenOrigin: String, Sendable, CaseIterable {
     }
 }
 
-/// The sealed answer to one request, kept so that a redelivery is answered alike.
+/// The sealed reply to one request, stored so that a redelivery gets the same reply.
 package struct ReplyRecord: Sendable {
     package let installation: InstallationID
     package let request: MessageID
     package let payload: [UInt8]
     package let createdAt: Timestamp
-    /// Nil: until the successor that it carries is used.
+    /// Nil: kept until the refresh token in it is used.
     package let expiresAt: Timestamp?
 
     package init(

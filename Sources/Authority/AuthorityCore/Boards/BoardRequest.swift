@@ -1,7 +1,7 @@
 import Sessions
 import Wire
 
-/// One request of a board within one transaction, its reply not known before.
+/// A new request of a board, handled within one transaction. Its reply is not stored yet.
 struct BoardRequest {
     let authority: Authority
     let transaction: any AuthorityTransaction
@@ -12,13 +12,13 @@ struct BoardRequest {
     let now: Timestamp
     let findings = Findings()
 
-    /// What was found out while a request was answered, besides its answer.
+    /// Facts found while the request is answered, besides the answer.
     final class Findings {
-        /// Its board was not known to be ahead of the store before.
+        /// The board is ahead of the store, which was not known before.
         var isNewAhead = false
-        /// Why it was refused, where that is to be counted.
+        /// The reason of a refusal that is to be counted.
         var refused: RefusalReason?
-        /// The highest number that the broker acknowledged to the board, if it told that.
+        /// The highest number that the broker acknowledged to the board, if the board reported it.
         var lastForwarded: Int64?
     }
 
@@ -75,14 +75,14 @@ struct BoardRequest {
         return .reply(try authority.seal(reply, to: sender, keptFor: lifetime, transaction))
     }
 
-    /// The same for a token that names no session.
+    /// Replies 209 to a token that names no session.
     func replyUnknown(_ reason: RefusalReason) throws(AuthorityError) -> BoardAnswer {
         findings.refused = reason
         return try replyOver()
     }
 
-    /// The same for a token of another session than this board's. Only from the other board can
-    /// it have come here: that is written down once an hour for each board it was taken from.
+    /// Replies 209 to a token that is not this board's. If it is the token of another board, it was
+    /// stolen from there. That is audited once an hour for each robbed board.
     func replyForeign(_ record: SessionRecord) throws(AuthorityError) -> BoardAnswer {
         guard let owner = record.board, owner != sender.board else {
             return try replyUnknown(.unknownToken)
@@ -102,7 +102,7 @@ struct BoardRequest {
         try reply(.error(Refusal(.invalidSession, "this session is over")))
     }
 
-    /// Returns whether another machine uses the board's identity.
+    /// Stores the report if it is new. Returns whether another machine uses the board's identity.
     private func keep(
         _ told: BoardReport, under session: BoardSession
     ) throws(AuthorityError) -> Bool {
@@ -110,7 +110,7 @@ struct BoardRequest {
         findings.lastForwarded = told.lastForwarded
         let report = told.lasting.following(known)
         if report.isShared { try noteShared(under: session.record) }
-        // Most heartbeats tell what the last one told. An open page shows what is new at once.
+        // Most heartbeats repeat the last report. The touch shows a new one on open pages at once.
         if report.isNews(after: known) {
             try transaction.keep(report, of: sender.board, at: now)
             try transaction.touch(sender.board)
@@ -118,7 +118,7 @@ struct BoardRequest {
         return report.isShared
     }
 
-    /// Written down once an hour, so that no board fills the log.
+    /// Audited at most once an hour, so that no board fills the log.
     private func noteShared(under record: SessionRecord) throws(AuthorityError) {
         var query = AuditQuery(limit: 1, board: sender.board)
         (query.event, query.since) = ("identity.shared", now - .seconds(3600))
@@ -132,9 +132,9 @@ struct BoardRequest {
         RequestClock.isOff(message.issuedAt, isUnset: message.clockUnset, at: now)
     }
 
-    /// Finds the live session that `token` names, of this very board and key, and notes that
-    /// it is in use. What was issued after the backup that this store came from is not issued
-    /// here; anything else is 209. Nothing changes.
+    /// Finds the live session that `token` names, checks that board and key are the sender's, and
+    /// notes the use. If the token was made in a gap of this store, the reply is "not issued here".
+    /// Any other failure is 209 and changes no session.
     private func underSession(
         _ token: SessionToken,
         _ act: (BoardSession) throws(AuthorityError) -> BoardAnswer
@@ -147,14 +147,14 @@ struct BoardRequest {
         guard owns(found) else { return try replyForeign(found) }
         guard let record = try use(found) else { return try replyLapsed(found) }
         session.record = record
-        // With its acceptance the board may have another owner, who must not see what it told.
+        // Acceptance may change the board's owner, who must not see the report of the earlier one.
         if found.state == .pending { session.report = try transaction.report(of: sender.board) }
         return try act(session)
     }
 
-    /// Whether the store still has the key that opened the message; nothing is answered to
-    /// another. A live session of the key proves it without a look: where a board gets another
-    /// key, its session ends in the same transaction.
+    /// Whether the store still has the key that opened the message. Another key gets no answer. A
+    /// live session with the key proves it without a query, because a board's session ends in the
+    /// transaction that changes its key.
     func isOfKnownKey() throws(AuthorityError) -> Bool {
         if let record = named?.record, owns(record),
             record.isLive(at: now, under: authority.rules.lifetimes)
@@ -164,12 +164,12 @@ struct BoardRequest {
         return try authority.isKnown(sender, transaction)
     }
 
-    /// Whether a session is this sender's: another board's token counts for nothing here.
+    /// Whether a session belongs to this sender. Another board's token has no effect here.
     func owns(_ record: SessionRecord) -> Bool {
         record.session.installationID == sender.board && record.deviceKey == sender.key
     }
 
-    /// The session in use: accepted if it was not, its last use noted; nil if it is over.
+    /// Accepts a pending session and notes the use. Nil if the session has ended.
     func use(_ found: SessionRecord) throws(AuthorityError) -> SessionRecord? {
         guard found.isLive(at: now, under: authority.rules.lifetimes) else { return nil }
         var record = found
@@ -183,7 +183,7 @@ struct BoardRequest {
         return record
     }
 
-    // The heartbeat and what else a live session may ask.
+    // The requests of a live session: heartbeat, list and sign-out.
 
     private func authenticate(
         _ session: BoardSession, minutes: Int64?, isShared: Bool
@@ -217,7 +217,8 @@ struct BoardRequest {
         return try reply(.result(result))
     }
 
-    /// The board takes its leave: it keeps its login for a while, should the reply be lost.
+    /// Ends the session for the board. The board keeps its login for a while, in case the reply is
+    /// lost.
     private func signOut(_ record: SessionRecord) throws(AuthorityError) -> BoardAnswer {
         try authority.end(
             record, reason: UnavailableReason.signedOut.rawValue, actor: "board",
@@ -228,8 +229,8 @@ struct BoardRequest {
 }
 
 extension ScopeText {
-    /// The scope as the wire has it. It was judged before it was stored, so a text that does
-    /// not parse is damage.
+    /// The scope in its wire form. It was checked before it was stored, so a text that does not
+    /// parse is damaged.
     func document() throws(AuthorityError) -> ScopeDocument {
         do {
             return ScopeDocument(unchecked: try JSONValue(parsing: Array(text.utf8)))

@@ -1,60 +1,61 @@
 package import Sessions
 package import Wire
 
-/// What came of one message of a board.
+/// The result of one message of a board.
 package enum BoardAnswer: Equatable, Sendable {
-    /// Not acted on and not answered; it is to be counted.
+    /// Not handled and not answered, only counted.
     case dropped(DropReason)
-    /// Acted on; nothing is to be said.
+    /// Handled; there is no reply.
     case silent
-    /// To be published on the board's inbox, not retained.
+    /// The reply, to publish on the board's inbox, not retained.
     case reply([UInt8])
 }
 
-/// What came of one message, and whether the courier is to be sent to its board's line.
+/// The result of one message, with details for the service.
 package struct HeardRequest: Sendable {
     package let answer: BoardAnswer
     package var leavesChores = false
-    /// The device key that opened it; nil where the store does not have that key.
+    /// The device key that opened the message. Nil if the store does not have that key.
     package var key: [UInt8]?
-    /// What was asked, where it could be opened and read.
+    /// The message type, if the message could be opened and read.
     package var type: BoardMessage.Kind?
     /// The board is ahead of the store, which was not known before.
     package var isNewAhead = false
-    /// Why it was refused, where that is to be counted.
+    /// The reason of a refusal that is to be counted.
     package var refused: RefusalReason?
-    /// The highest number that the broker acknowledged to the board, if it told that.
+    /// The highest number that the broker acknowledged to the board, if the board reported it.
     package var lastForwarded: Int64?
 }
 
 package enum DropReason: String, Sendable, CaseIterable {
-    /// Nobody provisioned such a board.
+    /// The store has no key for this board.
     case unknownBoard = "unknown-board"
     /// Not a sealed message of this version.
     case notSealed = "not-sealed"
     /// Sealed by another key, for another key or topic, or damaged.
     case unopened
-    /// Opened, and not even an id could be read.
+    /// Opened, but it has no readable id.
     case unreadable
 }
 
 extension Authority {
-    /// Takes one payload from a board's outbox. Publish the reply, then settle the board's
-    /// line: what a reply confirms must reach the board before its login changes.
+    /// Handles one payload from a board's outbox. Publish the reply first, then settle the board's
+    /// job queue: the reply must reach the board before its login changes.
     ///
-    /// The order of the checks is the contract's: what cannot be opened is dropped; a known
-    /// request is answered again, before any other check; then the clock, then whose the
-    /// token is, and only then anything is done.
+    /// The contract sets the order of the checks. A payload that cannot be opened is dropped. A
+    /// known request gets its stored reply, before any other check. Then come the clock, the owner
+    /// of the token, and the action.
     package func handle(
         _ payload: [UInt8], from board: InstallationID
     ) async throws(AuthorityError) -> BoardAnswer {
         try await hear(payload, from: board).answer
     }
 
-    /// The same, and whether the board's line has chores since. Others' lines are told already.
+    /// The same, and reports whether the board's queue has new jobs. The worker already knows about
+    /// jobs in other queues.
     ///
     /// - Parameter known: the key that opened the board's last message. The store may have another
-    ///   by now: nothing is answered unless the transaction finds that it has this one.
+    ///   key by now. There is no answer unless the transaction finds this key in the store.
     package func hear(
         _ payload: [UInt8], from board: InstallationID, trying known: [UInt8]? = nil
     ) async throws(AuthorityError) -> HeardRequest {
@@ -70,13 +71,13 @@ extension Authority {
         }
     }
 
-    /// What came of opening one payload.
+    /// The result of opening one payload.
     enum Opening {
         case opened([UInt8], by: Sender)
         case dropped(DropReason)
     }
 
-    /// Opens by the known key, or else as `openByStore`.
+    /// Opens with the known key, or else like `openByStore`.
     private func open(
         _ payload: [UInt8], from board: InstallationID, trying known: [UInt8]?
     ) async throws(AuthorityError) -> Opening {
@@ -88,11 +89,11 @@ extension Authority {
         return try await openByStore(payload, from: board)
     }
 
-    /// Reads the board's keys and opens by them. Nothing is written.
+    /// Reads the board's keys and opens with them. Writes nothing.
     func openByStore(
         _ payload: [UInt8], from board: InstallationID
     ) async throws(AuthorityError) -> Opening {
-        // Who is nobody's board costs no reading of what it sends.
+        // The payload of an unknown board is not parsed.
         let candidates = try await store.glance { transaction throws(AuthorityError) in
             try transaction.deviceKeys(of: board)
         }
@@ -105,7 +106,7 @@ extension Authority {
         return .dropped(.unopened)
     }
 
-    /// Nil for what is not sealed to this authority.
+    /// Nil if the payload is not sealed to this authority.
     private func envelope(_ payload: [UInt8]) -> SealedEnvelope? {
         do throws(WireError) {
             let envelope = try SealedEnvelope(parsing: payload)
@@ -157,7 +158,7 @@ extension Authority {
                 return (HeardRequest(answer: .dropped(.unopened), type: message.body.kind), [])
             }
             if let known = look.reply {
-                // Whoever answered it first may have gone before it sent the courier.
+                // The process that answered first may have ended before it started the worker.
                 return (HeardRequest(
                     answer: .reply(known), leavesChores: true, type: message.body.kind), [])
             }
@@ -168,7 +169,7 @@ extension Authority {
                 isNewAhead: found.isNewAhead, refused: found.refused,
                 lastForwarded: found.lastForwarded), lines)
         }
-        // The board's own line comes after the reply.
+        // The board's own queue is settled after the reply.
         for line in lines where line != own { courier.nudge(line) }
         return heard
     }
@@ -201,11 +202,11 @@ extension Authority {
 
     enum ReplyLifetime {
         case fixed
-        /// Kept until the refresh token that it carries is used.
+        /// Kept until the refresh token in it is used.
         case untilSuccessorIsUsed
     }
 
-    /// Seals a reply and keeps it for redeliveries of its request.
+    /// Seals a reply and stores it for redeliveries of its request.
     func seal(
         _ reply: Reply, to sender: Sender, keptFor lifetime: ReplyLifetime,
         _ transaction: any AuthorityTransaction
@@ -215,7 +216,7 @@ extension Authority {
             installation: sender.board, request: reply.re, payload: payload,
             createdAt: reply.now,
             expiresAt: lifetime == .fixed ? reply.now + AuthorityRules.replyLifetime : nil))
-        // By chance, so that the bound costs little and no board can choose to escape it.
+        // At random, so that trimming costs little and no board can avoid it.
         if try cryptography.random(1).allSatisfy({ $0 < AuthorityRules.trimmingChance }) {
             try transaction.trimReplies(of: sender.board, toNewest: AuthorityRules.repliesOfBoard)
         }
@@ -231,13 +232,13 @@ extension Authority {
     }
 }
 
-/// Who sealed a message: the board whose topic it came by, and the key that opened it.
+/// The sender of a message: the board of its topic, and the key that opened it.
 struct Sender {
     let board: InstallationID
     let key: [UInt8]
 }
 
-/// A request that says who it is, and is not otherwise as the contract has it.
+/// A request with a readable id that otherwise does not follow the contract.
 struct UnreadableRequest {
     private let members: JSONObject
     private let reason: WireError
@@ -251,9 +252,9 @@ struct UnreadableRequest {
         self.reason = reason
     }
 
-    /// A token is a token whatever its text, so one of no known form is judged like any other
-    /// that names no session: after the clock, and 209. What else is wrong with a request that
-    /// bears a token is told after the clock, too. All else is what the reader found.
+    /// The refusal for the request. A token of unknown form is treated like any token that names no
+    /// session: 209, after the clock check. Other errors in a request with a token are also
+    /// reported after the clock check. Without a token, it is the parse error.
     func refusal(at now: Timestamp) -> Refusal {
         guard Self.tokens.contains(where: bears) else { return reason.refusal }
         let time = members.members["iat"]?.asInteger.flatMap(Timestamp.init(seconds:))
@@ -268,7 +269,7 @@ struct UnreadableRequest {
         return Refusal(.invalidSession, "this session is over")
     }
 
-    /// Whether what could not be read is the refresh token itself.
+    /// Whether the refresh token itself could not be read.
     var isForgedRefresh: Bool { reason == .mistyped("refreshToken") && bears("refreshToken") }
 
     private static let tokens = ["sessionToken", "refreshToken"]
@@ -276,7 +277,7 @@ struct UnreadableRequest {
     private func bears(_ member: String) -> Bool { members.members[member]?.asString != nil }
 }
 
-/// A board's clock as its request shows it. Source: the wire contract, Time and the clock.
+/// Checks a board's clock by its request. Source: the wire contract, Time and the clock.
 enum RequestClock {
     static let refusal = Refusal(
         .validation, "your clock is unset or off; set it by `now` and ask again")

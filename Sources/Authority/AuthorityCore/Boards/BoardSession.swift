@@ -1,10 +1,10 @@
 package import Sessions
 
-/// A session with all that the requests of its board need, read in one trip to the store.
+/// A session with all data that its board's requests need, read in one query.
 package struct BoardSession: Sendable {
     package var record: SessionRecord
     package let username: String
-    /// What its board told last.
+    /// The last report of the board.
     package var report: ToldReport?
 
     package init(record: SessionRecord, username: String, report: ToldReport?) {
@@ -16,11 +16,11 @@ package struct BoardSession: Sendable {
     var profile: UserProfile { UserProfile(objectID: record.session.user, username: username) }
 }
 
-/// What a board's request asks the store first.
+/// The first query of a board's request.
 package struct FirstQuestion: Sendable {
     package let request: MessageID
     package let board: InstallationID
-    /// Of the session token; nil where the request has none.
+    /// The hash of the session token. Nil if the request has none.
     package let tokenHash: [UInt8]?
 
     package init(request: MessageID, board: InstallationID, tokenHash: [UInt8]?) {
@@ -30,9 +30,9 @@ package struct FirstQuestion: Sendable {
     }
 }
 
-/// The answer to it.
+/// The answer to a `FirstQuestion`.
 package struct FirstLook: Sendable {
-    /// The reply that was given before.
+    /// The stored reply to an earlier delivery of the request.
     package let reply: [UInt8]?
     /// The session that the request's token names.
     package let session: BoardSession?

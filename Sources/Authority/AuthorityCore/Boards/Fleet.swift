@@ -1,9 +1,9 @@
 package import Sessions
 import Wire
 
-/// Boards and sessions, as their owners see and end them.
+/// Lists and ends boards and sessions for their owners.
 extension Authority {
-    /// The first of them by their names, as many as one list has.
+    /// Boards sorted by name, at most 10,000.
     package func boards(
         by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [Board] {
@@ -25,14 +25,14 @@ extension Authority {
 
     private static let listedBoards = 10_000
 
-    /// How many boards hold a session, counted up to `limit`.
+    /// The number of boards with a session, counted up to `limit`.
     package func boardsInSession(atMost limit: Int) async throws(AuthorityError) -> Int {
         try await store.read { transaction throws(AuthorityError) in
             try transaction.boardsInSession(atMost: limit)
         }
     }
 
-    /// A board as its owner sees it; nil where nobody is.
+    /// A board as its owner sees it. Nil if the owner's user does not exist.
     func view(
         of board: BoardRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> Board? {
@@ -85,7 +85,7 @@ extension Authority {
         return try await look(deed, by: caller) { act throws(AuthorityError) in
             let owner = everyone ? nil : act.user.objectID
             var views: [SessionView] = []
-            // As `CallerRights.maySee` has it.
+            // The same rule as in `CallerRights.maySee`.
             let choice: SessionChoice = act.rights.isRestricted ? .restricted : .current
             for record in try act.transaction.sessions(of: owner, choice, slice) {
                 views.append(try view(of: record, act.transaction, at: act.now))
@@ -123,8 +123,8 @@ extension Authority {
         return await settleAll(of: board)
     }
 
-    /// Tells the broker at once if it can be told, and says whether it was. What was decided
-    /// stands either way: the chores are in the store.
+    /// Runs the board's broker jobs now. Returns false if that fails. The decision stays valid: the
+    /// jobs are in the store and are retried.
     func settleAll(of board: InstallationID) async -> Bool {
         do throws(AuthorityError) {
             try await courier.settle(board.description)
@@ -135,7 +135,7 @@ extension Authority {
         }
     }
 
-    /// A session as its owner sees it: no token is in it.
+    /// A session as its owner sees it. It contains no token.
     func view(
         of record: SessionRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> SessionView {

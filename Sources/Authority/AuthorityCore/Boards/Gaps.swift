@@ -1,14 +1,13 @@
 package import Sessions
 
-/// A span of which the store knows nothing: nobody served from it then, or what was done was done
-/// to a later state of it, before a backup was restored.
+/// A time span that the store knows nothing about. Either no service ran on the store, or changes
+/// were lost because a backup was restored.
 ///
-/// A plain stop and start leaves one too. That costs nothing: while nobody serves, nothing is
-/// issued, so no token was made in it.
+/// A plain stop and start leaves a gap, too. It has no effect: without a service no token is made.
 package struct Gap: Equatable, Sendable {
     package let began: Timestamp
     package let ended: Timestamp
-    /// Whether it is certain that there was a later state: an operator restored this one.
+    /// Whether an operator restored this store, so that a later state certainly existed.
     package let isRestored: Bool
 
     package init(began: Timestamp, ended: Timestamp, isRestored: Bool = false) {
@@ -17,15 +16,16 @@ package struct Gap: Equatable, Sendable {
         self.isRestored = isRestored
     }
 
-    /// Between two looks at a running service's clock no more than this passes.
+    /// The longest time between two notes of a running service's clock.
     package static let unwatched = Duration.seconds(180)
-    /// How many are remembered that nobody restored; the oldest give way.
+    /// The maximum number of stored gaps without a restore. The oldest are deleted first.
     package static let limit = 1000
 
-    /// The gap that ends now, if there is one. `latest`: the latest time in the store, nil before
-    /// the first service; `known`: what this process took it for, nil at its start;
-    /// `isOtherHistory`: another database has taken over from the one that this process knew, and
-    /// `latest` may be what another process has told that one since.
+    /// The gap that ends now; nil if there is none.
+    ///
+    /// `latest`: the latest time in the store, nil before the first service. `known`: the latest
+    /// time that this process remembers, nil at its start. `isOtherHistory`: another database has
+    /// replaced the one that this process knew, and another process may have raised `latest` in it.
     package init?(
         latest: Timestamp?, known: Timestamp?, now: Timestamp, isOtherHistory: Bool = false
     ) {
@@ -34,22 +34,22 @@ package struct Gap: Equatable, Sendable {
             self.init(began: latest, ended: now)
             return
         }
-        // A database that fell back under a running service has an earlier time than it was told,
-        // unless it lacks less than what passes between two times.
+        // A database that lost changes under a running service has an earlier time than the service
+        // wrote. A loss that is shorter than the time between two notes may not show.
         guard isOtherHistory || latest < known || now - latest > Self.unwatched
         else { return nil }
         self.init(began: isOtherHistory ? min(latest, known) : latest, ended: now)
     }
 }
 
-/// A board that bears what this store did not issue: it is ahead of a restored state.
+/// A board with tokens that this store did not issue: it is ahead of a restored state.
 package struct AheadBoard: Equatable, Sendable {
     package enum Sign: String, Sendable, CaseIterable {
-        /// A session token that was made in a gap, or a session accepted in one.
+        /// A session token that was made in a gap, or a session that was accepted in a gap.
         case session
         /// A refresh token of a later generation, or of an unknown family.
         case refresh
-        /// It speaks to us, or has a login of ours, and the store does not know it.
+        /// The board sends messages or has a broker login, and the store does not know it.
         case unknown
     }
 
@@ -64,52 +64,53 @@ package struct AheadBoard: Equatable, Sendable {
         self.since = since
     }
 
-    /// Of boards that the store does not know so many are remembered: they prove nothing.
+    /// The maximum number of stored unknown boards. They prove nothing.
     package static let unknownLimit = 1000
 }
 
 package protocol GapTable {
-    /// The latest time that a service of this store has believed; nil before the first.
+    /// The latest time that a service wrote to this store. Nil before the first service.
     func latestTime() throws(AuthorityError) -> Timestamp?
-    /// When the newest session that lives was made; nil where none does.
+    /// When the newest live session was made. Nil if there is none.
     func newestSession() throws(AuthorityError) -> Timestamp?
     /// The oldest first.
     func gaps() throws(AuthorityError) -> [Gap]
-    /// Adds a gap, or lengthens the last one if it touches that. Of those that nobody restored
-    /// the newest `Gap.limit` stay.
+    /// Adds a gap, or extends the last gap if the two touch. Keeps the newest `Gap.limit` gaps
+    /// without a restore.
     func add(_ gap: Gap) throws(AuthorityError)
-    /// Whether a gap has a part between these two times.
+    /// Whether a gap overlaps the span from `first` to `last`.
     func hasGap(from first: Timestamp, to last: Timestamp) throws(AuthorityError) -> Bool
-    /// Whether an operator restored this store and has not settled it.
+    /// Whether an operator restored this store and has not settled it yet.
     func isRestored() throws(AuthorityError) -> Bool
-    /// Forgets all gaps, and who is ahead; but not that it was settled, and when.
+    /// Deletes all gaps and all boards that are ahead. Stores `now` as the settled time.
     func settleGaps(at now: Timestamp) throws(AuthorityError)
-    /// When it was settled last; nil where it never was.
+    /// When the store was last settled. Nil: never.
     func settledAt() throws(AuthorityError) -> Timestamp?
-    /// Notes that every session of which `time` is not after the last use is in use now.
+    /// Sets the last use to `now` for every session that was last used at `time` or later.
     func noteUse(
         ofAllUsedSince time: Timestamp, at now: Timestamp
     ) throws(AuthorityError)
 
-    /// Whether a board is not yet noted, and there is room for one of its kind.
+    /// Whether a board is not noted as ahead yet, and there is room for another one with this sign.
     func mayNoteAhead(
         _ board: InstallationID, _ sign: AheadBoard.Sign
     ) throws(AuthorityError) -> Bool
-    /// False if it is noted already.
+    /// Returns false if the board was noted already.
     func noteAhead(_ board: AheadBoard) throws(AuthorityError) -> Bool
     func forgetAhead(_ board: InstallationID) throws(AuthorityError)
     func aheadCount() throws(AuthorityError) -> Int
-    /// The longest noted first; at most `limit`. Nil is of any sign.
+    /// The oldest note first; at most `limit`. Nil sign: all signs.
     func aheadBoards(
         limit: Int, of sign: AheadBoard.Sign?
     ) throws(AuthorityError) -> [AheadBoard]
 }
 
 extension Authority {
-    /// Notes a gap if one ends now. To be called at the start of a service, before it answers
-    /// anybody, and each time before the latest time in the store is raised.
+    /// Stores a gap if one ends now. Call it when a service starts, before it answers anybody, and
+    /// each time before the store's latest time is raised.
     ///
-    /// `isAlone`: nobody else serves from the store, so that what it has is of before the gap.
+    /// `isAlone`: no other process serves from the store, so all its content is from before the
+    /// gap.
     package func noteGap(
         until now: Timestamp, known: Timestamp?, isOtherHistory: Bool = false,
         isAlone: Bool = true
@@ -120,18 +121,18 @@ extension Authority {
                 latest: latest, known: known, now: now, isOtherHistory: isOtherHistory)
             else { return }
             guard known == nil, isAlone, let newest = try transaction.newestSession() else {
-                // Where somebody serves, sessions may have been made since it fell back.
+                // If another process serves, its sessions may be from after the loss.
                 return try transaction.add(gap)
             }
-            // What was made after the latest time was noted is known all the same. One that is
-            // of the future was made by a clock that was wrong.
+            // Sessions made after the latest time are known, so the gap begins later. A session
+            // from the future was made with a wrong clock, so ignore it.
             let began = newest < now ? max(gap.began, newest) : gap.began
             try transaction.add(Gap(began: began, ended: gap.ended))
         }
     }
 
-    /// Notes that an operator has put an earlier state back in place. Who was in use then is
-    /// taken as in use until now: what they did since is not known, and cannot count as idle.
+    /// Notes that an operator restored an earlier state. Sessions that were in use then count as
+    /// used until now: their later use is unknown and must not count as idle time.
     package func noteRestored(actor: String) async throws(AuthorityError) {
         let now = clock()
         try await store.transact { transaction throws(AuthorityError) in
@@ -139,10 +140,11 @@ extension Authority {
         }
     }
 
-    /// An operator says that whoever was ahead is set up anew, or given up.
+    /// Settles a restored store: the operator says that all boards that were ahead are claimed
+    /// again or given up.
     ///
-    /// Returns how many boards were found ahead and are given up; nil where there was no alarm
-    /// at all, and nothing was changed.
+    /// Returns how many boards were ahead and are given up. Nil if there was no alarm; then nothing
+    /// changes.
     @discardableResult
     package func settleRestored(actor: String) async throws(AuthorityError) -> Int? {
         let now = clock()
@@ -154,7 +156,7 @@ extension Authority {
             let unknown = try transaction.aheadBoards(
                 limit: AheadBoard.unknownLimit, of: .unknown)
             for found in unknown {
-                // Nobody here made its login at the broker, so it goes.
+                // The store knows no login for this board, so delete it at the broker.
                 try transaction.add(.login(found.board, password: false))
             }
             try transaction.settleGaps(at: now)
@@ -176,19 +178,19 @@ extension Authority {
 
     private static let shownAhead = 10_000
 
-    /// The boards found ahead of this store, 10,000 at most.
+    /// The boards that are ahead of this store, at most 10,000.
     package func aheadBoards() async throws(AuthorityError) -> [AheadBoard] {
         try await store.read { transaction throws(AuthorityError) in
             try transaction.aheadBoards(limit: Self.shownAhead, of: nil)
         }
     }
 
-    /// How many boards were found ahead.
+    /// How many boards are ahead of this store.
     package func aheadCount() async throws(AuthorityError) -> Int {
         try await store.read { transaction throws(AuthorityError) in try transaction.aheadCount() }
     }
 
-    /// Those of these boards that the store has never heard of, each noted as ahead.
+    /// Returns the boards that the store does not know, and notes each as ahead.
     package func noteUnknown(
         amongst boards: [InstallationID]
     ) async throws(AuthorityError) -> [InstallationID] {
@@ -207,7 +209,8 @@ extension Authority {
         }
     }
 
-    /// Whether anything is on record of a board but that it was not known.
+    /// Whether the store knows the board, or has audit entries of it other than the alarm for
+    /// unknown boards.
     private func hasHeard(
         of board: InstallationID, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) -> Bool {
@@ -216,7 +219,7 @@ extension Authority {
             .contains { $0.event != "alarm.\(AheadBoard.Sign.unknown.rawValue)" }
     }
 
-    /// Notes a board that the store does not know, once; true where that is news.
+    /// Notes an unknown board as ahead. Returns true the first time.
     func noteUnknown(_ board: InstallationID) async throws(AuthorityError) -> Bool {
         let isNews = try await store.glance { transaction throws(AuthorityError) in
             try transaction.mayNoteAhead(board, .unknown)
@@ -229,7 +232,8 @@ extension Authority {
         }
     }
 
-    /// Notes that a board is ahead, and says so in the audit log at its first time.
+    /// Notes that a board is ahead, and writes an alarm to the audit log. Returns false if it was
+    /// noted before or there is no room.
     func noteAhead(
         _ board: InstallationID, _ sign: AheadBoard.Sign, _ how: String,
         _ transaction: any AuthorityTransaction, at now: Timestamp
@@ -245,13 +249,13 @@ extension Authority {
 }
 
 extension AuthorityRules {
-    /// What `Authority.noteRestored` does, within a transaction that does more.
+    /// Does the same as `Authority.noteRestored`, within a larger transaction.
     package func noteRestored(
         actor: String, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         let latest = try transaction.latestTime() ?? now
         let newest = try transaction.newestSession() ?? latest
-        // One that is of the future was made by a clock that was wrong.
+        // A session from the future was made with a wrong clock, so ignore it.
         let began = min(newest < now ? max(latest, newest) : latest, now)
         try transaction.add(Gap(began: began, ended: now, isRestored: true))
         if let idle = lifetimes.idle {

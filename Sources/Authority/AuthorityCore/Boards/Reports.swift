@@ -1,11 +1,11 @@
 package import Sessions
 package import Wire
 
-/// What a board has told of itself, as it stands.
+/// The stored report of a board.
 package struct ToldReport: Equatable, Sendable {
-    /// Its rules are those told last, by whichever report.
+    /// Contains the last reported rules, even if a later report had none.
     package let report: BoardReport
-    /// Since when the board has told the same.
+    /// Since when the board reports the same.
     package let since: Timestamp
 
     package init(report: BoardReport, since: Timestamp) {
@@ -15,8 +15,8 @@ package struct ToldReport: Equatable, Sendable {
 }
 
 extension BoardReport {
-    /// The same, with what the report before it adds. Each start of an agent has a new `run`. So
-    /// a `run` that comes again after another one belongs to a second machine.
+    /// Adds facts from the report before. Each start of an agent has a new `run`. So if an older
+    /// `run` comes again after another one, a second machine uses it.
     package func following(_ known: BoardReport?) -> Self {
         var report = self
         let isSame = run == nil || run == known?.run
@@ -25,7 +25,7 @@ extension BoardReport {
         return report
     }
 
-    /// Whether it tells anything that `known` does not. Without rules it leaves those as told.
+    /// Whether the report differs from `known`. A report without rules keeps the known rules.
     func isNews(after known: BoardReport?) -> Bool {
         var report = self
         report.rules = rules ?? known?.rules
@@ -35,7 +35,7 @@ extension BoardReport {
 
 package protocol ReportTable {
     func report(of board: InstallationID) throws(AuthorityError) -> ToldReport?
-    /// Keeps it; one without rules leaves those that were told.
+    /// Stores the report. A report without rules keeps the stored rules.
     func keep(
         _ report: BoardReport, of board: InstallationID, at now: Timestamp
     ) throws(AuthorityError)

@@ -1,24 +1,25 @@
 import Sessions
 import Wire
 
-/// Boards that are ahead of a restored state: told "not issued here" and kept.
+/// Handles boards that are ahead of a restored store. They get "not issued here" and keep their
+/// sessions.
 /// Source: the wire contract, Refresh and rotation, and A restored authority.
 extension BoardRequest {
-    /// Whether we made this token, at a time of which the store knows nothing. Any other that the
-    /// store does not know is over.
+    /// Whether this authority made the token at a time that the store knows nothing about.
+    /// Otherwise the session of an unknown token has ended.
     func isAhead(_ token: SessionToken) throws(AuthorityError) -> Bool {
         guard let made = try authority.sessionTokens.creation(of: token) else { return false }
         return try isUnknown(made)
     }
 
-    /// Whether a time is after the latest that is on record, or in a gap.
+    /// Whether a time is later than the store's latest time, or in a gap.
     private func isUnknown(_ time: Timestamp) throws(AuthorityError) -> Bool {
         if let latest = try transaction.latestTime(), time > latest { return true }
         return try transaction.hasGap(from: time, to: time)
     }
 
-    /// 209 for a session that is over; but one whose claim ran out here may have been accepted
-    /// in a gap, and then its board holds what it was promised.
+    /// Replies 209 for an ended session. Exception: if its claim expired here, the board may have
+    /// accepted it in a gap. The board then keeps the session and gets "not issued here".
     func replyLapsed(_ record: SessionRecord) throws(AuthorityError) -> BoardAnswer {
         guard let claim = try transaction.claim(ofSession: record.id),
             claim.session == record.id, claim.state == .expired || claim.state == .sent,
@@ -27,17 +28,20 @@ extension BoardRequest {
         return try notIssuedHere(.session, "a session may have been accepted in a gap")
     }
 
-    /// A refresh token says when its family was made, and not when itself was. Where an operator
-    /// has settled what was ahead, one of a board that was given up then is over, and any where
-    /// nothing can have been lost since; after another gap it may be of a state that was lost in
-    /// that, and one whose family was made there is, or in a moment that is no gap yet.
+    /// Answers a refresh token that the store does not know. The token shows when its family was
+    /// made, not when the token itself was made.
+    ///
+    /// The answer is "not issued here" until an operator has settled the restored state. After
+    /// that, it is 209 for a board that was given up, and for all boards if there was no later gap.
+    /// The exceptions get "not issued here": a token after a later gap, or whose family was made in
+    /// a gap or after the latest time in the store.
     func aheadRefresh(
         of family: RefreshFamilyID, _ how: String
     ) throws(AuthorityError) -> BoardAnswer {
         guard let settled = try transaction.settledAt(), try !transaction.isRestored() else {
             return try notIssuedHere(.refresh, how)
         }
-        // No family was made in the future: such an id is forged or damaged.
+        // An id with a future time is forged or damaged.
         if family.madeAt <= now, try isUnknown(family.madeAt) {
             return try notIssuedHere(.refresh, how)
         }
@@ -48,11 +52,11 @@ extension BoardRequest {
         return try replyOver()
     }
 
-    /// Whether the board was found ahead before `settled`, and neither set up anew nor found
-    /// ahead since: tokens of one that was given up are not ahead, but those of a later gap,
-    /// so it has a session of after that, whose claim was lost in the gap.
+    /// Whether the board was found ahead before `settled`, and was neither accepted again nor found
+    /// ahead since. A board that was accepted again in a later gap is not given up: its tokens are
+    /// of that gap.
     private func isGivenUp(at settled: Timestamp) throws(AuthorityError) -> Bool {
-        // Settling forgot who was noted until then.
+        // Settling deleted all earlier notes, so a present note is newer.
         guard try transaction.mayNoteAhead(sender.board, .session) else { return false }
         var query = AuditQuery(limit: 1, board: sender.board)
         (query.event, query.until) = ("alarm.", settled)
@@ -61,7 +65,8 @@ extension BoardRequest {
         return try transaction.entries(query).isEmpty
     }
 
-    /// A restored backup looks like this, so it is an alarm and never theft, and nothing ends.
+    /// Replies "not issued here" and raises an alarm. A restored backup looks like this, so it does
+    /// not count as theft and ends no session.
     func notIssuedHere(
         _ sign: AheadBoard.Sign, _ how: String
     ) throws(AuthorityError) -> BoardAnswer {

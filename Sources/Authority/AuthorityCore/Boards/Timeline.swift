@@ -1,16 +1,16 @@
 package import Sessions
 import Wire
 
-/// What may befall the sessions of a board.
+/// The events of a board's sessions.
 package enum TimelineEvent: String, Sendable, CaseIterable {
     case made, accepted, refreshed, extended, updated, online, offline
-    /// The board's gate refused writes of its programs.
+    /// The board's gate refused writes of its apps.
     case refused
     case revoked, expired
     case signedOut = "signed-out"
     case reuse, replaced, released, rejected
 
-    /// How a session ended.
+    /// The event for the reason why a session ended.
     init(end reason: String) {
         switch UnavailableReason(rawValue: reason) {
         case .expired: self = .expired
@@ -20,7 +20,7 @@ package enum TimelineEvent: String, Sendable, CaseIterable {
         }
     }
 
-    /// How a claim ended that was not accepted.
+    /// The event for a claim that ended without acceptance.
     init(claim state: Claim.State) {
         switch state {
         case .rejected: self = .rejected
@@ -30,15 +30,15 @@ package enum TimelineEvent: String, Sendable, CaseIterable {
     }
 }
 
-/// One thing that befell a board's session, or the same thing several times in succession.
+/// One event of a board's session, or several equal events in a row.
 package struct TimelineEntry: Equatable, Sendable {
     package let event: TimelineEvent
     package let session: ObjectID?
-    /// The first time and the last.
+    /// `at` is the first time of the event, `until` is the last.
     package let at: Timestamp
     package var until: Timestamp
     package var count: Int64
-    /// Of the last time.
+    /// The detail of the last event.
     package var detail: String
 
     package init(
@@ -55,21 +55,21 @@ package struct TimelineEntry: Equatable, Sendable {
 }
 
 package protocol TimelineTable {
-    /// Appends to a board's timeline, or counts up its newest entry where that is the same
-    /// event of the same session. The oldest beyond `TimelineRules.limit` go.
+    /// Appends to a board's timeline. If the newest entry has the same event and session, increases
+    /// its count instead. Deletes the oldest entries beyond `TimelineRules.limit`.
     func append(
         _ entry: TimelineEntry, to board: InstallationID
     ) throws(AuthorityError)
-    /// Forgets what befell all sessions of a board but one.
+    /// Deletes the timeline of a board, except the entries of one session.
     func forgetTimeline(
         of board: InstallationID, but session: ObjectID
     ) throws(AuthorityError)
     /// The newest first.
     func timeline(of board: InstallationID) throws(AuthorityError) -> [TimelineEntry]
 
-    /// Notes that what people see of a board has changed without a word in the audit log.
+    /// Notes a visible change of a board that has no audit entry.
     func touch(_ board: InstallationID) throws(AuthorityError)
-    /// Boards touched after that number, each once, the one touched last at the end; at most
+    /// Boards touched after that number, each once, in the order of their last touch; at most
     /// `limit`.
     func touched(
         after number: Int64, limit: Int
@@ -89,12 +89,12 @@ package struct TouchedBoard: Equatable, Sendable {
 }
 
 package enum TimelineRules {
-    /// How many entries a board has.
+    /// The maximum number of entries of a board.
     package static let limit = 200
 }
 
 extension Authority {
-    /// Notes what befell a session, if it is one of a board.
+    /// Adds an event to the timeline if the session lives on a board.
     func note(
         _ event: TimelineEvent, of record: SessionRecord, _ detail: String,
         _ transaction: any AuthorityTransaction, at now: Timestamp

@@ -1,15 +1,17 @@
 package import Sessions
 package import Wire
 
-/// A client at the broker, as that is to know it.
+/// A client that the broker should have.
 package struct BrokerAccount: Sendable {
     package let username: String
     package let password: SecretBytes
-    /// The one client id that may use it; nil any, for the authority's own alone. Whoever may
-    /// use any could take a board's, and the broker would cut off the board for it.
+    /// The only client id that may use this account. Nil allows any id, only for the authority
+    /// itself. An account that allows any id could use a board's id, and the broker would then
+    /// disconnect that board.
     package let clientID: String?
     package let role: BrokerRole
-    /// Whose client it is, see `mark`; nil for the authority's own, which nobody removes.
+    /// The authority that made the client, see `mark`. Nil for the authority's own client, which is
+    /// never removed.
     package var owner: String?
 
     package init(
@@ -41,22 +43,22 @@ package struct BrokerAccount: Sendable {
             owner: Self.mark(root))
     }
 
-    /// What marks a client as made by an authority of this topic root. Several may share a
-    /// broker, and each leaves alone what is not its own.
+    /// The mark of clients that an authority of this topic root made. Several authorities may share
+    /// a broker, and each changes only its own clients.
     package static func mark(_ root: TopicRoot) -> String { "postern \(root)" }
 
     /// The client id of a board or a person's program.
     /// Source: the wire contract, Broker passwords.
     package static func clientID(of username: String) -> String { "postern-\(username)" }
 
-    /// Whether a client that shows this password may log in under this client id. The time
-    /// tells nothing of the password but its length.
+    /// Whether a client with this password and client id may log in. The time taken reveals only
+    /// the password's length.
     package func admits(_ password: SecretBytes, clientID: String) -> Bool {
         let isRight = self.password.matches(password)
         return isRight && !clientID.isEmpty && isUsed(by: clientID)
     }
 
-    /// Whether a client of this id can have logged in by it.
+    /// Whether a client with this id may use this account.
     package func isUsed(by clientID: String) -> Bool {
         self.clientID.map { $0 == clientID } ?? true
     }

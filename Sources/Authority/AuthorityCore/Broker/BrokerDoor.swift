@@ -1,19 +1,18 @@
 import Sessions
 
-/// What a broker that asks about each of its clients is answered from.
+/// Answers a broker that asks about each of its clients.
 package protocol BrokerDoor: Sendable {
-    /// The client of this user name as the store has it at this moment; nil for nobody's.
+    /// The present account with this user name. Nil if there is none.
     func account(named username: String) async throws(AuthorityError) -> BrokerAccount?
-    /// Counts somebody who asked with a wrong secret. After 100 from one address (of IPv6 one
-    /// /64) in five minutes it throws (155) and counts no more. A right secret is not
-    /// counted.
+    /// Counts a request with a wrong secret. Throws 155 after 100 from one address (for IPv6, one
+    /// /64) in five minutes, and then stops counting. A correct secret is not counted.
     func countStranger(from origin: String) async throws(AuthorityError)
 }
 
-/// The door of an authority that decides who gets in: boards, people's programs, and its own.
+/// Decides about logins of boards, of people's programs and of the authority itself.
 package struct StoreDoor: BrokerDoor {
     private let authority: Authority
-    /// Those that no session made.
+    /// The accounts that belong to no session.
     private let own: [BrokerAccount]
 
     package init(authority: Authority, own: [BrokerAccount]) {
@@ -34,7 +33,7 @@ package struct StoreDoor: BrokerDoor {
 }
 
 extension Authority {
-    /// One read of the store; its passwords are random, so none is hashed.
+    /// Reads the store once. Its passwords are random, so they are not hashed.
     func brokerAccount(
         named username: String
     ) async throws(AuthorityError) -> BrokerAccount? {

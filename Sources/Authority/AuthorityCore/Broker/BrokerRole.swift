@@ -2,28 +2,28 @@ import Gate
 package import Sessions
 package import Wire
 
-/// What a broker's client wants to do.
+/// An action that a broker's client asks for.
 package enum BrokerAct: Equatable, Sendable {
     case publish(topic: String)
     case subscribe(filter: String)
-    /// To be handed a message that somebody else published.
+    /// To receive a message that another client published.
     case receive(topic: String)
 }
 
-/// What a role lets its clients do; all else is refused.
+/// The permissions of a broker's clients. Everything else is refused.
 ///
-/// The one list for every broker: mosquitto's plugin is given it as it is, and one that asks
-/// over HTTP is answered by it.
+/// All brokers use this list. Mosquitto's plugin receives it unchanged. A broker that asks over
+/// HTTP gets answers from it.
 package struct BrokerRole: Equatable, Sendable {
     package struct Entry: Hashable, Sendable {
-        /// As mosquitto's plugin names them.
+        /// The names that mosquitto's plugin uses.
         package enum Kind: String, Sendable {
             case send = "publishClientSend"
             case receive = "publishClientReceive"
-            /// That very filter.
+            /// Only exactly this filter.
             case subscribeLiteral
             case unsubscribeLiteral
-            /// Any filter that matches nothing else.
+            /// Any filter that matches only topics of this filter.
             case subscribePattern
             case unsubscribePattern
         }
@@ -47,8 +47,9 @@ package struct BrokerRole: Equatable, Sendable {
 
     package static func boardName(_ board: InstallationID) -> String { "board-\(board)" }
 
-    /// A board's: its own outbox, status and data, its own inbox, nothing else but what its
-    /// scope grants. Without `data` only the farewell is left.
+    /// The role of a board: it publishes to its outbox, status and data, reads its inbox, and uses
+    /// the topics that its scope grants. Without `data` it cannot publish data or use granted
+    /// topics.
     package init(
         board: InstallationID, root: TopicRoot, data: Bool, extraTopics: [String]
     ) {
@@ -64,7 +65,7 @@ package struct BrokerRole: Equatable, Sendable {
             ])
     }
 
-    /// A person's program: it reads what `filters` match and writes nothing.
+    /// The role of a person's program. It reads topics that match `filters`, and publishes nothing.
     package init(person username: String, filters: [String]) {
         let kinds: [Entry.Kind] = [.receive, .subscribePattern, .unsubscribePattern]
         self.init(
@@ -72,8 +73,9 @@ package struct BrokerRole: Equatable, Sendable {
             entries: filters.flatMap { filter in kinds.map { Entry($0, filter) } })
     }
 
-    /// The authority's own. The outbox is read shared, or plainly where nothing can be shared.
-    /// On data it clears what a board retained.
+    /// The role of the authority. It reads the outbox with a shared subscription, or a plain one if
+    /// the broker has no shared ones. It publishes to data only to clear messages that a board
+    /// retained.
     package init(authorityUnder root: TopicRoot) {
         self.init(
             name: "authority",
@@ -91,8 +93,8 @@ package struct BrokerRole: Equatable, Sendable {
 }
 
 extension BrokerRole {
-    /// Decides from the entries alone, by Gate's own matcher. A malformed topic or filter is
-    /// refused; leaving a subscription is nobody's to forbid.
+    /// Decides from the entries alone, with Gate's matcher. Refuses a malformed topic or filter.
+    /// Unsubscribing is always allowed.
     package func permits(_ act: BrokerAct) -> Bool {
         switch act {
         case .publish(let topic): matches(topic, .send)

@@ -1,18 +1,19 @@
 package import Sessions
 package import Wire
 
-/// What the broker should hold, computed from the records of the moment.
+/// Computes the broker's desired state from the store's present records.
 extension Authority {
-    /// Notes that the broker must be brought in line for a board, and forgets the password of
-    /// a client that is to exist no longer.
+    /// Adds the jobs that update the broker for a board. Deletes the password of a client that must
+    /// not exist any more.
     func settleBroker(
         _ board: InstallationID, newPassword: Bool = false,
         _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
-        // Revocation is heard before the role shrinks, and a message is cleared before its
-        // reader goes; a login exists before it is used. An open claim's provisioning waits for
-        // its login, too: a board that took it over the old one would be cut off before its
-        // acceptance is out, and come back with passwords that are all of the past.
+        // The order matters. A board receives its revocation before its role shrinks. A message is
+        // cleared before its reader's login goes. A login exists before it is used. The
+        // provisioning of an open claim also waits for its login: otherwise a board could receive
+        // it over the old login, be cut off before its acceptance is sent, and come back with old
+        // passwords.
         let isClaimed = try transaction.openClaim(on: board) != nil
         let isDeparting = try transaction.departing(on: board) != nil
         let isLeaving = isDeparting && !isClaimed
@@ -24,7 +25,8 @@ extension Authority {
         if isGone { try transaction.setBrokerPassword(nil, of: board) }
     }
 
-    /// Notes that the programs of a user may read other boards than before; `lost`: one less.
+    /// Adds jobs because the boards that a user's programs may read have changed. `lost`: a board
+    /// was removed.
     func settlePeople(
         of user: UserID, lost: Bool, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) {
@@ -33,8 +35,8 @@ extension Authority {
         }
     }
 
-    /// What a board may do at the broker: nil nothing at all, otherwise whether its data may
-    /// pass, and where else it may publish.
+    /// The access of a board at the broker: without data (`farewell`), or with data and extra
+    /// topics. Nil: no access.
     private enum Access {
         case farewell
         case data(extraTopics: [String])
@@ -47,7 +49,8 @@ extension Authority {
             return .data(extraTopics: try topics(of: active))
         }
         if try transaction.departing(on: board) != nil { return .farewell }
-        // Data passes once the board has accepted: who claims knows the first password, too.
+        // Data is allowed only after acceptance, because the claimant knows the first password,
+        // too.
         return try transaction.openClaim(on: board) == nil ? nil : .farewell
     }
 
@@ -66,7 +69,7 @@ extension Authority {
         }
     }
 
-    /// What the board's inbox retains; nil for nothing.
+    /// The message that the board's inbox should retain. Nil: none.
     package func retained(
         on board: InstallationID
     ) async throws(AuthorityError) -> BoardWish.Retained? {
@@ -76,7 +79,7 @@ extension Authority {
         }
     }
 
-    /// The board's client at the broker, and nothing of what is retained for it.
+    /// The board's login at the broker, without its retained message.
     func brokerLogin(of board: InstallationID) async throws(AuthorityError) -> BoardWish.Login? {
         let now = clock()
         return try await store.glance { transaction throws(AuthorityError) in
@@ -96,7 +99,8 @@ extension Authority {
         }
     }
 
-    /// An open provisioning before a farewell: whoever accepts it has nothing to answer for.
+    /// An open claim's provisioning comes before a farewell: a board that accepts it need not
+    /// confirm the old session's end.
     private func retained(
         on board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> BoardWish.Retained? {
@@ -143,7 +147,7 @@ extension Authority {
         return filters
     }
 
-    /// One answer of a database has a bound, a person's boards have none.
+    /// One query has a limit, but a person may have more boards.
     private static let boardsOfLook = 10_000
 
     package func chores(in line: String) async throws(AuthorityError) -> [NumberedChore] {
@@ -158,11 +162,11 @@ extension Authority {
         }
     }
 
-    /// Strikes a chore off.
+    /// Removes a finished job.
     ///
-    /// Where another authority has done it meanwhile, the line was not ours any more, and what
-    /// we did may have come after what followed it: it is put down once more, to be done by
-    /// what is wanted then.
+    /// If another authority removed it first, this process had lost the lock, and its changes may
+    /// have come after later ones. So the job is added again and is done from the desired state at
+    /// that time.
     package func done(_ chore: NumberedChore) async throws(AuthorityError) {
         try await store.transact { transaction throws(AuthorityError) in
             guard try !transaction.removeChore(chore.number) else { return }
@@ -171,9 +175,9 @@ extension Authority {
         }
     }
 
-    /// Asks again for the login of these: the broker was found without, or may hold what a
-    /// backup of it held. A board that is up has the right password, and setting one would cut
-    /// its connection.
+    /// Adds jobs that restore logins at the broker, because the broker lacks them or may hold old
+    /// ones from a backup. A board that is online has the right password; setting one would
+    /// disconnect it.
     package func restore(
         logins boards: [InstallationID], people: [ObjectID]
     ) async throws(AuthorityError) {
@@ -186,9 +190,9 @@ extension Authority {
         }
     }
 
-    /// Asks again for the retained messages: a broker that lost its disk has none, and one with
-    /// an older disk has what was cleared since, until it expires by itself. So a fleet's many
-    /// boards that have nothing to be told cost nothing.
+    /// Adds jobs that restore retained messages. A broker that lost its disk has none. A broker
+    /// with an older disk still has messages that were cleared since, until they expire. Boards
+    /// without such a message cost nothing.
     package func restoreRetained() async throws(AuthorityError) {
         let now = clock()
         var last: InstallationID?
@@ -205,7 +209,7 @@ extension Authority {
         } while last != nil
     }
 
-    /// Does something to each in its turn, in transactions of a bounded size.
+    /// Runs `act` for each element in order, in transactions of limited size.
     private func inSlices<T: Sendable>(
         _ all: [T],
         _ act: @escaping @Sendable (T, any AuthorityTransaction) throws(AuthorityError) -> Void
@@ -220,11 +224,12 @@ extension Authority {
         }
     }
 
-    /// A look costs a pass over the claims; a transaction keeps others waiting.
+    /// One query scans all claims, so it returns many. A transaction makes others wait, so it is
+    /// short.
     private static let inboxesOfLook = 10_000
     private static let transactionSize = 500
 
-    /// Every board and person that should have a client at the broker.
+    /// All boards and people that should have a client at the broker.
     package func everyLogin() async throws(AuthorityError) -> BrokerPopulation {
         try await store.read { transaction throws(AuthorityError) in
             BrokerPopulation(
@@ -233,7 +238,7 @@ extension Authority {
         }
     }
 
-    /// Keeps a board's status as the broker has it.
+    /// Stores a board's status from the broker.
     package func note(
         _ status: BoardStatus, of board: InstallationID
     ) async throws(AuthorityError) {
@@ -250,7 +255,7 @@ extension Authority {
         }
     }
 
-    /// Puts into the timeline what a new status says that the old one did not.
+    /// Adds the changes between two statuses to the timeline.
     private func noteChange(
         from old: BoardStatus?, to status: BoardStatus, of board: InstallationID,
         _ transaction: any AuthorityTransaction, at now: Timestamp

@@ -1,23 +1,23 @@
 package import Sessions
 package import Wire
 
-/// Something that the broker still has to be told, written in the transaction that made it
-/// necessary: a crash between the two repairs itself at the next start.
+/// A pending change at the broker. It is written in the transaction that needs it, so after a crash
+/// the next start does it.
 ///
-/// Chores say *what* to bring in line, not how: whoever performs one asks the store for the
-/// `BoardWish` of that moment. Doing one twice is the same as doing it once.
+/// A job names *what* to update, not how: the worker reads the desired state (`BoardWish`,
+/// `PersonWish`) when it runs the job. Running a job twice has the same effect as once.
 package enum Chore: Equatable, Sendable {
-    /// The board's client and role; with a password where that has changed too.
+    /// Update the board's client and role; with `password`, also its changed password.
     case login(InstallationID, password: Bool)
-    /// The retained message on the board's inbox.
+    /// Update the retained message on the board's inbox.
     case inbox(InstallationID)
-    /// A message for the board that is not to be retained.
+    /// Publish a message for the board, not retained.
     case say(InstallationID, payload: [UInt8], until: Timestamp)
-    /// The client and role of a person's program; with `mayDoLess` where something is taken
-    /// from it that it may have subscribed.
+    /// Update the client and role of a person's program. `mayDoLess`: it loses a permission, so an
+    /// existing subscription may be too wide.
     case person(ObjectID, mayDoLess: Bool)
 
-    /// Chores of one line are done in their order; those of different lines side by side.
+    /// The queue of the job. Jobs of one queue run in order; different queues run in parallel.
     package var line: String {
         switch self {
         case .login(let board, _), .inbox(let board), .say(let board, _, _): board.description
@@ -36,11 +36,11 @@ package struct NumberedChore: Sendable {
     }
 }
 
-/// What the broker should hold for one board.
+/// The desired state of one board at the broker.
 package struct BoardWish: Sendable {
     package struct Login: Sendable {
         package let password: SecretBytes
-        /// Nil: data is closed, and only inbox, outbox and status are left.
+        /// Nil: no data; only inbox, outbox and status are allowed.
         package let extraTopics: [String]?
 
         package init(password: SecretBytes, extraTopics: [String]?) {
@@ -61,11 +61,11 @@ package struct BoardWish: Sendable {
         }
     }
 
-    /// Nil: no client of this board may exist.
+    /// Nil: the board must have no client.
     package let login: Login?
-    /// Nil: nothing is retained.
+    /// Nil: no message is retained.
     package let retained: Retained?
-    /// What the board was last heard to be; to be followed by `down` when its login goes.
+    /// The last known status of the board. When its login goes, `down` is published after it.
     package let status: BoardStatus?
 
     package init(login: Login?, retained: Retained?, status: BoardStatus?) {
@@ -75,7 +75,7 @@ package struct BoardWish: Sendable {
     }
 }
 
-/// What the broker should hold for a person's program; nil where it holds nothing.
+/// The desired state of a person's program at the broker. A nil wish means that it has no client.
 package struct PersonWish: Sendable {
     package let username: String
     package let password: SecretBytes
