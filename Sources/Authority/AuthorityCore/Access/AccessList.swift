@@ -1,6 +1,7 @@
 package import Sessions
 
-/// Who may read and write an object. Source: Parse REST guide, Access Control Lists.
+/// The users and roles that may read and write an object. Source: Parse REST guide, Access Control
+/// Lists.
 package struct AccessList: Equatable, Sendable {
     package enum Subject: Hashable, Sendable {
         case everyone
@@ -33,8 +34,8 @@ package struct AccessList: Equatable, Sendable {
     private var rights: [Right: Set<Subject>] = [:]
     private static let limit = 100
 
-    /// `{"*": {"read": true}, "<user>": …, "role:<name>": …}`; nil for anything else, and for
-    /// more than 100 of them.
+    /// `{"*": {"read": true}, "<user>": …, "role:<name>": …}`. Nil for anything else, and for more
+    /// than 100 entries.
     package init?(json: JSONValue) {
         guard case .object(let entries) = json, entries.count <= Self.limit else { return nil }
         for (key, value) in entries {
@@ -58,7 +59,7 @@ package struct AccessList: Equatable, Sendable {
         return .object(entries.mapValues(JSONValue.object))
     }
 
-    /// `user` is nil for whoever has no session; `roles` are all that the user is in.
+    /// `user` is nil without a session. `roles` are all roles of the user.
     package func gives(_ right: Right, to user: UserID?, in roles: Set<RoleName>) -> Bool {
         guard let subjects = rights[right] else { return false }
         if subjects.contains(.everyone) { return true }
@@ -67,7 +68,7 @@ package struct AccessList: Equatable, Sendable {
     }
 }
 
-/// A role's name: 1 to 64 of letters, digits, `_`, `-` and spaces, none at either end.
+/// A role's name: 1 to 64 letters, digits, `_`, `-` and spaces. No space at either end.
 /// Source: Parse REST guide, Roles.
 package struct RoleName: Hashable, Sendable, CustomStringConvertible {
     package let description: String

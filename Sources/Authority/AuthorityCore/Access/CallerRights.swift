@@ -1,8 +1,8 @@
 package import Gate
 package import Sessions
 
-/// What people may ask for: one case a call of the frontend, two where it can be asked for
-/// everyone's.
+/// The requests that people may send: one case for each kind of call. A call that may ask for all
+/// users' objects has two cases.
 enum Deed: CaseIterable, Sendable {
     case logout, upgrade
     case claim, claimState, openClaims, everyOpenClaim, endClaim, forgetRevocation
@@ -14,7 +14,7 @@ enum Deed: CaseIterable, Sendable {
     case readRoles, makeRole, writeRole
     case identities, link, unlink
 
-    /// The protected class of which it writes an object; nil where it writes none.
+    /// The protected class that the request writes. Nil if it writes none.
     var writtenClass: ClassName? {
         switch self {
         case .logout, .upgrade, .claim, .endClaim, .forgetRevocation, .release, .revoke,
@@ -29,14 +29,13 @@ enum Deed: CaseIterable, Sendable {
     }
 }
 
-/// What a caller may ask for at all, whatever it is done to: whose a thing is, is part of
-/// each query besides.
+/// Decides which requests a caller may send. Each query also checks who owns the object.
 ///
-/// A restricted session reads itself and the other restricted ones of its user, leaves, and
-/// sets its own first installation id; as any program it saves the `_Installation` it runs on
-/// and reads the roles that it may. Nothing else that it asks is done.
+/// A restricted session may read itself and the other restricted sessions of its user, log out, and
+/// set its own first installation id. Like any program it may save the `_Installation` it runs on,
+/// and read the roles that it may see. Everything else is refused or has an empty result.
 ///
-/// The master key does what administrators do, and nothing that takes a session of one's own.
+/// The master key may do the same as administrators, except requests that need a session.
 ///
 /// Source: the wire contract, Error codes (119); Parse REST guide, Restricted sessions.
 struct CallerRights: Equatable, Sendable {
@@ -47,7 +46,7 @@ struct CallerRights: Equatable, Sendable {
 
     enum Verdict: Equatable, Sendable {
         case allowed
-        /// There is nothing for this caller: an empty list, or 101.
+        /// Allowed, but the result is empty: an empty list, or 101.
         case nothing
         case refused(Refusal)
     }
@@ -72,7 +71,7 @@ struct CallerRights: Equatable, Sendable {
 
     private func judgeRestricted(_ deed: Deed) -> Verdict {
         switch deed {
-        // The two writes of its own `_Session` that the contract leaves it; then reads.
+        // The two writes of its own `_Session` that the contract allows; then reads.
         case .logout, .update: return .allowed
         case .ownSessions, .session, .installation, .readRoles: return .allowed
         case .ownBoards, .board, .claimState, .openClaims, .identities, .explain: return .nothing
@@ -82,12 +81,14 @@ struct CallerRights: Equatable, Sendable {
         }
     }
 
-    /// Of what `update` does, a restricted session may give itself its first installation id.
+    /// Whether the caller may update this session in this way. A restricted session may only set
+    /// its own first installation id.
     func mayUpdate(_ id: ObjectID, with custom: CustomFields, from own: ObjectID) -> Bool {
         !isRestricted || (id == own && custom == .none)
     }
 
-    /// Whether a session is one that this caller may see, its user or an administrator.
+    /// Whether the caller may see a session: as its user or as an administrator. A restricted
+    /// caller sees only restricted sessions of its user.
     func maySee(_ session: Session, of user: UserID) -> Bool {
         guard isRestricted else { return session.user == user || isAdministrator }
         return session.user == user && session.restricted
@@ -113,7 +114,7 @@ struct CallerRights: Equatable, Sendable {
     }
 
     static let noMaster = Refusal(.forbidden, "this takes a session, not the master key")
-    /// Parse server's own words.
+    /// The text of Parse server.
     static let masterOnly = Refusal(
         .forbidden,
         "Clients aren't allowed to perform the find operation on the installation collection.")
@@ -121,7 +122,7 @@ struct CallerRights: Equatable, Sendable {
 }
 
 extension Caller {
-    /// What the gate has against a write of this class by this caller; nil: nothing.
+    /// The gate's refusal of a write of this class by this caller. Nil: none.
     package func refusal(writing className: ClassName) -> Refusal? {
         session.restricted ? Gate.closure(of: className).map { Refusal($0) } : nil
     }

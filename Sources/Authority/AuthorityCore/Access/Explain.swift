@@ -2,9 +2,9 @@ package import Gate
 package import Sessions
 import Wire
 
-/// A write that somebody asks about.
+/// A write to explain.
 package struct ExplainOrder: Sendable {
-    /// The most bytes that its payload may have.
+    /// The maximum size of the payload in bytes.
     package static let payloadLimit = 64 * 1024
 
     package let board: InstallationID
@@ -18,7 +18,7 @@ package struct ExplainOrder: Sendable {
     }
 }
 
-/// What each layer says of a write, and all of them together.
+/// The decision of each layer about a write, and the final decision.
 package struct Explanation: Equatable, Sendable {
     package enum Layer: String, Sendable, CaseIterable {
         case builtin
@@ -28,9 +28,9 @@ package struct Explanation: Equatable, Sendable {
 
     package struct Verdict: Equatable, Sendable {
         package let layer: Layer
-        /// Nil where the layer is not there and forbids nothing, or is not known.
+        /// Nil if the layer does not exist and so forbids nothing, or is not known.
         package let decision: Decision?
-        /// What the deciding rule says, or why there is none.
+        /// The text of the deciding rule, or why there is none.
         package let reason: String
 
         package init(layer: Layer, decision: Decision?, reason: String) {
@@ -42,10 +42,11 @@ package struct Explanation: Equatable, Sendable {
 
     /// In the order of the layers.
     package let verdicts: [Verdict]
-    /// What the board would decide, by all that is known here.
+    /// The board's decision, as far as its rules are known here.
     package let decision: Decision
     package let reason: String
-    /// False: the board has not told its own rules, and they may refuse what is allowed here.
+    /// False: the board has not reported its own rules, which may refuse a write that is allowed
+    /// here.
     package let knowsPolicy: Bool
 
     package init(
@@ -82,7 +83,7 @@ extension Authority {
     }
 }
 
-/// A board's gate as the authority knows it.
+/// A board's gate, with the rules that the authority knows.
 struct WriteJudge {
     private let hasSession: Bool
     private let hasScope: Bool
@@ -108,7 +109,7 @@ struct WriteJudge {
             knowsPolicy: knowsPolicy)
     }
 
-    /// The board reads it so, too: one that cannot be read allows nothing.
+    /// Reads a scope as the board does: a scope that cannot be read allows nothing.
     private static func read(_ document: ScopeDocument) -> Scope {
         do throws(WireError) {
             return try Scope(document)
@@ -145,7 +146,7 @@ struct WriteJudge {
             .scope, layers["scope"], allowing: "no rule is about it; the scope's default allows it")
     }
 
-    /// The limit of the app and the rules of the file are one layer.
+    /// The app's limit and the rules of the policy file are one layer.
     private func policy(_ layers: [String: LayerVerdict]) -> Explanation.Verdict {
         switch rules {
         case nil:

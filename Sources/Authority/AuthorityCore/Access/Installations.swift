@@ -1,13 +1,13 @@
 package import Sessions
 
-/// Parse's `_Installation`: an app on a device, as it describes itself. Nothing here acts on
-/// one: it opens no session and is no board.
+/// Parse's `_Installation`: an app on a device, as the app describes it. It has no effect here: it
+/// opens no session and is no board.
 package struct InstallationRecord: Equatable, Sendable {
     package let objectID: ObjectID
     package let installation: InstallationID
-    /// Whose session saved it first; nil if none did.
+    /// The first user whose session saved it. Nil if none did.
     package var owner: UserID?
-    /// `deviceType` and whatever else the app says of itself.
+    /// `deviceType` and the app's other fields.
     package var fields: [String: JSONValue]
     package let createdAt: Timestamp
     package var updatedAt: Timestamp
@@ -25,11 +25,11 @@ package struct InstallationRecord: Equatable, Sendable {
     }
 }
 
-/// What an app says of its installation.
+/// The fields that an app sends about its installation.
 package struct InstallationDraft: Sendable {
-    /// In the body.
+    /// The installation id in the body.
     package let installation: InstallationID?
-    /// The one that the request says it comes from.
+    /// The installation id that the request names as its sender.
     package let claimed: InstallationID?
     package let fields: [String: JSONValue]
     /// The peer's address, for the rate limit.
@@ -55,24 +55,26 @@ package protocol InstallationTable {
     ) throws(AuthorityError) -> InstallationRecord?
     /// The newest first.
     func installations(_ slice: ListSlice) throws(AuthorityError) -> [InstallationRecord]
-    /// How many a user owns, or nobody does.
+    /// The number of installations of an owner. Nil: those without an owner.
     func countInstallations(of owner: UserID?) throws(AuthorityError) -> Int
     /// Inserts or replaces.
     func save(_ installation: InstallationRecord) throws(AuthorityError)
-    /// Deletes nobody's that were last saved before `time`; at most `limit`, and says how many.
+    /// Deletes installations without an owner that were last saved before `time`. Deletes at most
+    /// `limit` and returns how many.
     func deleteInstallationsOfNobody(
         savedBefore time: Timestamp, limit: Int
     ) throws(AuthorityError) -> Int
 }
 
-/// An id is no authority: an installation is its first user's, and while it is nobody's, that
-/// of whoever sends its `installationId` along.
+/// Access rules: an installation belongs to the first user whose session saves it. While it has no
+/// owner, any caller that sends its `installationId` may use it. Its object id alone gives no
+/// access.
 extension Authority {
-    /// In five minutes; of IPv6 from one /64.
+    /// New installations from one address in five minutes; for IPv6, from one /64.
     private static let newFromAddress = 30
     private static let ofUser = 256
     private static let ofNobody = 10_000
-    /// How long one that is nobody's is kept after it was last saved.
+    /// How long an installation without an owner is kept after it was last saved.
     static let ofNobodyKept = Duration.seconds(30 * 86_400)
 
     package func saveInstallation(
@@ -143,7 +145,7 @@ extension Authority {
         _ known: InstallationRecord, _ named: [InstallationID?], _ act: Act?
     ) -> Bool {
         if act?.rights.isMaster == true { return true }
-        // A device's session keeps to the device's own.
+        // A restricted session may use only the installation of its own device.
         if let act, act.rights.isRestricted,
             act.session.session.installationID != known.installation
         {
@@ -175,7 +177,9 @@ extension Authority {
         return changed
     }
 
-    /// Whoever has no session makes few at a time, and all of them together not too many.
+    /// Checks that another installation is allowed. Each user, and all callers without a session
+    /// together, have a quota (140). Without a session there is also a rate limit for each address
+    /// (155).
     private func requireRoom(
         for owner: UserID?, _ origin: String, _ transaction: any AuthorityTransaction,
         at now: Timestamp

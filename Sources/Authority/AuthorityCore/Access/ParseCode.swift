@@ -1,16 +1,15 @@
 import Sessions
 
-/// Parse's numbers for what only its REST API can get wrong; the contract's own are in
-/// `ErrorCode`.
+/// Parse's error codes that only its REST API needs. The contract's own codes are in `ErrorCode`.
 ///
 /// Source: Parse REST guide, Error codes; Parse SDK, `Parse.Error`.
 package enum ParseCode: Int, Sendable {
     case invalidQuery = 102
-    /// Neither an installation id nor a device's type, where one must be.
+    /// A required installation id or device type is missing.
     case missingField = 135
-    /// A member that is set once.
+    /// A member that can be set only once.
     case immutableField = 136
-    /// A value that must be unique and is not.
+    /// A value that must be unique but is not.
     case duplicateValue = 137
     case badRoleName = 139
     case usernameMissing = 200

@@ -1,37 +1,37 @@
 package import Sessions
 
-/// Parse's `_Installation` and `_Role`, which the authority keeps for the apps that people have.
+/// Parse's `_Installation` and `_Role`, which the authority stores for people's apps.
 ///
-/// Who asks is nil where no session is needed and none was shown; a session that is shown is
-/// judged again in the transaction that acts.
+/// `caller` is nil if no session is needed and none was sent. A session is checked again in the
+/// transaction of the action.
 package protocol ParseObjects: Sendable {
-    /// Makes the installation, or changes the one that has its id already. 135 without an
-    /// installation id, or without a `deviceType` for a new one; 119 where it is somebody
-    /// else's; 140 where there are too many.
+    /// Creates the installation, or changes the existing one with its id. 135 without an
+    /// installation id, or without a `deviceType` for a new one; 119 if it belongs to somebody
+    /// else; 140 if there are too many.
     func saveInstallation(
         _ draft: InstallationDraft, by caller: Caller?
     ) async throws(AuthorityError) -> (saved: InstallationRecord, isNew: Bool)
-    /// 101 for one that is not the caller's.
+    /// Throws 101 if the installation is not the caller's.
     func updateInstallation(
         _ id: ObjectID, with draft: InstallationDraft, by caller: Caller?
     ) async throws(AuthorityError) -> InstallationRecord
     func installation(
         _ id: ObjectID, at claimed: InstallationID?, by caller: Caller?
     ) async throws(AuthorityError) -> InstallationRecord
-    /// The master key's alone (119), as Parse has it.
+    /// Only for the master key (otherwise 119), as in Parse.
     func installations(
         _ slice: ListSlice, by caller: Caller?
     ) async throws(AuthorityError) -> [InstallationRecord]
 
-    /// Those that the caller may read.
+    /// The roles that the caller may read.
     func roles(by caller: Caller?) async throws(AuthorityError) -> [RoleView]
-    /// 101 for one that the caller may not read.
+    /// Throws 101 if the caller may not read the role.
     func role(_ id: ObjectID, by caller: Caller?) async throws(AuthorityError) -> RoleView
     /// Administrators and the master key only.
     func makeRole(
         _ draft: RoleDraft, by caller: Caller
     ) async throws(AuthorityError) -> RoleView
-    /// For whom the role's ACL lets write it, too. 136 for another name.
+    /// Also for callers that the role's ACL lets write. 136 for another name.
     func updateRole(
         _ id: ObjectID, with draft: RoleDraft, by caller: Caller
     ) async throws(AuthorityError) -> RoleView
@@ -39,8 +39,8 @@ package protocol ParseObjects: Sendable {
 }
 
 extension Authority {
-    /// One transaction of somebody who need not have a session; of one who has, `body` gets
-    /// what stands of it now.
+    /// Runs one transaction for a caller with or without a session. `body` gets an `Act` with the
+    /// present session, or nil without one.
     func actAsAnyone<R: Sendable>(
         _ deed: Deed, by caller: Caller?,
         _ body: @escaping @Sendable (
@@ -74,6 +74,6 @@ extension Authority {
 }
 
 extension Act {
-    /// Whether ACLs and owners do not bind this caller.
+    /// Whether this caller may ignore ACLs.
     var isAboveACLs: Bool { rights.isMaster || (user.isAdministrator && !rights.isRestricted) }
 }

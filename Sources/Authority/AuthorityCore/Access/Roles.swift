@@ -1,13 +1,13 @@
 package import Sessions
 
-/// Parse's `_Role`: a name for some users, and for those of other roles. The authority itself
-/// gives nothing to a role; apps ask who is in it, and ACLs of roles name roles.
+/// Parse's `_Role`: a name for a set of users, and for the users of other roles. The authority
+/// gives no rights to a role. Apps ask who is in it, and the ACLs of roles name roles.
 package struct RoleRecord: Equatable, Sendable {
     package let objectID: ObjectID
     package let name: RoleName
     package var acl: AccessList
     package var users: Set<UserID>
-    /// Whose users are this role's, too.
+    /// Other roles whose users are also in this role.
     package var roles: Set<ObjectID>
     package let createdAt: Timestamp
     package var updatedAt: Timestamp
@@ -29,7 +29,7 @@ package struct RoleRecord: Equatable, Sendable {
 /// A role as one caller sees it.
 package struct RoleView: Equatable, Sendable {
     package let role: RoleRecord
-    /// The caller alone, if in it; all of them for administrators and the master key.
+    /// Only the caller, if in the role. All users for administrators and the master key.
     package let users: Set<UserID>
 
     package init(role: RoleRecord, users: Set<UserID>) {
@@ -38,7 +38,7 @@ package struct RoleView: Equatable, Sendable {
     }
 }
 
-/// What a client says of a role; nil is unsaid.
+/// The fields that a client sends for a role. Nil: not sent.
 package struct RoleDraft: Sendable {
     package let name: String?
     package let acl: AccessList?
@@ -68,17 +68,17 @@ package struct RelationChange<ID: Hashable & Sendable>: Equatable, Sendable {
 
 package protocol RoleTable {
     func role(_ id: ObjectID) throws(AuthorityError) -> RoleRecord?
-    /// All of them, by name.
+    /// All roles, sorted by name.
     func roles() throws(AuthorityError) -> [RoleRecord]
     /// Inserts or replaces; false if another role has the name.
     func save(_ role: RoleRecord) throws(AuthorityError) -> Bool
     func deleteRole(_ id: ObjectID) throws(AuthorityError)
 }
 
-/// Who may: administrators and the master key make roles, for apps trust their names. A role's
-/// ACL says who reads it, whoever has no session included, and whose unrestricted session
-/// changes or deletes it; administrators and the master key always may. A restricted session
-/// reads, and writes none.
+/// Access rules: administrators and the master key make roles, because apps trust their names. A
+/// role's ACL says which callers may read it, with or without a session. It also says which
+/// unrestricted sessions may change or delete it. Administrators and the master key may always do
+/// so. A restricted session only reads.
 extension Authority {
     private static let limit = 1000
     private static let userLimit = 1000
@@ -184,7 +184,7 @@ extension Authority {
         return role
     }
 
-    /// 101 as for a role that is not there, as Parse answers a write that an ACL forbids.
+    /// A role that the caller may write. Otherwise 101, as if it did not exist, like Parse.
     private func writable(_ id: ObjectID, _ act: Act) throws(AuthorityError) -> RoleRecord {
         guard let role = try act.transaction.role(id),
             role.lets(.write, act, in: try act.transaction.roles().names(of: act.user.objectID))
@@ -206,7 +206,8 @@ extension RoleRecord {
 }
 
 extension [RoleRecord] {
-    /// The roles that a user is in, by himself or by a role within; loops among them end.
+    /// The roles that a user is in, directly or through another role. Loops among roles are
+    /// allowed.
     fileprivate func names(of user: UserID?) -> Set<RoleName> {
         guard let user else { return [] }
         var ids = Set(filter { $0.users.contains(user) }.map(\.objectID))

@@ -12,7 +12,7 @@ package struct BoardDetail: Equatable, Sendable {
     }
 }
 
-/// A board's display name: 1 to 64 visible characters, no control characters.
+/// A board's display name: 1 to 64 visible characters, no control or format characters.
 package struct BoardName: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

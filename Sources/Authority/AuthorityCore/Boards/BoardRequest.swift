@@ -133,8 +133,8 @@ struct BoardRequest {
     }
 
     /// Finds the live session that `token` names, checks that board and key are the sender's, and
-    /// notes the use. If the token was made in a gap of this store, the reply is "not issued here".
-    /// Any other failure is 209 and changes no session.
+    /// notes the use. A token made at a time that the store knows nothing about gets "not issued
+    /// here". Any other failure is 209. A failure changes no session.
     private func underSession(
         _ token: SessionToken,
         _ act: (BoardSession) throws(AuthorityError) -> BoardAnswer

@@ -29,12 +29,13 @@ extension BoardRequest {
     }
 
     /// Answers a refresh token that the store does not know. The token shows when its family was
-    /// made, not when the token itself was made.
+    /// made, not when the token itself was made. The checks, in order:
     ///
-    /// The answer is "not issued here" until an operator has settled the restored state. After
-    /// that, it is 209 for a board that was given up, and for all boards if there was no later gap.
-    /// The exceptions get "not issued here": a token after a later gap, or whose family was made in
-    /// a gap or after the latest time in the store.
+    /// - No operator has settled the restored state: "not issued here".
+    /// - The family was made in a gap, or after the store's latest time: "not issued here".
+    /// - The board was given up when the state was settled: 209.
+    /// - There was a gap since then, so the token may be from a lost state: "not issued here".
+    /// - Otherwise nothing can have been lost: 209.
     func aheadRefresh(
         of family: RefreshFamilyID, _ how: String
     ) throws(AuthorityError) -> BoardAnswer {

@@ -1,7 +1,7 @@
 import Sessions
 import Wire
 
-/// Provisioning. Source: the wire contract, Identities and claims, and Provisioning.
+/// Claims boards for people. Source: the wire contract, Identities and claims, and Provisioning.
 extension Authority {
     package func claim(
         _ order: ClaimOrder, by caller: Caller
@@ -32,7 +32,7 @@ extension Authority {
         return claim.view(at: claim.createdAt, notes)
     }
 
-    /// What the claimant should know where the board has not answered its revocation yet.
+    /// A hint for the claimant if the board has not answered its revocation yet.
     private func waitNotes(on claim: ClaimRecord, _ act: Act) throws(AuthorityError) -> [String] {
         guard rules.managesBrokerAccess,
             try awaitsAnswer(from: claim.installation, act.transaction, at: act.now)
@@ -42,7 +42,7 @@ extension Authority {
             + "\(claim.installation)` and claim it again"]
     }
 
-    /// What was wished, if it is within the limits.
+    /// The requested duration. Throws 142 if it is outside the limits.
     private func lifetime(_ wished: Duration?) throws(AuthorityError) -> Duration? {
         guard let wished else { return nil }
         guard (LifetimePolicy.shortest...LifetimePolicy.longest).contains(wished) else {
@@ -71,8 +71,8 @@ extension Authority {
         }
     }
 
-    /// Refuses a secret that has served, a board of another user, another key for a known
-    /// board, and a second claim while one is open; an open one whose time has passed is closed.
+    /// Refuses a used secret, another user's board, another key for a known board, and a second
+    /// claim while one is open. Closes an open claim that has expired.
     private func clearTheWay(_ url: ClaimURL, _ act: Act) throws(AuthorityError) {
         let (transaction, now) = (act.transaction, act.now)
         guard try !transaction.isUsed(secretHash: try hash(of: url.secret)) else {
@@ -110,13 +110,14 @@ extension Authority {
     }
 }
 
-/// The page that a claim URL opens, without its fragment.
+/// The page of a claim URL, without the fragment.
 struct ClaimBase {
     let text: String
 
     init(_ text: String) { self.text = text }
 
-    /// Passes `postern://claim` and this authority's own claim page; names any other's host.
+    /// Accepts `postern://claim` and this authority's own claim page. The error for another
+    /// authority names its host.
     func require(of info: AuthorityInfo) throws(AuthorityError) {
         let own = Self.folded(info.publicURL + "/claim")
         guard text != ClaimURL.defaultBase, Self.folded(text) != own else { return }

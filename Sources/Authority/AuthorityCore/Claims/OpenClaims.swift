@@ -1,9 +1,9 @@
 package import Sessions
 
-/// A claim that waits for its board, with what a list shows.
+/// A claim that waits for its board, with details for a list.
 package struct OpenClaim: Equatable, Sendable {
     package let claim: Claim
-    /// As its claim URL names it.
+    /// The board's name in its claim URL.
     package let boardName: String
     /// The claimant's user name.
     package let claimant: String
@@ -32,8 +32,8 @@ extension Act {
             name: .boardOwned))
     }
 
-    /// A claim that the caller made, or one on a board of the caller's; any for an
-    /// administrator. 101 for any other, there or not.
+    /// A claim that the caller made, or one on the caller's board; any claim for an administrator.
+    /// Any other throws 101, whether it exists or not.
     func visibleClaim(_ id: MessageID) throws(AuthorityError) -> ClaimRecord {
         guard let claim = try transaction.claim(id) else {
             throw .refuse(.notFound, "no such claim")
@@ -46,7 +46,7 @@ extension Act {
     }
 }
 
-/// Open claims, as the owners of boards see and end them.
+/// Lists and ends open claims for claimants and owners of boards.
 extension Authority {
     package func claim(
         _ id: MessageID, by caller: Caller
@@ -102,7 +102,7 @@ extension Authority {
                     || (record.owner == act.user.objectID && !record.released)
             else { throw .refuse(.notFound, "no such board") }
             guard let departing = try act.transaction.departing(on: board) else { return }
-            // A claim of this time has left the login as it is, which goes now.
+            // A claim opened meanwhile relies on the login that ends now, so close it.
             if let open = try act.transaction.openClaim(on: board) {
                 try close(
                     open, as: .cancelled, detail: "", actor: act.user.username,

@@ -1,23 +1,23 @@
 import Sessions
 import Wire
 
-/// The making of one provisioning, within the transaction that opens its claim.
+/// Makes one provisioning message, within the transaction that opens its claim.
 struct Provisioning {
     let authority: Authority
     let transaction: any AuthorityTransaction
     let url: ClaimURL
     let claimant: UserRecord
-    /// How the session began with which he asks.
+    /// How the claimant's present session began.
     let asking: CreatedWith
     let scope: ScopeText?
-    /// Nil: as long as the authority's own limit, or as a session that was brought lasts.
+    /// Nil: the authority's own limit, or the end of an imported session.
     let duration: Duration?
     let custom: CustomFields
     let brought: BroughtTokens?
     let now: Timestamp
 
-    /// Records the pending session, its family and the open claim with the sealed message,
-    /// and what the broker is to be told.
+    /// Stores the pending session, its family, the open claim with the sealed message, and the
+    /// broker jobs.
     func open() throws(AuthorityError) -> ClaimRecord {
         let token = if let brought {
             brought.session
@@ -54,7 +54,7 @@ struct Provisioning {
         return claim
     }
 
-    /// A provisioning is void with the session that it carries.
+    /// A claim expires with its session at the latest.
     private func expiry(of record: SessionRecord) -> Timestamp {
         let waits = now + authority.rules.claimLifetime
         return min(waits, record.certainEnd(under: authority.rules.lifetimes) ?? waits)
@@ -68,7 +68,7 @@ struct Provisioning {
         return family
     }
 
-    /// The session that is to live on the board: one that was brought, or a new one.
+    /// The session for the board: the imported one, or a new one.
     private func session(
         _ token: SessionToken, _ family: RefreshFamilyID
     ) throws(AuthorityError) -> SessionRecord {
@@ -109,15 +109,16 @@ struct Provisioning {
 
     private var began: Timestamp { wholeSeconds(now) }
 
-    /// Times cross the wire as whole seconds; what is stored is what was said.
+    /// The wire has whole seconds, so the store uses the same values.
     private func wholeSeconds(_ time: Timestamp) -> Timestamp {
         Timestamp(milliseconds: time.seconds * 1000)
     }
 
-    /// Lets the board in under the derived password, and returns the one that is to follow.
+    /// Sets the derived password as the board's login, and returns a new password that replaces it
+    /// on acceptance.
     ///
-    /// Nil where the login is left as it is: a session lives on the board, or the board has not
-    /// answered a revocation, of which it could not hear under another login.
+    /// Nil if the login stays unchanged: a session lives on the board, or the board has not
+    /// answered a revocation, which it could not receive with another login.
     private func login(_ keys: ClaimKeys) throws(AuthorityError) -> SecretBytes? {
         guard authority.rules.managesBrokerAccess,
             try transaction.activeSession(on: url.installation) == nil,
@@ -152,7 +153,7 @@ struct Provisioning {
         return (message.id, payload)
     }
 
-    /// A board that was away for longer than the idle limit has lost its session anyway.
+    /// Never longer than the idle limit, because after that the session has ended anyway.
     private func offline(of record: SessionRecord) -> Duration {
         let lifetimes = authority.rules.lifetimes
         let left = record.certainEnd(under: lifetimes).map { $0 - began }
@@ -179,7 +180,8 @@ struct Provisioning {
         return provision
     }
 
-    /// A board that keeps its login still learns where the broker is, and by which CA.
+    /// The broker's address and CA, also for a board that keeps its login. Nil if there is nothing
+    /// to send.
     private func broker(_ password: SecretBytes?) -> BrokerAccess? {
         let place = authority.rules.brokerPlace
         guard password != nil || place != nil else { return nil }

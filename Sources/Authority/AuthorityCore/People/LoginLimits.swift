@@ -1,19 +1,19 @@
 import Sessions
 
-/// How often a wrong password may be tried, and how many sessions that gives.
+/// Limits for login tries and for the number of sessions.
 enum LoginLimit {
     static let window = Duration.seconds(300)
-    /// For one name from one address.
+    /// Tries for one name from one address.
     static let each = 10
-    /// For all names from one address.
+    /// Tries for all names from one address.
     static let address = 100
     /// Live logins of one person.
     static let logins = 32
-    /// Live sessions that one person made for devices that are on no board.
+    /// Live sessions of one person for devices that are no boards.
     static let devices = 256
 }
 
-/// Under what a try is counted. An address is counted as `CountedOrigin` has it.
+/// The keys under which a try is counted. Addresses have the form of `CountedOrigin`.
 struct LoginKeys: Sendable {
     let name: Username?
     let each: String
@@ -33,7 +33,7 @@ struct LoginKeys: Sendable {
         address = "login * \(origin)"
     }
 
-    /// The tokens of one provider from one address.
+    /// Counts the tokens of one provider from one address.
     init(provider: LoginProvider, origin: String) {
         name = nil
         let origin = CountedOrigin(origin)
@@ -43,7 +43,8 @@ struct LoginKeys: Sendable {
 }
 
 extension Authority {
-    /// Counts a try before what it shows is looked at, so that many at once count too.
+    /// Counts a try before its secret is checked, so that parallel tries count, too. Throws 155 if
+    /// there were too many.
     func count(
         _ keys: LoginKeys, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
@@ -57,8 +58,8 @@ extension Authority {
         try transaction.countFailure(keys.address, at: now)
     }
 
-    /// A try that was right is no failure, of the name or of the address: a house where many
-    /// log in is not locked out for it.
+    /// After a successful try, clears the failures of the name and takes the try off the address's
+    /// count. So many people may log in from one address.
     func uncount(
         _ keys: LoginKeys, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) {
@@ -66,8 +67,8 @@ extension Authority {
         try transaction.forgiveFailure(keys.address)
     }
 
-    /// The user whose password this is. The answer and the time it takes are the same for a
-    /// wrong one, for nobody's, and for a user who is disabled.
+    /// The user with this password. The answer and its time are the same for a wrong password, an
+    /// unknown user and a disabled user.
     func authenticate(
         _ password: SecretBytes, _ keys: LoginKeys, from origin: String
     ) async throws(AuthorityError) -> UserRecord {

@@ -1,7 +1,7 @@
 package import Sessions
 import Wire
 
-/// People's sessions: how they begin with a proof of who somebody is, and how they are used.
+/// Logs people in and out, and checks their tokens.
 extension Authority {
     package func login(_ attempt: LoginAttempt) async throws(AuthorityError) -> LoggedIn {
         let keys = LoginKeys(name: Username(attempt.username), origin: attempt.origin)
@@ -22,8 +22,8 @@ extension Authority {
         }
     }
 
-    /// The addresses that people have logged in from in the last 30 days, the last one last; at
-    /// most the last 20,000 entries of the audit log about logins are read.
+    /// The addresses of logins in the last 30 days, the most recent last. Reads at most the last
+    /// 20,000 audit entries about logins.
     package func loginOrigins() async throws(AuthorityError) -> [String] {
         var query = AuditQuery(limit: 1000)
         query.event = CreatedWith.Action.login.rawValue
@@ -34,7 +34,7 @@ extension Authority {
             let entries = try await store.read { [query] transaction throws(AuthorityError) in
                 try transaction.entries(query)
             }
-            // The event's name begins so for a failed login, too.
+            // Failed logins have a longer event name with the same prefix.
             for entry in entries where entry.event == query.event {
                 if seen.insert(entry.detail).inserted { origins.append(entry.detail) }
             }
@@ -44,7 +44,7 @@ extension Authority {
         return origins.reversed()
     }
 
-    /// The password that fits `hash`, hashed at today's cost; nil where it was.
+    /// A new hash of the password at the present cost. Nil if `hash` already has that cost.
     private func renewed(
         _ hash: String?, of password: SecretBytes
     ) async throws(AuthorityError) -> String? {
@@ -59,7 +59,7 @@ extension Authority {
             try transaction.held(tokenHash: hash)
         }
         guard let found else { return .nobody(.unknownToken) }
-        // A board's token counts on its own outbox only.
+        // A board's token is valid only on its own outbox.
         guard found.session.isOffBoard else { return .nobody(.boardToken) }
         guard found.mayAsk(at: now, under: rules.lifetimes) else { return .nobody(nil) }
         if now - found.session.lastSeen > .seconds(30) {

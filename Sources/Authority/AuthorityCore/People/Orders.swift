@@ -1,14 +1,15 @@
 package import Sessions
 package import Wire
 
-// What people ask for.
+// The types of people's requests.
 
 package struct LoginAttempt: Sendable {
     package let username: String
     package let password: SecretBytes
     /// The peer's address, for the rate limit and the audit log.
     package let origin: String
-    /// Where the person logs in; a session of his that has the same one ends.
+    /// The installation where the person logs in. An earlier session of the same person with the
+    /// same installation ends.
     package let installation: InstallationID?
 
     package init(
@@ -38,7 +39,7 @@ package struct NewUser: Sendable {
     }
 }
 
-/// What an administrator changes of a user; nil stays as it is.
+/// The changes that an administrator makes to a user. Nil: no change.
 package struct UserChange: Equatable, Sendable {
     package let isEnabled: Bool?
     package let mayClaim: Bool?
@@ -49,13 +50,13 @@ package struct UserChange: Equatable, Sendable {
     }
 }
 
-/// A person who wants to become a user.
+/// A request to sign up, or to log in with an identity.
 package struct SignUp: Sendable {
     package enum Credential: Sendable {
         case password(username: String, SecretBytes)
-        /// Parse's `authData.anonymous.id`: who comes again with it is the same user.
+        /// Parse's `authData.anonymous.id`. The same id is always the same user.
         case anonymous(id: SecretBytes)
-        /// What another says of a person; it logs in whoever is known by it.
+        /// An id token of a provider. It logs in the user who has that identity.
         case identity(IdentityProof)
     }
 
@@ -74,7 +75,8 @@ package struct SignUp: Sendable {
 package struct PasswordChange: Sendable {
     package let username: String
     package let password: SecretBytes
-    /// Must be right where the caller changes his own; nil for an administrator's.
+    /// The old password. Required if callers change their own; nil if an administrator changes
+    /// another user's.
     package let old: SecretBytes?
     package let keepsBoards: Bool
     /// The peer's address, for the rate limit.
@@ -92,10 +94,10 @@ package struct PasswordChange: Sendable {
     }
 }
 
-/// What a client may say of a session. Everything else about one is the authority's to say.
+/// The session fields that a client may set. The authority sets all others.
 package struct SessionDraft: Sendable {
     package let installation: InstallationID?
-    /// Members that are not the contract's; read-only ones were left out by the reader.
+    /// Custom members. The reader has already left out read-only ones.
     package let custom: [String: JSONValue]
 
     package init(installation: InstallationID?, custom: [String: JSONValue]) {
@@ -104,15 +106,15 @@ package struct SessionDraft: Sendable {
     }
 }
 
-/// A person's wish to claim one board.
+/// A request to claim one board.
 package struct ClaimOrder: Sendable {
     package let url: ClaimURL
-    /// Nil: as long as the authority's own limit.
+    /// Nil: the authority's own limit.
     package let duration: Duration?
     package let scope: ScopeDocument?
     /// Custom fields of the session.
     package let custom: [String: JSONValue]
-    /// Tokens that were made elsewhere, to be provisioned instead of fresh ones.
+    /// Tokens from elsewhere, to use instead of new ones.
     package let imported: ImportedTokens?
 
     package init(
@@ -127,7 +129,7 @@ package struct ClaimOrder: Sendable {
     }
 }
 
-/// A session's tokens as another program made or got them.
+/// The tokens of a session that another program made or received.
 package struct ImportedTokens: Sendable {
     package let session: SessionToken
     package let access: AccessToken?

@@ -1,6 +1,6 @@
 package import Sessions
 
-/// The setting of passwords, which ends what the old one began.
+/// Sets passwords. A new password ends the user's other sessions.
 extension Authority {
     package func setPassword(
         _ change: PasswordChange, by caller: Caller
@@ -27,7 +27,7 @@ extension Authority {
         }
     }
 
-    /// The same from the authority's own command line, where `actor` says who.
+    /// The same for the authority's command line. `actor` is the name for the audit log.
     package func setPassword(
         _ password: SecretBytes, of username: String, actor: String, keepsBoards: Bool = false
     ) async throws(AuthorityError) {
@@ -44,7 +44,7 @@ extension Authority {
         }
     }
 
-    /// The hash that the old password fits; counted and answered as a login is.
+    /// Checks the old password and returns its hash. Counts tries and answers like a login.
     private func proven(_ change: PasswordChange) async throws(AuthorityError) -> String? {
         guard let old = change.old else {
             throw .refuse(.validation, "your own password is changed with the old one")

@@ -1,7 +1,7 @@
 package import Sessions
 import Wire
 
-/// Users, as administrators see and make them.
+/// Lists, creates and changes users for administrators.
 extension Authority {
     package func user(
         _ id: UserID, by caller: Caller
@@ -26,7 +26,7 @@ extension Authority {
     package func addUser(
         _ user: NewUser, by caller: Caller
     ) async throws(AuthorityError) -> UserView {
-        // Judged before the slow part, and again with what it makes.
+        // Checked before the slow hashing, and again when the user is stored.
         try await look(.addUser, by: caller) { _ throws(AuthorityError) in }
         let record = try await newUser(user)
         return try await act(.addUser, by: caller) { act throws(AuthorityError) in
@@ -34,7 +34,7 @@ extension Authority {
         }
     }
 
-    /// The same from the authority's own command line, where `actor` says who.
+    /// The same for the authority's command line. `actor` is the name for the audit log.
     package func addUser(
         _ user: NewUser, actor: String
     ) async throws(AuthorityError) -> UserView {

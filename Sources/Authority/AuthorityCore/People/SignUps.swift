@@ -1,7 +1,7 @@
 import Sessions
 import Wire
 
-/// How people make themselves users, where they may.
+/// Signs people up, if the configuration allows it.
 extension Authority {
     package func signUp(_ attempt: SignUp) async throws(AuthorityError) -> LoggedIn {
         switch attempt.credential {
@@ -38,7 +38,7 @@ extension Authority {
         }
     }
 
-    /// Who comes again with the same id is the same user, and that is a login.
+    /// Creates an anonymous user. A known id is a login of the same user.
     private func signUpAnonymously(
         _ id: SecretBytes, _ attempt: SignUp
     ) async throws(AuthorityError) -> LoggedIn {
@@ -80,7 +80,7 @@ extension Authority {
             from: attempt.origin)
     }
 
-    /// In a transaction of its own: a try that fails later still counts.
+    /// Counts a try in its own transaction, so that a try that fails later still counts.
     func countApart(_ keys: LoginKeys) async throws(AuthorityError) {
         let now = clock()
         try await store.transact { transaction throws(AuthorityError) in

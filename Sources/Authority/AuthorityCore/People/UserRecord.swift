@@ -1,17 +1,17 @@
 package import Sessions
 
-/// A person (or program) as the store keeps it.
+/// A user in the store: a person or a program.
 package struct UserRecord: Sendable {
     package let objectID: UserID
     package let username: String
-    /// A PHC string; no password can be had from it. Nil: no password fits.
+    /// A PHC string, which does not reveal the password. Nil: no password is accepted.
     package var passwordHash: String?
-    /// HMAC of the secret that an anonymous user comes back with.
+    /// HMAC of the secret that identifies an anonymous user.
     package let anonymousHash: [UInt8]?
     package var isAdministrator: Bool
     package var mayClaim: Bool
     package let createdAt: Timestamp
-    /// False: he cannot log in, and no session of his lives.
+    /// False: the user cannot log in and has no live session.
     package var isEnabled: Bool
 
     package init(
@@ -40,7 +40,7 @@ package struct UserRecord: Sendable {
 
 /// A login name: 1 to 64 of `[A-Za-z0-9._@-]`, the first a letter or digit.
 ///
-/// So no two names look alike, and none can be mistaken for a topic or an option.
+/// So names use only ASCII characters, and no name can be mistaken for a topic or an option.
 package struct Username: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

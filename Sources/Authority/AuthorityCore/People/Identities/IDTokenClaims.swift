@@ -1,7 +1,7 @@
 package import Sessions
 import Wire
 
-/// What an id token says, and whether it says it to us and now.
+/// The claims of an id token, and the check that they are for this authority and valid now.
 ///
 /// Source: OpenID Connect Core §2; RFC 7519 §4.1.
 package struct IDTokenClaims: Equatable, Sendable {
@@ -13,12 +13,13 @@ package struct IDTokenClaims: Equatable, Sendable {
     package let issuedAt: Timestamp
     package let notBefore: Timestamp?
 
-    /// How long after its end a token may still come: it was on its way, or our clock is ahead.
+    /// How long after its expiry a token is still accepted, because it was on its way or the local
+    /// clock is ahead.
     package static let leeway = Duration.seconds(300)
-    /// How far ahead of our clock the provider's may be.
+    /// How far the provider's clock may be ahead of the local clock.
     package static let ahead = Duration.seconds(60)
-    /// A token serves no longer than this after it was made, whatever it says itself: used
-    /// ones are remembered that long. Source: OpenID Connect Core §3.1.3.7, 10.
+    /// The maximum age of a token, whatever its expiry says. Used tokens are stored for that long.
+    /// Source: OpenID Connect Core §3.1.3.7, 10.
     package static let longest = Duration.seconds(86_400)
 
     package init(parsing bytes: [UInt8]) throws(IDTokenFault) {
@@ -41,10 +42,11 @@ package struct IDTokenClaims: Equatable, Sendable {
         else { throw .noSubject }
     }
 
-    /// Throws unless the token is of this provider, for us, and in its time.
+    /// Throws unless the token is from this provider, for this authority, and valid at `now`.
     ///
-    /// Where it is for several, the party that it was made for must be us. Where it is for us
-    /// alone that party may be another, such as the provider's name of our own phone app.
+    /// If the token has several audiences, its authorized party (`azp`) must be this authority. If
+    /// this authority is the only audience, the party may be another one, such as the provider's
+    /// name for our phone app.
     /// Source: OpenID Connect Core §3.1.3.7, 2 to 5, 9 and 10; RFC 7519 §4.1.4 and §4.1.5.
     package func judge(
         by provider: IdentityProvider, at now: Timestamp
@@ -61,12 +63,12 @@ package struct IDTokenClaims: Equatable, Sendable {
         guard now - issuedAt < Self.longest else { throw .tooOld }
     }
 
-    /// Until when `judge` may still find it good.
+    /// The latest time at which `judge` may accept the token.
     package var lastUse: Timestamp {
         min(expiresAt + Self.leeway, issuedAt + Self.longest)
     }
 
-    /// One text, or a list of 1 to 32. Source: RFC 7519 §4.1.3.
+    /// One string, or a list of 1 to 32 strings. Source: RFC 7519 §4.1.3.
     private static func audiences(_ value: JSONValue) -> [String]? {
         if let text = value.asString { return [text] }
         guard let values = value.asArray, (1...32).contains(values.count) else { return nil }

@@ -1,7 +1,8 @@
-/// Why an id token says nothing to us. None of its words holds anything that it said.
+/// Why an id token was refused. The texts contain nothing from the token.
 package enum IDTokenFault: Error, Equatable, Sendable, CaseIterable {
     case malformed
-    /// Its header asks for another algorithm than its key has, or for something unknown.
+    /// Its header does not fit: another algorithm than its key has, a wrong type, or an unknown
+    /// extension.
     case wrongKind
     case unknownKey
     case forged
@@ -11,10 +12,11 @@ package enum IDTokenFault: Error, Equatable, Sendable, CaseIterable {
     case notYet
     case tooOld
     case noSubject
-    /// The client said another `id` beside it.
+    /// The client sent another `id` with the token.
     case otherPerson
     case spent
-    /// It is good; nobody has that identity, and nobody new is let in, or its user is disabled.
+    /// The token is valid, but no user has that identity and nobody may sign up with it, or the
+    /// user is disabled.
     case nobody
 
     package var words: String {

@@ -1,15 +1,15 @@
 import Sessions
 import Wire
 
-/// The header of an id token, as far as it may have a say.
+/// The header members of an id token that are used.
 ///
 /// Source: RFC 7515 §4.1; RFC 8725 §3.
 package struct IDTokenHeader: Equatable, Sendable {
     package let algorithm: String
     package let keyID: String?
 
-    /// Refuses what names extensions that must be understood, and any `typ` but `JWT`: a token
-    /// made for another purpose is no id token. Source: RFC 7515 §4.1.11; RFC 8725 §3.11.
+    /// Refuses critical extensions, and any `typ` but `JWT`: a token made for another purpose is no
+    /// id token. Source: RFC 7515 §4.1.11; RFC 8725 §3.11.
     package init(parsing bytes: [UInt8]) throws(IDTokenFault) {
         do throws(WireError) {
             let json = try JSONObject(parsing: bytes, limit: 4096)

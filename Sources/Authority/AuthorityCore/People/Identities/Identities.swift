@@ -1,7 +1,7 @@
 package import Sessions
 import Wire
 
-/// What people are elsewhere, as ways to log in here.
+/// Logs users in with identities of other providers, and links and unlinks them.
 extension Authority {
     package func identities(
         by caller: Caller
@@ -14,7 +14,7 @@ extension Authority {
     package func link(
         _ proof: IdentityProof, from origin: String, by caller: Caller
     ) async throws(AuthorityError) {
-        // Who may not, has no try counted.
+        // A caller without the right does not count as a try.
         try await look(.link, by: caller) { _ throws(AuthorityError) in }
         let proven = try await prove(proof, from: origin)
         let outcome = try await act(.link, by: caller) { act throws(AuthorityError) in
@@ -49,7 +49,8 @@ extension Authority {
         }
     }
 
-    /// A login for whom somebody here knows; else a sign-up, if the provider's may.
+    /// Logs in the user with that identity. If there is none, signs a new user up, if this provider
+    /// allows it.
     func enter(
         _ proof: IdentityProof, _ attempt: SignUp
     ) async throws(AuthorityError) -> LoggedIn {
@@ -77,7 +78,7 @@ extension Authority {
         }
     }
 
-    /// Who has that identity, or a new user who is not yet in the store; nil: nobody may have it.
+    /// The user with that identity, or a new user who is not stored yet. Nil: the login is refused.
     private func user(
         _ known: IdentityRecord?, _ proven: ProvenIdentity, new id: UserID,
         _ transaction: any AuthorityTransaction, at now: Timestamp

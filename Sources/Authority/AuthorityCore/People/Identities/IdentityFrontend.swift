@@ -1,22 +1,23 @@
 package import Sessions
 
-/// What a person may ask about who he is elsewhere. Logging in by it is `signUp`.
+/// Requests about a user's identities at other providers. `signUp` logs in with one.
 package protocol IdentityFrontend {
-    /// One's own; none for a restricted session.
+    /// The caller's own identities. Empty for a restricted session.
     func identities(by caller: Caller) async throws(AuthorityError) -> [IdentityRecord]
-    /// Makes what the token says another way for the caller to log in; the token serves once.
+    /// Adds the token's identity as another way for the caller to log in. The token can be used
+    /// once.
     func link(
         _ proof: IdentityProof, from origin: String, by caller: Caller
     ) async throws(AuthorityError)
-    /// Takes that way to log in from the caller; 142 if it is his last.
+    /// Removes that way to log in. 142 if it is the caller's last one.
     func unlink(_ provider: LoginProvider, by caller: Caller) async throws(AuthorityError)
 }
 
-/// Parse's `authData.<provider>`: what somebody else says of a person.
+/// Parse's `authData.<provider>`: a provider's proof of who a person is.
 package struct IdentityProof: Sendable {
     package let provider: LoginProvider
     package let token: IDToken
-    /// Who the client thinks it is; the token must say the same.
+    /// The subject that the client expects. The token must have the same.
     package let id: String?
 
     package init(provider: LoginProvider, token: IDToken, id: String? = nil) {

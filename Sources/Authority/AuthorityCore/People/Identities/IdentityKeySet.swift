@@ -1,11 +1,11 @@
 import Sessions
 import Wire
 
-/// The keys that a provider signs with, as its JWK Set says: those that can be used here.
+/// The usable signing keys of a provider, from its JWK Set.
 ///
 /// Source: RFC 7517 §5; RFC 8725 §3.
 package struct IdentityKeySet: Equatable, Sendable {
-    /// The most bytes of a set, and the most keys in it that are looked at.
+    /// The maximum size of a set in bytes, and the maximum number of keys that are read.
     package static let limit = 64 * 1024
     package static let most = 64
 
@@ -16,9 +16,9 @@ package struct IdentityKeySet: Equatable, Sendable {
 
     package let entries: [Entry]
 
-    /// Nil unless the text is a JWK Set with a key that can be used. One that cannot (of
-    /// another kind, too short, symmetric, for encryption) is passed over, as is every one
-    /// beyond the most that are looked at. Source: RFC 7517 §5.
+    /// Nil unless the text is a JWK Set with a usable key. Skips keys that cannot be used (of
+    /// another kind, too short, symmetric, for encryption) and keys beyond the maximum. Source: RFC
+    /// 7517 §5.
     package init?(parsing bytes: [UInt8]) {
         do throws(WireError) {
             let json = try JSONObject(parsing: bytes, limit: Self.limit)
@@ -30,10 +30,10 @@ package struct IdentityKeySet: Equatable, Sendable {
         guard !entries.isEmpty else { return nil }
     }
 
-    /// The one key that a token names. A key without a name serves tokens without one, if no
-    /// other key is there.
+    /// The key that a token names. A key without a name is used only if it is the only key. A token
+    /// without a name needs a set with one key.
     ///
-    /// The token's `alg` must be the key's own, which has one: it selects nothing.
+    /// The token's `alg` must be the algorithm of the key. It selects nothing.
     /// Source: RFC 7515 §4.1.4; RFC 8725 §3.1; OpenID Connect Core §10.1.
     package func key(for header: IDTokenHeader) throws(IDTokenFault) -> IdentityKey {
         let fitting = entries.filter { entry in
@@ -45,7 +45,7 @@ package struct IdentityKeySet: Equatable, Sendable {
         return key
     }
 
-    /// Whether a token might be signed by a key that another reading of the set would bring.
+    /// Whether the token's key is missing, so that loading the set again may help.
     package func lacksKey(for header: IDTokenHeader) -> Bool {
         do throws(IDTokenFault) {
             _ = try key(for: header)
@@ -56,13 +56,13 @@ package struct IdentityKeySet: Equatable, Sendable {
     }
 }
 
-/// A public key of a provider, not yet looked at by any cryptography.
+/// A public key of a provider, not yet checked by the cryptography.
 package enum IdentityKey: Equatable, Sendable {
     case rsa(modulus: [UInt8], exponent: [UInt8], isPSS: Bool)
     case p256(x: [UInt8], y: [UInt8])
     case ed25519([UInt8])
 
-    /// Its one algorithm, as `alg` names it. Source: RFC 7518 §3.1; RFC 8037 §3.1.
+    /// The key's only algorithm, with its `alg` name. Source: RFC 7518 §3.1; RFC 8037 §3.1.
     package var algorithm: String {
         switch self {
         case .rsa(_, _, let isPSS): isPSS ? "PS256" : "RS256"
@@ -73,7 +73,7 @@ package enum IdentityKey: Equatable, Sendable {
 }
 
 extension IdentityKeySet.Entry {
-    /// Nil for a key that cannot be used, one that shows its private half among them.
+    /// Nil for a key that cannot be used, or that contains its private half.
     ///
     /// Source: RFC 7517 §4 (`use`, `key_ops`, `alg`, `kid`); RFC 7518 §6; RFC 8037 §2.
     fileprivate init?(jwk: [String: JSONValue]) {

@@ -1,13 +1,13 @@
 package import Sessions
 
-/// A provider of logins that this authority is configured to believe.
+/// An identity provider that this authority is configured to trust.
 package struct IdentityProvider: Equatable, Sendable {
     package let name: LoginProvider
-    /// Exactly what its tokens say in `iss`.
+    /// The exact `iss` of its tokens.
     package let issuer: String
-    /// What we are called there: a token is for one of these, or not for us.
+    /// This authority's client ids at the provider. A token must be for one of them.
     package let audiences: Set<String>
-    /// Whether an identity that nobody here has makes a user.
+    /// Whether an unknown identity creates a user.
     package let letsPeopleSignUp: Bool
 
     package init(
@@ -20,17 +20,17 @@ package struct IdentityProvider: Equatable, Sendable {
     }
 }
 
-/// Verifies the signatures of id tokens, by the key sets of the providers.
+/// Verifies the signatures of id tokens with the providers' keys.
 package protocol IDTokenSignatures: Sendable {
-    /// What the token says, as bytes and not yet judged, if a key of this provider signed it.
+    /// The token's claims as unchecked bytes, if a key of this provider signed it.
     ///
-    /// - Throws: `failed` with the layer on which the provider's keys could not be had.
+    /// - Throws: `failed` if the provider's keys cannot be loaded; its layer says where.
     func payload(
         of token: IDToken, from provider: LoginProvider
     ) async throws(AuthorityError) -> Result<[UInt8], IDTokenFault>
 }
 
-/// For an authority that believes no provider.
+/// For an authority without identity providers.
 package struct NoIDTokens: IDTokenSignatures {
     package init() {}
 

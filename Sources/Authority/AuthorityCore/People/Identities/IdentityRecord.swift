@@ -1,9 +1,9 @@
 package import Sessions
 
-/// That a user here is somebody there.
+/// Links a user to an identity at a provider.
 package struct IdentityRecord: Equatable, Sendable {
     package let provider: LoginProvider
-    /// A subject says who somebody is only together with the issuer.
+    /// A subject identifies a person only together with the issuer.
     /// Source: OpenID Connect Core §5.7.
     package let issuer: String
     package let subject: String
@@ -26,18 +26,19 @@ package protocol IdentityTable {
     func identity(
         _ provider: LoginProvider, issuer: String, subject: String
     ) throws(AuthorityError) -> IdentityRecord?
-    /// In the order of the providers' names; a user has one of each provider at most.
+    /// Sorted by provider name. A user has at most one identity of each provider.
     func identities(of user: UserID) throws(AuthorityError) -> [IdentityRecord]
-    /// False if somebody has that identity, or the user another one of that provider.
+    /// Returns false if a user has that identity already, or this user has another one of that
+    /// provider.
     func insert(_ identity: IdentityRecord) throws(AuthorityError) -> Bool
-    /// False if there was none.
+    /// Returns false if there was none.
     func deleteIdentity(
         _ provider: LoginProvider, of user: UserID
     ) throws(AuthorityError) -> Bool
 
-    /// False if it was spent before: of two at once one wins.
+    /// Returns false if the token was used before: of two at once, one wins.
     func spendIDToken(hash: [UInt8], until end: Timestamp) throws(AuthorityError) -> Bool
-    /// Those that are no longer good for anything; at most `limit`, and says how many.
+    /// Deletes used tokens that are no longer needed. Deletes at most `limit` and returns how many.
     func deleteSpentIDTokens(endedBefore time: Timestamp, limit: Int) throws(AuthorityError)
         -> Int
 }

@@ -1,20 +1,20 @@
 import Sessions
 import Wire
 
-/// A person whom a token has proven, the token not yet spent.
+/// An identity proven by an id token that is not marked as used yet.
 struct ProvenIdentity: Sendable {
     let provider: IdentityProvider
     let subject: String
-    /// Under what the try was counted.
+    /// The keys under which the try was counted.
     let keys: LoginKeys
-    /// Of what was signed, so that no other signature makes another token of it.
+    /// Hash of the signed part, so that another signature does not make another token.
     fileprivate let tokenHash: [UInt8]
     fileprivate let lastUse: Timestamp
 
-    /// A token serves once. Whoever saw it on its way would else be that person until it
-    /// expires; and a client whose answer was lost can always get another. What fails later in
-    /// the same transaction has not spent it. It is remembered somewhat longer than it is good,
-    /// for the clock may be set back.
+    /// Marks the token as used. A token can be used once: otherwise anyone who saw it could log in
+    /// with it until it expires. A client that lost its answer can get another token. If the
+    /// transaction fails later, the token stays unused. Used tokens are stored an hour longer than
+    /// they are valid, because the clock may be set back.
     func spend(_ transaction: any AuthorityTransaction) throws(AuthorityError) -> Bool {
         try transaction.spendIDToken(hash: tokenHash, until: lastUse + Self.margin)
     }
@@ -35,9 +35,8 @@ struct ProvenIdentity: Sendable {
 }
 
 extension Authority {
-    /// Judges what somebody else says of a person. A try counts before it is looked at, as a
-    /// password's does; one for which the provider's keys cannot be had counts for its address
-    /// alone.
+    /// Checks a provider's proof. A try counts before the check, as with a password. If the
+    /// provider's keys cannot be loaded, the try counts only for its address.
     func prove(
         _ proof: IdentityProof, from origin: String
     ) async throws(AuthorityError) -> ProvenIdentity {
@@ -81,7 +80,7 @@ extension Authority {
         }
     }
 
-    /// Notes why, without anything of the token, and returns what the client is told.
+    /// Writes the reason to the audit log, without the token, and returns the error for the client.
     func refuse(
         _ fault: IDTokenFault, _ provider: LoginProvider, from origin: String
     ) async throws(AuthorityError) -> AuthorityError {
