@@ -118,13 +118,13 @@ package protocol SessionTable {
     func expiredSessions(
         at now: Timestamp, madeBefore: Timestamp?, idleSince: Timestamp?, limit: Int
     ) throws(AuthorityError) -> [SessionRecord]
-    /// Ended sessions whose farewell time has passed; at most `limit`.
+    /// Ended sessions that waited long enough for a confirmation; at most `limit`.
     func overdueFarewells(
         at now: Timestamp, limit: Int
     ) throws(AuthorityError) -> [SessionRecord]
-    /// Deletes sessions that ended before `time` and have no farewell left, with their families and
-    /// claims. Deletes at most `limit` and returns how many. A used claim secret stays known for
-    /// ever.
+    /// Deletes sessions that ended before `time` and wait for no confirmation, with their families
+    /// and claims. Deletes at most `limit` and returns how many. A used claim secret stays known
+    /// for ever.
     func deleteSessions(endedBefore time: Timestamp, limit: Int) throws(AuthorityError) -> Int
     /// Writes only the time of the last use.
     func noteUse(of session: ObjectID, at now: Timestamp) throws(AuthorityError)

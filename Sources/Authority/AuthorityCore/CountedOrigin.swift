@@ -1,6 +1,6 @@
 /// The key under which an address is counted for rate limits: an IPv4 address by itself, an IPv6
-/// address by its first 64 bits, because one host can use all addresses that share them. Source:
-/// RFC 4291 §2.5.4 and §2.5.5.2.
+/// address by its first 64 bits, because one host can use all addresses that share them.
+/// Source: RFC 4291 §2.5.4 and §2.5.5.2.
 package struct CountedOrigin: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

@@ -1,7 +1,7 @@
 package import Sessions
 
-/// The users and roles that may read and write an object. Source: Parse REST guide, Access Control
-/// Lists.
+/// The users and roles that may read and write an object.
+/// Source: Parse REST guide, Access Control Lists.
 package struct AccessList: Equatable, Sendable {
     package enum Subject: Hashable, Sendable {
         case everyone

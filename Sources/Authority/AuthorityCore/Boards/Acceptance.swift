@@ -109,7 +109,8 @@ extension Authority {
         }
     }
 
-    /// Drops the farewells of a board's earlier sessions, because a new session replaces them.
+    /// Stops waiting for confirmations of a board's earlier sessions, because they are no longer
+    /// needed.
     func forgetFarewells(
         on board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {

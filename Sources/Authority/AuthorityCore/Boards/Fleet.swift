@@ -85,7 +85,7 @@ extension Authority {
         return try await look(deed, by: caller) { act throws(AuthorityError) in
             let owner = everyone ? nil : act.user.objectID
             var views: [SessionView] = []
-            // The same rule as in `CallerRights.maySee`.
+            // `CallerRights.maySee` has the same rule.
             let choice: SessionChoice = act.rights.isRestricted ? .restricted : .current
             for record in try act.transaction.sessions(of: owner, choice, slice) {
                 views.append(try view(of: record, act.transaction, at: act.now))

@@ -99,8 +99,8 @@ extension Authority {
         }
     }
 
-    /// An open claim's provisioning comes before a farewell: a board that accepts it need not
-    /// confirm the old session's end.
+    /// The message to retain. The provisioning of an open claim comes before a revocation: a board
+    /// that accepts it need not confirm the old session's end.
     private func retained(
         on board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> BoardWish.Retained? {

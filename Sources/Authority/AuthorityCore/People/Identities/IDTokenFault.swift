@@ -15,8 +15,8 @@ package enum IDTokenFault: Error, Equatable, Sendable, CaseIterable {
     /// The client sent another `id` with the token.
     case otherPerson
     case spent
-    /// The token is valid, but no user has that identity and nobody may sign up with it, or the
-    /// user is disabled.
+    /// The token is valid, but the user with that identity is disabled, or no user has it and
+    /// sign-up with it is not allowed.
     case nobody
 
     package var words: String {

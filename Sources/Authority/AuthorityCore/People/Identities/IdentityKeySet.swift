@@ -17,8 +17,8 @@ package struct IdentityKeySet: Equatable, Sendable {
     package let entries: [Entry]
 
     /// Nil unless the text is a JWK Set with a usable key. Skips keys that cannot be used (of
-    /// another kind, too short, symmetric, for encryption) and keys beyond the maximum. Source: RFC
-    /// 7517 §5.
+    /// another kind, too short, symmetric, for encryption) and keys beyond the maximum.
+    /// Source: RFC 7517 §5.
     package init?(parsing bytes: [UInt8]) {
         do throws(WireError) {
             let json = try JSONObject(parsing: bytes, limit: Self.limit)
