@@ -13,11 +13,11 @@ package protocol AuthorityCryptography: Sendable {
         secret: SecretBytes, board: InstallationID
     ) throws(AuthorityError) -> ClaimKeys
 
-    /// Seals for a board under a claim secret alone.
+    /// Seals for a board with the keys of a claim secret only.
     func sealProvision(
         _ plaintext: [UInt8], to board: RecipientKey, claim: ClaimKeys, topic: String
     ) throws(AuthorityError) -> [UInt8]
-    /// Seals for a board as the authority that it has pinned.
+    /// Seals for a board with the seal key that the board has pinned.
     func seal(
         _ plaintext: [UInt8], to board: RecipientKey, from key: SealKey, topic: String
     ) throws(AuthorityError) -> [UInt8]
@@ -58,6 +58,7 @@ package struct RecipientKey: Sendable {
     }
 }
 
+/// The keys that come from one claim secret.
 package struct ClaimKeys: Sendable {
     /// The board's first broker password, as text.
     package let brokerPassword: SecretBytes

@@ -74,7 +74,7 @@ package protocol UserTable {
     func users() throws(AuthorityError) -> [UserRecord]
     /// Sorted by name. Upper and lower case count as the same.
     func users(_ slice: ListSlice) throws(AuthorityError) -> [UserRecord]
-    /// False if the name is taken.
+    /// Returns false if the name is taken.
     func insert(_ user: UserRecord) throws(AuthorityError) -> Bool
     func setPasswordHash(_ hash: String, of user: UserID) throws(AuthorityError)
     func setEnabled(_ isEnabled: Bool, of user: UserID) throws(AuthorityError)

@@ -25,6 +25,7 @@ package struct News: Sendable {
     }
 }
 
+/// A changed claim, and the user who made it.
 package struct ClaimNews: Sendable {
     package let claimant: UserID
     package let claim: Claim

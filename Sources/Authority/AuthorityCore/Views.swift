@@ -3,6 +3,7 @@ package import Wire
 
 // The types that people's programs receive.
 
+/// A new session with its token.
 package struct LoggedIn: Sendable {
     package let token: SessionToken
     package let session: Session
@@ -44,6 +45,7 @@ package struct Caller: Equatable, Sendable {
             installationID: nil, createdAt: Timestamp(milliseconds: 0), expiresAt: nil))
 }
 
+/// A user as people see it.
 package struct UserView: Equatable, Sendable {
     package let objectID: UserID
     package let username: String
@@ -176,6 +178,7 @@ package struct SessionView: Equatable, Sendable {
     }
 }
 
+/// Selects entries of the audit log.
 package struct AuditQuery: Equatable, Sendable {
     /// 1...1000; the newest come first.
     package var limit: Int

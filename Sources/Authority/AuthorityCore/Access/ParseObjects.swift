@@ -27,11 +27,12 @@ package protocol ParseObjects: Sendable {
     func roles(by caller: Caller?) async throws(AuthorityError) -> [RoleView]
     /// Throws 101 if the caller may not read the role.
     func role(_ id: ObjectID, by caller: Caller?) async throws(AuthorityError) -> RoleView
-    /// Administrators and the master key only.
+    /// Creates a role. Only for administrators and the master key.
     func makeRole(
         _ draft: RoleDraft, by caller: Caller
     ) async throws(AuthorityError) -> RoleView
-    /// Also for callers that the role's ACL lets write. 136 for another name.
+    /// Changes a role. For administrators, the master key, and callers that the role's ACL lets
+    /// write. 136 for another name.
     func updateRole(
         _ id: ObjectID, with draft: RoleDraft, by caller: Caller
     ) async throws(AuthorityError) -> RoleView

@@ -78,6 +78,7 @@ package protocol TimelineTable {
     func newestTouch() throws(AuthorityError) -> Int64
 }
 
+/// A changed board, with the number of its last touch.
 package struct TouchedBoard: Equatable, Sendable {
     package let number: Int64
     package let board: InstallationID

@@ -275,6 +275,7 @@ extension Authority {
     }
 }
 
+/// All boards and people that should have a client at the broker.
 package struct BrokerPopulation: Sendable {
     package let boards: [InstallationID]
     package let people: [ObjectID]

@@ -26,6 +26,7 @@ package enum Chore: Equatable, Sendable {
     }
 }
 
+/// A stored job with its number in the store.
 package struct NumberedChore: Sendable {
     package let number: Int64
     package let chore: Chore

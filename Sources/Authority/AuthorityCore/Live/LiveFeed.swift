@@ -29,6 +29,7 @@ extension LiveFeed {
     }
 }
 
+/// Selects the events of a stream.
 package struct EventWish: Equatable, Sendable {
     package let board: InstallationID?
     /// Events of all users' boards. Administrators only.
@@ -51,6 +52,7 @@ package protocol EventSource: AnyObject, Sendable {
     func onCut(_ action: @escaping @Sendable () -> Void)
 }
 
+/// One event in the stream of the console.
 package enum ConsoleEvent: Equatable, Sendable {
     case hello(Timestamp)
     case board(Board)

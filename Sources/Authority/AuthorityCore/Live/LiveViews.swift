@@ -45,6 +45,7 @@ package struct RunningMinute: Equatable, Sendable {
     }
 }
 
+/// The live data of one board.
 package struct BoardLive: Equatable, Sendable {
     /// When the last data came, by the authority's clock.
     package let lastData: Timestamp?

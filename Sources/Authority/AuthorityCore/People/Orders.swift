@@ -3,6 +3,7 @@ package import Wire
 
 // The types of people's requests.
 
+/// A login with a username and a password.
 package struct LoginAttempt: Sendable {
     package let username: String
     package let password: SecretBytes
@@ -23,6 +24,7 @@ package struct LoginAttempt: Sendable {
     }
 }
 
+/// A user to add.
 package struct NewUser: Sendable {
     package let username: String
     package let password: SecretBytes
@@ -72,6 +74,7 @@ package struct SignUp: Sendable {
     }
 }
 
+/// A new password for a user.
 package struct PasswordChange: Sendable {
     package let username: String
     package let password: SecretBytes
