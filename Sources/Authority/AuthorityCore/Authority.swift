@@ -34,8 +34,8 @@ package struct Authority: Sendable {
 
 /// The worker that does the broker jobs of a board or a person, in order.
 package protocol Courier: Sendable {
-    /// Returns when no job is left in `line`. Throws if the broker cannot be reached: the jobs then
-    /// stay in the store, and the worker retries them by itself.
+    /// Returns when no job is left in `line`. Throws if the broker could not be updated: the jobs
+    /// then stay in the store, and the worker retries them by itself.
     func settle(_ line: String) async throws(AuthorityError)
     /// Asks for the same, but does not wait.
     func nudge(_ line: String)

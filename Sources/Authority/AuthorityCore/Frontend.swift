@@ -110,7 +110,7 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
 
     /// One user; 101 if there is none. Administrators only, as are `users`, `addUser` and `audit`.
     func user(_ id: UserID, by caller: Caller) async throws(AuthorityError) -> UserView
-    /// Users, by name. Without a slice: all of them.
+    /// Users: with a slice sorted by name, without a slice all of them.
     func users(
         _ slice: ListSlice?, by caller: Caller
     ) async throws(AuthorityError) -> [UserView]

@@ -7,7 +7,7 @@ package import Sessions
 package protocol ParseObjects: Sendable {
     /// Creates the installation, or changes the existing one with its id. 135 without an
     /// installation id, or without a `deviceType` for a new one; 119 if it belongs to somebody
-    /// else; 140 if there are too many.
+    /// else; 140 if there are too many; 155 for too many new ones without a session.
     func saveInstallation(
         _ draft: InstallationDraft, by caller: Caller?
     ) async throws(AuthorityError) -> (saved: InstallationRecord, isNew: Bool)

@@ -81,8 +81,8 @@ struct BoardRequest {
         return try replyOver()
     }
 
-    /// Replies 209 to a token that is not this board's. If it is the token of another board, it was
-    /// stolen from there. That is audited once an hour for each robbed board.
+    /// Replies 209 to a token that is not this board's. A token of another board was stolen from
+    /// that board. That is audited once an hour for each board that lost a token.
     func replyForeign(_ record: SessionRecord) throws(AuthorityError) -> BoardAnswer {
         guard let owner = record.board, owner != sender.board else {
             return try replyUnknown(.unknownToken)
