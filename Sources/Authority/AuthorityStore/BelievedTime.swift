@@ -1,7 +1,7 @@
 import AuthorityCore
 import Sessions
 
-/// The latest time that a service of this store has believed: it outlives them all.
+/// The latest time that any service of this store has believed. It is kept across restarts.
 extension StoreTransaction {
     func latestTime() throws(AuthorityError) -> Timestamp? {
         try row("SELECT at FROM times WHERE name = 'latest'")

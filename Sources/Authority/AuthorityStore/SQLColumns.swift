@@ -1,10 +1,10 @@
 import AuthorityCore
 import Sessions
 
-/// What is written into a column, and read out of one.
+/// A type that can be written to a column and read from one.
 protocol SQLBindable {
     var sqlValue: SQLValue { get }
-    /// Nil where `sqlValue` is none of this type; never called for NULL.
+    /// Nil if `sqlValue` has another type. Never called for NULL.
     init?(sqlValue: SQLValue)
 }
 
@@ -57,19 +57,20 @@ extension [UInt8]: SQLBindable {
     }
 }
 
-/// A value that the schema does not allow: the database was changed by something else.
+/// The error for a stored value that the schema does not allow: something else changed the
+/// database.
 func damaged(_ column: String) -> AuthorityError {
     .failed(layer: "store", text: "the column \(column) is damaged")
 }
 
 extension SQLRow {
-    /// A column that must be there and of its type.
+    /// Reads a column that must have a value of this type.
     func value<T: SQLBindable>(_ column: String) throws(AuthorityError) -> T {
         guard let value = try optional(column, as: T.self) else { throw damaged(column) }
         return value
     }
 
-    /// A column that may be NULL.
+    /// Reads a column that may be NULL.
     func optional<T: SQLBindable>(
         _ column: String, as type: T.Type = T.self
     ) throws(AuthorityError) -> T? {
@@ -79,7 +80,7 @@ extension SQLRow {
         return value
     }
 
-    /// A column whose text has a type of its own.
+    /// Reads a text column through the parser of its type.
     func parsed<T>(
         _ column: String, _ parse: (String) -> T?
     ) throws(AuthorityError) -> T {

@@ -1,9 +1,9 @@
-/// The few places where the databases have no words in common.
+/// The few places where the SQL of the databases differs.
 package enum SQLDialect: Sendable {
     case sqlite
     case postgreSQL
 
-    /// For a LIMIT that is there for the sake of its OFFSET.
+    /// The LIMIT for a query that needs only an OFFSET.
     var unlimited: String {
         switch self {
         case .sqlite: "-1"
@@ -11,7 +11,7 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// Upper and lower case as one, for ASCII alone, whatever the database's language is.
+    /// Folds upper and lower case, for ASCII letters only, in any language setting of the database.
     func folded(_ text: String) -> String {
         switch self {
         case .sqlite: "lower(\(text))"
@@ -19,7 +19,7 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// SQLite numbers a row by itself where it is given none.
+    /// The number of a new timeline row. SQLite numbers a row itself if the number is NULL.
     var newTimelineNumber: String {
         switch self {
         case .sqlite: "NULL"
@@ -27,7 +27,7 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// A board that is touched again takes a new number, and its old row goes.
+    /// Touches a board again: its old row is replaced by a row with a new number.
     var touch: String {
         switch self {
         case .sqlite: "INSERT OR REPLACE INTO touches (installation_id) VALUES (?)"
@@ -38,8 +38,9 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// Leaves out what may still be joined by a lower number: SQLite's one writer gives numbers
-    /// in the order of the commits, several of PostgreSQL do not.
+    /// A condition that leaves out rows before which a lower number may still be committed. SQLite
+    /// has one writer, so its numbers follow the order of the commits. PostgreSQL has several
+    /// writers, so its numbers do not.
     var settled: String {
         switch self {
         case .sqlite: ""
@@ -47,7 +48,7 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// The hour of a session's last use, as its index has it.
+    /// The hour of a session's last use, in the form that its index has.
     var hourSeen: String {
         switch self {
         case .sqlite: "last_seen / 3600000"
@@ -66,7 +67,7 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// How much room the records take, in bytes.
+    /// The size of the database, in bytes.
     var size: String {
         switch self {
         case .sqlite: """

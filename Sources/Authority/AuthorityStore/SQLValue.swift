@@ -1,4 +1,4 @@
-/// One value as a database takes and gives it.
+/// One value that a database stores and returns.
 package enum SQLValue: Equatable, Sendable {
     case null
     case integer(Int64)
@@ -10,7 +10,7 @@ package enum SQLValue: Equatable, Sendable {
 /// One row of a result.
 package struct SQLRow: Sendable {
     package let columns: SQLColumns
-    /// As many as `columns` has names, in their order.
+    /// One value for each name in `columns`, in the same order.
     package let values: [SQLValue]
 
     package init(columns: SQLColumns, values: [SQLValue]) {
@@ -18,7 +18,7 @@ package struct SQLRow: Sendable {
         self.values = values
     }
 
-    /// The value of a column; nil where the result has none of that name.
+    /// The value of a column; nil if the result has no column of that name.
     package subscript(_ name: String) -> SQLValue? {
         guard let place = columns.place(of: name), values.indices.contains(place) else {
             return nil
@@ -27,7 +27,7 @@ package struct SQLRow: Sendable {
     }
 }
 
-/// The names of a result's columns, which all of its rows share.
+/// The names of a result's columns. All rows of the result share them.
 package final class SQLColumns: Sendable {
     package let names: [String]
 
@@ -35,7 +35,7 @@ package final class SQLColumns: Sendable {
         self.names = names
     }
 
-    /// Where a column stands; the first of several with one name.
+    /// The index of a column. If several have this name, the first.
     package func place(of name: String) -> Int? {
         names.firstIndex(of: name)
     }

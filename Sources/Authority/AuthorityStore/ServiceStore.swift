@@ -1,55 +1,54 @@
 package import AuthorityCore
 package import Sessions
 
-/// A store as those who serve from it see it: besides the records, what other processes on the
-/// same store do and know.
+/// A store as services see it: the records, and the work of other processes on the same store.
 package protocol ServiceStore: AuthorityStore {
-    /// Another value whenever another process, or another store on the same records, has
-    /// committed since the last call. What this store commits does not change it.
+    /// A value that changes when another process, or another store object, commits to the same
+    /// records. Commits of this store object do not change it.
     ///
-    /// To be asked several times a second; ask before what depends on it is read.
+    /// Ask several times a second, and ask before you read the data that depends on it.
     func foreignVersion() async throws(AuthorityError) -> Int64
 
-    /// The latest time that a service of this store has believed; nil before the first.
+    /// The latest time that a service of this store has believed; nil before the first service.
     func latestTime() async throws(AuthorityError) -> Timestamp?
-    /// Raises the latest time to `time`; one that is later already stays.
+    /// Raises the latest time to `time`. A later time stays.
     func raiseLatestTime(to time: Timestamp) async throws(AuthorityError)
-    /// Makes `time` the latest, also where it is earlier: an operator says so.
+    /// Sets the latest time to `time`, also if it is earlier: an operator asked for it.
     func resetLatestTime(to time: Timestamp) async throws(AuthorityError)
 
-    /// Another value once another database has taken over from the one that it followed, whose
-    /// last commits it may lack; nil where there is none to follow, or where that is not known.
+    /// A value that changes when a standby database has taken over. The new database may lack the
+    /// last commits of the old one. Nil if there is no standby, or if this is unknown.
     func history() async throws(AuthorityError) -> String?
 
-    /// Looks at every board and session once: for a scrape, not for a request.
+    /// Counts all boards and sessions: for a scrape of the metrics, not for a request.
     func tally() async throws(AuthorityError) -> StoreTally
 
-    /// Takes `name` for this process alone until the hold is released or gone; nil where
-    /// another process of this store has it. It goes with the process, and with the connection
-    /// to the database, so that nothing that a dead one held stays held.
+    /// Takes `name` for this process alone, until the hold is released or lost. Nil if another
+    /// process of this store has it. The hold ends with the process or its database connection, so
+    /// a dead process holds nothing.
     func hold(_ name: String) async throws(AuthorityError) -> (any StoreHold)?
 
-    /// Takes part in `name` beside other processes of this store, for as long as none has it for
-    /// itself by `hold`; nil while one does, or where this process takes part already.
+    /// Shares `name` with other processes of this store, while no process has it alone by `hold`.
+    /// Nil while one has it alone, or if this process already shares it.
     func share(_ name: String) async throws(AuthorityError) -> (any StoreHold)?
 
-    /// How often nothing could be done because the store was away, since it was opened.
+    /// How often work failed because the store was away, since the store was opened.
     var losses: Int { get }
 
-    /// Whether several services may work on these records side by side.
+    /// Whether several services may use these records at the same time.
     var isShared: Bool { get }
-    /// One value for each moment at which somebody, here or elsewhere, may have committed, a
-    /// flurry of them as one, and for each at which a commit may have been missed; nil where
-    /// the store can only be asked. Each call makes another stream.
+    /// Yields one value when somebody, here or elsewhere, may have committed. Many commits in a
+    /// short time give one value. It also yields when a commit may have been missed. Nil if the
+    /// store must be polled. Each call makes a new stream.
     func changes() -> AsyncStream<Void>?
 
-    /// Keeps `own` where no settings are kept yet, or where they are to be the store's from now
-    /// on. Returns those that are kept.
+    /// Saves `own` if the store has no settings yet, or if `replacing` is true. Returns the saved
+    /// settings.
     func keep(
         _ own: SharedSettings, replacing: Bool
     ) async throws(AuthorityError) -> SharedSettings
 
-    /// Later calls throw.
+    /// Closes the store. Later calls throw.
     func close() throws(AuthorityError)
 }
 
@@ -61,29 +60,29 @@ extension ServiceStore {
         UncontestedHold()
     }
     package func changes() -> AsyncStream<Void>? { nil }
-    /// Whoever is alone has nobody to agree with.
+    /// A single service needs no agreement with others.
     package func keep(
         _ own: SharedSettings, replacing: Bool
     ) async throws(AuthorityError) -> SharedSettings { own }
 }
 
-/// Why a store cannot be opened or asked, as the layer of `AuthorityError.failed`, where that
-/// decides what to do next.
+/// Layers of `AuthorityError.failed` that tell the caller what to do if a store cannot be opened or
+/// asked.
 package enum StoreOpening {
-    /// It may be there later.
+    /// The store may come back later. Retry.
     package static let away = "store away"
-    /// Somebody has to change something.
+    /// The operator must change a setting.
     package static let settings = "store settings"
 }
 
-/// What one process of several may do, and no other while this lives.
+/// A permission that only one process has at a time, while this object lives.
 package protocol StoreHold: Sendable {
-    /// False once it was released, or its connection has gone.
+    /// False after it was released, or after its connection was lost.
     var isHeld: Bool { get }
     func release() async
 }
 
-/// For a store that one process serves from: whoever asks gets it.
+/// The hold of a store that only one process serves from. Every request gets it.
 struct UncontestedHold: StoreHold {
     let isHeld = true
     func release() async {}

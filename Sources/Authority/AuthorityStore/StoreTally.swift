@@ -1,19 +1,19 @@
 import AuthorityCore
 
-/// How much an authority has in its store, counted when asked.
+/// Counts of an authority's store, taken when asked.
 package struct StoreTally: Equatable, Sendable {
     package var users: Int64
     package var boards: Int64
-    /// Boards whose last status says that they are up.
+    /// Boards whose last status is `up`.
     package var boardsUp: Int64
-    /// Sessions that live, those of people and those of boards.
+    /// Active sessions of people. The next count has those of boards.
     package var sessionsOfPeople: Int64
     package var sessionsOfBoards: Int64
-    /// Sessions that are over and still on record, by why.
+    /// Ended sessions that are still stored, by reason.
     package var endings: [String: Int64]
-    /// Boards that bear what this store did not issue.
+    /// Boards that hold something that this store did not issue.
     package var boardsAhead: Int64
-    /// The database, without the journal of what is under way.
+    /// The size of the database in bytes, without its log.
     package var bytes: Int64
 }
 
@@ -34,15 +34,16 @@ extension StoreTransaction {
         ) { row throws(AuthorityError) -> (String, Int64) in
             (try row.value("reason"), try row.value("number"))
         }
-        // One pass without a condition: by an index on `state` SQLite would look up every row.
+        // One pass without a condition: with an index on `state`, SQLite would look up every row.
         let live = try first(
             """
             SELECT count(*) FILTER (WHERE state = 'active' AND NOT restricted) AS people,
                 count(*) FILTER (WHERE state = 'active' AND restricted) AS boards
             FROM sessions
             """)
-        // Found in the text, which `BoardStatus.payload` wrote: a quotation mark within a
-        // board's own words has a backslash. PostgreSQL's JSON refuses what may be in it.
+        // Searches the text that `BoardStatus.payload` wrote. A quotation mark inside a board's own
+        // text has a backslash, so it cannot match. PostgreSQL's JSON type would refuse some of
+        // these texts.
         let boards = try first(
             """
             SELECT count(*) AS number, count(installation_id) AS up

@@ -1,29 +1,28 @@
 package import AuthorityCore
 package import Sessions
 
-/// A connection within a transaction: all that the tables ask of a database.
+/// A connection within a transaction: all that the tables need from a database.
 ///
-/// Statements are written once for every database, with placeholders `?` in the order of the
-/// values, or `?1`, `?2` where one value stands in several places. What differs from one to
-/// another is the dialect's to say.
+/// Statements are written once for all databases. Placeholders are `?` in the order of the values,
+/// or `?1`, `?2` if one value is used several times. The dialect has the differences.
 package protocol SQLRunner {
     var dialect: SQLDialect { get }
 
-    /// The rows of a query, and of a change that returns some.
+    /// Returns the rows of a query, or of a change that returns rows.
     func rows(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) -> [SQLRow]
-    /// A change, and how many rows it changed.
+    /// Makes a change and returns the number of changed rows.
     func change(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) -> Int
-    /// A change whose outcome is not asked for. It may be sent and not awaited: what is wrong
-    /// with it is thrown now, by what is asked next, or by the commit.
+    /// Makes a change without a result. It may be sent and not awaited. An error is thrown now, by
+    /// the next statement, or by the commit.
     func run(_ sql: String, _ values: [SQLValue]) throws(AuthorityError)
 
-    /// The rows of many queries in one trip. Those of `before` may be made before the transaction
-    /// has its view of the database: what they miss, a unique index stops at the commit at the
-    /// latest.
+    /// Returns the rows of many queries in one round trip. The queries in `before` may run before
+    /// the transaction has its view of the database. If they miss a row, a unique index stops the
+    /// commit at the latest.
     func rows(
         before: [SQLQuery], _ queries: [SQLQuery]
     ) throws(AuthorityError) -> (before: [[SQLRow]], rows: [[SQLRow]])
-    /// A change that may be made after the commit, and that nothing depends on.
+    /// Makes a change that may run after the commit. Nothing depends on it.
     func runAfterwards(_ sql: String, _ values: [SQLValue]) throws(AuthorityError)
 }
 
@@ -51,26 +50,26 @@ package struct SQLQuery {
     package let values: [SQLValue]
 }
 
-/// What a service asks besides the core's tables.
+/// The operations that a service needs besides the core's tables.
 package protocol ServiceTransaction: AuthorityTransaction {
     func latestTime() throws(AuthorityError) -> Timestamp?
     func raiseLatestTime(to time: Timestamp) throws(AuthorityError)
     func resetLatestTime(to time: Timestamp) throws(AuthorityError)
     func tally() throws(AuthorityError) -> StoreTally
-    /// Whether it has written what other processes watch for.
+    /// Whether the transaction has written something that other processes watch for.
     var isNews: Bool { get }
-    /// The same transaction for another request, which hears of its own chores alone.
+    /// The same transaction for another request, which sees only its own jobs.
     func forAnotherRequest() -> any ServiceTransaction
 }
 
-/// The tables over a connection, for as long as its transaction lasts.
+/// The tables over a connection, while its transaction lasts.
 package func tables(
     over runner: any SQLRunner, wrapping: any SecretWrapping
 ) -> any ServiceTransaction {
     StoreTransaction(runner: runner, wrapping: wrapping)
 }
 
-/// One transaction, while it lasts. Each table's part is in a file of its own.
+/// One transaction. Each table has its operations in a separate file.
 struct StoreTransaction: ServiceTransaction {
     let runner: any SQLRunner
     let wrapping: any SecretWrapping
@@ -141,10 +140,11 @@ struct StoreTransaction: ServiceTransaction {
         values.map { $0?.sqlValue ?? .null }
     }
 
-    /// How many rows one look at a table takes that has no bound; one answer of a database has.
+    /// The most rows of one query on a table without a limit. An answer of the database has a
+    /// limit.
     static let piece = 10_000
 
-    /// A unique column of all of a table, in its order.
+    /// Reads a unique column of all rows of a table, in the column's order.
     func every<ID: CustomStringConvertible>(
         _ column: String, in table: String, _ parse: (String) -> ID?
     ) throws(AuthorityError) -> [ID] {
@@ -170,7 +170,7 @@ struct StoreTransaction: ServiceTransaction {
     }
 }
 
-/// What one request has left for the courier.
+/// The worker queues that one request has added to.
 private final class ToldLines {
     var lines: [String] = []
     let news: News

@@ -2,26 +2,26 @@ import AuthorityCore
 package import AuthorityStore
 package import Sessions
 
-/// A look at a database beside whoever serves from it: read only.
+/// Facts about a database, read while authorities may use it. Read only.
 package struct DatabaseExamination: Sendable {
-    /// As the server says it: `15.4`.
+    /// In the server's form: `15.4`.
     package var version = ""
-    /// `TLSv1.3`; nil in clear.
+    /// Such as `TLSv1.3`; nil without encryption.
     package var encryption: String?
     /// Whether the connection comes from the server's own machine.
     package var isLocal = false
-    /// Whether each role of the server may connect.
+    /// Whether every role of the server may connect.
     package var isOpen = false
-    /// The shortest of a few questions.
+    /// The shortest of five round trips.
     package var latency = Duration.zero
-    /// How far `clock` is ahead of the server's.
+    /// How far `clock` is ahead of the server's clock.
     package var clockLead = Duration.zero
-    /// What authorities on it have in common; nil where none has served yet.
+    /// The settings that the authorities on it share; nil if none has served yet.
     package var settings: SharedSettings?
-    /// Nil where no authority's tables are there.
+    /// Nil if there are no tables of an authority.
     package var store: StoreExamination?
 
-    /// Blocks. Without `wrapping` the keys are not looked at.
+    /// Reads the facts. Blocks. Without `wrapping` it does not read the keys.
     package init(
         _ address: PostgresAddress, wrapping: (any SecretWrapping)?, clock: () -> Timestamp
     ) throws(PostgresError) {
@@ -44,7 +44,8 @@ package struct DatabaseExamination: Sendable {
         }
     }
 
-    /// The quickest answer says most of the clock, too: its time lies in the middle.
+    /// Measures latency and clock. The fastest answer also gives the best clock value, taken at the
+    /// middle of its time.
     private mutating func measure(
         _ connection: PostgresConnection, _ clock: () -> Timestamp
     ) throws(PostgresError) {
@@ -61,7 +62,7 @@ package struct DatabaseExamination: Sendable {
         }
     }
 
-    /// Nil where there are no tables.
+    /// Nil if there are no tables.
     private static func look(
         _ connection: PostgresConnection, _ wrapping: (any SecretWrapping)?
     ) throws(PostgresError) -> StoreExamination? {
@@ -106,7 +107,7 @@ package struct DatabaseExamination: Sendable {
     }
 }
 
-/// Where no secret is looked at.
+/// Used when no secret is read.
 private struct NoWrapping: SecretWrapping {
     func isWhole(_ key: KeyRecord) -> Bool { false }
 

@@ -1,17 +1,17 @@
 import AuthorityCore
 import AuthorityStore
 
-/// Makes the tables of a database that has none, and looks whether it is as it must be. Several
-/// processes may do so at once.
+/// Makes the tables of an empty database, and checks the database. Several processes may do this at
+/// the same time.
 struct DatabaseOpening {
     let connection: PostgresConnection
-    /// What to call the database.
+    /// The name of the database, for messages.
     let place: String
 
     /// Any number that nothing else in this database locks.
     private static let lock: Int64 = 0x706F_7374_6572_6E01
 
-    /// - Throws: `failed(layer: "schema")` if its tables have another version; then nothing was
+    /// - Throws: `failed(layer: "schema")` if its tables have another version. Then nothing was
     ///   changed.
     func run() throws(AuthorityError) {
         do throws(PostgresError) { try checkEncoding() } catch { throw error.openingError }
@@ -33,7 +33,7 @@ struct DatabaseOpening {
         }
     }
 
-    /// One transaction, in which a lock keeps out every other process that does the same.
+    /// Makes the tables in one transaction. A lock keeps out other processes that do the same.
     private func make() throws(AuthorityError) {
         let runner = PostgreSQLRunner(connection)
         do throws(AuthorityError) {
@@ -51,8 +51,9 @@ struct DatabaseOpening {
         }
     }
 
-    /// Where records came from another cluster, its numbers may be above what this one would
-    /// give out; and rows of stores that are long gone are of no more use.
+    /// Raises `base` if records came from another cluster, whose numbers may be higher than the
+    /// next ones here. Also deletes old rows of `news`: 7 days after its last change nobody needs a
+    /// row.
     private func liftNumbers() throws(PostgresError) {
         try connection.send("""
             UPDATE numbering SET base = found.newest

@@ -2,19 +2,19 @@ import AuthorityCore
 import AuthorityStore
 import Synchronization
 
-/// What came of running a body once.
+/// The outcome of running a body once.
 enum Attempt<R: Sendable>: Sendable {
     case done(R)
-    /// Nothing was kept. The database asks for another try.
+    /// Nothing was kept. The transaction may be run again.
     case again(PostgresError)
-    /// Nothing was kept, or nobody knows; another try is not for us to make.
+    /// Nothing was kept, or the outcome is unknown. Do not run it again here.
     case failed(AuthorityError)
 }
 
 extension PostgreSQLAuthorityStore {
-    /// Runs that lost twice take turns among all the stores on the database, and meanwhile
-    /// nothing else begins in their own: of many that want the same rows, or share the pages of
-    /// a table that is still small, one after the other gets through.
+    /// After two lost tries, a transaction waits for its turn among all stores on the database.
+    /// Nothing else then runs in its own store. So each one gets through, also if many want the
+    /// same rows or share the pages of a small table.
     private static let freeTries = 2
     private static let tries = 40
 
@@ -53,13 +53,13 @@ extension PostgreSQLAuthorityStore {
         }
     }
 
-    /// A race is lost as often as it is run; what else may be worth a try is so a few times.
+    /// A lost race may be repeated up to the limit of tries, other errors only a few times.
     private static func isRepeatable(_ error: PostgresError, _ number: Int) -> Bool {
         guard case .server(let state, _) = error else { return number < 2 }
         return state.isWorthAnotherTry || number < 4
     }
 
-    /// Spreads those that lost; nothing depends on how long it is.
+    /// Waits a random time, so that transactions in conflict do not retry together.
     private func pause(after number: Int) async {
         let most = 1000 << number
         try? await Task.sleep(for: .microseconds(Int.random(in: 0..<most)))
@@ -67,8 +67,8 @@ extension PostgreSQLAuthorityStore {
 
     private static var turnLock: Int64 { 0x706F_7374_6572_6E02 }
 
-    /// The lock is taken before the transaction has its view of the database, and given back
-    /// after the commit: who comes next sees all that this one did.
+    /// The lock is taken before the transaction has its view of the database, and released after
+    /// the commit. So the next transaction sees all changes of this one.
     private func attemptInTurn<R: Sendable>(
         _ connection: PostgresConnection,
         _ body: (any ServiceTransaction) throws(AuthorityError) -> R
@@ -85,7 +85,7 @@ extension PostgreSQLAuthorityStore {
                 _ = try connection.query(
                     "SELECT pg_advisory_unlock($1)", [.integer(Self.turnLock)])
             } catch {
-                // The lock goes with the connection.
+                // The lock ends with the connection.
                 connection.abandon()
             }
         }
@@ -129,13 +129,14 @@ extension PostgreSQLAuthorityStore {
         case .server(let state, _) where state.isWorthAnotherTry || state == .uniqueViolation
             || state == .lockNotAvailable || state.spoilsStatements:
             .again(error)
-        // The server was restarted, or ended a connection that stood idle.
+        // The server was restarted, or ended an idle connection.
         case .lost(_, whileCommitting: false): .again(error)
         default: .failed(error.authorityError)
         }
     }
 
-    /// What is left over here is left over after the next one too; that removes it.
+    /// Runs the clean-up statements after the commit. If they fail here, the next clean-up removes
+    /// the rest.
     private func clean(_ connection: PostgresConnection, _ runner: PostgreSQLRunner) {
         do throws(PostgresError) {
             for (sql, values) in runner.afterwards { try connection.send(sql, values) }
@@ -154,8 +155,8 @@ extension PostgreSQLAuthorityStore {
             """, [.text(name)])
     }
 
-    /// A view that nothing changes. With `isShort` a single statement is a view by itself; a
-    /// body that asks for more begins again.
+    /// Reads from a view that does not change. With `isShort`, one statement alone is such a view.
+    /// If the body needs more statements, it is run again in a transaction.
     func look<R: Sendable>(
         isShort: Bool,
         _ body: @escaping @Sendable (any ServiceTransaction) throws(AuthorityError) -> R
@@ -182,7 +183,7 @@ extension PostgreSQLAuthorityStore {
             layer: StoreOpening.away, text: "the database went away again and again"))
     }
 
-    /// Counts it where the database was away.
+    /// Counts the error if the database was away.
     func noted(_ error: AuthorityError) -> AuthorityError {
         if case .failed(layer: StoreOpening.away, _) = error { lost.add(1, ordering: .relaxed) }
         return error
@@ -209,7 +210,7 @@ extension PostgreSQLAuthorityStore {
     }
 }
 
-/// How often transactions were run, and how often again.
+/// Counts the runs of transactions, and how many of them were retries.
 package final class AttemptCount: Sendable {
     private let counts = Mutex<(all: Int, again: Int)>((0, 0))
 
@@ -225,7 +226,7 @@ package final class AttemptCount: Sendable {
     package var current: (all: Int, again: Int) { counts.withLock { $0 } }
 }
 
-/// Lets many in at once, or one alone, in the order of their coming.
+/// Admits many at once, or one alone, in the order of arrival.
 final class Turn: Sendable {
     private struct Waiting {
         let isAlone: Bool
@@ -247,11 +248,11 @@ final class Turn: Sendable {
 
     private let state = Mutex(State())
 
-    /// Each that enters must leave.
+    /// Waits for admission. Each caller of `enter` must call `leave`.
     func enter(alone: Bool) async {
         await withCheckedContinuation { continuation in
             let isIn = state.withLock { state in
-                // Nobody overtakes one who waits to be alone.
+                // Nobody overtakes a caller that waits to be alone.
                 if state.waiting.isEmpty, state.admit(alone: alone) { return true }
                 state.waiting.append(Waiting(isAlone: alone, continuation: continuation))
                 return false
@@ -260,7 +261,7 @@ final class Turn: Sendable {
         }
     }
 
-    /// False where somebody is alone, or waits to be.
+    /// Enters without waiting. False if somebody is alone or waits to be.
     func enterNow() -> Bool {
         state.withLock { $0.waiting.isEmpty && $0.admit(alone: false) }
     }

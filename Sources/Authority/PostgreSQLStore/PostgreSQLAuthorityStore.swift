@@ -3,21 +3,22 @@ package import AuthorityStore
 package import Sessions
 import Synchronization
 
-/// An authority's records in a PostgreSQL database, which any number of authorities share.
+/// An authority's records in a PostgreSQL database. Any number of authorities can share it.
 ///
-/// Each `transact` is a SERIALIZABLE transaction: what several do at once is what they would
-/// have done one after the other, or one of them runs again. Bodies have no effect but on the
-/// records, so running one again is right.
+/// Each `transact` is a SERIALIZABLE transaction. Concurrent transactions have the same result as
+/// one after another; if not, one of them runs again. That is safe, because a body changes nothing
+/// but the records.
 ///
-/// A commit whose outcome is unknown, because the connection went while it was under way, is
-/// thrown as a failure and not tried again: it may stand. Whoever asked repeats the request, as
-/// it would after a lost reply. If the commit stands, a board's repetition finds its reply in
-/// the store by the request's id and is answered with that; if not, it is done now. Either way
-/// it is done once. A refresh token is spent in the same transaction that keeps the reply with
-/// its successor, so an outage consumes nothing and looks like no theft.
+/// If the connection is lost during a commit, the outcome is unknown. It is thrown as a failure and
+/// not retried, because the commit may be kept. The client repeats the request, as after a lost
+/// reply. If the commit was kept, the store finds the reply by the request's id. If not, the
+/// request is done now. Either way it is done once.
 ///
-/// Readers take no part in this: `read` is one REPEATABLE READ snapshot, `glance` a single
-/// statement where that is enough.
+/// A refresh token is spent in the same transaction that saves the reply with its successor. So an
+/// outage uses up no token, and the repeated request is not taken for theft.
+///
+/// Readers need none of this: `read` is one REPEATABLE READ snapshot. `glance` is a single
+/// statement if that is enough.
 ///
 /// Source: PostgreSQL, 13.2.3 "Serializable Isolation Level" and 13.5 "Serialization Failure
 /// Handling".
@@ -27,22 +28,21 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
     let holds: PostgresHolds
     let address: PostgresAddress
     let crier: Crier
-    /// What tells this store from the others on its database.
+    /// The random name of this store, different from all others on its database.
     let name: String
     let turn = Turn()
     let group = RequestGroup()
-    /// How often transactions were run and run again.
+    /// Counts the transactions that were run, and the retries.
     package let attempts = AttemptCount()
     let lost = Atomic(0)
     package var losses: Int { lost.load(ordering: .relaxed) }
 
-    /// Connects, and makes the tables where there are none.
+    /// Connects, and makes the tables if there are none.
     ///
-    /// - Throws: `failed(layer: StoreOpening.away)` if the database cannot be reached, as later
-    ///   calls do,
-    ///   `failed(layer: StoreOpening.settings)` if it lets nobody in with these settings,
-    ///   `failed(layer: "store")` if it is not as it must be, `failed(layer: "schema")` if its
-    ///   tables have another version.
+    /// - Throws: `failed(layer: StoreOpening.away)` if the database cannot be reached, as in later
+    ///   calls, `failed(layer: StoreOpening.settings)` if the database refuses these settings,
+    ///   `failed(layer: "store")` if its state is wrong, `failed(layer: "schema")` if its tables
+    ///   have another version.
     package init(
         _ address: PostgresAddress, connections: Int, wrapping: any SecretWrapping
     ) async throws(AuthorityError) {
@@ -108,7 +108,7 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
         }
     }
 
-    /// The cluster's timeline, which a standby leaves for a new one when it takes over.
+    /// The cluster's timeline. A standby starts a new one when it takes over.
     ///
     /// Source: PostgreSQL, 26.3.5 "Timelines"; 9.27, `pg_walfile_name`, which says it at once.
     package func history() async throws(AuthorityError) -> String? {
@@ -133,9 +133,8 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
         }
     }
 
-    /// Counts what the other stores on this database have committed that others watch for:
-    /// audit entries, changes of boards, chores and keys. Not heartbeats, of which nobody has
-    /// to hear.
+    /// Counts the commits of other stores on this database that others watch for: audit entries,
+    /// changes of boards, jobs and keys. Heartbeats are not counted, because nobody waits for them.
     package func foreignVersion() async throws(AuthorityError) -> Int64 {
         let own = name
         let row: SQLRow?
@@ -165,7 +164,7 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
         }
     }
 
-    /// Later calls throw.
+    /// Closes the store. Later calls throw.
     package func close() throws(AuthorityError) {
         pool.close()
         holds.close()

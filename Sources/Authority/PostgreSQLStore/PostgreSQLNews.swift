@@ -3,14 +3,14 @@ import AuthorityStore
 import Synchronization
 
 extension PostgreSQLAuthorityStore {
-    /// Written by several at once.
+    /// Several services may write to it at the same time.
     package var isShared: Bool { true }
 
-    /// One value for each moment at which somebody may have committed what others watch for, a
-    /// flurry as one; and for each at which a word of that may have been missed.
+    /// Yields a value when somebody may have committed a change that others watch for. Many changes
+    /// in a short time give one value. It also yields when a message may have been missed.
     ///
-    /// A store that dies between a commit and its word says nothing: look again from time to
-    /// time. Nil where no thread can be had for it.
+    /// A store that dies between its commit and its message sends no message, so also look from
+    /// time to time. Nil if the listener cannot start.
     package func changes() -> AsyncStream<Void>? {
         guard let listener = try? PostgresListener(address, channel: Crier.channel) else {
             return nil
@@ -29,11 +29,11 @@ extension PostgreSQLAuthorityStore {
     }
 }
 
-/// Tells all stores on the database that something was committed.
+/// Tells all stores on the database about commits.
 ///
-/// PostgreSQL lets transactions that notify commit only one after the other, in the whole
-/// server. So no transaction of ours does: one that does nothing else says it for all that
-/// were committed before it.
+/// PostgreSQL commits transactions with a `NOTIFY` only one after another, in the whole server. So
+/// our transactions do not notify. A separate transaction notifies for all that were committed
+/// before it.
 ///
 /// Source: PostgreSQL, `NOTIFY`.
 final class Crier: Sendable {
@@ -48,7 +48,7 @@ final class Crier: Sendable {
         self.pool = pool
     }
 
-    /// After a commit; does not wait until it is said.
+    /// Call it after a commit. It does not wait for the message.
     func tell() {
         let isQuiet = state.withLock { state in
             defer { state = state == .quiet ? .crying : .cryingAgain }
@@ -68,11 +68,12 @@ final class Crier: Sendable {
     }
 
     private func say() async {
-        // Without the database nobody listens either; who comes back looks for itself.
+        // Without the database nobody listens either. A store that reconnects looks for changes
+        // itself.
         _ = try? await pool.run { connection throws(PostgresError) in
             _ = try connection.query("SELECT pg_notify('\(Self.channel)', '')")
         }
-        // The next word is for all of the next moment.
+        // The pause collects the commits of the next 20 ms for one message.
         try? await Task.sleep(for: .milliseconds(20))
     }
 }

@@ -1,26 +1,26 @@
 import AuthorityCore
 import AuthorityStore
 
-/// A connection to PostgreSQL within a transaction. Writes whose outcome nobody asks for are
-/// sent and not awaited, so that they cost no round trip of their own.
+/// A connection to PostgreSQL within a transaction. Writes without a needed result are sent and not
+/// awaited, so they cost no round trip.
 ///
-/// The first error of the database is kept: after it the transaction is lost, whatever a body
-/// makes of what was thrown.
+/// The first database error is kept. After it the transaction is lost, even if the body catches the
+/// error.
 final class PostgreSQLRunner: SQLRunner {
     let dialect = SQLDialect.postgreSQL
     private let connection: PostgresConnection
-    /// How many queries may follow; nil is any number.
+    /// How many more queries are allowed; nil is no limit.
     private var allowance: Int?
     private(set) var failure: PostgresError?
-    /// Whether it was asked for more than it was allowed.
+    /// Whether it received more queries than allowed.
     private(set) var isExhausted = false
 
-    /// Whether a transaction is still to be begun, by whatever needs one first.
+    /// Whether a transaction must still begin, with the first statement that needs one.
     private var isUnbegun: Bool
     private(set) var afterwards: [(sql: String, values: [SQLValue])] = []
 
-    /// - Parameter beginsLate: whether to begin a SERIALIZABLE transaction with the first
-    ///   statement that needs it; else there is one, or none is wanted.
+    /// - Parameter beginsLate: whether to begin a SERIALIZABLE transaction with the first statement
+    ///   that needs it. If false, a transaction is already open, or none is needed.
     init(_ connection: PostgresConnection, beginsLate: Bool = false, allowance: Int? = nil) {
         self.connection = connection
         self.allowance = allowance
@@ -30,8 +30,8 @@ final class PostgreSQLRunner: SQLRunner {
     /// Whether there is something to commit.
     var hasBegun: Bool { !isUnbegun }
 
-    /// Boards whose replies share a page of an index would be in each other's way, were this
-    /// a part of the transaction: each reads where the other writes.
+    /// Runs `before` outside of the transaction. Inside it, boards whose replies share an index
+    /// page would be in conflict: each reads where the other writes.
     func rows(
         before: [SQLQuery], _ queries: [SQLQuery]
     ) throws(AuthorityError) -> (before: [[SQLRow]], rows: [[SQLRow]]) {

@@ -15,15 +15,15 @@ extension PostgreSQLAuthorityStore {
     }
 }
 
-/// The settings that authorities on one database have in common, as rows of `times`: since when
-/// each of them holds.
+/// The settings that the authorities on one database share. They are rows of `times`; each has the
+/// time since when it is valid.
 struct KeptSettings {
     let connection: PostgresConnection
 
     private static let mark = "setting "
     private static let lock: Int64 = 0x706F_7374_6572_6E03
 
-    /// Nil where none are kept.
+    /// Nil if none are saved.
     func read() throws(PostgresError) -> SharedSettings? {
         let rows = try connection.query(
             "SELECT name FROM times WHERE name LIKE $1", [.text(Self.mark + "%")])
@@ -33,11 +33,11 @@ struct KeptSettings {
         })
     }
 
-    /// Keeps `own` where none are kept yet, or `replacing`; returns those that are.
+    /// Saves `own` if none are saved yet, or if `replacing` is true. Returns the saved settings.
     func keep(_ own: SharedSettings, replacing: Bool) throws(PostgresError) -> SharedSettings {
         do throws(PostgresError) {
             try connection.begin()
-            // Two that start at once do so one after the other.
+            // If two authorities start at once, they do this one after the other.
             _ = try connection.query("SELECT pg_advisory_xact_lock($1)", [.integer(Self.lock)])
             if let kept = try read(), kept == own || !replacing {
                 connection.rollback()

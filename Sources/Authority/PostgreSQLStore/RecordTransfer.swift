@@ -1,18 +1,18 @@
 package import AuthorityCore
 package import AuthorityStore
 
-/// All records at once, out of the database into a file and from a file into the database.
+/// Copies all records at once, from the database into a file or from a file into the database.
 extension PostgreSQLAuthorityStore {
-    /// Copies the records into a file that is empty or not there, and returns how many rows each
-    /// table has. One REPEATABLE READ view; replicas go on meanwhile.
+    /// Copies the records into a file that is empty or does not exist. Returns the number of rows
+    /// of each table. It reads one REPEATABLE READ view; replicas keep working meanwhile.
     package func save(to file: StoreFile) async throws(AuthorityError) -> [String: Int] {
         try await transfer(.repeatableRead, readOnly: true) { runner throws(AuthorityError) in
             try file.fill(from: runner)
         }
     }
 
-    /// Copies the records of a file into this database, which is empty: all of them or none. Of
-    /// two at once one is kept. If the connection is lost during the commit, the error says so: a
+    /// Copies the records of a file into this empty database: all of them or none. If two copies
+    /// run at once, one is kept. If the connection is lost during the commit, the error says so: a
     /// second try finds the records if they were kept.
     package func take(_ file: StoreFile) async throws(AuthorityError) -> [String: Int] {
         try await transfer(.serializable, readOnly: false) { runner throws(AuthorityError) in

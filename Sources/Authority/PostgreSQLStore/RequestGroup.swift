@@ -3,21 +3,22 @@ import AuthorityStore
 import Sessions
 import Synchronization
 
-/// Requests of boards that wait at the same time share one transaction: one trip to the database
-/// for all that they look at first, one for all that they write, and one sync.
+/// Runs board requests that wait at the same time in one transaction. They share one round trip for
+/// their first reads, one for their writes, and one sync.
 ///
-/// A request changes the records of its own board, so no two of one board are in one transaction:
-/// what each looks at first does not depend on the others. If the transaction fails, each request
-/// runs in one of its own. Nobody hears of a request before the commit of all is durable.
+/// A request changes only the records of its own board, and a group has at most one request of a
+/// board. So the first reads of a request do not depend on the others. If the transaction fails,
+/// each request runs in its own transaction. No request gets its result before the commit of the
+/// group is durable.
 final class RequestGroup: Sendable {
-    /// One request that waits.
+    /// One waiting request.
     struct Job: Sendable {
         let question: FirstQuestion
         /// Runs the request. Its result answers the waiting task after the commit of the group.
         let run: @Sendable (
             any ServiceTransaction, FirstLook
         ) throws(AuthorityError) -> @Sendable () -> Void
-        /// Nil where nothing was kept, and it is to run alone.
+        /// Nil if nothing was kept; the request must then run alone.
         let fail: @Sendable (AuthorityError?) -> Void
     }
 
@@ -25,7 +26,7 @@ final class RequestGroup: Sendable {
         var waiting: [Job] = []
         var servers = 0
 
-        /// Those that wait longest, but one of each board.
+        /// Takes the requests that wait longest, at most one of each board.
         mutating func take() -> [Job] {
             var boards: Set<InstallationID> = []
             var taken: [Job] = []
@@ -40,17 +41,17 @@ final class RequestGroup: Sendable {
         }
     }
 
-    /// The most that share one commit: the first of them waits for the last.
+    /// The most requests in one commit. The first of them waits for the last.
     static let limit = 64
     /// While one group waits for a lock of another process, a second one goes on.
     static let servers = 2
 
-    /// After so many groups, the connection goes back to the pool, for others that wait.
+    /// After this many groups the connection goes back to the pool, for other callers.
     static let turns = 8
 
     private let state = Mutex(State())
 
-    /// Returns whether the caller is to have a connection serve.
+    /// Adds a request. Returns whether the caller must start a server for the group.
     func add(_ job: Job) -> Bool {
         state.withLock { state in
             state.waiting.append(job)
@@ -62,7 +63,7 @@ final class RequestGroup: Sendable {
 
     func take() -> [Job] { state.withLock { $0.take() } }
 
-    /// A group is done. Returns whether a connection is to serve again.
+    /// Call it after each group. Returns whether the connection must serve again.
     func isWanted() -> Bool {
         state.withLock { state in
             if state.waiting.isEmpty { state.servers -= 1 }
@@ -78,7 +79,8 @@ extension PostgreSQLAuthorityStore {
             any AuthorityTransaction, FirstLook
         ) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {
-        // Without a session's token it asks for more than a first look: others would wait for it.
+        // Without a session's token the request needs more than a first read, and others would wait
+        // for it.
         guard question.tokenHash != nil else { return try await alone(question, body) }
         let outcome: Result<R, AuthorityError>? = await withCheckedContinuation { waiting in
             let isFirst = group.add(RequestGroup.Job(
@@ -114,7 +116,7 @@ extension PostgreSQLAuthorityStore {
 
     private func serve(_ jobs: [RequestGroup.Job], _ connection: PostgresConnection) {
         guard !jobs.isEmpty else { return }
-        // Whoever is alone in the store is not to be disturbed.
+        // Do not disturb a transaction that runs alone in the store.
         guard turn.enterNow() else { return jobs.forEach { $0.fail(nil) } }
         defer { turn.leave() }
         var isRefused = false
@@ -135,7 +137,8 @@ extension PostgreSQLAuthorityStore {
         switch attempt {
         case .done(let conclusions): for conclude in conclusions { conclude() }
         case .again: for job in jobs { job.fail(nil) }
-        // Only whether a commit stands may be unknown: then none may run again.
+        // An error here may mean that the outcome of the commit is unknown. Then none may run
+        // again.
         case .failed(let error): for job in jobs { job.fail(isRefused ? nil : error) }
         }
     }

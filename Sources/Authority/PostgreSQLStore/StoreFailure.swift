@@ -2,18 +2,18 @@ package import AuthorityCore
 import AuthorityStore
 
 extension PostgresError {
-    /// The same for those who know of no database.
+    /// The error for callers that do not know the database.
     package var authorityError: AuthorityError {
         .failed(layer: isAway ? StoreOpening.away : "store", text: text)
     }
 
-    /// The same while a store is opened, when it matters whether to try again.
+    /// The error while a store is opened. Its layer says whether a retry can help.
     var openingError: AuthorityError {
         if isConfigured { return .failed(layer: StoreOpening.settings, text: text) }
         return isPassing ? .failed(layer: StoreOpening.away, text: text) : authorityError
     }
 
-    /// Whether somebody has to change something before another try can succeed.
+    /// Whether the operator must change something before a retry can succeed.
     private var isConfigured: Bool {
         switch self {
         case .address, .turnedAway: true
@@ -22,7 +22,7 @@ extension PostgresError {
         }
     }
 
-    /// Whether there is no database that could do it now.
+    /// Whether no database can do the work now.
     private var isAway: Bool {
         switch self {
         case .unreachable, .lost: true
@@ -31,7 +31,7 @@ extension PostgresError {
         }
     }
 
-    /// Whether the same may succeed later by itself.
+    /// Whether a later retry may succeed without a change.
     private var isPassing: Bool {
         switch self {
         case .overloaded: true

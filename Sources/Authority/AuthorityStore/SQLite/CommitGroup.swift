@@ -2,18 +2,20 @@ import AuthorityCore
 import GRDB
 import Synchronization
 
-/// Transactions that wait for the writer at the same time are one transaction of SQLite: they
-/// share its sync, which takes longer than all that they do.
+/// Commits transactions that wait for the writer at the same time as one SQLite transaction. They
+/// share its sync, which takes longer than all their statements.
 ///
-/// They run one after the other in the order of their coming, each in a savepoint, so that one
-/// that throws undoes itself alone. Nobody hears of his own before the commit of all is synced;
-/// if that fails, all have failed, those included that had thrown: what they saw never was.
+/// They run one after another, in the order of their arrival. Each runs in a savepoint, so one that
+/// throws undoes only itself. No caller gets a result before the commit of the group is synced. If
+/// the commit fails, all of them fail, also those that threw: the state that they saw was never
+/// committed.
 ///
 /// Source: SQLite, `SAVEPOINT`; "Atomic Commit In SQLite".
 final class CommitGroup: Sendable {
-    /// One transaction that waits.
+    /// One waiting transaction.
     private struct Job: Sendable {
-        /// Runs it; what it returns tells whoever waits, once the group is committed.
+        /// Runs the transaction. Call the returned closure after the group's commit: it resumes the
+        /// caller.
         let run: @Sendable (StoreTransaction) throws(AuthorityError) -> Conclusion
         let fail: @Sendable (AuthorityError) -> Void
     }
@@ -22,11 +24,11 @@ final class CommitGroup: Sendable {
 
     private struct State {
         var waiting: [Job] = []
-        /// Whether the writer will come, or is at it.
+        /// Whether the writer was called or runs now.
         var isServed = false
     }
 
-    /// The most that share one commit: the first of them waits for the last.
+    /// The most transactions in one commit. The first of them waits for the last.
     static let limit = 256
 
     private let pool: DatabasePool
@@ -38,11 +40,11 @@ final class CommitGroup: Sendable {
         self.wrapping = wrapping
     }
 
-    /// How many transactions wait for the writer.
+    /// The number of transactions that wait for the writer.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Runs `body` as a transaction of its own within a group. When it returns, what `body` did
-    /// is durable; when it throws, nothing of it was kept.
+    /// Runs `body` as one transaction of a group. When it returns, the changes of `body` are
+    /// durable. When it throws, none of them is kept.
     func run<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {
@@ -66,7 +68,7 @@ final class CommitGroup: Sendable {
         if isFirst { callWriter() }
     }
 
-    /// The writer comes once for each group, so that what else waits for it has its turn.
+    /// Calls the writer once for each group, so that other writes get their turn between groups.
     private func callWriter() {
         pool.asyncWriteWithoutTransaction { [self] database in
             var jobs = state.withLock { state in
@@ -83,8 +85,8 @@ final class CommitGroup: Sendable {
         }
     }
 
-    /// One transaction of SQLite with as many of `jobs` as it lives for: an error of the disk
-    /// may end it before its time.
+    /// Runs as many of `jobs` as possible in one SQLite transaction. A disk error may end that
+    /// transaction early.
     private func commit(_ jobs: inout ArraySlice<Job>, _ database: Database) {
         var begun: [(job: Job, outcome: Result<Conclusion, AuthorityError>)] = []
         do {
@@ -99,13 +101,14 @@ final class CommitGroup: Sendable {
             let isKept = begun.contains { _, outcome in
                 if case .success = outcome { true } else { false }
             }
-            // Where all threw, a commit would still write what was undone, and others see one.
+            // If all jobs threw, a commit would still write the undone pages, and others would see
+            // a change.
             if isKept { try database.commit() } else { try database.rollback() }
         } catch {
             if database.isInsideTransaction { try? database.rollback() }
             let failure = storeFailure(error)
             for (job, _) in begun { job.fail(failure) }
-            // Not even begun: then none of them can be, now.
+            // If the transaction could not begin, none of the jobs can run now.
             guard begun.isEmpty else { return }
             for job in jobs { job.fail(failure) }
             jobs = []
@@ -132,7 +135,7 @@ final class CommitGroup: Sendable {
         }
     }
 
-    /// After some errors SQLite has undone the whole transaction by itself; then so have all.
+    /// After some errors SQLite rolls back the whole transaction. Then all jobs of the group fail.
     private func undo(after error: AuthorityError, _ database: Database) throws {
         guard database.isInsideTransaction else { throw error }
         try database.restore()

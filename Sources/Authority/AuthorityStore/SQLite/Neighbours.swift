@@ -2,16 +2,17 @@ package import AuthorityCore
 import GRDB
 package import Sessions
 
-/// What other processes on the same file have done, and what outlives them all.
+/// Commits of other processes on the same file, and values that are kept across restarts.
 extension SQLiteAuthorityStore {
-    /// SQLite tells no process of another's commit, and this is what it offers instead. It
-    /// costs a look at the shared memory of the log, reads no page and waits only for a write
-    /// that is under way here.
+    /// A value that changes when another process commits. SQLite does not report such commits, so
+    /// the caller asks. The call looks at the shared memory of the log and reads no page. It waits
+    /// only for a write that is under way in this process.
     ///
     /// Source: SQLite, `PRAGMA data_version`.
     package func foreignVersion() async throws(AuthorityError) -> Int64 {
         do {
-            // On the connection that writes: on it alone, our writes are not a change.
+            // Ask on the connection that writes: only there our own writes do not count as a
+            // change.
             return try await pool.writeWithoutTransaction { database in
                 try Int64.fetchOne(database, sql: "PRAGMA data_version") ?? 0
             }

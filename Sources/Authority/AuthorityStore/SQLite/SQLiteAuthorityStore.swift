@@ -2,20 +2,20 @@ package import AuthorityCore
 import GRDB
 package import Sessions
 
-/// An authority's records in one SQLite file: WAL, each commit synced, foreign keys on.
+/// The records of an authority in one SQLite file: WAL, each commit synced, foreign keys on.
 ///
-/// Readers do not wait for the writer. Writes that wait together are committed together, in
-/// one IMMEDIATE transaction, so of two at once one runs after the other, whichever process
-/// they are in.
+/// Readers do not wait for the writer. Writes that wait together are committed together, in one
+/// IMMEDIATE transaction. So two writes never run at the same time, also if they are in different
+/// processes.
 package final class SQLiteAuthorityStore: ServiceStore {
     let pool: DatabasePool
     let group: CommitGroup
     let wrapping: any SecretWrapping
 
-    /// Opens the file at `path`, and makes its tables where it has none.
+    /// Opens the file at `path`, and makes the tables if it has none.
     ///
-    /// - Throws: `failed(layer: "store")` if it is no database, `failed(layer: "schema")` if its
-    ///   tables have another version; then nothing was changed.
+    /// - Throws: `failed(layer: "store")` if the file is not a database, `failed(layer: "schema")`
+    ///   if its tables have another version. In both cases nothing was changed.
     package init(path: String, wrapping: any SecretWrapping) throws(AuthorityError) {
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)
@@ -64,7 +64,7 @@ package final class SQLiteAuthorityStore: ServiceStore {
         }
     }
 
-    /// One process serves from a file, and holds its folder.
+    /// Always succeeds: only one process serves from a file, and it holds the file's folder.
     package func hold(_ name: String) async throws(AuthorityError) -> (any StoreHold)? {
         UncontestedHold()
     }
@@ -72,8 +72,8 @@ package final class SQLiteAuthorityStore: ServiceStore {
     /// Closes the file; later calls throw.
     package func close() throws(AuthorityError) {
         do {
-            // The last connection to go may be a reader, which cannot put the log away. Where
-            // somebody reads still, it stays, and the next opening takes it over.
+            // The last connection to close may be a reader, which cannot empty the log, so empty it
+            // here. If somebody still reads, the log stays, and the next opening takes it over.
             _ = Result { try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) } }
             try pool.close()
         } catch {
@@ -82,17 +82,18 @@ package final class SQLiteAuthorityStore: ServiceStore {
     }
 }
 
-/// Keeps secrets from being read in the file alone. `place` names the row and column, so that
-/// what is wrapped for one is no use in another.
+/// Wraps secrets, so that the file alone does not show them. `place` names the row and column: a
+/// secret that is wrapped for one place cannot be unwrapped at another.
 package protocol SecretWrapping: Sendable {
     func wrap(_ secret: SecretBytes, place: String) throws(AuthorityError) -> [UInt8]
     func unwrap(_ bytes: [UInt8], place: String) throws(AuthorityError) -> SecretBytes
-    /// Whether public half and name of a key in use are those of its private half; true for a
+    /// Whether the public half and the name of a key in use belong to its private half. True for a
     /// secret without a public half.
     func isWhole(_ key: KeyRecord) -> Bool
 }
 
-/// An error of the core as it is, one of SQLite without the values of the statement.
+/// Passes an `AuthorityError` on unchanged, and reports a SQLite error without the statement's
+/// values.
 func storeFailure(_ error: any Error) -> AuthorityError {
     if let error = error as? AuthorityError { return error }
     guard let error = error as? DatabaseError else {

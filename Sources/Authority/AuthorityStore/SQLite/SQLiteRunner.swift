@@ -2,7 +2,7 @@ import AuthorityCore
 import Foundation
 import GRDB
 
-/// A connection to SQLite within a transaction. Nothing is deferred.
+/// A SQLite connection within a transaction. It runs each statement at once.
 struct SQLiteRunner: SQLRunner {
     let database: Database
     let dialect = SQLDialect.sqlite
@@ -16,7 +16,7 @@ struct SQLiteRunner: SQLRunner {
             while let row = try cursor.next() {
                 let shared = columns ?? SQLColumns(statement.columnNames)
                 columns = shared
-                // A statement that was compiled before the schema changed has other columns now.
+                // A statement that was compiled before a schema change may have other columns now.
                 let current = row.count == shared.names.count ? row : row.copy()
                 rows.append(SQLRow(columns: shared, values: Self.read(current)))
             }
@@ -43,7 +43,7 @@ struct SQLiteRunner: SQLRunner {
         StatementArguments(values.map(Self.stored))
     }
 
-    /// Optional, because GRDB goes through a key path for values that are not, which is slow.
+    /// Returns an optional, because GRDB uses a slow key path for values that are not optional.
     private static func stored(_ value: SQLValue) -> (any DatabaseValueConvertible)? {
         switch value {
         case .null: nil
@@ -62,7 +62,7 @@ struct SQLiteRunner: SQLRunner {
             case .int64(let value): .integer(value)
             case .string(let text): .text(text)
             case .blob(let data): .blob(Array(data))
-            // No column of ours holds one; whoever reads it finds the column damaged.
+            // No column of ours holds a double. A reader finds the column damaged.
             case .double(let value): .text("\(value)")
             }
         }

@@ -1,22 +1,22 @@
 import AuthorityCore
 
-/// Copies all rows of one store into another that is empty, whatever database each is in.
+/// Copies all rows of one store into another, empty store. The two may be in different databases.
 ///
-/// Both are within a transaction of their own: the rows are of one moment, and either all of
-/// them are kept or none.
+/// Each side runs in one transaction: all rows are from the same moment, and all of them are kept
+/// or none.
 enum StoreCopy {
-    /// Nothing was copied: the other store has something.
+    /// The target is not empty. Nothing was copied.
     static let occupied = AuthorityError.failed(
         layer: "store", text: "there are records there already, and it takes an empty one")
 
-    /// How many rows are in memory at once.
+    /// The number of rows in memory at once.
     private static let batch = 500
 
-    /// Returns how many rows each table has. Then the target counts on from the highest numbers
-    /// of the source.
+    /// Returns the number of rows of each table. Numbering in the target then continues from the
+    /// highest numbers of the source.
     ///
-    /// - Throws: `failed(layer: "store")` where the target is not empty, or has not as many rows
-    ///   in the end.
+    /// - Throws: `failed(layer: "store")` if the target is not empty, or has another number of rows
+    ///   at the end.
     static func run(
         from source: any SQLRunner, to target: any SQLRunner
     ) throws(AuthorityError) -> [String: Int] {
@@ -76,14 +76,14 @@ enum StoreCopy {
             "SELECT \(names) FROM \(table.name) \(rest) ORDER BY \(key) LIMIT \(batch)", last)
     }
 
-    /// SQLite has no truth values, only numbers.
+    /// SQLite has no booleans, only numbers.
     private static func bound(_ value: SQLValue, to column: Column) -> SQLValue {
         if column.kind == .truth, case .integer(let number) = value { return .bool(number != 0) }
         return value
     }
 
-    /// Numbers of the audit log and of touched boards are lifted at the next start, from the
-    /// highest there.
+    /// Sets the counters of the target. The numbers of the audit log and of touched boards are
+    /// raised at the next start, from the highest number in the table.
     private static func countOn(_ target: any SQLRunner) throws(AuthorityError) {
         for table in Schema.tables {
             switch table.columns.first?.numbering {

@@ -3,33 +3,34 @@ import Foundation
 import GRDB
 package import Sessions
 
-/// A look at a store beside whoever serves from it: read only.
+/// Facts about a store, read while a service may use it. Read only.
 package struct StoreExamination: Sendable {
-    /// What SQLite finds wrong with the file; empty where all is well, nil where it was too
-    /// large to be looked through.
+    /// The damage that SQLite finds in the file. Empty if there is none, nil if the file was too
+    /// large to check.
     package var damage: [String]?
-    /// The version of its tables, where it is not ours; then nothing else is known of it.
+    /// The version of its tables if it is not ours. Then the rest is unknown.
     package var otherVersion: Int64?
     /// The latest time that a service has believed.
     package var latest: Timestamp?
-    /// The authority's keys; empty where they cannot be unwrapped.
+    /// The authority's keys; empty if they cannot be unwrapped.
     package var keys: [KeyRecord] = []
-    /// Why they cannot.
+    /// Why the keys cannot be unwrapped.
     package var keyFault: String?
-    /// Whether there is a schema and no key: no authority was made, or not to the end.
+    /// True if the store has no schema, or a schema without a key: making the authority did not
+    /// finish.
     package var isUnfounded = false
     package var sqliteVersion = ""
-    /// How many boards were found ahead of the store.
+    /// The number of boards that were found ahead of the store.
     package var boardsAhead = 0
-    /// Whether an operator restored it, and has not settled that.
+    /// Whether an operator restored the store and has not settled that yet.
     package var isRestored = false
 
     private static let thoroughLimit: Int64 = 256 << 20
 
     package init() {}
 
-    /// Throws `failed(layer: "store")` for what is no database of this program. Without
-    /// `wrapping` the keys are not looked at.
+    /// Throws `failed(layer: "store")` if the file is not a database of this program. Without
+    /// `wrapping` it does not read the keys.
     package init(
         path: String, wrapping: (any SecretWrapping)?
     ) throws(AuthorityError) {

@@ -1,27 +1,27 @@
 package import AuthorityCore
 import GRDB
 
-/// A store in one file of SQLite that nobody serves from: what a backup of any store is.
+/// A store in one SQLite file that no service uses. Every backup has this form.
 package struct StoreFile: Sendable {
     package let path: String
 
     package init(path: String) { self.path = path }
 
-    /// How much is in it, to be told and to be compared.
+    /// Counts of the content, to print and to compare.
     package struct Content: Equatable, Sendable {
         package let users: Int
         package let boards: Int
-        /// Those that live.
+        /// Active sessions only.
         package let sessions: Int
         package let entries: Int
     }
 
-    /// Writes what a store's file holds at this moment into `target`, which is empty or not
-    /// there. Whoever serves from the file goes on; it is one view, of one commit, and nothing
-    /// that was deleted is in it. Not yet synced when it returns.
+    /// Copies the current content of the file into `target`, which is empty or does not exist.
+    /// Services can go on using the file. The copy shows one commit and has no deleted data. It is
+    /// not yet synced on return.
     ///
-    /// It reads a snapshot beside the writer. Until it is done SQLite's log grows by what is
-    /// written meanwhile.
+    /// The copy reads a snapshot beside the writer. Until it ends, SQLite's log grows by each
+    /// write.
     ///
     /// Source: SQLite, `VACUUM INTO`; "Write-Ahead Logging", Concurrency.
     package func copy(to target: String) throws(AuthorityError) {
@@ -37,10 +37,10 @@ package struct StoreFile: Sendable {
         }
     }
 
-    /// Looks it through: every page, every constraint and every reference.
+    /// Checks every page, every constraint and every reference.
     ///
-    /// - Throws: `failed(layer: "store")` for what is no store, or a damaged one,
-    ///   `failed(layer: "schema")` for one whose tables have another version.
+    /// - Throws: `failed(layer: "store")` if the file is not a store or is damaged, `failed(layer:
+    ///   "schema")` if its tables have another version.
     package func verify() throws(AuthorityError) -> Content {
         try look(verified)
     }
@@ -67,8 +67,8 @@ package struct StoreFile: Sendable {
             entries: try count("SELECT count(*) FROM audit"))
     }
 
-    /// Carries the log into the file, so that the file alone is all of it. To be called while
-    /// nobody serves from it.
+    /// Writes the log into the file, so that the file alone is complete. Call it only while no
+    /// service uses the file.
     ///
     /// Source: SQLite, `PRAGMA wal_checkpoint`.
     package func settle() throws(AuthorityError) {
@@ -81,13 +81,13 @@ package struct StoreFile: Sendable {
         }
     }
 
-    /// Copies what is in it into another store, which is empty.
+    /// Copies the content into another, empty store.
     package func pour(into target: any SQLRunner) throws(AuthorityError) -> [String: Int] {
         try look { try StoreCopy.run(from: SQLiteRunner(database: $0), to: target) }
     }
 
-    /// Makes the file a store and copies into it what `source` reads; the file is empty or not
-    /// there.
+    /// Makes the file a store and copies into it all rows of `source`. The file is empty or does
+    /// not exist.
     package func fill(from source: any SQLRunner) throws(AuthorityError) -> [String: Int] {
         do {
             let queue = try DatabaseQueue(path: path)

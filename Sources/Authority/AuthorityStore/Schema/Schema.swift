@@ -1,19 +1,19 @@
 package import AuthorityCore
 
-/// Makes the tables of a store, and tells a store of another version.
+/// Makes the tables of a store, and recognizes a store of another version.
 package enum Schema {
-    /// The version of these tables. A release that changes them counts it up, and brings a store
-    /// of an earlier version to it.
+    /// The version of these tables. A release that changes the tables raises it, and upgrades
+    /// stores of earlier versions.
     package static let version: Int64 = 1
 
-    /// Has one row: the version.
+    /// A table with one row: the version.
     private static let mark = Table(
         name: "schema_version", columns: [.integer("number")], key: ["number"])
 
-    /// Makes the tables in a database that has none. Runs in a transaction; the caller keeps out
-    /// others that do the same.
+    /// Makes the tables if the database has none. Runs in a transaction. The caller must make sure
+    /// that nobody else does the same at that time.
     ///
-    /// - Throws: `failed(layer: "schema")` where a store is there that has another version.
+    /// - Throws: `failed(layer: "schema")` if there is a store of another version.
     package static func make(
         in store: any SQLRunner, at place: String
     ) throws(AuthorityError) {
@@ -28,9 +28,9 @@ package enum Schema {
             "INSERT INTO schema_version (number) VALUES (?)", [.integer(version)])
     }
 
-    /// Whether the tables are there, in this version.
+    /// Whether the tables exist in this version.
     ///
-    /// - Throws: `failed(layer: "schema")` where they have another version, or none.
+    /// - Throws: `failed(layer: "schema")` if they have another version, or none.
     package static func isMade(
         in store: any SQLRunner, at place: String
     ) throws(AuthorityError) -> Bool {
@@ -42,7 +42,7 @@ package enum Schema {
         return found != nil
     }
 
-    /// The version of a store's tables; nil where there are none, 0 where they name no version.
+    /// The version of a store's tables; nil if there are no tables, 0 if they name no version.
     package static func found(in store: any SQLRunner) throws(AuthorityError) -> Int64? {
         guard try has(mark.name, in: store) else {
             return try has("sessions", in: store) ? 0 : nil
@@ -52,7 +52,7 @@ package enum Schema {
         return try row.value("number")
     }
 
-    /// What is wrong with a store of this version.
+    /// Describes the fault of a store with this version.
     package static func fault(of version: Int64) -> String {
         "its tables have version \(version), and this program knows version \(Self.version) alone"
     }
@@ -104,19 +104,18 @@ extension SQLDialect {
         }
     }
 
-    /// The bound of a timeline is the database's to keep, and costs nothing where a row is
-    /// only counted up.
+    /// The database keeps the limit of a timeline. This costs nothing if a row is only counted up.
     private static let timelineBound = """
         DELETE FROM timeline WHERE installation_id = NEW.installation_id AND number <= (
             SELECT number FROM timeline WHERE installation_id = NEW.installation_id
             ORDER BY number DESC LIMIT 1 OFFSET \(TimelineRules.limit))
         """
 
-    /// Numbers by which readers go through what others commit: the transaction's number first,
-    /// so that all below the oldest transaction under way are there to be seen, and none comes
-    /// later. A counter alone would give them out before their commits, in another order.
+    /// Numbers for readers that follow the commits of others. The high part is the transaction's
+    /// number. So a row below the oldest open transaction is visible, and no lower number comes
+    /// later. A plain counter gives out numbers before the commits, in another order.
     ///
-    /// `base` lifts them above what another cluster gave out, after records were brought here.
+    /// `base` raises the numbers above those of another cluster, after records were moved here.
     ///
     /// Source: PostgreSQL, 9.27 "Transaction ID and Snapshot Information Functions".
     private static let numbering = [
@@ -137,8 +136,8 @@ extension SQLDialect {
         """,
     ]
 
-    /// How much each store on this database has committed that others watch for: a row for each
-    /// of its connections, so that no two transactions write to one.
+    /// Counts the commits of each store on this database that others watch for. Each connection has
+    /// a row of its own, so that no two transactions write to the same row.
     private static let news = """
         CREATE TABLE news (
             store TEXT COLLATE "C" NOT NULL,

@@ -1,19 +1,19 @@
-/// A table as every database has it: `SQLDialect` writes its statements from this.
+/// A table, for all databases. `SQLDialect` writes the SQL statements from it.
 struct Table: Sendable {
     let name: String
     let columns: [Column]
-    /// The columns of the primary key, in their order.
+    /// The columns of the primary key, in order.
     let key: [String]
     var indexes: [Index] = []
     /// A condition that each row meets.
     var check: String?
-    /// SQLite keeps the rows in the index of the key: for small rows that are found by it.
+    /// Whether SQLite keeps the rows in the key's index: for small rows that are found by key.
     var isKeptByKey = false
-    /// How full PostgreSQL makes a page, in percent. A row that is often updated then stays in
-    /// its page, and touches no index. Source: PostgreSQL, 73.7 "Heap-Only Tuples".
+    /// How full PostgreSQL fills a page, in percent. A row that is often updated then stays in its
+    /// page, and no index changes. Source: PostgreSQL, 73.7 "Heap-Only Tuples".
     var fillFactor: Int?
 
-    /// The columns that are written; the database computes the others.
+    /// The columns that are written. The database computes the others.
     var stored: [Column] { columns.filter { $0.formula == nil } }
 }
 
@@ -22,12 +22,12 @@ struct Column: Sendable {
 
     /// How the database numbers rows.
     enum Numbering {
-        /// A number may come again after its row was deleted.
+        /// A number may be used again after its row was deleted.
         case counted
-        /// No number comes twice.
+        /// No number is used twice.
         case unique
-        /// No number comes twice, and none after a reader has seen a higher one: readers follow
-        /// the commits of others by it.
+        /// No number is used twice, and readers never see a lower number after a higher one. They
+        /// follow the commits of others by it.
         case committed
     }
 
@@ -35,9 +35,9 @@ struct Column: Sendable {
     let kind: Kind
     var isOptional = false
     var numbering: Numbering?
-    /// The table whose `id` it names.
+    /// The table whose `id` this column refers to.
     var parent: String?
-    /// The expression that the database computes it by.
+    /// The expression from which the database computes the column.
     var formula: String?
 
     static func text(_ name: String, of parent: String? = nil) -> Column {
@@ -48,12 +48,12 @@ struct Column: Sendable {
     static func bytes(_ name: String) -> Column { Column(name: name, kind: .bytes) }
     static func truth(_ name: String) -> Column { Column(name: name, kind: .truth) }
 
-    /// The key of a table whose rows are numbered.
+    /// The key of a table with numbered rows.
     static func number(_ numbering: Numbering) -> Column {
         Column(name: "number", kind: .integer, numbering: numbering)
     }
 
-    /// The same column, which may be NULL.
+    /// The same column, but it may be NULL.
     var optional: Column {
         var column = self
         column.isOptional = true
@@ -71,7 +71,7 @@ struct Index: Sendable {
     let name: String
     /// Columns, or an expression.
     let terms: String
-    /// Which rows are in it; nil: all.
+    /// The condition for rows in the index; nil: all rows.
     var condition: String?
     var isUnique = false
 
@@ -104,12 +104,12 @@ extension SQLDialect {
         }
     }
 
-    /// SQLite cannot `VACUUM INTO` a table with a computed column, so it has none.
+    /// SQLite cannot `VACUUM INTO` a table with a computed column, so SQLite tables have none.
     private func columns(of table: Table) -> [Column] {
         self == .sqlite ? table.stored : table.columns
     }
 
-    /// SQLite's index has the expression in place of a computed column.
+    /// In SQLite the index has the expression instead of the computed column.
     private func terms(of index: Index, _ table: Table) -> String {
         let column = table.columns.first { $0.name == index.terms }
         return self == .sqlite ? column?.formula ?? index.terms : index.terms
@@ -129,8 +129,8 @@ extension SQLDialect {
         return words.joined(separator: " ")
     }
 
-    /// PostgreSQL keeps text under the collation "C", so that it sorts by its bytes whatever
-    /// language the database speaks.
+    /// PostgreSQL keeps text under the collation "C". So text sorts by its bytes in any language
+    /// setting of the database.
     private func type(of kind: Column.Kind) -> String {
         switch (self, kind) {
         case (.sqlite, .text): "TEXT"

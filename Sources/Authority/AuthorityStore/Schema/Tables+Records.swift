@@ -1,7 +1,7 @@
 extension Schema {
     static let traffic = [
-        // In the order of their coming: a new reply is written at the end of the table, beside
-        // the others of its moment, and not between old ones all over the file.
+        // Numbered in the order of arrival. A new reply is written at the end of the table, beside
+        // other new replies, and not between old ones.
         Table(
             name: "replies",
             columns: [
@@ -29,7 +29,7 @@ extension Schema {
                 .on("installation_id, number", "timeline_of_board"),
                 .on("session_id", "timeline_of_session"),
             ], fillFactor: 80),
-        // A board that is touched again takes a new number, and its old row goes.
+        // A board that is touched again gets a new number, and its old row is deleted.
         Table(
             name: "touches", columns: [.number(.committed), .text("installation_id")],
             key: ["number"], indexes: [.unique("installation_id", "touch_of_board")]),
@@ -47,7 +47,7 @@ extension Schema {
             name: "failures", columns: [.number(.counted), .text("key"), .integer("at")],
             key: ["number"],
             indexes: [.on("key, at", "failures_by_key"), .on("at", "failures_by_time")]),
-        // One key of a kind is in use; of those that sign, the database sees to it.
+        // Only one key of each kind is in use. For signing keys the index enforces this.
         Table(
             name: "keys",
             columns: [
@@ -58,7 +58,7 @@ extension Schema {
                 "kind", "key_that_signs", where: "kind = 'signing' AND retired_at IS NULL")]),
         // `latest` is the latest time that a service has believed.
         Table(name: "times", columns: [.text("name"), .integer("at")], key: ["name"]),
-        // Spans of which the store knows nothing, and boards found ahead of it.
+        // Gaps in the store's records, and boards that were found ahead of the store.
         Table(
             name: "gaps", columns: [.integer("began"), .integer("ended"), .integer("restored")],
             key: ["began"]),

@@ -1,4 +1,4 @@
-/// The tables of a store, each after those that its rows name.
+/// The tables of a store. Each comes after the tables that it refers to.
 extension Schema {
     static let tables = people + sessions + boards + claims + traffic + records
 
@@ -15,7 +15,7 @@ extension Schema {
                 .unique(
                     "anonymous_hash", "anonymous_users", where: "anonymous_hash IS NOT NULL"),
             ]),
-        // Identities of people at other providers, found by a token's claims or by the user.
+        // Accounts of users at other providers. They are found by a token's claims or by the user.
         Table(
             name: "identities",
             columns: [
@@ -39,7 +39,8 @@ extension Schema {
                 .bytes("family").optional, .bytes("device_key").optional, .text("scope").optional,
                 .integer("absolute_limit"), .integer("last_seen"), .integer("ended_at").optional,
                 .bytes("farewell_payload").optional, .integer("farewell_until").optional,
-                // An index on `last_seen` would be written to by each heartbeat.
+                // Each heartbeat would write to an index on `last_seen`, so the index has only the
+                // hour.
                 .integer("hour_seen").computed(as: "last_seen / 3600000"),
             ], key: ["id"], indexes: sessionIndexes,
             check: "state IN ('pending', 'active', 'ended')", fillFactor: 70),
@@ -70,7 +71,7 @@ extension Schema {
         .on("installation_id", "departing_of_board", where: "farewell_until IS NOT NULL"),
         .on("farewell_until", "farewells", where: "farewell_until IS NOT NULL"),
         .on("user_id, created_at", "sessions_of_user"),
-        // The sessions of a person, however many boards they have.
+        // A person's sessions, found fast also if they have many boards.
         .on(
             "user_id, created_at", "sessions_off_boards",
             where: "device_key IS NULL AND state <> 'ended'"),
@@ -98,7 +99,7 @@ extension Schema {
             name: "sequences",
             columns: [.text("seal_key"), .text("installation_id"), .integer("last")],
             key: ["seal_key", "installation_id"], isKeptByKey: true, fillFactor: 70),
-        // The rules have a column of their own: they come seldom, and the numbers with each
+        // The rules have their own column: they change rarely, but the numbers change with each
         // heartbeat.
         Table(
             name: "reports",
@@ -106,7 +107,7 @@ extension Schema {
                 .text("installation_id"), .text("numbers"), .text("rules").optional,
                 .integer("since"),
             ], key: ["installation_id"], fillFactor: 70),
-        // Parse's `_Installation` and `_Role`; ids in a list are parted by spaces.
+        // Parse's `_Installation` and `_Role`. Ids in a list are separated by spaces.
         Table(
             name: "installations",
             columns: [

@@ -28,7 +28,7 @@ extension StoreTransaction {
         require("at >= ?", query.since?.milliseconds)
         require("at <= ?", query.until?.milliseconds)
         require("number < ?", query.before)
-        // Not LIKE, to which % and _ mean something.
+        // LIKE does not fit: `%` and `_` have a meaning there.
         require("substr(event, 1, length(CAST(? AS TEXT))) = ?", query.event)
         if let event = query.event { values.append(event) }
         let chosen = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")

@@ -1,7 +1,7 @@
 import AuthorityCore
 import Sessions
 
-/// Spans of which the store knows nothing, and boards found ahead of it.
+/// Gaps in the store's records, and boards that were found ahead of the store.
 extension StoreTransaction {
     func newestSession() throws(AuthorityError) -> Timestamp? {
         try row(
@@ -56,7 +56,7 @@ extension StoreTransaction {
             [last.milliseconds, first.milliseconds, last.milliseconds]) != nil
     }
 
-    /// For how many milliseconds, 30 days, a gap counts that may be a plain stop.
+    /// How long a gap counts that may be a plain stop of the service: 30 days, in milliseconds.
     private static let plainMemory: Int64 = 30 * 86_400_000
 
     func isRestored() throws(AuthorityError) -> Bool {

@@ -1,7 +1,7 @@
 import AuthorityCore
 import Sessions
 
-/// Who people are elsewhere, and the tokens that have shown it.
+/// Accounts of users at other providers, and the id tokens that were used.
 extension StoreTransaction {
     func identity(
         _ provider: LoginProvider, issuer: String, subject: String

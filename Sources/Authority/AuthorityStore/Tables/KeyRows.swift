@@ -4,7 +4,7 @@ import Sessions
 /// The authority's keys.
 extension StoreTransaction {
     func keys() throws(AuthorityError) -> [KeyRecord] {
-        // Not by the time they were made: a clock may have been wrong.
+        // Do not sort by creation time first: the clock may have been wrong.
         try map(
             try rows(
                 """
@@ -49,8 +49,8 @@ extension StoreTransaction {
             """, [max(count, 0)])
     }
 
-    /// A retired key without the proof that it was ours is damage: somebody who can write to the
-    /// tables, and has no master key, could else have boards trust a key of theirs.
+    /// A retired key without the proof that it was ours is damaged. Otherwise a person who can
+    /// write to the tables, but has no master key, could make boards trust their own key.
     private func readKey(_ row: SQLRow) throws(AuthorityError) -> KeyRecord {
         let kind = try row.parsed("kind", KeyRecord.Kind.init(rawValue:))
         let name: String = try row.value("name")
@@ -71,12 +71,12 @@ extension StoreTransaction {
         let key = KeyRecord(
             kind: kind, name: name, publicKey: publicKey, privateKey: secret,
             createdAt: try row.time("created_at"), retiredAt: retired)
-        // The public half is not wrapped, and boards are told to trust it.
+        // The public half is not wrapped, and boards learn to trust it, so check it.
         guard retired != nil || wrapping.isWhole(key) else { throw damaged("public") }
         return key
     }
 
-    /// Where the empty secret is wrapped that stays of a key that signed.
+    /// The wrapping place of the empty secret that a retired signing key keeps.
     private static func place(
         ofRetired name: String, _ publicKey: [UInt8], _ time: Timestamp
     ) -> String {

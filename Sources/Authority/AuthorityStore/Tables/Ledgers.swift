@@ -1,7 +1,7 @@
 import AuthorityCore
 import Sessions
 
-/// People's broker logins, the audit log and failed logins.
+/// Broker logins of people, and failed logins.
 extension StoreTransaction {
     func personLogin(_ session: ObjectID) throws(AuthorityError) -> PersonLogin? {
         try row("SELECT * FROM person_logins WHERE session_id = ?", [session.description])
@@ -42,11 +42,11 @@ extension StoreTransaction {
                 try row.bytes("password"), place: place(of: session)))
     }
 
-    /// More than the window that failures count in.
+    /// Longer than the window in which failures count.
     private static let countedAhead = Duration.seconds(3600)
 
     func failures(_ key: String, since: Timestamp) throws(AuthorityError) -> Int {
-        // What was counted by a clock that was years ahead must not count for years.
+        // A failure that was stored while the clock was years ahead must not count for years.
         try row(
             "SELECT count(*) AS n FROM failures WHERE key = ?1 AND at BETWEEN ?2 AND ?3",
             [key, since.milliseconds, (since + Self.countedAhead).milliseconds]

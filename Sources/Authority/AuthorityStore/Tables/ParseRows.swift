@@ -70,7 +70,7 @@ extension StoreTransaction {
     }
 
     func save(_ role: RoleRecord) throws(AuthorityError) -> Bool {
-        // A role keeps its name, so of the two only a new one can find it taken.
+        // A role keeps its name, so only a new role can find its name taken.
         let members = [
             role.users.map(\.description).sorted().joined(separator: " "),
             role.roles.map(\.description).sorted().joined(separator: " "),
@@ -116,7 +116,7 @@ extension StoreTransaction {
         try? JSONValue(parsing: Array(text.utf8))
     }
 
-    /// Nil if one of them is none.
+    /// Nil if one of the parts is not an id.
     private static func ids<ID: Hashable>(_ text: String, _ parse: (String) -> ID?) -> Set<ID>? {
         let parts = text.split(separator: " ")
         let ids = parts.compactMap { parse(String($0)) }

@@ -8,7 +8,7 @@ extension StoreTransaction {
             .flatMap(readReport)
     }
 
-    /// Nil where a board that is joined to its report has none.
+    /// Nil if the joined board has no report.
     func readReport(_ row: SQLRow) throws(AuthorityError) -> ToldReport? {
         guard let numbers = try row.optional("numbers", as: String.self) else { return nil }
         let rules = try row.optional("rules", as: String.self)

@@ -32,7 +32,7 @@ extension StoreTransaction {
         }
     }
 
-    /// A session with all that the requests of its board need.
+    /// Finds a session with all data that the requests of its board need.
     func boardSessionQuery(tokenHash: [UInt8]) -> SQLQuery {
         query(
             """
@@ -61,7 +61,7 @@ extension StoreTransaction {
     func activeSessions(
         of user: UserID, on installation: InstallationID
     ) throws(AuthorityError) -> [SessionRecord] {
-        // The two partial indexes are used only where their conditions are named.
+        // Each partial index is used only if the query names its condition.
         let found = try rows(
             """
             SELECT * FROM sessions WHERE user_id = ?1 AND installation_id = ?2
@@ -228,7 +228,7 @@ extension StoreTransaction {
              record.farewell?.payload, record.farewell?.until.milliseconds])
     }
 
-    /// Stands in `absolute_limit`, which is not NULL, for no limit.
+    /// The value of `absolute_limit`, which cannot be NULL, for no limit.
     private static let noLimit = Int64.max
 
     private func readSession(_ row: SQLRow) throws(AuthorityError) -> SessionRecord {

@@ -1,12 +1,12 @@
-/// What each authority reads from a file of its own, and all on one store must have alike.
+/// Settings that each authority reads from its own file, but that all on one store must share.
 package struct SharedSettings: Equatable, Sendable {
-    /// Under the names of `authority.toml`.
+    /// The keys are the names in `authority.toml`.
     private var values: [Name: String]
 
     package enum Name: String, Sendable, CaseIterable {
         case topicRoot = "topic_root"
         case applicationID = "http.app_id"
-        /// The issuer of access tokens, which a board that is paired holds its own to.
+        /// The issuer of access tokens. A paired board checks its tokens against it.
         case publicURL = "http.public_url"
     }
 
@@ -16,7 +16,7 @@ package struct SharedSettings: Equatable, Sendable {
         ]
     }
 
-    /// Nil where one is missing.
+    /// Nil if a setting is missing.
     package init?(lines: some Sequence<String>) {
         values = [:]
         for line in lines {
@@ -27,12 +27,12 @@ package struct SharedSettings: Equatable, Sendable {
         guard values.count == Name.allCases.count else { return nil }
     }
 
-    /// `topic_root=postern/v1`, one for each.
+    /// One line for each setting, such as `topic_root=postern/v1`.
     package var lines: [String] {
         Name.allCases.map { "\($0.rawValue)=\(values[$0] ?? "")" }
     }
 
-    /// In what these differ from those, in words.
+    /// Describes each setting that differs from the stored one.
     package func differences(from kept: SharedSettings) -> [String] {
         Name.allCases.filter { values[$0] != kept.values[$0] }.map {
             "\($0.rawValue) is \"\(values[$0] ?? "")\" here and \"\(kept.values[$0] ?? "")\" in "

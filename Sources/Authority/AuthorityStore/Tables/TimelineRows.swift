@@ -1,12 +1,12 @@
 import AuthorityCore
 import Sessions
 
-/// What befell the sessions of boards, and which boards changed last.
+/// The timeline of boards' sessions, and the boards that changed last.
 extension StoreTransaction {
     func append(
         _ entry: TimelineEntry, to board: InstallationID
     ) throws(AuthorityError) {
-        // One statement: a refresh, which is what happens most, costs no more than this.
+        // One statement: a refresh is the most common event, and costs no more than this.
         try run(
             """
             INSERT INTO timeline (

@@ -1,7 +1,7 @@
 import AuthorityCore
 import Sessions
 
-/// Replies kept for redeliveries, and what the broker is still to be told.
+/// Replies that are kept for redeliveries, and pending broker changes.
 extension StoreTransaction {
     func reply(
         to request: MessageID, of board: InstallationID
@@ -10,7 +10,7 @@ extension StoreTransaction {
     }
 
     func firstLooks(_ questions: [FirstQuestion]) throws(AuthorityError) -> [FirstLook] {
-        // Of two that answer one request at once, one cannot save its reply.
+        // If two processes answer the same request at once, only one can save its reply.
         let replies = questions.map { question in
             query(
                 "SELECT payload FROM replies WHERE installation_id = ? AND request_id = ?",
@@ -98,7 +98,8 @@ extension StoreTransaction {
         try change("DELETE FROM chores WHERE number = ?", [number]) > 0
     }
 
-    /// Those that wait longest; the others come up as these are settled.
+    /// The boards and sessions that wait longest, at most 10,000. Others follow when these are
+    /// done.
     func linesWithChores() throws(AuthorityError) -> [String] {
         try map(
             try rows(

@@ -69,11 +69,11 @@ extension StoreTransaction {
         try readUser(row, id: "id", since: "created_at")
     }
 
-    /// From a row that may be joined, where two columns have other names.
+    /// Reads a user from a row that may be joined, so that two columns have other names.
     func readUser(
         _ row: SQLRow, id: String, since: String
     ) throws(AuthorityError) -> UserRecord {
-        // The column is not NULL: nobody's password has an empty hash.
+        // The column cannot be NULL, so an empty hash means that the user has no password.
         let hash: String = try row.value("password_hash")
         return UserRecord(
             objectID: try row.parsed(id, UserID.init), username: try row.value("username"),

@@ -2,27 +2,28 @@ import AuthorityStore
 import CPostgreSQL
 
 extension PostgresConnection {
-    /// Whether the connection can be used as far as can be told without asking the server:
-    /// looks whether it has hung up. For a connection that nothing is under way on.
+    /// Whether the connection can be used, as far as this side knows without a question to the
+    /// server. It checks whether the server has closed the connection. Call it only when no
+    /// statement is under way.
     package var isAlive: Bool {
         isUsable && link.listen()
     }
 
-    /// Gives the connection up: it is not usable from now on.
+    /// Gives up the connection: it cannot be used from now on.
     package func abandon() { link.abandon() }
 
-    /// Leaves the connection as a new one is: no transaction, nothing queued.
+    /// Resets the connection to the state of a new one: no transaction, nothing queued.
     package func settle() {
         if isUsable, isInTransaction || !unanswered.isEmpty { rollback() }
     }
 
-    /// Queues a message to all who listen on `channel`; it goes out with the commit, once for
-    /// all equal ones of a transaction. At most 7,999 bytes. Source: PostgreSQL, `NOTIFY`.
+    /// Queues a message to all that listen on `channel`. It is sent at the commit; equal messages
+    /// of one transaction are sent once. At most 7,999 bytes. Source: PostgreSQL, `NOTIFY`.
     package func notify(_ channel: String, _ payload: String) throws(PostgresError) {
         try send("SELECT pg_notify($1, $2)", [.text(channel), .text(payload)])
     }
 
-    /// The payloads that have come for the channels this connection listens on.
+    /// The payloads that have arrived for the channels that this connection listens on.
     ///
     /// The corresponding C function is `PQnotifies`.
     func takeNotifications() -> [String] {
@@ -38,11 +39,11 @@ extension PostgresConnection {
 }
 
 extension ServerLink {
-    /// Takes in what the server says unasked: notifications, notices, and that it hangs up.
-    /// False once it is gone; never blocks.
+    /// Reads what the server sends without a request: notifications, notices, and the end of the
+    /// connection. False once the connection is gone. Never blocks.
     func listen() -> Bool {
         while !isBroken, SocketWait.readiness(descriptor, .zero) != .neither {
-            // The end of the stream is the second read, after the server's last words.
+            // The end of the stream comes at the second read, after the server's last message.
             if unsafe PQconsumeInput(raw) != 1 || PQstatus(raw) != CONNECTION_OK { abandon() }
         }
         return !isBroken

@@ -1,10 +1,10 @@
 import CPostgreSQL
 
-/// libpq's own reading of its connection parameters.
+/// libpq's own parser for its connection parameters.
 enum ConnectionParameters {
-    /// What a URI says, percent-decoded; nothing that it does not say.
+    /// The parameters that the URI contains, percent-decoded, and no others.
     ///
-    /// The corresponding C function is `PQconninfoParse`. Its message may quote the URI and is
+    /// The corresponding C function is `PQconninfoParse`. Its message may quote the URI, so it is
     /// not passed on.
     static func parse(_ uri: String) throws(PostgresError) -> [String: String] {
         guard uri.utf8.count <= 4096, !uri.utf8.contains(0),
@@ -22,7 +22,7 @@ enum ConnectionParameters {
         return unsafe values(options)
     }
 
-    /// What the environment and libpq itself would fill in, without any password.
+    /// The values that the environment and libpq would fill in, without any password.
     ///
     /// The corresponding C function is `PQconndefaults`.
     static func defaults() -> [String: String] {

@@ -1,13 +1,13 @@
 import LinuxIO
 
 extension PostgresError {
-    /// This machine has no room for a thread or a descriptor.
+    /// The error when this machine has no more threads or descriptors.
     init(_ error: SystemError) {
         self = .unreachable(.database, "\(error)")
     }
 }
 
-/// Sleeps until a connection has something to say or somebody rings.
+/// Sleeps until a connection can be read or the bell is raised.
 struct ConnectionWatch {
     private let bell: EventDescriptor
 
@@ -15,12 +15,13 @@ struct ConnectionWatch {
         self.bell = bell
     }
 
-    /// Without a connection only the bell and `timeout` end the wait. The bell is quiet after it.
+    /// Without a connection, only the bell and `timeout` end the wait. The bell is reset after the
+    /// wait.
     func wait(for connection: PostgresConnection?, _ timeout: Duration? = nil) {
         var poller = Poller()
         poller.add(bell.descriptor, read: true, write: false)
         if let connection { poller.add(connection.link.descriptor, read: true, write: false) }
-        // A poll that fails is a wait that ends early.
+        // If the poll fails, the wait only ends early.
         _ = try? poller.wait(timeout)
         bell.take()
     }

@@ -2,10 +2,10 @@ import CPostgreSQL
 import LinuxIO
 
 extension ServerLink {
-    /// Connects and logs in at the first host that lets us. Blocks, up to `limits.connect` for each
-    /// that the address names. As with libpq, none is tried after one that answers and refuses.
+    /// Connects and logs in at the first host that accepts. Blocks, up to `limits.connect` for each
+    /// host of the address. As in libpq, a host that answers and refuses ends the search.
     ///
-    /// Throws `unreachable` or `turnedAway` with the layer that failed at the last.
+    /// Throws `unreachable` or `turnedAway` with the layer that failed at the last host.
     static func open(
         _ address: PostgresAddress, _ limits: PostgresLimits
     ) throws(PostgresError) -> ServerLink {
@@ -21,8 +21,9 @@ extension ServerLink {
         throw last
     }
 
-    /// A server that hangs up as TLS begins may look like one whose TLS libpq refuses. The second
-    /// try tells which: that server is gone.
+    /// Tries a second time after a TLS failure. A server that closes the connection as TLS begins
+    /// may look like one whose TLS libpq refuses. The second try shows which: the closed server is
+    /// gone by then.
     private static func openTwice(
         one address: PostgresAddress, _ limits: PostgresLimits
     ) throws(PostgresError) -> ServerLink {
@@ -69,16 +70,16 @@ extension ServerLink {
             unsafe values.lend { unsafe PQconnectStartParams(keywords, $0, 0) }
         }
         if let raw = unsafe raw {
-            // Notices are no errors, and stderr is not ours to write to.
+            // Notices are not errors, and stderr does not belong to this code.
             _ = unsafe PQsetNoticeProcessor(raw, { _, _ in }, nil)
-            // So that a refused login says its SQLSTATE, which it says nowhere else.
+            // The verbose text is the only place where a refused login shows its SQLSTATE.
             _ = unsafe PQsetErrorVerbosity(raw, PQERRORS_VERBOSE)
         }
         return unsafe raw
     }
 
-    /// Lets libpq connect until it has, or has failed. With `staysHere` no byte is sent to an
-    /// address that is another machine's, whatever names it.
+    /// Lets libpq connect until it succeeds or fails. With `staysHere`, no byte is sent to an
+    /// address of another machine, whatever its name.
     @unsafe
     private static func finish(
         _ raw: OpaquePointer, _ limits: PostgresLimits, staysHere: Bool
@@ -106,8 +107,8 @@ extension ServerLink {
         _ = unsafe PQsetErrorVerbosity(raw, PQERRORS_TERSE)
     }
 
-    /// Whether the server has ended the connection. A look at a socket takes its error away, which
-    /// libpq wants while it connects.
+    /// Whether the server has ended the connection. Checked only while libpq waits for an answer:
+    /// the check removes the socket's error, which libpq needs while it connects.
     private static func hasHungUp(_ socket: Int32, _ state: ConnStatusType) -> Bool {
         guard state == CONNECTION_SSL_STARTUP || state == CONNECTION_AWAITING_RESPONSE
         else { return false }
@@ -117,8 +118,8 @@ extension ServerLink {
         }
     }
 
-    /// Nothing came in time. Once it has taken the connection no layer between is at fault: it
-    /// hangs.
+    /// The error when no answer came in time. After the server took the connection, the layers
+    /// below are not at fault: the database hangs.
     @unsafe
     private static func silence(
         _ raw: OpaquePointer, _ reached: ConnStatusType, _ limits: PostgresLimits
@@ -131,9 +132,9 @@ extension ServerLink {
         }
     }
 
-    /// A server that says why gives an SQLSTATE. One that hangs up may be there later. An answer
-    /// that libpq itself refuses is refused again: the server's certificate, no TLS at all, or a
-    /// login for which there is no password.
+    /// Sorts a failed connection. A server that gives a reason sends an SQLSTATE. A server that
+    /// closes the connection may come back later. An answer that libpq itself refuses is refused
+    /// again: the server's certificate, no TLS, or a login without a password.
     @unsafe
     private static func failure(
         _ raw: OpaquePointer, _ reached: ConnStatusType, hasHungUp: Bool
@@ -151,7 +152,7 @@ extension ServerLink {
         return isRefused ? .turnedAway(failed, report.text) : .unreachable(failed, report.text)
     }
 
-    /// Whether a host is an address, which nobody has to look up.
+    /// Whether a host is an IP address, so that no lookup is needed.
     private static func isNumber(_ host: String) -> Bool {
         host.contains(":") || host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
     }
@@ -166,7 +167,7 @@ extension ServerLink {
         return unsafe String(cString: host)
     }
 
-    /// Whether the address that is being tried is this machine's, or a Unix socket.
+    /// Whether the address under trial belongs to this machine or is a Unix socket.
     @unsafe
     private static func isHere(_ raw: OpaquePointer) -> Bool {
         guard let number = unsafe PQhostaddr(raw) else { return true }
@@ -186,15 +187,16 @@ extension ServerLink {
     }
 }
 
-/// The report of libpq on a connection that failed, which has several lines.
+/// libpq's report on a failed connection. It has several lines.
 struct LoginReport {
-    /// The server's, where it gave one.
+    /// The server's SQLSTATE, if it sent one.
     let state: SQLState?
-    /// The line that says why, shortened, without detail, hint and source line.
+    /// The line with the reason, shortened, without detail, hint and source line.
     let text: String
 
-    /// Reads `FATAL:  28P01: password authentication failed for user "x"`, which follows the
-    /// name of the server on its line: in every language two spaces, the SQLSTATE and a colon.
+    /// Finds the line with the reason. An example is `FATAL:  28P01: password authentication failed
+    /// for user "x"`, after the server's name on the same line. In every language it has two
+    /// spaces, the SQLSTATE and a colon.
     init(_ words: String) {
         let lines = words.split(whereSeparator: \.isNewline).map(String.init)
         if let (state, text) = lines.reversed().lazy.compactMap(Self.reason).first {

@@ -2,24 +2,23 @@ import CPostgreSQL
 import LinuxIO
 package import Sessions
 
-/// Where the database is, who asks, and how the way there is protected.
+/// Address, user and protection of the connection to the database.
 ///
-/// A host that is neither a Unix socket nor loopback is reached over TLS with the server's name
-/// verified, or not at all, unless `insecure` says otherwise. GSS encryption, which libpq would
-/// prefer to TLS without a word, is off.
+/// A host that is neither a Unix socket nor loopback needs TLS with a verified server name, unless
+/// `insecure` is set. GSS encryption is off, because libpq would silently prefer it to TLS.
 package struct PostgresAddress: Sendable {
-    /// What libpq is told, the password apart. Keys once each.
+    /// The parameters for libpq, without the password. Each key once.
     private(set) var parameters: [String: String]
     let password: SecretBytes?
-    /// Host and database, for a log.
+    /// Host and database, for the log.
     package let place: String
-    /// Whether the rule for TLS was waived because the server is on this machine.
+    /// Whether TLS was not required because the server is on this machine.
     let staysHere: Bool
 
-    /// Reads libpq's URI; asks no server.
+    /// Reads libpq's URI, without contact to a server.
     ///
     /// Without a password libpq looks in `PGPASSFILE` or `~/.pgpass`. Throws
-    /// `PostgresError.address` for what cannot be read or may not be; no text quotes the URI,
+    /// `PostgresError.address` if the URI cannot be read or is not allowed. No text quotes the URI,
     /// which may hold a password by mistake.
     /// Source: PostgreSQL, 34.1.1 "Connection Strings" and 34.1.2 "Parameter Key Words".
     package init(
@@ -38,9 +37,9 @@ package struct PostgresAddress: Sendable {
             throw .address("the password has a NUL in it")
         }
         let usual = ConnectionParameters.defaults()
-        // The environment may name a host too; then the rule for TLS is for that one.
+        // The environment may also name a host. Then the TLS rule applies to that host.
         for name in ["host", "hostaddr", "port", "sslrootcert"] where given[name] == nil {
-            // A host of the URI and an address of the environment are not of one server.
+            // A host from the URI and an address from the environment may be two different servers.
             guard name != "hostaddr" || given["host"] == nil else { continue }
             given[name] = usual[name]
         }
@@ -58,8 +57,9 @@ package struct PostgresAddress: Sendable {
         place = "\(given["host"] ?? given["hostaddr"] ?? "local")/\(given["dbname"] ?? "")"
     }
 
-    /// libpq fills in from the environment what it is not told, after the rule for TLS was
-    /// applied: a service, or an address that goes before the URI's host.
+    /// Refuses environment variables that would change the server after the TLS rule was applied.
+    /// libpq reads missing parameters from them: a service, or an address that replaces the URI's
+    /// host.
     static func requirePlain(
         environment: (String) -> String?, hasHost: Bool
     ) throws(PostgresError) {
@@ -69,10 +69,10 @@ package struct PostgresAddress: Sendable {
         }
     }
 
-    /// Whether a server's address, as the connection shows it, is this machine's.
+    /// Whether a server's IP address, as the connection reports it, belongs to this machine.
     static func isHere(_ number: String) -> Bool { isLocal(Substring(number)) }
 
-    /// The same, for a connection whose end must be known soon: within about 11 s.
+    /// The same address with short time-outs: a lost connection is noticed within about 11 s.
     var impatient: PostgresAddress {
         var address = self
         address.parameters.merge([
@@ -82,15 +82,15 @@ package struct PostgresAddress: Sendable {
         return address
     }
 
-    /// One for each host that is named, in their order: libpq's own list would not go on to the
-    /// next after one that says nothing. Source: PostgreSQL, 34.1.1.3 "Specifying Multiple Hosts".
+    /// One address for each host, in their order. libpq's own list would not go on to the next host
+    /// after one that does not answer. Source: PostgreSQL, 34.1.1.3 "Specifying Multiple Hosts".
     var hosts: [PostgresAddress] {
         func list(_ name: String) -> [Substring] {
             (parameters[name] ?? "").split(separator: ",", omittingEmptySubsequences: false)
         }
         let count = max(list("host").count, list("hostaddr").count)
         let lists = ["host", "hostaddr", "port"].map { ($0, list($0)) }
-        // libpq says what is wrong with lists of other lengths.
+        // If the lists have other lengths, libpq reports the error.
         guard count > 1, lists.allSatisfy({ $0.1.count == 1 || $0.1.count == count }) else {
             return [self]
         }
@@ -120,8 +120,8 @@ package struct PostgresAddress: Sendable {
         if given["sslrootcert"] == nil { given["sslrootcert"] = SystemTrust.place }
     }
 
-    /// Whether none of the hosts is off this machine. `hostaddr` goes before `host`, place by
-    /// place; no host at all is the Unix socket. Source: PostgreSQL, 34.1.1.3.
+    /// Whether all hosts are on this machine. An entry in `hostaddr` replaces the entry of `host`
+    /// at the same position. No host means the Unix socket. Source: PostgreSQL, 34.1.1.3.
     static func isLocal(hosts: String, addresses: String) -> Bool {
         let names = hosts.split(separator: ",", omittingEmptySubsequences: false)
         let numbers = addresses.split(separator: ",", omittingEmptySubsequences: false)
@@ -142,11 +142,12 @@ package struct PostgresAddress: Sendable {
     }
 }
 
-/// Where the certificates stand that this machine trusts.
+/// The place of the certificates that this machine trusts.
 private enum SystemTrust {
-    /// Nil leaves it to libpq, which looks into `~/.postgresql/root.crt`.
+    /// Nil leaves the choice to libpq, which reads `~/.postgresql/root.crt`.
     ///
-    /// libpq 16 knows `sslrootcert=system`; before, it must be told the file.
+    /// From version 16 libpq knows `sslrootcert=system`. Earlier versions need the name of the
+    /// file.
     static var place: String? {
         if let home = Environment.value("HOME"), isFile("\(home)\(own)") { return nil }
         if PQlibVersion() >= 160_000 { return "system" }

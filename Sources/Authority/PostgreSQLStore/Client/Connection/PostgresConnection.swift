@@ -1,19 +1,20 @@
 package import AuthorityStore
 import CPostgreSQL
 
-/// One connection to the database: statements with binary parameters, pipelined. A parameter's
-/// place is `$1` or, as in the shared tables, `?` (see `PlaceholderText`).
+/// One connection to the database: pipelined statements with binary parameters. A placeholder is
+/// `$1` or, as in the shared tables, `?` (see `PlaceholderText`).
 ///
-/// Blocks its caller and is for one thread at a time. `send` only queues; `query`, `change` and
-/// `commit` push out all that was queued, wait, and throw the error of the first statement that
-/// failed; the server has skipped those after it. So a transaction whose writes are sent and
-/// whose commit follows costs one round trip for them all, as does its `begin` with the first
-/// query. Thousands of them are answered in parts, and then `send` waits and throws, too.
-/// Outside of `begin` and `commit`, what is pushed out together is one transaction.
+/// The caller blocks. Use it on one thread at a time. `send` only queues. `query`, `change` and
+/// `commit` send all queued statements, wait, and throw the error of the first statement that
+/// failed. The server has then skipped the statements after it.
 ///
-/// After `lost`, `tooLarge` and what else breaks the protocol `isUsable` is false: throw it away.
+/// So queued writes and their commit cost one round trip together, and so do `begin` and the first
+/// query. If thousands are queued, they are answered in parts, so `send` also waits and throws.
+/// Without `begin` and `commit`, statements that are sent together are one transaction.
+///
+/// After `lost`, `tooLarge` and other protocol errors `isUsable` is false: discard the connection.
 package final class PostgresConnection {
-    /// What a transaction sees of others. Source: PostgreSQL, 13.2 "Transaction Isolation".
+    /// How much a transaction sees of others. Source: PostgreSQL, 13.2 "Transaction Isolation".
     package enum Isolation: String, Sendable {
         case readCommitted = "READ COMMITTED"
         case repeatableRead = "REPEATABLE READ"
@@ -23,11 +24,11 @@ package final class PostgresConnection {
     let link: ServerLink
     let limits: PostgresLimits
     var statements: PreparedStatements
-    /// Sent and not yet answered, oldest first.
+    /// Statements that were sent and not yet answered, oldest first.
     var unanswered: [SentStatement] = []
-    /// The rows of each query that was answered last.
+    /// The rows of each query in the last answer.
     var reads: [[SQLRow]] = []
-    /// What was given to libpq since it was last pushed out.
+    /// Bytes that libpq received since the last flush.
     var unsentBytes = 0
 
     /// Connects and logs in. Blocks; see `PostgresLimits.connect`.
@@ -41,15 +42,15 @@ package final class PostgresConnection {
         statements = PreparedStatements(limit: limits.statements)
     }
 
-    /// Whether the connection can be used; looks at nothing but what is known already.
+    /// Whether the connection can be used, by the known state: it does not look at the socket.
     package var isUsable: Bool { !link.isBroken }
 
-    /// Whether `begin` was answered and neither `commit` nor `rollback` was.
+    /// Whether `begin` was answered, but not yet `commit` or `rollback`.
     package var isInTransaction: Bool {
         link.transaction == PQTRANS_INTRANS || link.transaction == PQTRANS_INERROR
     }
 
-    /// Queues the beginning of a transaction; it travels with the next statement.
+    /// Queues the start of a transaction. It is sent with the next statement.
     package func begin(
         _ isolation: Isolation = .readCommitted, readOnly: Bool = false
     ) throws(PostgresError) {
@@ -60,18 +61,19 @@ package final class PostgresConnection {
         "BEGIN ISOLATION LEVEL \(isolation.rawValue) \(readOnly ? "READ ONLY" : "READ WRITE")"
     }
 
-    /// Queues a statement whose rows do not matter. Its error comes with the next statement
-    /// that waits, which this one is where thousands are queued.
+    /// Queues a statement whose rows are not needed. Its error comes with the next statement that
+    /// waits. If thousands are queued, this call waits itself.
     package func send(_ sql: String, _ values: [SQLValue] = []) throws(PostgresError) {
         try put(sql, values, .write)
     }
 
-    /// Runs many queries in one trip, and returns the rows of each. With `begins` a SERIALIZABLE
-    /// transaction begins between the first ones and the rest.
+    /// Runs many queries in one round trip, and returns the rows of each. With `begins`, a
+    /// SERIALIZABLE transaction starts between `first` and `rest`.
     func query(
         _ first: [SQLQuery], thenBeginning begins: Bool, _ rest: [SQLQuery]
     ) throws(PostgresError) -> [[SQLRow]] {
-        // A statement that is new here waits for an answer, which would be that of earlier ones.
+        // Prepare first: a new statement waits for an answer, and would take the answers of earlier
+        // queries.
         var last = begins ? Self.beginning(.serializable, readOnly: false) : ""
         if begins { try prepare(last) }
         for query in first + rest where query.sql != last {
@@ -96,7 +98,7 @@ package final class PostgresConnection {
         return try answer().rows
     }
 
-    /// Runs a statement and waits; returns how many rows it changed.
+    /// Runs a statement, waits, and returns the number of changed rows.
     package func change(
         _ sql: String, _ values: [SQLValue] = []
     ) throws(PostgresError) -> Int {
@@ -104,15 +106,16 @@ package final class PostgresConnection {
         return try answer().changes
     }
 
-    /// Commits, with all that is still queued. When it returns, the transaction is durable.
+    /// Commits the transaction with all queued statements. When it returns, the transaction is
+    /// durable.
     ///
-    /// When it throws `lost` with `whileCommitting`, only the database knows; after any other
-    /// error nothing was kept, and the transaction is over.
+    /// If it throws `lost` with `whileCommitting`, only the database knows the outcome. After any
+    /// other error nothing was kept, and the transaction has ended.
     package func commit() throws(PostgresError) {
         do throws(PostgresError) {
             try put("COMMIT", [], .commit)
             let tag = try answer().tag
-            // The commit of a transaction that had failed before is a rollback, and no error.
+            // The commit of a transaction that has already failed is a rollback, and not an error.
             guard tag == "COMMIT" else {
                 throw .server(.failedTransaction, "the transaction had failed before")
             }
@@ -122,11 +125,11 @@ package final class PostgresConnection {
         }
     }
 
-    /// Ends the transaction; nothing of it is kept. Does nothing where there is none.
+    /// Ends the transaction and keeps nothing of it. Does nothing if there is no transaction.
     ///
-    /// Where that fails the connection is abandoned, and the server rolls back by itself.
+    /// If this fails, the connection is abandoned, and the server rolls back by itself.
     package func rollback() {
-        // What is queued is answered first; an error in it makes the server skip what follows.
+        // Queued statements are answered first. After an error in one, the server skips the rest.
         if !unanswered.isEmpty { _ = try? answer() }
         guard isUsable, isInTransaction else { return }
         do throws(PostgresError) {

@@ -1,8 +1,8 @@
-/// What went wrong between the authority and its database, by what a caller can do.
+/// The errors between the authority and its database, grouped by what the caller can do.
 ///
 /// No case holds a password or a value of a statement.
 package enum PostgresError: Error, Equatable, Sendable {
-    /// The parts of the way to the database that fail by themselves.
+    /// The layers between the authority and the database that can fail separately.
     package enum Layer: String, Sendable {
         case nameLookup = "name lookup"
         case socket = "Unix socket"
@@ -12,25 +12,25 @@ package enum PostgresError: Error, Equatable, Sendable {
         case database
     }
 
-    /// The configuration is wrong; nothing was tried.
+    /// The configuration is wrong. Nothing was tried.
     case address(String)
-    /// There is no connection; nothing was done. Trying again later may help.
+    /// There is no connection. Nothing was done. A later retry may help.
     case unreachable(Layer, String)
-    /// There is no connection, and by what is configured here or there will be none: a password,
-    /// a role, a database, a certificate. Nothing was done.
+    /// There is no connection, and a retry will not help: the configuration here or on the server
+    /// is wrong. Examples are a password, a role, a database, a certificate. Nothing was done.
     case turnedAway(Layer, String)
     /// The server refused a statement, and with it the transaction.
     case server(SQLState, String)
-    /// The connection went in the middle. Without `whileCommitting` nothing of the transaction
-    /// was kept; with it nobody knows but the database.
+    /// The connection was lost during the work. Without `whileCommitting`, nothing of the
+    /// transaction was kept. With it, only the database knows the outcome.
     case lost(String, whileCommitting: Bool)
-    /// A value does not fit its place in the statement, or a column is of no known type.
+    /// A value does not fit its parameter, or a column has an unknown type.
     case misfit(String)
-    /// A result is larger than the connection's limits; the connection was closed.
+    /// A result is larger than the connection's limits. The connection was closed.
     case tooLarge(String)
-    /// More callers wait for a connection than may; nothing was done.
+    /// Too many callers wait for a connection. Nothing was done.
     case overloaded
-    /// The caller's task was cancelled while it waited; nothing was done.
+    /// The caller's task was cancelled while it waited. Nothing was done.
     case cancelled
     /// The pool was closed.
     case closed

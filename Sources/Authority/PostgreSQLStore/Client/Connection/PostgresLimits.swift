@@ -1,17 +1,17 @@
-/// How long one connection waits and how much it takes.
+/// The time limits and size limits of one connection.
 package struct PostgresLimits: Equatable, Sendable {
-    /// For TCP, TLS and login of one host together; looking its name up comes before, and takes
-    /// what the system's resolver takes (resolv.conf(5), `timeout` and `attempts`).
+    /// For TCP, TLS and login of one host together. The name lookup comes before and has the time
+    /// limits of the system's resolver (resolv.conf(5), `timeout` and `attempts`).
     package var connect: Duration = .seconds(5)
-    /// The server cancels a statement after this. Zero is no limit.
+    /// The server cancels a statement after this time. Zero is no limit.
     package var statement: Duration = .seconds(10)
-    /// The server gives up waiting for a lock after this. Zero is no limit.
+    /// The server stops waiting for a lock after this time. Zero is no limit.
     package var lock: Duration = .seconds(5)
-    /// The server ends a connection that holds a transaction open and says nothing.
+    /// The server ends a connection that is silent for this time in an open transaction.
     package var idleInTransaction: Duration = .seconds(15)
     /// The most rows of one result.
     package var rows = 100_000
-    /// The most bytes of one result, and of what stands unsent before it is pushed out.
+    /// The most bytes of one result.
     package var bytes = 64 << 20
     /// The most statements that stay prepared.
     package var statements = 400
@@ -20,13 +20,13 @@ package struct PostgresLimits: Equatable, Sendable {
 
     package init() {}
 
-    /// How long an answer may take before the connection counts as dead: the server has given
-    /// up by itself long before, if it is alive.
+    /// How long an answer may take before the connection counts as dead. A living server has given
+    /// up long before.
     var answer: Duration? {
         statement == .zero ? nil : statement + .seconds(5)
     }
 
-    /// The server's side of the limits, for the connection parameter `options`.
+    /// The server's part of the limits, for the connection parameter `options`.
     var options: String {
         "-c statement_timeout=\(statement.wholeMilliseconds)"
             + " -c lock_timeout=\(lock.wholeMilliseconds)"
@@ -34,9 +34,9 @@ package struct PostgresLimits: Equatable, Sendable {
             + Self.planning
     }
 
-    /// Every statement of ours has its index, also where a table is so small that reading all
-    /// of it would be cheaper: whoever reads all of a table conflicts with all who write to it.
-    /// What is planned once is planned for good, and is never worth compiling.
+    /// Planner settings. Every statement of ours has an index, also for small tables: a transaction
+    /// that reads a whole table conflicts with all that write to it. Each plan is made once and
+    /// kept, and compiling it is not worth the time.
     ///
     /// Source: PostgreSQL, 13.2.3 "Serializable Isolation Level" and 20.7 "Query Planning".
     private static let planning =
@@ -44,7 +44,7 @@ package struct PostgresLimits: Equatable, Sendable {
 }
 
 extension Duration {
-    /// Rounded up and kept within what the server and `poll` take.
+    /// Rounded up, and limited to the range that the server and `poll` accept.
     var wholeMilliseconds: Int32 {
         let parts = components
         guard parts.seconds < 1_000_000 else { return 1_000_000_000 }

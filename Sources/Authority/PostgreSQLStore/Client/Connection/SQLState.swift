@@ -1,10 +1,10 @@
-/// Five characters by which the server says what kind of error it had.
+/// The server's five-character code for the kind of an error.
 ///
 /// Source: PostgreSQL, appendix A, "PostgreSQL Error Codes".
 package struct SQLState: Equatable, Sendable {
     package let code: String
 
-    /// Nil where `code` is not five of `0-9A-Z`.
+    /// Nil if `code` is not five characters of `0-9A-Z`.
     package init?(_ code: some StringProtocol) {
         guard code.utf8.count == 5,
             code.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) })
@@ -16,7 +16,7 @@ package struct SQLState: Equatable, Sendable {
         code = known
     }
 
-    /// What the server never says: it gave none.
+    /// The code for an error to which the server gave no code.
     static let absent = SQLState(known: "XX000")
     package static let uniqueViolation = SQLState(known: "23505")
     package static let serializationFailure = SQLState(known: "40001")
@@ -29,7 +29,7 @@ package struct SQLState: Equatable, Sendable {
     package static let planChanged = SQLState(known: "0A000")
     package static let unknownStatement = SQLState(known: "26000")
 
-    /// Two concurrent transactions met; the same one may succeed when it runs again.
+    /// Two concurrent transactions had a conflict. The same transaction may succeed on a retry.
     package var isWorthAnotherTry: Bool {
         self == .serializationFailure || self == .deadlockDetected
     }
@@ -37,27 +37,28 @@ package struct SQLState: Equatable, Sendable {
     /// The first two characters: the class of the error.
     var errorClass: Substring { code.prefix(2) }
 
-    /// The server ends the connection with this: a restart, an administrator, a time-out.
+    /// The server ends the connection with this code: a restart, an administrator, a time-out.
     var endsConnection: Bool {
         code == "57P01" || code == "57P02" || code == "57P03" || code == "57P05"
             || code == "25P03" || errorClass == "08"
     }
 
-    /// A login is refused by what is configured here or there: a password, a role, a rule of
-    /// `pg_hba.conf`, a database, a parameter. Not by the state that the server is in: starting
-    /// up, full, out of memory, failing.
+    /// Whether the configuration refuses a login: a password, a role, a rule of `pg_hba.conf`, a
+    /// database, a parameter. False for a passing state of the server: starting up, full, out of
+    /// memory, failing.
     var turnsAway: Bool {
         code == "08P01" || !["08", "53", "57", "58", "XX"].contains(errorClass)
     }
 
-    /// The server has no such function, lets us not call it, or does not in its present role.
+    /// The server does not have the function, does not permit it, or does not run it in its present
+    /// role.
     var isUnsupported: Bool {
         code == "42883" || self == .insufficientPrivilege || code == "55000"
     }
 
-    /// A statement that was prepared here is no longer what it was.
+    /// A prepared statement is no longer valid on the server.
     var spoilsStatements: Bool { self == .planChanged || self == .unknownStatement }
 
-    /// The message of such an error may hold the value that was refused.
+    /// Whether the message of this error may contain the refused value.
     var maySayValues: Bool { errorClass == "22" }
 }

@@ -1,10 +1,10 @@
 import CPostgreSQL
 import LinuxIO
 
-/// One connection of libpq's, closed with its owner: the socket, and no knowledge of SQL.
+/// One libpq connection, closed with its owner. It handles the socket and knows no SQL.
 ///
-/// It is in pipeline mode and never blocks but in `wait`, which reads and writes whatever is
-/// ready: a client that only wrote would stop for ever once the server, too, only writes.
+/// It is in pipeline mode and blocks only in `wait`, which reads and writes whatever is ready. A
+/// client that only wrote would block forever when the server also only writes.
 /// For one thread at a time. The corresponding C type is `PGconn`.
 /// Source: PostgreSQL, 34.5 "Pipeline Mode".
 @safe
@@ -12,8 +12,8 @@ final class ServerLink {
     let raw: OpaquePointer
     private(set) var isBroken = false
 
-    /// Takes over a connection that has been opened. Nil, with the connection closed, where
-    /// libpq refuses the modes.
+    /// Takes over an open connection. If libpq refuses the modes, the connection is closed and the
+    /// result is nil.
     init?(owning raw: OpaquePointer) {
         unsafe self.raw = unsafe raw
         guard unsafe PQsetnonblocking(raw, 1) == 0, unsafe PQenterPipelineMode(raw) == 1 else {
@@ -24,27 +24,27 @@ final class ServerLink {
 
     deinit { unsafe PQfinish(raw) }
 
-    /// To be polled for reading: ready when the server says something or is gone.
+    /// The descriptor to poll for reading: ready when the server sends something or is gone.
     var descriptor: Int32 { unsafe PQsocket(raw) }
 
     var transaction: PGTransactionStatusType { unsafe PQtransactionStatus(raw) }
 
-    /// Never to be used again, for the reason that `lost` then gives.
+    /// Marks the connection as unusable. `lost` gives the reason.
     func abandon() { isBroken = true }
 
-    /// The connection is gone, in libpq's words.
+    /// Marks the connection as gone and returns the error, in libpq's words.
     func lost(_ reason: String? = nil) -> PostgresError {
         isBroken = true
         let words = unsafe String(cString: PQerrorMessage(raw)).firstLine
         return .lost(reason ?? (words.isEmpty ? "no reason given" : words), whileCommitting: false)
     }
 
-    /// Whether libpq took what it was given; it gives no other word than 1.
+    /// Checks libpq's result for a sent statement: only 1 is success.
     func check(_ result: Int32) throws(PostgresError) {
         guard result == 1 else { throw lost() }
     }
 
-    /// Hands all that was sent to the kernel, and takes in what comes meanwhile.
+    /// Gives all sent data to the kernel, and reads what arrives meanwhile.
     ///
     /// The corresponding C function is `PQflush`.
     func flush(_ deadline: ContinuousClock.Instant?) throws(PostgresError) {
@@ -57,7 +57,7 @@ final class ServerLink {
         }
     }
 
-    /// The next result; nil where the answer to one statement ends.
+    /// The next result; nil at the end of the answer to one statement.
     ///
     /// The corresponding C functions are `PQisBusy` and `PQgetResult`, which is called only
     /// when it will not block.
@@ -68,15 +68,15 @@ final class ServerLink {
             try wait(writing: left > 0, deadline)
         }
         guard let result = unsafe PQgetResult(raw) else {
-            // On a dead connection it would say so for ever.
+            // On a dead connection `PQgetResult` would return nil forever.
             guard unsafe PQstatus(raw) == CONNECTION_OK else { throw lost() }
             return nil
         }
         return unsafe ServerResult(owning: result)
     }
 
-    /// Waits for the socket and takes in what came. The corresponding C functions are `poll`
-    /// and `PQconsumeInput`.
+    /// Waits for the socket and reads what arrived. The corresponding C functions are `poll` and
+    /// `PQconsumeInput`.
     private func wait(
         writing: Bool, _ deadline: ContinuousClock.Instant?
     ) throws(PostgresError) {
@@ -93,10 +93,10 @@ final class ServerLink {
 enum SocketWait {
     enum Readiness { case readable, writable, neither }
 
-    /// What the socket is ready for, errors and a hang-up counting as readable; `neither` when
-    /// `timeout` is over.
+    /// The state of the socket. Errors and a closed connection count as readable. `neither` means
+    /// that `timeout` has passed.
     ///
-    /// A descriptor that is none any more counts as readable: who reads finds out why.
+    /// A descriptor that is no longer valid counts as readable: the reader then finds the cause.
     static func readiness(
         _ descriptor: Int32, writing: Bool = false, reading: Bool = true, _ timeout: Duration?
     ) -> Readiness {

@@ -1,6 +1,6 @@
-/// What a pool knows of a database that it cannot reach, and when it tries again.
+/// The state of an outage of the database, with the time of the next retry.
 ///
-/// A value: time and chance are arguments.
+/// A value: time and randomness are arguments.
 struct Outage: Sendable {
     static let shortest = Duration.milliseconds(20)
     static let longest = Duration.seconds(5)
@@ -16,7 +16,7 @@ struct Outage: Sendable {
         nextTry = now + Self.pause(after: 0, chance: chance)
     }
 
-    /// Another attempt failed; the next one is no later than after `most`.
+    /// Records a failed retry. The next one comes at most `most` later.
     mutating func fail(
         _ error: PostgresError, at now: ContinuousClock.Instant, chance: Double,
         atMost most: Duration = longest
@@ -27,8 +27,8 @@ struct Outage: Sendable {
         nextTry = now + min(Self.pause(after: failures, chance: chance), most)
     }
 
-    /// Whether whoever asks is the one to try now; then nobody else is, until that failed or
-    /// `patience` is over.
+    /// Whether the caller may try now. Then nobody else may, until the try failed or `patience` has
+    /// passed.
     mutating func claim(
         at now: ContinuousClock.Instant, for patience: Duration
     ) -> Bool {
@@ -38,8 +38,8 @@ struct Outage: Sendable {
         return true
     }
 
-    /// Doubles with each failure; between half of it and all, so that several processes do not
-    /// come back in step.
+    /// The backoff doubles with each failure. Chance takes between half of it and all, so that
+    /// several processes do not retry at the same moment.
     static func pause(after failures: Int, chance: Double) -> Duration {
         let doubled = shortest * (1 << min(max(failures, 0), 10))
         return min(doubled, longest) * (0.5 + min(max(chance, 0), 1) / 2)

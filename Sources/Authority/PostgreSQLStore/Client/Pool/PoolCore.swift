@@ -2,7 +2,7 @@ import Dispatch
 import LinuxIO
 import Synchronization
 
-/// What a pool and its threads share. Its threads keep it alive until it is closed.
+/// The state that a pool and its threads share. The threads keep it alive until the pool is closed.
 final class PoolCore: Sendable {
     private let address: PostgresAddress
     private let bounds: PostgresPool.Bounds
@@ -23,7 +23,7 @@ final class PoolCore: Sendable {
         }
     }
 
-    /// Who serves a call that has just come.
+    /// How a new call is served.
     private enum Reception {
         case given(PoolSeat)
         case waits
@@ -47,7 +47,7 @@ final class PoolCore: Sendable {
         switch reception {
         case .waits: return
         case .given(let seat):
-            // Outside of the lock, which whom it wakes wants next.
+            // Signal after releasing the lock, because the woken thread takes it next.
             seat.job.withLock { $0 = job }
             seat.bell.signal()
         case .newSeat: startSeat(job)
@@ -81,10 +81,10 @@ final class PoolCore: Sendable {
         }
     }
 
-    /// The life of one thread: one connection at a time, one call after the other.
+    /// The loop of one thread: one connection at a time, one call after another.
     ///
-    /// It keeps no call that is over: the call may be all that keeps the pool's owner, whose end
-    /// closes the pool.
+    /// It must not keep a finished call. The call may hold the last reference to the pool's owner,
+    /// whose end closes the pool.
     private func serve(_ seat: PoolSeat) {
         var connection: PostgresConnection?
         var job = seat.job.withLock { $0.take() }
@@ -100,7 +100,7 @@ final class PoolCore: Sendable {
         perform(taken, &connection)
     }
 
-    /// The next call, for which this sleeps; nil once the pool is closed.
+    /// Waits for the next call; nil once the pool is closed.
     private func next(_ seat: PoolSeat) -> PoolJob? {
         let (job, isOver) = state.withLock { state -> (PoolJob?, Bool) in
             if let job = state.popFirst() { return (job, false) }
@@ -114,7 +114,7 @@ final class PoolCore: Sendable {
 
     private func perform(_ job: PoolJob, _ connection: inout PostgresConnection?) {
         guard job.asked.duration(to: .now) < bounds.turn else { return job.fail(.overloaded) }
-        // A server that restarted has closed it, or is about to say so.
+        // A server that restarted has closed the connection, or closes it soon.
         if let held = connection, !held.isAlive { drop(&connection) }
         if connection == nil {
             switch connect(for: job) {
@@ -133,7 +133,7 @@ final class PoolCore: Sendable {
         state.withLock { $0.didLose() }
     }
 
-    /// A new connection, within the patience of the call that needs it.
+    /// Opens a new connection, within the patience of the call that needs it.
     private func connect(
         for job: PoolJob
     ) -> Result<PostgresConnection, PostgresError> {
@@ -167,7 +167,7 @@ final class PoolCore: Sendable {
         case never(PostgresError)
     }
 
-    /// Whether to try now, while others may be trying too.
+    /// Whether to try now. Other threads may ask at the same time.
     private func permission(until end: ContinuousClock.Instant, _ turn: PoolTurn) -> Permission {
         state.withLock { state in
             if state.isClosed { return .never(.closed) }
@@ -177,11 +177,11 @@ final class PoolCore: Sendable {
             let isMine = outage.claim(at: now, for: limits.connect)
             state.outage = outage
             if isMine { return .go }
-            // Nobody will have succeeded by then.
+            // No other thread can succeed before `end`.
             guard now < end, outage.nextTry < end || outage.isBeingTried else {
                 return .never(outage.error)
             }
-            // In slices, since another thread may bring the good news at any time.
+            // Waits in short steps, because another thread may connect at any time.
             return .wait(min(.milliseconds(20), end - now))
         }
     }

@@ -1,10 +1,10 @@
 import Dispatch
 import Synchronization
 
-/// One call that wants a connection.
+/// One call that needs a connection.
 final class PoolJob: Sendable {
     let asked: ContinuousClock.Instant
-    /// What its caller can take back.
+    /// Lets the caller cancel the call.
     let turn: PoolTurn
     /// Exactly one of these is called, once.
     let run: @Sendable (PostgresConnection) -> Void
@@ -22,7 +22,7 @@ final class PoolJob: Sendable {
     }
 }
 
-/// Whether a call is still wanted.
+/// Whether a call was cancelled.
 final class PoolTurn: Sendable {
     private let cancelled = Atomic(false)
 
@@ -31,19 +31,19 @@ final class PoolTurn: Sendable {
     func cancel() { cancelled.store(true, ordering: .releasing) }
 }
 
-/// A thread of the pool's, from outside: where it sleeps, and what it finds when it wakes.
+/// The pool's view of one of its threads: the bell that wakes it, and its next call.
 final class PoolSeat: Sendable {
     let bell = DispatchSemaphore(value: 0)
     let job = Mutex<PoolJob?>(nil)
 }
 
-/// Who waits, who is idle, and what is known of the database.
+/// The waiting calls, the idle threads, and the state of the database.
 struct PoolState {
-    /// In the order of their coming; `head` is the first that has not been served.
+    /// In the order of arrival. `head` is the first call that was not served.
     private var queue: [PoolJob?] = []
     private var head = 0
 
-    /// The one that was used last is used first: few connections stay warm.
+    /// The last used thread is used first, so that few connections stay warm.
     var idle: [PoolSeat] = []
     var seats = 0
     var open = 0
@@ -79,7 +79,7 @@ struct PoolState {
         return job
     }
 
-    /// Takes out the call of `turn`; nil where it does not wait any more.
+    /// Removes the call of `turn`; nil if it does not wait any more.
     mutating func remove(_ turn: PoolTurn) -> PoolJob? {
         guard let place = queue[head...].firstIndex(where: { $0?.turn === turn }) else {
             return nil

@@ -2,14 +2,15 @@ import AuthorityStore
 import LinuxIO
 import Synchronization
 
-/// Names that one process of several holds, as session-level advisory locks of one connection:
-/// thousands of names cost one connection, and none outlives it.
+/// Names that only one of several processes holds. They are session-level advisory locks of one
+/// connection: thousands of names need one connection, and no lock outlives it.
 ///
-/// The end of the connection is noticed as soon as the kernel knows of it: at once where the
-/// server closes it, after about 11 s where the network swallows everything. From then on
-/// `isHeld` is false, and another process may hold the name: possibly before this one has
-/// noticed. So a hold spreads work and saves doing it twice; what must not happen twice is
-/// besides a conditional write, in a transaction that a second one finds done.
+/// The end of the connection is noticed when the kernel knows of it. That is at once if the server
+/// closes it, and after about 11 s if the network drops everything. From then on `isHeld` is false.
+///
+/// Another process may hold the name before this one has noticed. So a hold spreads work and avoids
+/// double work, but does not exclude it. Work that must not happen twice also needs a conditional
+/// write, in a transaction.
 ///
 /// Source: PostgreSQL, 13.3.5 "Advisory Locks".
 package final class PostgresHolds: Sendable {
@@ -28,10 +29,10 @@ package final class PostgresHolds: Sendable {
 
     deinit { core.close() }
 
-    /// Takes `name`; nil where another process has it, or this one already. `beside` others who
-    /// take it so, unless one has it alone.
+    /// Takes `name`; nil if another process has it, or this process already. With `beside`, several
+    /// processes may hold it together, unless one has it alone.
     ///
-    /// Throws `unreachable`, `lost` or `closed`; then nothing is held.
+    /// Throws `unreachable`, `lost` or `closed`. Then nothing is held.
     package func hold(
         _ name: String, beside others: Bool = false
     ) async throws(PostgresError) -> HeldName? {
@@ -42,14 +43,14 @@ package final class PostgresHolds: Sendable {
         return try outcome.get()
     }
 
-    /// Lets go of all names.
+    /// Releases all names.
     package func close() { core.close() }
 }
 
-/// One name that is held, or was.
+/// A name that is or was held.
 package final class HeldName: Sendable {
     let name: String
-    /// Whether others may hold it, too.
+    /// Whether others may also hold it.
     let isBeside: Bool
     private let core: HoldCore
     private let held = Atomic(true)
@@ -60,21 +61,21 @@ package final class HeldName: Sendable {
         self.core = core
     }
 
-    /// False once it was released, or its connection has gone.
+    /// False after it was released, or after its connection was lost.
     package var isHeld: Bool { held.load(ordering: .acquiring) }
 
-    /// Returns once another process can take it.
+    /// Returns when another process can take the name.
     package func release() async {
         await withCheckedContinuation { waiting in
             core.ask(.release(self) { waiting.resume() })
         }
     }
 
-    /// False where it was gone already.
+    /// False if it was already released or lost.
     fileprivate func drop() -> Bool { held.exchange(false, ordering: .acquiringAndReleasing) }
 }
 
-/// The thread of the holds and what it is asked.
+/// The thread of the holds, and the requests to it.
 private final class HoldCore: Sendable {
     enum Request: Sendable {
         case take(
@@ -132,7 +133,7 @@ private final class HoldCore: Sendable {
                     answer()
                 }
             }
-            // What has come since has rung the bell.
+            // A request that arrived meanwhile has raised the bell.
             watch.wait(for: session.connection)
         }
     }
@@ -147,7 +148,7 @@ private final class HoldCore: Sendable {
     }
 }
 
-/// The connection of the holds, and what is held by it. On one thread.
+/// The connection of the holds, with the names that it holds. On one thread.
 private struct HoldSession {
     private let address: PostgresAddress
     private(set) var connection: PostgresConnection?
@@ -155,18 +156,19 @@ private struct HoldSession {
     /// Nil while the database can be reached.
     private var outage: Outage?
 
-    /// The longest pause between two tries: who serves is to be known soon after an outage.
+    /// The longest pause between two tries. After an outage it must soon be known which process
+    /// serves.
     private static let pause = Duration.seconds(1)
 
-    /// The hash of a name of ours: no other program's lock is in the way but by a chance of
-    /// one in 2⁶⁴.
+    /// The hash of a name of ours. Another program's lock has the same hash with a chance of one in
+    /// 2⁶⁴.
     private static let key = "hashtextextended('postern hold ' || $1::text, 0)"
 
     init(_ address: PostgresAddress) {
         self.address = address
     }
 
-    /// Notices when the connection is gone, and with it all that it held.
+    /// Checks the connection. If it is gone, all its names are lost.
     mutating func look() {
         if let connection, !connection.isAlive { end() }
     }
@@ -192,13 +194,13 @@ private struct HoldSession {
             names[name] = held
             return .success(held)
         } catch {
-            // An error of any kind leaves in doubt what is held.
+            // After any error it is unknown which names are held.
             end()
             return .failure(error)
         }
     }
 
-    /// Whoever asks between two tries is told of the one before.
+    /// Returns the connection, or opens it. Between two tries it throws the last error.
     private mutating func connected() throws(PostgresError) -> PostgresConnection {
         if let connection { return connection }
         if let outage, ContinuousClock.now < outage.nextTry { throw outage.error }
@@ -215,8 +217,8 @@ private struct HoldSession {
         }
     }
 
-    /// The server, too, must see soon that this machine has gone: until it does, what we held
-    /// stays held. Source: PostgreSQL, 20.3.2 "TCP Settings".
+    /// Opens the connection. The server also must notice soon that this machine is gone: until
+    /// then, our locks stay. Source: PostgreSQL, 20.3.2 "TCP Settings".
     private func begin() throws(PostgresError) -> PostgresConnection {
         let connection = try PostgresConnection(address)
         _ = try connection.query("""

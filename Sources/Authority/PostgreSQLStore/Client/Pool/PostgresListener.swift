@@ -1,28 +1,28 @@
 import LinuxIO
 import Synchronization
 
-/// Listens to one channel on a connection and a thread of its own, which connects again
-/// whenever the connection is gone.
+/// Listens to one channel, on its own connection and thread. It reconnects when the connection is
+/// lost.
 ///
 /// Source: PostgreSQL, `LISTEN`, `NOTIFY`; 34.9 "Asynchronous Notification".
 package final class PostgresListener: Sendable {
-    /// What a listener hears.
+    /// An event for the reader.
     package enum Event: Equatable, Sendable {
-        /// From now on nothing is missed; what was said before may have been. Comes when the
-        /// listener begins, after each reconnect, and where its reader was too slow.
+        /// From now on nothing is missed; earlier messages may be lost. Comes at the start, after
+        /// each reconnect, and if the reader was too slow.
         case listening
         case payload(String)
     }
 
-    /// To be read by one task. Ends with `close`.
+    /// One task reads the events. They end with `close`.
     package let events: AsyncStream<Event>
     private let core: ListenerCore
 
     /// The most events that wait for the reader.
     private static let backlog = 1024
 
-    /// Begins to connect, and returns before it has. `channel` is an identifier of ours, such
-    /// as `postern_changes`.
+    /// Starts to connect and returns at once. `channel` is one of our identifiers, such as
+    /// `postern_changes`.
     package init(
         _ address: PostgresAddress, channel: String
     ) throws(PostgresError) {
@@ -44,7 +44,7 @@ package final class PostgresListener: Sendable {
     package func close() { core.close() }
 }
 
-/// What a reader has not read yet; a bounded part of it.
+/// The limited queue of events that the reader has not read yet.
 struct EventRelay {
     private let continuation: AsyncStream<PostgresListener.Event>.Continuation
 
@@ -57,7 +57,8 @@ struct EventRelay {
     }
 
     func pass(_ event: PostgresListener.Event) {
-        // What falls out is the oldest; that something did is the newest.
+        // A full queue drops its oldest event. `listening` is then the newest event: something was
+        // missed.
         if case .dropped = continuation.yield(event) { continuation.yield(.listening) }
     }
 
@@ -101,7 +102,7 @@ private final class ListenerCore: Sendable {
         }
     }
 
-    /// Nil while the database is away: the pool says so to those who ask for something.
+    /// Nil while the database is away. The pool reports the outage to its callers.
     private func connect() -> PostgresConnection? {
         do throws(PostgresError) {
             let connection = try PostgresConnection(address)
@@ -113,7 +114,7 @@ private final class ListenerCore: Sendable {
         }
     }
 
-    /// Passes on what comes until the connection is gone.
+    /// Passes on messages until the connection is gone.
     private func attend(_ connection: PostgresConnection, _ watch: ConnectionWatch) {
         while !isClosed.load(ordering: .acquiring) {
             let isAlive = connection.isAlive

@@ -1,23 +1,22 @@
 import LinuxIO
 import Synchronization
 
-/// A bounded number of connections, each used by a thread of its own, so that nothing of
-/// Swift's concurrency ever waits for the database.
+/// A limited number of connections. Each is used by its own thread, so that Swift's concurrency
+/// never waits for the database.
 ///
-/// Connections are opened when they are wanted and replaced when they are gone. Callers are
-/// served in the order of their coming. While the database is away, attempts to reach it are
-/// spread from 20 ms to 5 s, by one thread at a time; each caller waits for `Bounds.patience`
-/// and is then told so.
+/// Connections are opened when needed and replaced when lost. Callers are served in the order of
+/// arrival. While the database is away, one thread at a time tries to reach it, at intervals from
+/// 20 ms to 5 s. A caller waits for `Bounds.patience` and then receives the error.
 package final class PostgresPool: Sendable {
-    /// How much of the pool there is.
+    /// The limits of the pool.
     package struct Bounds: Equatable, Sendable {
         /// The most connections, from 2 to 200.
         package var connections: Int
         /// The most callers that wait while all connections are busy.
         package var waiting = 2000
-        /// How long a caller waits for a database that is away.
+        /// How long a caller waits while the database is away.
         package var patience: Duration = .seconds(2)
-        /// How long a caller waits for its turn before its work would come too late.
+        /// How long a caller waits for its turn. After that its work would come too late.
         package var turn: Duration = .seconds(10)
 
         package init(connections: Int) {
@@ -25,19 +24,19 @@ package final class PostgresPool: Sendable {
         }
     }
 
-    /// For figures.
+    /// Counts for the metrics.
     package struct Counts: Equatable, Sendable {
         package let open: Int
         package let busy: Int
         package let waiting: Int
-        /// Connections that replaced another one.
+        /// Connections that replaced a lost one.
         package let reconnects: Int
         package let isAway: Bool
     }
 
     private let core: PoolCore
 
-    /// Opens nothing yet.
+    /// Makes the pool. It opens no connection yet.
     package init(
         _ address: PostgresAddress, _ bounds: Bounds, limits: PostgresLimits = .usual
     ) {
@@ -46,12 +45,12 @@ package final class PostgresPool: Sendable {
 
     deinit { core.close() }
 
-    /// Lends a connection to `body`, on that connection's thread.
+    /// Lends a connection to `body`, on the thread of the connection.
     ///
-    /// What `body` leaves open, be it a transaction or queued statements, is rolled back. What
-    /// it throws comes back as a failure; this itself throws `unreachable`, `overloaded`,
-    /// `cancelled` or `closed`, and then `body` has not run. Once `body` runs, a cancelled
-    /// task waits for its end.
+    /// If `body` leaves a transaction or queued statements, they are rolled back. An error of
+    /// `body` comes back as a failure. The function itself throws `unreachable`, `overloaded`,
+    /// `cancelled` or `closed`; then `body` has not run. Once `body` runs, a cancelled task waits
+    /// for its end.
     package func run<R: Sendable, E: Error>(
         _ body: @escaping @Sendable (PostgresConnection) throws(E) -> R
     ) async throws(PostgresError) -> Result<R, E> {
@@ -74,7 +73,7 @@ package final class PostgresPool: Sendable {
         return try outcome.get()
     }
 
-    /// The same for work that nobody waits for here. One of the two closures is called, once.
+    /// Like `run`, but the caller does not wait. One of the two closures is called, once.
     func start(
         _ body: @escaping @Sendable (PostgresConnection) -> Void,
         orFail fail: @escaping @Sendable (PostgresError) -> Void
@@ -89,7 +88,7 @@ package final class PostgresPool: Sendable {
 
     package var counts: Counts { core.counts }
 
-    /// Fails all who wait and all who come. Those whose work runs finish it; the connections
-    /// close after that, not necessarily before this returns.
+    /// Fails all waiting and new callers. Running work ends normally. The connections close after
+    /// that, possibly after this call returns.
     package func close() { core.close() }
 }

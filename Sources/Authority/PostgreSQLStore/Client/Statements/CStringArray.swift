@@ -1,14 +1,14 @@
 import Sessions
 
-/// Texts as C takes them: pointers to bytes that end with NUL, and a null pointer at the end.
-/// The bytes are wiped when it goes, since a password is among them.
+/// C strings for libpq: pointers to bytes that end with NUL, and a null pointer at the end. The
+/// bytes are wiped when freed, because one of them is a password.
 @safe
 struct CStringArray: ~Copyable {
     private let storage: UnsafeMutableBufferPointer<UnsafePointer<CChar>?>
     private let texts: [SecretBytes]
     private let copies: UnsafeMutableRawBufferPointer
 
-    /// `texts`, then one more unless it is nil.
+    /// All of `texts`, then `last` unless it is nil.
     init(_ texts: [[UInt8]], also last: String) {
         self.init(texts.map { SecretBytes($0) } + [SecretBytes(last.utf8)])
     }
@@ -42,7 +42,7 @@ struct CStringArray: ~Copyable {
         unsafe storage.deallocate()
     }
 
-    /// Not inlined, so that the writes before a free are kept.
+    /// Not inlined, so that the compiler keeps the writes before the free.
     @inline(never)
     private static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
         unsafe buffer.initializeMemory(as: UInt8.self, repeating: 0)

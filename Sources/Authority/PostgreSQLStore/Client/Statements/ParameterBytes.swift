@@ -3,14 +3,14 @@ import AuthorityStore
 /// The values of one statement's parameters, in the arrays that libpq takes.
 struct ParameterBytes {
     private var bytes: [UInt8] = []
-    /// Where each begins; nil is null.
+    /// The start of each value; nil is null.
     private var starts: [Int?] = []
     private var lengths: [Int32] = []
 
-    /// How much there is to send.
+    /// The number of bytes to send.
     var count: Int { bytes.count }
 
-    /// Throws `misfit` where a value does not fit its parameter.
+    /// Throws `misfit` if a value does not fit its parameter.
     init(_ values: [SQLValue], _ types: [ServerType]) throws(PostgresError) {
         guard values.count == types.count else {
             throw .misfit("\(values.count) values for \(types.count) parameters")
@@ -29,11 +29,11 @@ struct ParameterBytes {
             starts.append(start)
             lengths.append(length)
         }
-        // An empty value needs a place too: no place at all is null.
+        // An empty value also needs a pointer: no pointer means null.
         bytes.append(0)
     }
 
-    /// Lends the arrays of values, lengths and formats, all binary, to `body`.
+    /// Lends the arrays of values, lengths and formats to `body`. All values are binary.
     @unsafe
     func lend<R>(
         to body: (

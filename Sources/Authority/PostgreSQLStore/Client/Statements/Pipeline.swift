@@ -1,7 +1,7 @@
 import AuthorityStore
 import CPostgreSQL
 
-/// A statement under way to the server.
+/// A statement that was sent to the server.
 struct SentStatement {
     enum Kind { case write, read, commit, describe, sync }
 
@@ -10,7 +10,7 @@ struct SentStatement {
     let types: [ServerType]
 }
 
-/// What the server answered to one statement.
+/// The server's answer to one statement.
 struct Answer {
     var rows: [SQLRow] = []
     var changes = 0
@@ -18,18 +18,19 @@ struct Answer {
     var parameters: [ServerType] = []
     var columns = SQLColumns([])
     var types: [ServerType] = []
-    /// Rows are read to their end also once one of them could not be understood.
+    /// The first row that could not be decoded. The rows after it are still read to the end.
     var failure: PostgresError?
 }
 
 extension PostgresConnection {
-    /// Queues a statement, preparing it first where this connection does not know it: that once
-    /// costs a round trip.
+    /// Queues a statement. If this connection does not know it, it is prepared first, which costs
+    /// one round trip.
     func put(
         _ sql: String, _ values: [SQLValue], _ kind: SentStatement.Kind
     ) throws(PostgresError) {
         guard isUsable else { throw .lost("the connection was given up", whileCommitting: false) }
-        // What waits is kept here, and what the server said to it in libpq.
+        // Waiting statements are stored here, and the server's answers to them in libpq. So limit
+        // both.
         if unanswered.count >= Self.unansweredLimit { _ = try answer() }
         let statement = try prepared(sql)
         let parameters = try ParameterBytes(values, statement.parameters)
@@ -47,9 +48,10 @@ extension PostgresConnection {
         }
     }
 
-    /// Pushes out what is queued, waits for all of it and returns the last one's answer.
+    /// Sends all queued statements, waits for all of them and returns the last answer.
     ///
-    /// Throws the error of the first that failed, once all are answered; or of the connection.
+    /// Throws the error of the first that failed, after all are answered, or the error of the
+    /// connection.
     func answer() throws(PostgresError) -> Answer {
         let isCommit = unanswered.last?.kind == .commit
         do throws(PostgresError) {
@@ -61,7 +63,7 @@ extension PostgresConnection {
             }
             if case .lost(let text, _) = error { throw .lost(text, whileCommitting: isCommit) }
             if case .server(let state, _) = error, state.spoilsStatements {
-                // Whoever comes next prepares them anew, on another connection.
+                // The next caller prepares its statements again, on another connection.
                 link.abandon()
             }
             throw error
@@ -102,16 +104,16 @@ extension PostgresConnection {
         }
     }
 
-    /// Ends what is one transaction where none was begun. It costs no wait.
+    /// Ends the implicit transaction of statements without `begin`. It does not wait.
     func putSync() throws(PostgresError) {
         try link.check(unsafe PQpipelineSync(link.raw))
         expect(.sync)
     }
 
-    /// Reads the results of one statement up to their end.
+    /// Reads all results of one statement.
     private func read(_ sent: SentStatement) throws(PostgresError) -> Answer {
-        // Row by row, so that a result without end is noticed before it fills the memory. Where
-        // libpq has the rows already it refuses, and no harm is done.
+        // Read row by row, so that an endless result is noticed before it fills the memory. If
+        // libpq already has the rows, it refuses, which does no harm.
         if sent.kind == .read { _ = unsafe PQsetSingleRowMode(link.raw) }
         var answer = Answer()
         var size = 0
@@ -168,9 +170,10 @@ extension PostgresConnection {
 }
 
 extension PostgresConnection {
-    /// The statement as the server knows it, with the types that the server infers.
+    /// The prepared statement, with the types that the server infers.
     ///
-    /// A new one is prepared and described, which also answers all that was queued before it.
+    /// A new statement is prepared and described. This also answers all statements that were queued
+    /// before it.
     func prepare(_ sql: String) throws(PostgresError) { _ = try prepared(sql) }
 
     private func prepared(_ sql: String) throws(PostgresError) -> PreparedStatement {

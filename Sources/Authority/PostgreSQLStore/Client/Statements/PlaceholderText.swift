@@ -1,5 +1,5 @@
-/// A statement of the shared tables with PostgreSQL's placeholders: `?` is the next `$n`, `?2`
-/// is `$2`. No statement has a question mark that is anything else.
+/// Rewrites a statement of the shared tables for PostgreSQL: `?` becomes the next `$n`, `?2`
+/// becomes `$2`. No statement has a question mark with another meaning.
 enum PlaceholderText {
     static func of(_ sql: String) -> String {
         let parts = sql.split(separator: "?", omittingEmptySubsequences: false)

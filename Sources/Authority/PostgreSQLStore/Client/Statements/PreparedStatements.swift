@@ -1,6 +1,6 @@
 import AuthorityStore
 
-/// A statement that the server knows by name on one connection.
+/// A statement that the server knows by name, on one connection.
 struct PreparedStatement {
     let name: String
     let parameters: [ServerType]
@@ -8,7 +8,8 @@ struct PreparedStatement {
     let types: [ServerType]
 }
 
-/// The statements of one connection by their SQL; the one that was used longest ago goes first.
+/// The prepared statements of one connection, by SQL text. The least recently used one is dropped
+/// first.
 struct PreparedStatements {
     private var bySQL: [String: (statement: PreparedStatement, lastUse: UInt64)] = [:]
     private var uses: UInt64 = 0
@@ -21,7 +22,7 @@ struct PreparedStatements {
 
     var count: Int { bySQL.count }
 
-    /// A name that this connection has not used.
+    /// A new name for a statement on this connection.
     mutating func newName() -> String {
         names += 1
         return "s\(names)"
@@ -29,13 +30,13 @@ struct PreparedStatements {
 
     mutating func find(_ sql: String) -> PreparedStatement? {
         uses += 1
-        // One look-up, whose place is written to.
+        // One lookup, and its index is then used for the write.
         guard let place = bySQL.index(forKey: sql) else { return nil }
         bySQL.values[place].lastUse = uses
         return bySQL.values[place].statement
     }
 
-    /// Keeps `statement`; returns the name of one that has to go for it.
+    /// Adds `statement`. Returns the name of a dropped statement if the limit was reached.
     mutating func add(_ statement: PreparedStatement, _ sql: String) -> String? {
         var dropped: String?
         if bySQL.count >= limit, let oldest = bySQL.min(by: { $0.value.lastUse < $1.value.lastUse })

@@ -16,7 +16,7 @@ struct ServerResult: ~Copyable {
 
     var status: ExecStatusType { unsafe PQresultStatus(raw) }
 
-    /// How many rows it has. The corresponding C function is `PQntuples`.
+    /// The number of rows. The corresponding C function is `PQntuples`.
     var rowCount: Int32 { unsafe PQntuples(raw) }
 
     /// The command's name and count, such as `COMMIT` or `UPDATE 3`.
@@ -27,12 +27,13 @@ struct ServerResult: ~Copyable {
         return unsafe String(cString: text)
     }
 
-    /// How many rows the command touched; 0 for one that touches none.
+    /// The number of rows that the command changed or returned; 0 if it has no count.
     var changes: Int {
         tag.split(separator: " ").last.flatMap { Int($0) } ?? 0
     }
 
-    /// The types of a described statement's parameters, as far as this program knows them.
+    /// The types of a described statement's parameters. Throws `misfit` for a type that is not
+    /// known here.
     ///
     /// The corresponding C functions are `PQnparams` and `PQparamtype`.
     func parameterTypes() throws(PostgresError) -> [ServerType] {
@@ -57,13 +58,13 @@ struct ServerResult: ~Copyable {
         return (SQLColumns(names), types)
     }
 
-    /// The bytes of one row as the server sent them.
+    /// The number of bytes of one row, as the server sent it.
     func size(row: Int32) -> Int {
         let count = unsafe PQnfields(raw)
         return (0..<count).reduce(0) { unsafe $0 + Int(PQgetlength(raw, row, $1)) }
     }
 
-    /// One row, as `types` say. Throws `misfit` where the result has other columns.
+    /// Decodes one row with `types`. Throws `misfit` if the result has other columns.
     ///
     /// The corresponding C functions are `PQgetisnull`, `PQgetvalue` and `PQgetlength`.
     func values(row: Int32, _ types: [ServerType]) throws(PostgresError) -> [SQLValue] {
@@ -89,14 +90,14 @@ struct ServerResult: ~Copyable {
         return values
     }
 
-    /// The error it is: its state and the primary message, never the detail, in which the
-    /// server quotes values.
+    /// The error's state and primary message. The detail is left out, because the server quotes
+    /// values in it.
     ///
     /// The corresponding C function is `PQresultErrorField`.
     var error: (state: SQLState, text: String) {
         let state = field("C").flatMap { SQLState($0) } ?? .absent
         if state.maySayValues { return (state, "a value that does not fit its type") }
-        // Without a field it is libpq's own word, such as that the connection is gone.
+        // Without this field the message is libpq's own, for example that the connection is gone.
         if let text = field("M") { return (state, text.firstLine) }
         guard let text = unsafe PQresultErrorMessage(raw) else { return (state, "") }
         return (state, unsafe String(cString: text).firstLine)
@@ -116,7 +117,7 @@ struct ServerResult: ~Copyable {
 }
 
 extension String {
-    /// What stands before the first line break, kept short, for a log.
+    /// The text before the first line break, at most 300 bytes, for a log.
     var firstLine: String {
         String(decoding: utf8.prefix { $0 != 0x0A && $0 != 0x0D }.prefix(300), as: UTF8.self)
     }

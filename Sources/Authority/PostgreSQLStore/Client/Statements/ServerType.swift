@@ -1,6 +1,6 @@
 import AuthorityStore
 
-/// The types of columns and parameters that this program knows, in the server's binary form.
+/// The types of columns and parameters that this program knows, in the server's binary format.
 ///
 /// Numbers are big-endian. Source: PostgreSQL, `src/include/catalog/pg_type.dat` for the
 /// numbers; the `…send` and `…recv` functions of each type for the form.
@@ -19,8 +19,8 @@ enum ServerType: UInt32 {
 
     /// Appends the binary form of `value`, which is not null, to `bytes`.
     ///
-    /// Throws `PostgresError.misfit` where a value is of another type, out of range, or text
-    /// with a NUL, which PostgreSQL does not keep.
+    /// Throws `PostgresError.misfit` if the value has another type, is out of range, or is text
+    /// with a NUL, which PostgreSQL cannot store.
     func encode(_ value: SQLValue, into bytes: inout [UInt8]) throws(PostgresError) {
         switch (self, value) {
         case (.int8, .integer(let number)): bytes.append(bigEndian: number)
@@ -40,7 +40,7 @@ enum ServerType: UInt32 {
         }
     }
 
-    /// Reads what the server sent for a column that is not null.
+    /// Decodes a column value that is not null.
     func decode(_ bytes: UnsafeBufferPointer<UInt8>) throws(PostgresError) -> SQLValue {
         switch self {
         case .int8: return .integer(try unsafe number(bytes) as Int64)
@@ -88,7 +88,7 @@ extension [UInt8] {
 }
 
 extension SQLValue {
-    /// Its type, for an error: never the value.
+    /// The name of the type, for an error. Never the value.
     fileprivate var kind: String {
         switch self {
         case .null: "null"
