@@ -1,21 +1,21 @@
 package import Sessions
 import Wire
 
-/// Why a command did not do what it was asked, sorted by what the person can do.
+/// Why a command failed, grouped by what the user can do.
 package enum CommandFailure: Error, Equatable, Sendable {
     /// The command line is wrong, or there is nothing to do.
     case usage(String)
-    /// It was done, but less well than it should be.
+    /// It was done, but not as well as it should be.
     case degraded(String)
-    /// There is no session here, or it is over: log in.
+    /// There is no session here, or it has ended. Log in.
     case notLoggedIn(String)
-    /// Nobody answers: the layer is `name lookup`, `TCP`, `TLS`, `MQTT` …
+    /// Nobody answers. The layer is `name lookup`, `TCP`, `TLS`, `MQTT` …
     case offline(layer: String, text: String)
-    /// The authority understood and refused.
+    /// The authority understood the request and refused it.
     case refused(Refusal)
-    /// Something on the way or at the other end broke.
+    /// Something failed on the way or at the other end.
     case failed(layer: String, text: String)
-    /// A file or address that is configured is wrong, or more open than it may be.
+    /// A configured file or address is wrong, or a file has too open permissions.
     case configuration(String)
 
     package var exitStatus: ExitStatus {
@@ -58,14 +58,14 @@ package enum CommandFailure: Error, Equatable, Sendable {
     }
 }
 
-/// How the program ends. The numbers are the design's for all programs.
+/// The exit status of the program. All programs use the same numbers.
 package enum ExitStatus: Int32, Sendable {
     case ok = 0
     case failed = 1
     /// Wrong usage, or nothing to do.
     case usage = 2
     case degraded = 3
-    /// Not logged in, or the session is over.
+    /// Not logged in, or the session has ended.
     case notLoggedIn = 4
     /// No connection, or no answer in time.
     case offline = 5

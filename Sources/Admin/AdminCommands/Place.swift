@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Which authority, and how results are shown. These options may stand before or after the
+/// Options for the authority and the form of the results. They may come before or after the
 /// command's name.
 struct Place: ParsableArguments {
     @Option(help: ArgumentHelp(
@@ -41,7 +41,7 @@ struct Place: ParsableArguments {
         }
     }
 
-    /// What the options say of trust; what they leave open is as the login kept it.
+    /// The trust from the options. If an option is missing, the saved login's value is used.
     func trust(_ kept: AuthorityTrust = AuthorityTrust()) -> AuthorityTrust {
         var trust = kept
         if let caFile { trust.roots = .file(Self.absolute(caFile)) }
@@ -52,7 +52,7 @@ struct Place: ParsableArguments {
         return trust
     }
 
-    /// What is kept must be found from every folder.
+    /// Makes the path absolute, because it is saved and used later from any folder.
     private static func absolute(_ path: String) -> String {
         URL(fileURLWithPath: path).path
     }
@@ -69,7 +69,7 @@ struct Place: ParsableArguments {
         return ProfileFolder(path: "\(home)/.config/postern")
     }
 
-    /// The address that was named, by option or environment; nil if none was.
+    /// The address from the option or the environment; nil if there is none.
     func named(in surroundings: Surroundings) throws(CommandFailure) -> AuthorityURL? {
         let variable = surroundings.environment["POSTERN_AUTHORITY"].flatMap {
             $0.isEmpty ? nil : $0
@@ -81,7 +81,7 @@ struct Place: ParsableArguments {
         return url
     }
 
-    /// Throws unless a secret may be sent there.
+    /// Throws unless a secret may be sent to `url`.
     func check(_ url: AuthorityURL) throws(CommandFailure) {
         guard url.isSafe(insecure: insecure) else {
             throw .usage("plain HTTP would show your session to the network; "
@@ -91,8 +91,8 @@ struct Place: ParsableArguments {
 
     /// The login and a client that uses it.
     ///
-    /// A token is sent to the authority that gave it and to no other: another `--authority`
-    /// than the login's counts as not logged in.
+    /// A token is sent only to the authority that gave it. Another `--authority` counts as not
+    /// logged in.
     func login(
         in surroundings: Surroundings
     ) throws(CommandFailure) -> (profile: Profile, client: AuthorityClient) {

@@ -14,11 +14,11 @@ package enum PosternProgram {
         }
         let arguments = Array(CommandLine.arguments.dropFirst())
         let status = await run(arguments, in: .process)
-        // A thread of a broker's client may not have ended with it.
+        // A thread of a broker client may still run, so end the whole process.
         ProcessEnd.leave(status.rawValue)
     }
 
-    /// Runs one command line; results, words and status are all that comes of it.
+    /// Runs one command line. Its only effects are output, messages and the exit status.
     package static func run(
         _ arguments: [String], in surroundings: Surroundings
     ) async -> ExitStatus {
@@ -46,7 +46,7 @@ package enum PosternProgram {
         }
     }
 
-    /// Help is a result; anything else that parsing says is wrong usage, which is 2 here.
+    /// Help is a result. Any other parsing message is wrong usage, with status 2.
     private static func explain(_ error: any Error, in surroundings: Surroundings) -> ExitStatus {
         let message = PosternCommand.fullMessage(for: error, columns: surroundings.width)
         if PosternCommand.exitCode(for: error) == .success {
@@ -58,7 +58,7 @@ package enum PosternProgram {
     }
 }
 
-/// The root: it does nothing by itself.
+/// The root command. It does nothing itself.
 struct PosternCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "postern",

@@ -2,22 +2,22 @@ package import Foundation
 import LinuxIO
 package import Sessions
 
-/// All that a command sees of the world besides its arguments and the network.
+/// Everything outside the program that a command uses, except its arguments and the network.
 package struct Surroundings: Sendable {
     package var environment: [String: String]
     package var now: @Sendable () -> Timestamp
     package var zone: TimeZone
-    /// Columns of the terminal that results go to; nil when they go elsewhere.
+    /// The width of the terminal for results, in columns; nil without a terminal.
     package var width: Int?
-    /// Takes one line of a result.
+    /// Prints one line of a result.
     package var out: @Sendable (String) -> Void
-    /// Takes one line for people.
+    /// Prints one line for people.
     package var note: @Sendable (String) -> Void
-    /// Takes a piece of a line for people as it is, to be written over; nil where nobody looks on.
+    /// Prints text for people without a newline, to be redrawn; nil without a terminal.
     package var draw: (@Sendable (String) -> Void)?
-    /// Standard input to its end; nil when it is longer than the limit.
+    /// Reads standard input to its end; nil if it is longer than the limit.
     package var input: @Sendable (_ limit: Int) throws(CommandFailure) -> [UInt8]?
-    /// Asks the person for a secret, without showing it; nil when they give up.
+    /// Asks the user for a secret, without showing it; nil if the user gives up.
     package var secret: @Sendable (_ prompt: String) throws(CommandFailure) -> [UInt8]?
 
     package init(
@@ -45,7 +45,7 @@ package struct Surroundings: Sendable {
 }
 
 extension Surroundings {
-    /// The process's own: standard streams, clock and environment.
+    /// The surroundings of this process: standard streams, clock and environment.
     package static var process: Surroundings {
         var surroundings = Surroundings(
             environment: ProcessInfo.processInfo.environment,
@@ -72,7 +72,7 @@ extension Surroundings {
         return surroundings
     }
 
-    /// Writes at once, so that a reader of a pipe sees each line; ends when nobody reads.
+    /// Writes each line at once, so that the reader of a pipe sees it. Exits if nobody reads.
     private static func write(_ line: String, to file: FileHandle) {
         do {
             try file.write(contentsOf: Data((line + "\n").utf8))

@@ -1,5 +1,5 @@
-/// What is due when, the earliest first. An entry that no longer holds is found out by who
-/// takes it: nothing is removed from the middle.
+/// A queue of times, earliest first. Nothing is removed from its middle, so the caller must check
+/// whether a taken entry is still valid.
 struct DueQueue: Sendable {
     struct Entry: Sendable {
         let time: Duration
@@ -21,7 +21,7 @@ struct DueQueue: Sendable {
         }
     }
 
-    /// The earliest entry whose time has come.
+    /// The earliest entry, if its time has come.
     mutating func take(at now: Duration) -> Entry? {
         guard let first = heap.first, first.time <= now else { return nil }
         let last = heap.removeLast()

@@ -1,10 +1,11 @@
 import ConfigurationFiles
 
-/// What goes wrong on purpose: `lost-replies=5%,replays=2%,storm=60s:50%,skew=1%,thieves=20`.
+/// The faults to inject: `lost-replies=5%,replays=2%,storm=60s:50%,skew=1%,thieves=20`.
 ///
-/// What is not named does not happen. Shares are from 0 % to 100 %, with or without decimals.
+/// A fault that is not named does not happen. Shares are from 0 % to 100 %, with or without
+/// decimals.
 package struct FaultPlan: Equatable, Sendable {
-    /// All connections, or a share of them, are cut at once, again and again.
+    /// Cuts all connections, or a share of them, again and again.
     package struct Storm: Equatable, Sendable {
         package var every: Duration
         package var share: Double
@@ -12,12 +13,12 @@ package struct FaultPlan: Equatable, Sendable {
 
     /// The share of first replies that the board never sees.
     package var lostReplies = 0.0
-    /// The share of answered heartbeats that an eavesdropper sends again as they were.
+    /// The share of answered heartbeats that an eavesdropper sends again without a change.
     package var replays = 0.0
     package var storm: Storm?
-    /// The share of boards that restart with a clock that is off by hours when the load begins.
+    /// The share of boards that restart with a wrong clock when the load begins.
     package var skew = 0.0
-    /// How many boards have a thief, who holds the device key and a spent refresh token.
+    /// The number of boards with a thief, who has the device key and a spent refresh token.
     package var thieves = 0
 
     package init() {}
@@ -65,7 +66,7 @@ package struct FaultPlan: Equatable, Sendable {
         return number / 100
     }
 
-    /// Digits, perhaps with a point between them: no sign, no exponent.
+    /// Digits, with or without a decimal point. No sign, no exponent.
     static func plainNumber(_ text: Substring) -> Double? {
         let isPlain = text.utf8.allSatisfy { byte in
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: ".")
@@ -76,7 +77,7 @@ package struct FaultPlan: Equatable, Sendable {
     }
 }
 
-/// How much telemetry there is: `500/s` from the fleet as a whole, `0.5/s/board` from each.
+/// The rate of telemetry: `500/s` from the whole fleet, or `0.5/s/board` from each board.
 package struct TelemetryRate: Equatable, Sendable {
     let perSecond: Double
     let isPerBoard: Bool
@@ -90,7 +91,7 @@ package struct TelemetryRate: Equatable, Sendable {
         isPerBoard = parts.count == 3
     }
 
-    /// How long one of so many boards waits between two messages; nil where it sends none.
+    /// The pause between two messages of one board; nil if it sends none.
     package func interval(boards: Int) -> Duration? {
         let each = isPerBoard ? perSecond : perSecond / Double(max(1, boards))
         return each > 0 ? .seconds(1) * (1 / each) : nil

@@ -4,9 +4,9 @@ import MQTT
 import Sessions
 import Wire
 
-// The connections of a part of the fleet.
+// The connections of one shard of the fleet.
 extension FleetShard {
-    /// How long one try may take.
+    /// The time limit of one connection attempt.
     private static let patience = Duration.seconds(30)
 
     func perform(_ order: FleetBoard.Order, _ place: Int) {
@@ -55,7 +55,7 @@ extension FleetShard {
         }
     }
 
-    /// Does what the connection is due for.
+    /// Does the work that is due for the connection.
     func look(at place: Int, at moment: Instant) {
         let uplink = uplinks[place]
         if let deadline = uplink.deadline, deadline <= moment.monotonic {
@@ -70,7 +70,7 @@ extension FleetShard {
         mark(place)
     }
 
-    /// Reads what there is, and acts on it.
+    /// Reads the available input, and handles it.
     func listen(_ place: Int) {
         let uplink = uplinks[place]
         guard uplink.connection != nil else { return }
@@ -83,7 +83,7 @@ extension FleetShard {
         mark(place)
     }
 
-    /// Sends what is queued.
+    /// Sends the queued messages.
     func write(_ place: Int) {
         let uplink = uplinks[place]
         guard uplink.connection != nil else { return }
@@ -130,12 +130,12 @@ extension FleetShard {
             case .message, .subscribed, .unsubscribed: break
             }
             settle(place, at: moment)
-            // The board may have ended this connection or made another.
+            // The board may have ended this connection or opened a new one.
             guard uplink.phase == .open else { return }
         }
     }
 
-    /// A connection is over, by its end, by a failed try, or because it was cut on purpose.
+    /// Handles the end of a connection: it was lost, an attempt failed, or it was cut on purpose.
     func ended(_ place: Int, _ error: MQTTError, isOnPurpose: Bool = false) {
         let uplink = uplinks[place]
         let wasOpen = uplink.phase == .open
@@ -154,7 +154,7 @@ extension FleetShard {
         settle(place, at: moment)
     }
 
-    /// Tells the readiness queue what a connection waits for.
+    /// Tells the readiness queue whether the connection wants to read or write.
     private func watch(_ uplink: FleetUplink, _ place: Int) {
         guard let descriptor = uplink.connection?.descriptor,
             let interest = uplink.connection?.interest

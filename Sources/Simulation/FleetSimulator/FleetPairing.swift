@@ -2,15 +2,15 @@ import LinuxIO
 import Sessions
 import Synchronization
 
-/// How one try to claim a board came out.
+/// The result of one attempt to claim a board.
 package enum ClaimAnswer: Sendable {
     case claimed
-    /// It may work a moment later; why it did not now.
+    /// A retry may succeed. The text says why this attempt failed.
     case later(String)
     case refused(any Error)
 }
 
-/// Claims a fleet's boards, several at once.
+/// Claims a fleet's boards, several at the same time.
 final class FleetPairing: Sendable {
     private struct State {
         var next = 0
@@ -23,7 +23,7 @@ final class FleetPairing: Sendable {
     private let ask: @Sendable (_ url: String, _ isFirst: Bool) async -> ClaimAnswer
     private let state = Mutex(State())
 
-    /// How often a claim is tried where the authority is not to be had or overloaded.
+    /// The most attempts for one claim while the authority is unreachable or overloaded.
     private static let tries = 10
 
     init(_ ask: @escaping @Sendable (_ url: String, _ isFirst: Bool) async -> ClaimAnswer) {
@@ -34,13 +34,13 @@ final class FleetPairing: Sendable {
     var errors: FaultLedger { state.withLock { $0.errors } }
     var claimed: Int { state.withLock { $0.claimed } }
 
-    /// Whether no further claim is begun.
+    /// Whether no more claims are started.
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
     func stop() { state.withLock { $0.isStopped = true } }
 
-    /// Claims the boards that show these URLs, `atOnce` at a time, and tells each one's place.
-    /// Ends with the first refusal.
+    /// Claims the boards with these URLs, `atOnce` at a time, and calls `done` with the place of
+    /// each. The first refusal ends it.
     func claim(
         _ count: Int, atOnce: Int, paired: @escaping @Sendable () -> Int,
         url: @escaping @Sendable (Int) -> String,
@@ -67,7 +67,7 @@ final class FleetPairing: Sendable {
         if let failure { throw failure }
     }
 
-    /// Boards that were claimed and wait for their sessions are not made ever more.
+    /// Waits while too many claimed boards have no session yet.
     private func pause(while isCrowded: () -> Bool) async {
         while isCrowded(), !isStopped {
             do { try await Task.sleep(for: .milliseconds(50)) } catch { return }
@@ -105,8 +105,8 @@ final class FleetPairing: Sendable {
     }
 }
 
-/// When the boards that have no session yet are given up: where for so long none was claimed, none
-/// got its session, and none was told to come later.
+/// Decides when to give up on boards without a session. That is when for `span` no board was
+/// claimed, none got its session, and none was postponed.
 package struct PairingPatience {
     static let span = Duration.seconds(60)
 

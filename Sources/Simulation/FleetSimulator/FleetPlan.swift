@@ -3,23 +3,23 @@ package import MQTT
 package import Sessions
 package import Wire
 
-/// All that a simulated fleet needs to know before it begins.
+/// The settings of a simulated fleet.
 package struct FleetPlan: Sendable {
     package var boards: Int
     package var root: TopicRoot
     package var uri: BrokerURI
     package var tls: TLSOptions
-    /// The broker's numeric address, where its name was looked up.
+    /// The broker's numeric address, if its name was looked up.
     package var address: String?
-    /// What the boards call their program's version.
+    /// The version that the boards report for their program.
     package var version: String
-    /// Between two messages of one board; nil for none.
+    /// The pause between two messages of one board; nil for no telemetry.
     package var telemetry: Duration?
-    /// Bytes of each message.
+    /// The size of each message, in bytes.
     package var payload = 100
     package var faults = FaultPlan()
     package var seed: UInt64 = 1
-    /// Over how long boards that lost their connections spread their return.
+    /// How long boards that lost their connections may take to return.
     package var spread = Duration.seconds(30)
     package var threads = 1
     package var wall: @Sendable () -> Timestamp
@@ -36,9 +36,9 @@ package struct FleetPlan: Sendable {
         self.wall = wall
     }
 
-    /// Above this each connection gets along with one descriptor and little memory.
+    /// Above this number each connection uses only one descriptor and little memory.
     package static let crowd = 100
-    /// The app that the telemetry comes from, and its class.
+    /// The app that sends the telemetry, and its class.
     static let app = "simulated"
     static let className = "Simulated"
 }
@@ -47,7 +47,7 @@ package struct FleetPlan: Sendable {
 package struct FleetLoad: Sendable {
     package var span: Duration
     package var pace: RequestPace
-    /// How many boards ask at the same moment; nil: as many as are due.
+    /// The most boards that make requests at the same moment; nil: no limit.
     package var inFlight: Int?
 
     package init(span: Duration, pace: RequestPace, inFlight: Int? = nil) {
@@ -57,10 +57,10 @@ package struct FleetLoad: Sendable {
     }
 }
 
-/// Why a fleet could not be run.
+/// Why a fleet could not run.
 package enum FleetFailure: Error {
     case system(String)
     case offline(layer: String, text: String)
-    /// A claim was refused; the caller's own error.
+    /// A claim was refused. The error comes from the caller.
     case claim(any Error)
 }

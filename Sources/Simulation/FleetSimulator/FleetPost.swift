@@ -1,36 +1,36 @@
 import LinuxIO
 import Synchronization
 
-/// What the thread of a part of the fleet is told.
+/// An order for the thread of one shard.
 enum FleetOrder: Sendable {
-    /// The authority knows this board now: it may look for its provisioning.
+    /// The board was claimed, so it can look for its provisioning.
     case claimed(Int)
     case begin(FleetLoad)
-    /// Nothing new is begun.
+    /// Start nothing new.
     case wind
     case sumUp
     case close
 }
 
-/// How a part of the fleet stands.
+/// The current state of one shard.
 struct FleetStanding: Equatable, Sendable {
     var paired = 0
-    /// Boards whose inbox is subscribed.
+    /// Boards with a subscribed inbox.
     var connected = 0
     /// Boards that hold a session.
     var alive = 0
-    /// Of these, those that are not connected.
+    /// Boards with a session, but without a connection.
     var stranded = 0
     var over = 0
-    /// Boards that wait for an answer, or have telemetry left.
+    /// Boards that wait for an answer, or still have telemetry to send.
     var unsettled = 0
-    /// Boards that wait because the authority told them to.
+    /// Boards that wait because the authority postponed them.
     var putOff = 0
     var answers = 0
     var errors = 0
     var violations = 0
 
-    /// Whether nothing is on its way, and who lives is connected.
+    /// Whether no request is open, and every board with a session is connected.
     var isAtRest: Bool { unsettled == 0 && stranded == 0 }
 
     static func + (left: Self, right: Self) -> Self {
@@ -49,14 +49,14 @@ struct FleetStanding: Equatable, Sendable {
     }
 }
 
-/// What a part of the fleet came to.
+/// The results of one shard.
 struct FleetResult: Sendable {
     var pairing = FleetTally()
     var load = FleetTally()
     var standing = FleetStanding()
 }
 
-/// All that the thread of a part of the fleet shares with the tasks.
+/// The data that a shard's thread shares with other tasks.
 final class FleetPost: Sendable {
     private struct State {
         var orders: [FleetOrder] = []
@@ -88,12 +88,12 @@ final class FleetPost: Sendable {
         set { state.withLock { $0.standing = newValue } }
     }
 
-    /// Nil until it has summed up.
+    /// Nil until the thread has summed up.
     var result: FleetResult? {
         get { state.withLock { $0.result } }
         set { state.withLock { $0.result = newValue } }
     }
-    /// Why the thread could not begin.
+    /// Why the thread could not start.
     var fault: SystemError? {
         get { state.withLock { $0.fault } }
         set { state.withLock { $0.fault = newValue } }

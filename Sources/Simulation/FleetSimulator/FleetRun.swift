@@ -2,15 +2,15 @@ import LinuxIO
 import Sessions
 import Synchronization
 
-/// Where a fleet's progress is shown.
+/// Shows the progress of a fleet.
 package protocol FleetWatcher: Sendable {
     /// - Parameter share: from 0 to 1.
     func show(_ phase: String, _ share: Double, _ text: String)
-    /// A phase is over.
+    /// A phase has ended.
     func finish(_ isDone: Bool, _ text: String)
 }
 
-/// A simulated fleet from its first claim to its end: `pair`, `live` once or more often, `close`.
+/// A simulated fleet. Call `pair` first, then `live` once or several times, then `close`.
 package final class FleetRun: Sendable {
     private let plan: FleetPlan
     private let claims: Int
@@ -32,8 +32,8 @@ package final class FleetRun: Sendable {
 
     private static let pause = Duration.milliseconds(100)
 
-    /// Makes the boards and starts their threads. `ask` claims a board by its URL; `claims` are
-    /// on their way at once. `reader` reads the telemetry back.
+    /// Makes the boards and starts their threads. `ask` claims a board by its URL. `claims` is the
+    /// number of claims at the same time. `reader` reads the telemetry back.
     package init(
         _ plan: FleetPlan, claims: Int, reader: TelemetryReader?, book: TelemetryBook,
         watcher: any FleetWatcher,
@@ -53,7 +53,7 @@ package final class FleetRun: Sendable {
         var posts: [FleetPost] = []
         var threads: [WorkerThread] = []
         do {
-            // Neighbours go to different threads.
+            // Boards with neighbouring places go to different threads.
             for place in 0..<plan.boards {
                 var board = try FleetBoard(plan, book: book, at: now)
                 if robbed.contains(place) { board.thief = FleetThief() }
@@ -80,13 +80,13 @@ package final class FleetRun: Sendable {
         self.threads = threads
     }
 
-    /// Ends the phase under way, and all that follow.
+    /// Ends the current phase and all that follow.
     package func stop() {
         state.withLock { $0.isStopped = true }
         pairing.stop()
     }
 
-    /// Lets the boards say that they are down, and ends their threads.
+    /// Lets the boards report that they are down, and ends their threads.
     package func close() async {
         for post in posts { post.give(.close) }
         reader?.end()
@@ -115,7 +115,7 @@ package final class FleetRun: Sendable {
     }
 }
 
-// The pairing.
+// Pairing.
 extension FleetRun {
     package func pair() async throws(FleetFailure) {
         let begun = SystemClock.monotonic
@@ -167,10 +167,9 @@ extension FleetRun {
     }
 }
 
-// The load.
+// Load.
 extension FleetRun {
-    /// Lets the boards live for a span and waits until they are at rest. A stopped run sums up
-    /// at once.
+    /// Runs the boards under load for a span, then waits until nothing is open.
     package func live(_ load: FleetLoad) async throws(FleetFailure) -> FleetReport {
         try await startReading()
         let (begun, used) = (SystemClock.monotonic, ProcessRoom.processorTime)
@@ -180,7 +179,7 @@ extension FleetRun {
         report.seconds = (SystemClock.monotonic - begun) / .seconds(1)
         report.processor = (ProcessRoom.processorTime - used) / .seconds(1)
         for post in posts { post.give(.wind) }
-        // The last order is obeyed before the standing that follows it.
+        // The threads take the last order before they publish their next standing.
         await restAnyhow()
         await restAnyhow()
         await restUntil(.seconds(120) + plan.spread * 3) {
@@ -246,7 +245,7 @@ extension FleetRun {
         }
     }
 
-    /// Also where the load was ended early: what is on its way is not lost by that.
+    /// Waits also after a stopped load, so that open requests are not lost.
     private func restUntil(_ patience: Duration, _ isDone: () -> Bool) async {
         let end = SystemClock.monotonic + patience
         while SystemClock.monotonic < end, !isDone() { await restAnyhow() }

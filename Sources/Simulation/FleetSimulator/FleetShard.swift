@@ -4,8 +4,8 @@ import MQTT
 import Sessions
 import Wire
 
-/// A part of a simulated fleet: its boards and their connections, owned by one thread that
-/// blocks in one place.
+/// One shard of a simulated fleet: its boards and their connections. One thread owns it and blocks
+/// in one place only.
 final class FleetShard {
     let plan: FleetPlan
     private let post: FleetPost
@@ -13,7 +13,7 @@ final class FleetShard {
     var uplinks: [FleetUplink]
     var queue: ReadinessQueue
     private var dues = DueQueue()
-    /// Of each board, when it is in `dues`.
+    /// For each board, its time in `dues`.
     private var scheduled: [Duration?]
     private var dirty: [Int] = []
     private var pairing = FleetTally()
@@ -24,13 +24,14 @@ final class FleetShard {
     private var isClosed = false
     private var stormAt: Duration?
     private var isPaired: [Bool]
-    /// Which boards ask now, and which would and wait for their turn.
+    /// The boards that make requests now. The fields below hold their number and the boards that
+    /// wait for a turn.
     private var isBusy: [Bool]
     private var busy = 0
     private var turns: [Int] = []
     private var shownAt = Duration.zero
 
-    /// How often it tells how the boards are.
+    /// The interval between two updates of the standing.
     private static let pace = Duration.milliseconds(200)
     private static let eventToken = UInt64.max
 
@@ -49,7 +50,7 @@ final class FleetShard {
         try queue.watch(post.event.descriptor, token: Self.eventToken, read: true, write: false)
     }
 
-    /// Runs until it is told to close.
+    /// Runs until the order to close.
     func run() {
         while !isClosed {
             for order in post.takeOrders() { take(order) }
@@ -111,7 +112,7 @@ final class FleetShard {
         }
     }
 
-    /// The one place that blocks; then each connection that is ready is read.
+    /// Waits for the connections: the only place that blocks. Then reads each one that is ready.
     private func wait() {
         let now = SystemClock.monotonic
         let left = min(dues.next.map { $0 - now } ?? Self.pace, Self.pace)
@@ -123,7 +124,8 @@ final class FleetShard {
         for token in queue.ready where token != Self.eventToken { listen(Int(token)) }
     }
 
-    /// What the end shows: sessions that are gone, thefts that nobody found, silence.
+    /// Records the violations that only the end shows: lost sessions, undetected thefts, missing
+    /// answers.
     private func judge() {
         guard hasBegun else { return }
         for board in boards {
@@ -144,7 +146,7 @@ final class FleetShard {
         }
         var standing = FleetStanding()
         standing.paired = isPaired.count(where: \.self)
-        // By place: a board in a variable of its own would be a copy of its whole agent.
+        // Access boards by place: a local variable would copy the board with its whole agent.
         for place in boards.indices {
             if boards[place].isConnected { standing.connected += 1 }
             if boards[place].hasSession { standing.alive += 1 }
@@ -160,7 +162,7 @@ final class FleetShard {
     }
 }
 
-// What is due.
+// Due work.
 extension FleetShard {
     private func runDue(at moment: Instant) {
         while let entry = dues.take(at: moment.monotonic) {
@@ -180,7 +182,7 @@ extension FleetShard {
         dues.add(place, at: time)
     }
 
-    /// A board that would ask waits while as many ask as may.
+    /// Wakes a board. If too many boards make requests, the board waits for its turn.
     private func wake(_ place: Int, at moment: Instant) {
         guard let due = boards[place].due(at: moment), due <= moment.monotonic else {
             return schedule(place, at: moment)
@@ -202,7 +204,7 @@ extension FleetShard {
         turns.removeFirst(taken)
     }
 
-    /// After anything that happened to a board: does what it orders.
+    /// Carries out a board's orders. Call it after each event of the board.
     func settle(_ place: Int, at moment: Instant) {
         let orders = boards[place].orders
         boards[place].orders.removeAll()

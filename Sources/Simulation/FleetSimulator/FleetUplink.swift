@@ -6,30 +6,30 @@ final class FleetUplink {
     enum Phase {
         case idle
         case connecting
-        /// The broker has let it in.
+        /// The broker has accepted the login.
         case open
     }
 
     var connection: Connection?
     var phase = Phase.idle
-    /// When a try is given up.
+    /// The time at which an attempt is given up.
     var deadline: Duration?
-    /// What the present try logs in by.
+    /// The password of the current attempt.
     var password: SecretBytes?
-    /// The packet that subscribes the inbox.
+    /// The packet id of the inbox subscription.
     var subscription: Int32?
     /// The writes that wait for their PUBACK, by packet.
     var writes: [Int32: Int64] = [:]
-    /// What the readiness queue knows of it.
+    /// The registration at the readiness queue.
     var watched: (descriptor: Int32, read: Bool, write: Bool)?
-    /// Whether it is among those to be written.
+    /// Whether it is in the list of connections to write.
     var isDirty = false
     private var queue: [(message: OutgoingMessage, sequence: Int64?)] = []
     private var head = 0
 
     func add(_ message: OutgoingMessage, _ sequence: Int64?) { queue.append((message, sequence)) }
 
-    /// Frees the connection; a broker that heard no DISCONNECT publishes the last will.
+    /// Frees the connection. Without a DISCONNECT the broker publishes the last will.
     func drop() {
         connection = nil
         phase = .idle
@@ -43,7 +43,7 @@ final class FleetUplink {
         head = 0
     }
 
-    /// Gives the connection what it has room for.
+    /// Gives queued messages to the connection, as many as fit.
     func pump() throws(MQTTError) {
         guard phase == .open, connection?.isConnected == true else { return }
         while head < queue.count, (connection?.unacknowledged ?? 0) < Connection.inFlightWindow {
@@ -55,7 +55,7 @@ final class FleetUplink {
         if head == queue.count { forgetQueue() }
     }
 
-    /// When it wants to be looked at, by the monotonic clock.
+    /// The next time at which it needs attention, on the monotonic clock.
     func due(at now: Duration) -> Duration? {
         let tick = connection?.nextTick.map { now + max($0, .milliseconds(10)) }
         let buffered = connection?.hasBufferedInput == true ? now : nil

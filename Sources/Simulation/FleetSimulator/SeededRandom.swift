@@ -1,4 +1,4 @@
-/// Chances that come out the same for the same seed. For faults and times, never for secrets.
+/// Random numbers that are the same for the same seed. For faults and times, never for secrets.
 ///
 /// Source: Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators (SplitMix64).
 struct SeededRandom: Sendable {
@@ -14,16 +14,16 @@ struct SeededRandom: Sendable {
         return word ^ (word >> 31)
     }
 
-    /// From 0 to just below 1.
+    /// A number from 0 to just below 1.
     mutating func share() -> Double { Double(next() >> 11) / Double(1 << 53) }
 
     /// True with this probability.
     mutating func happens(_ share: Double) -> Bool { self.share() < share }
 
-    /// Somewhere in the span.
+    /// A random time within the span.
     mutating func within(_ span: Duration) -> Duration { span * share() }
 
-    /// So many different numbers below `count`, all if there are not so many.
+    /// Picks `number` different numbers below `count`, or all if there are fewer.
     mutating func pick(_ number: Int, below count: Int) -> [Int] {
         var places = Array(0..<count)
         let wanted = min(number, count)

@@ -2,9 +2,9 @@ import HTTPClient
 import Sessions
 import Wire
 
-/// An authority's HTTP, as a client of it.
+/// A client for an authority's HTTP API.
 ///
-/// It follows no redirect, so that a token goes nowhere else; an answer has at most 8 MiB.
+/// It follows no redirect, so that a token goes nowhere else. An answer has at most 8 MiB.
 struct AuthorityClient: Sendable {
     let url: AuthorityURL
     var trust = AuthorityTrust()
@@ -20,7 +20,7 @@ struct AuthorityClient: Sendable {
 
     private static let answerLimit = 8 * 1024 * 1024
 
-    /// Postern's own API, whatever Parse's may do at that authority.
+    /// Sends a request to Postern's own API. It works with any Parse settings of the authority.
     func own(
         _ method: Method, _ path: String, _ body: [String: JSONValue]? = nil
     ) async throws(CommandFailure) -> JSONObject {
@@ -44,7 +44,7 @@ struct AuthorityClient: Sendable {
         return try Self.read(status: answer.status, answer.body)
     }
 
-    /// What stands there as it is, whatever it is.
+    /// Fetches any document at `path`, and returns the answer unread.
     func fetch(_ path: String) async throws(CommandFailure) -> HTTPAnswer {
         try await exchange(try request("GET", path))
     }
@@ -69,7 +69,7 @@ struct AuthorityClient: Sendable {
     static func read(status: Int, _ bytes: [UInt8]) throws(CommandFailure) -> JSONObject {
         let json: JSONObject
         do throws(WireError) {
-            // As many as fit: a list of boards may be long.
+            // Allows many values, because a list of boards may be long.
             json = try JSONObject(parsing: bytes, limit: answerLimit, values: answerLimit)
         } catch {
             throw .failed(layer: "HTTP", text: "status \(status), and not an authority's answer")
@@ -85,7 +85,7 @@ struct AuthorityClient: Sendable {
         } catch {
             throw .failed(layer: "HTTP", text: "status \(status)")
         }
-        // Everything is well but that it cannot be asked now.
+        // The authority works, but cannot use its store now.
         if status == 503, json.members["name"] == .string("store-away") {
             throw .offline(layer: "authority", text: Printable.line(refusal.text))
         }
@@ -96,7 +96,7 @@ struct AuthorityClient: Sendable {
     }
 }
 
-/// Reads an answer's members; one that is not as agreed is the other side's fault.
+/// Reads an answer's members. If the answer is not as agreed, the authority is at fault.
 func decoding<T>(_ read: () throws(WireError) -> T) throws(CommandFailure) -> T {
     do {
         return try read()
@@ -105,7 +105,7 @@ func decoding<T>(_ read: () throws(WireError) -> T) throws(CommandFailure) -> T 
     }
 }
 
-/// Reads the objects of a query's answer, each with `read`.
+/// Reads each object of a query's answer with `read`.
 func results<T>(
     in answer: JSONObject, _ read: (JSONObject) throws(WireError) -> T
 ) throws(CommandFailure) -> [T] {

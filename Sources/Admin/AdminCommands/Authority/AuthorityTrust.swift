@@ -4,19 +4,19 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// By what an authority's certificate is checked, and what it is shown in return.
+/// The roots that check an authority's certificate, and the certificate that this side shows.
 struct AuthorityTrust: Equatable, Sendable {
     enum Roots: Equatable, Sendable {
         case system
-        /// A file of certificates, PEM.
+        /// A file of PEM certificates.
         case file(String)
-        /// One certificate, PEM, that the login keeps.
+        /// One PEM certificate, saved with the login.
         case pinned(String)
-        /// Nobody is believed: only to fetch what is compared with a fingerprint then.
+        /// No check: only to fetch a certificate that is then compared with a fingerprint.
         case none
     }
 
-    /// A certificate of ours and its key, two files of PEM.
+    /// Our certificate and its key, in two PEM files.
     struct Identity: Equatable, Sendable {
         let certificateFile: String
         let keyFile: String
@@ -25,7 +25,7 @@ struct AuthorityTrust: Equatable, Sendable {
     var roots = Roots.system
     var identity: Identity?
 
-    /// What the files hold. Throws `configuration` for one that cannot be used.
+    /// Reads the files. Throws `configuration` for a file that cannot be used.
     func read() throws(CommandFailure) -> HTTPTrust {
         var read = HTTPTrust()
         switch roots {
@@ -47,7 +47,7 @@ struct AuthorityTrust: Equatable, Sendable {
         if let identity {
             let chain = try Self.read(identity.certificateFile, mode: 0o755)
             let bytes = try Self.read(identity.keyFile, mode: 0o640)
-            // Read by our own code first, which asks nobody for a passphrase.
+            // Check the files with our own code first: it never asks for a passphrase.
             guard Self.holdsCertificates(chain),
                 let key = try? CertificateKey(pem: SecretBytes(bytes)).pem()
             else {
@@ -60,7 +60,7 @@ struct AuthorityTrust: Equatable, Sendable {
         return read
     }
 
-    /// As many as a bundle of the whole Web's authorities has, and some more.
+    /// The limit is above the number of CAs on the whole Web.
     private static func holdsCertificates(_ pem: [UInt8]) -> Bool {
         (try? Certificate.chain(pem: pem, atMost: 1000)) != nil
     }
@@ -76,8 +76,8 @@ struct AuthorityTrust: Equatable, Sendable {
 }
 
 extension AuthorityClient {
-    /// The authority's own CA, PEM, if it has this fingerprint. Nothing vouches for the server
-    /// that gives it, so nothing is sent there.
+    /// Fetches the authority's own CA, in PEM, if it has this fingerprint. The server is not yet
+    /// trusted, so no secret is sent to it.
     static func certificateAuthority(
         at url: AuthorityURL, _ fingerprint: CertificateFingerprint,
         showing identity: AuthorityTrust.Identity?

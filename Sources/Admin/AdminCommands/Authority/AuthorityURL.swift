@@ -1,8 +1,8 @@
 import Foundation
 
-/// Where an authority's HTTP stands: scheme, host and port, and a path if a proxy gives it one.
+/// The address of an authority's HTTP: scheme, host and port, and a path if a proxy adds one.
 struct AuthorityURL: Equatable, Sendable, CustomStringConvertible {
-    /// Without a slash at its end; scheme and host in lower case.
+    /// Without a final slash. Scheme and host are in lower case.
     let description: String
     let isEncrypted: Bool
     let isLoopback: Bool
@@ -10,8 +10,8 @@ struct AuthorityURL: Equatable, Sendable, CustomStringConvertible {
     let host: String
     let port: UInt16
 
-    /// Nil for anything but `http` and `https`, and for an address with a user, a query or a
-    /// fragment: none of them belongs here, and a secret might stand in one.
+    /// Nil for other schemes than `http` and `https`, and for an address with a user, a query or a
+    /// fragment. They are not needed here, and may hold a secret.
     init?(_ text: String) {
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
             ["http", "https"].contains(scheme), let host = parts.host?.lowercased(),
@@ -37,6 +37,6 @@ struct AuthorityURL: Equatable, Sendable, CustomStringConvertible {
             && octets.allSatisfy { UInt8($0) != nil }
     }
 
-    /// Whether a password or token may be sent there.
+    /// Whether a password or token may be sent to this address.
     func isSafe(insecure: Bool) -> Bool { isEncrypted || isLoopback || insecure }
 }

@@ -1,7 +1,7 @@
 import HTTPClient
 import LinuxIO
 
-/// Names the layer on which a request was lost.
+/// Names the layer on which a request failed.
 enum TransportFailure {
     static func sort(_ failure: HTTPFailure, at url: AuthorityURL) -> CommandFailure {
         let layer = failure.layer.rawValue

@@ -1,7 +1,7 @@
 import Sessions
 import Wire
 
-/// A board as the authority shows it.
+/// A board, as the authority lists it.
 struct BoardRow: Sendable {
     let installation: InstallationID
     let name: String
@@ -10,7 +10,7 @@ struct BoardRow: Sendable {
     let sessionState: String?
     let sessionExpiresAt: Timestamp?
     let lastSeen: Timestamp?
-    /// `up` or `down`; nil if the board has not said.
+    /// `up` or `down`; nil if the board has sent no status.
     let status: String?
     let sessionAvailable: Bool?
     let version: String?
@@ -46,7 +46,7 @@ struct BoardRow: Sendable {
         ])
     }
 
-    /// What a person wants to know first.
+    /// The state of the board in a few words.
     var condition: String {
         switch (status, sessionAvailable) {
         case ("up", true): "up"

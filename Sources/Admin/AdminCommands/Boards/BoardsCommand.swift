@@ -2,7 +2,7 @@ import ArgumentParser
 import Sessions
 import Wire
 
-/// `postern boards`: what one has claimed.
+/// `postern boards`: the boards that the user has claimed.
 struct BoardsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "boards", abstract: "List boards and their open claims, or let go of one.",

@@ -3,7 +3,7 @@ import MQTT
 import Sessions
 import Wire
 
-/// The broker login that an authority gives to a person, and how to connect with it.
+/// The broker login that an authority gives to a user, with the data for the connection.
 struct BrokerAccess: Sendable {
     let uri: BrokerURI
     let clientID: String
@@ -36,7 +36,7 @@ struct BrokerAccess: Sendable {
         self.filters = filters
     }
 
-    /// The CA certificates are written into the profile's folder, since TLS reads a file.
+    /// The options of the connection. The CA is written to the profile's folder: TLS reads a file.
     func options(
         folder: ProfileFolder, insecure: Bool, showing identity: AuthorityTrust.Identity? = nil
     ) throws(CommandFailure) -> ConnectOptions {
@@ -62,7 +62,7 @@ struct BrokerAccess: Sendable {
 }
 
 extension CommandFailure {
-    /// A broker's failure with its layer.
+    /// A broker's failure, with its layer.
     init(_ error: MQTTError) {
         let layer = error.layer?.rawValue ?? "MQTT"
         switch error {

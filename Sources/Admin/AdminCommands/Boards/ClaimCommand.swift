@@ -3,7 +3,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// `postern claim`: provisions a board whose claim URL one has seen.
+/// `postern claim`: provisions a board, with the claim URL that it shows.
 struct ClaimCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "claim", abstract: "Give a board its session.",
@@ -101,8 +101,8 @@ struct ClaimCommand: Verb {
         return order
     }
 
-    /// Asks every half second until the board has answered or the wait is over. A lost
-    /// connection to the authority is waited for as the board is.
+    /// Asks every half second until the board has answered or the wait has ended. If the authority
+    /// cannot be reached, it keeps asking.
     private func follow(
         _ claim: ClaimRow, _ client: AuthorityClient
     ) async throws(CommandFailure) -> ClaimRow {

@@ -1,7 +1,7 @@
 import Sessions
 import Wire
 
-/// How a claim goes, as the authority tells it.
+/// The progress of a claim, as the authority reports it.
 struct ClaimRow: Sendable {
     enum State: String, Sendable { case sent, accepted, rejected, expired, cancelled }
 
@@ -9,10 +9,10 @@ struct ClaimRow: Sendable {
     let installation: InstallationID
     let session: ObjectID
     let state: State
-    /// After this the provisioning is void.
+    /// After this time the board cannot accept the claim.
     let expiresAt: Timestamp
     let reason: Refusal?
-    /// What the claimant should know; told once, when the claim is made.
+    /// Notes for the claimant. The authority sends them once, when the claim is made.
     var notes: [String]
 
     init(answer: JSONObject) throws(CommandFailure) {

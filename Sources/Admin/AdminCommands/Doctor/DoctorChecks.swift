@@ -5,7 +5,7 @@ import Wire
 typealias PersonCheck = Check<DoctorFacts>
 
 extension PersonCheck {
-    /// All of them, in the order in which they are shown.
+    /// All checks, in the order of the report.
     static let all = configuration + page + login + broker + versions
 
     static let configuration = [

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Doctor
 
-/// `postern doctor`: what stands between this machine and its authority.
+/// `postern doctor`: checks the way from this machine to its authority.
 struct DoctorCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Look for what is wrong between here and the authority.",

@@ -5,7 +5,7 @@ import MQTT
 import Sessions
 import Wire
 
-/// All that the checks of `postern doctor` decide from.
+/// All facts that the checks of `postern doctor` use.
 struct DoctorFacts: Examined {
     enum Probe: Hashable, CaseIterable { case reach, authority, login, broker }
 
@@ -18,25 +18,25 @@ struct DoctorFacts: Examined {
         var object: JSONObject? { if case .given(let object) = self { object } else { nil } }
     }
 
-    /// Why the profile, or an address that was named, cannot be used.
+    /// Why the profile, or a given address, cannot be used.
     var profileFault: String?
-    /// Who is logged in, and where; nil: nobody.
+    /// The user that is logged in; nil if nobody is.
     var username: String?
     var authority: AuthorityURL?
     var applicationID: String?
     var isSafe = true
     var reach: Reach?
-    /// What `/info` says, which anybody may ask.
+    /// The answer to `/info`, which needs no login.
     var info: Answer?
-    /// The authority's clock less this machine's, by the answer's header.
+    /// The authority's clock minus this machine's, by the header of the answer.
     var skew: Duration?
-    /// What `/me` says of the session.
+    /// The answer to `/me`, about the session.
     var me: Answer?
-    /// The way to the broker that `watch` is sent to.
+    /// How far the connection to the broker of `watch` gets.
     var brokerReach: Reach?
     /// Why the authority gave no broker login.
     var brokerFault: String?
-    /// The login that `watch` gets, tried; nil: not asked for.
+    /// The result of a login like that of `watch`; nil if it was not asked for.
     var brokerLogin: BrokerKnock.Answer?
     var versions = [
         ("postern", PosternCommand.release), ("OpenSSL", LinkedOpenSSL.version),
@@ -46,9 +46,9 @@ struct DoctorFacts: Examined {
 }
 
 extension DoctorFacts {
-    /// Reads the profile, asks its authority and tries what `probes` names. Changes nothing but
-    /// what `watch` would: the authority may make a broker login for this person, and a CA that
-    /// the login keeps is put beside it as a file.
+    /// Reads the profile, asks its authority and tries the parts in `probes`. It changes no more
+    /// than `watch`: the authority may make a broker login for this user. A CA of the login is also
+    /// written to a file.
     init(
         _ place: Place, _ probes: Set<Probe>, triesLogin: Bool, in surroundings: Surroundings
     ) async {
@@ -80,7 +80,7 @@ extension DoctorFacts {
             skew = await client.clockSkew(now: surroundings.now)
             info = await Self.answer(client, .get, "/info")
         }
-        // A token goes nowhere in clear, and not to whom does not answer as an authority.
+        // Send no token in clear, and none to a server that does not answer as an authority.
         guard let token, isSafe, info?.object != nil else { return }
         client.token = token
         if probes.contains(.login) { me = await Self.answer(client, .get, "/me") }
@@ -101,7 +101,8 @@ extension DoctorFacts {
         }
     }
 
-    /// OpenSSL reads a CA from a file: one that the login keeps is put beside the login.
+    /// Tries the connection. OpenSSL reads a CA from a file, so the login's CA is written beside
+    /// it.
     private static func reach(
         _ url: AuthorityURL, _ trust: AuthorityTrust, _ folder: ProfileFolder?
     ) -> Reach {
@@ -127,8 +128,8 @@ extension DoctorFacts {
             tls: url.isEncrypted ? options : nil)
     }
 
-    /// The broker ends the connection of whoever has the same client id, so the login is only
-    /// tried where somebody asks for it.
+    /// Checks the way to the broker. The broker closes another connection with the same client id,
+    /// so the login is tried only on request.
     private mutating func look(
         for client: AuthorityClient, _ folder: ProfileFolder, insecure: Bool, triesLogin: Bool
     ) async {

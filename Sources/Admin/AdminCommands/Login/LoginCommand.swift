@@ -2,7 +2,7 @@ import ArgumentParser
 import Sessions
 import Wire
 
-/// `postern login`: opens a session and keeps it in the profile.
+/// `postern login`: opens a session and saves it in the profile.
 struct LoginCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "login", abstract: "Log in at an authority and stay so.",
@@ -62,7 +62,7 @@ struct LoginCommand: Verb {
         }
     }
 
-    /// By what this login's authority is known: options first, then the last login there.
+    /// The trust for this login's authority: the options first, then the last login there.
     private func trust(
         in url: AuthorityURL, keptIn folder: ProfileFolder
     ) async throws(CommandFailure) -> AuthorityTrust {
@@ -76,7 +76,8 @@ struct LoginCommand: Verb {
         return trust
     }
 
-    /// A damaged profile does not stand in the way of a new login.
+    /// The authority that was named, or else that of the last login. A damaged profile does no harm
+    /// if an authority was named.
     private func authority(
         _ folder: ProfileFolder, _ surroundings: Surroundings
     ) throws(CommandFailure) -> AuthorityURL {
@@ -100,7 +101,7 @@ struct LoginCommand: Verb {
         }
     }
 
-    /// What an authority names must not become another header or another host.
+    /// Accepts only plain text, so that the authority's value cannot become another header or host.
     private static func headerValue(_ text: String) -> String? {
         let isPlain = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         return isPlain && (1...128).contains(text.utf8.count) ? text : nil

@@ -2,7 +2,7 @@ import ArgumentParser
 import Sessions
 import Wire
 
-/// `postern logout`: ends the session at the authority, then forgets it here.
+/// `postern logout`: ends the session at the authority, then deletes it here.
 struct LogoutCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "logout", abstract: "End the session and forget it.")
@@ -16,7 +16,7 @@ struct LogoutCommand: Verb {
         do throws(CommandFailure) {
             _ = try await client.own(.post, "/console/logout")
         } catch {
-            // A session that is over already is as good; a lost connection is not.
+            // If the session has already ended, that is enough. A lost connection is a failure.
             guard error.exitStatus == .notLoggedIn else { throw error }
         }
         try folder.remove()

@@ -2,7 +2,7 @@ import ArgumentParser
 import Sessions
 import Wire
 
-/// `postern passwd`: one's own password.
+/// `postern passwd`: changes the user's own password.
 struct PasswdCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "passwd", abstract: "Change your password.",
@@ -34,7 +34,8 @@ struct PasswdCommand: Verb {
 }
 
 extension AuthorityClient {
-    /// `old` is one's own; an administrator who sets another's has none.
+    /// `old` is the user's own password. It is nil if an administrator sets another user's
+    /// password.
     func setPassword(
         _ password: SecretBytes, old: SecretBytes?, of username: String, keepsBoards: Bool
     ) async throws(CommandFailure) {

@@ -1,20 +1,20 @@
 import ArgumentParser
 import Sessions
 
-/// Where a password comes from: a file, standard input, or the person. Never the command
-/// line, which other users of the machine can read.
+/// The source of a password: a file, standard input, or a prompt. Never the command line, which
+/// other users of the machine can read.
 struct PasswordSource: ParsableArguments {
     @Option(help: ArgumentHelp(
         "The file that holds the password; - for standard input. Asked for without it.",
         valueName: "file"))
     var passwordFile: String?
 
-    /// The password without the newline that ends it.
+    /// The password, without a final newline.
     func read(prompt: String, in surroundings: Surroundings) throws(CommandFailure) -> SecretBytes {
         try PasswordText.read(passwordFile, prompt: prompt, in: surroundings)
     }
 
-    /// One that is to be set: asked for twice, since nobody sees what they type.
+    /// Reads a new password. The prompt comes twice, because the user cannot see the typed text.
     func readNew(
         prompt: String, in surroundings: Surroundings
     ) throws(CommandFailure) -> SecretBytes {
@@ -26,7 +26,7 @@ struct PasswordSource: ParsableArguments {
     }
 }
 
-/// Where one's present password comes from, for a command that takes two.
+/// The source of the present password, for a command that needs two.
 struct OldPasswordSource: ParsableArguments {
     @Option(help: ArgumentHelp(
         "The file that holds the present password; - for standard input. Asked for without it.",
@@ -70,6 +70,6 @@ private enum PasswordText {
 }
 
 extension SecretBytes {
-    /// For a request's body, and nothing else.
+    /// Use it only for the body of a request.
     var text: String { String(decoding: reveal(), as: UTF8.self) }
 }

@@ -2,7 +2,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// A login as it is kept between commands: at which authority, as whom, and the token.
+/// A saved login: the authority, the user and the token.
 struct Profile: Sendable {
     let authority: AuthorityURL
     let applicationID: String
@@ -68,15 +68,15 @@ extension AuthorityTrust {
     }
 }
 
-/// The folder of the profile. The file in it has mode 0600 and is replaced whole.
+/// The folder of the profile. Its file has mode 0600 and is replaced as a whole.
 struct ProfileFolder: Sendable {
     let path: String
     private static let limit = 16 * 1024
 
     private var file: String { "\(path)/profile.json" }
 
-    /// Nil when nobody has logged in. Throws for a file that is more open than 0600, belongs
-    /// to another, or is damaged.
+    /// Nil if nobody has logged in. Throws if the file is more open than 0600, belongs to another
+    /// user, or is damaged.
     func load() throws(CommandFailure) -> Profile? {
         let bytes: [UInt8]
         do throws(FileFailure) {
@@ -97,8 +97,7 @@ struct ProfileFolder: Sendable {
             do throws(FileFailure) {
                 try PrivateFolder.prepare(path)
             } catch .tooOpen {
-                // A folder that others may look into is a person's choice; one that they may
-                // write to is not.
+                // The user may let others read the folder. Others must not write to it.
                 try PrivateFolder.prepare(path, mode: 0o755)
             }
             try PrivateFile.write(file, profile.json.bytes)

@@ -1,9 +1,9 @@
 import LinuxIO
 
-/// A file of a person's own that holds a secret.
+/// A user's file that holds a secret.
 enum SecretFile {
-    /// Reads it whole. A file that others may write to is refused, one that they may read is
-    /// named.
+    /// Reads the whole file. If others may write to it, it is refused. If others may read it, a
+    /// note says so.
     static func read(
         _ path: String, limit: Int, in surroundings: Surroundings
     ) throws(CommandFailure) -> [UInt8] {

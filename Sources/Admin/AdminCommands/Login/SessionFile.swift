@@ -1,16 +1,16 @@
 import Sessions
 import Wire
 
-/// A session that was made elsewhere, as a file holds it: JSON with `sessionToken`, perhaps an
-/// `accessToken`, and custom fields; or an opaque session token and nothing else.
+/// A file with a session that was made elsewhere. It is JSON with `sessionToken`, and possibly
+/// `accessToken` and custom fields. Or it is only a session token.
 struct SessionFile: Sendable {
-    /// The claim's `session`.
+    /// The members of the claim's `session`.
     let members: [String: JSONValue]
 
     private static let limit = 64 * 1024
     private static let refresh = "refreshToken"
 
-    /// Says what is wrong with a file and repeats nothing of it.
+    /// Reads the file. An error says what is wrong, but shows no content of the file.
     init(_ path: String, in surroundings: Surroundings) throws(CommandFailure) {
         let bytes = try SecretFile.read(path, limit: Self.limit, in: surroundings)
         var text = bytes.drop(while: Self.isSpace)

@@ -2,7 +2,7 @@ import ArgumentParser
 import Sessions
 import Wire
 
-/// `postern whoami`: asks the authority, so that an ended session is noticed.
+/// `postern whoami`: asks the authority, so that the user learns of an ended session.
 struct WhoamiCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "whoami", abstract: "Say who you are at which authority.")

@@ -1,14 +1,14 @@
 import Sessions
 import Wire
 
-/// A session as the authority shows it, read from Parse's form.
+/// A session as the authority lists it, read from Parse's form.
 struct SessionRow: Sendable {
     let session: Session
     let state: String
     let username: String
     let boardName: String?
     let lastSeen: Timestamp?
-    /// How often its refresh token was rotated; nil where it has none.
+    /// How often its refresh token was rotated; nil if it has none.
     let generation: Int64?
 
     private static let known: Set = [

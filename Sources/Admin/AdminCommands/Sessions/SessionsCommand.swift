@@ -2,7 +2,7 @@ import ArgumentParser
 import Sessions
 import Wire
 
-/// `postern sessions`: one's own on all devices.
+/// `postern sessions`: the user's own sessions on all devices.
 struct SessionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sessions", abstract: "List sessions, look at one, extend or end it.",

@@ -8,7 +8,7 @@ import Wire
 extension FaultPlan: ExpressibleByArgument {}
 extension TelemetryRate: ExpressibleByArgument {}
 
-/// How simulated boards live, on the command line.
+/// Command-line options for the simulated boards.
 struct FleetOptions: ParsableArguments {
     @Option(help: ArgumentHelp(
         "Between two heartbeats of a board; what its provisioning says without it.",
@@ -45,7 +45,7 @@ struct FleetOptions: ParsableArguments {
     var threads: Int?
 
     private static let mostBoards = 50_000
-    /// Descriptors beside the boards' connections: HTTP, files, threads.
+    /// Descriptors for everything except the boards' connections: HTTP, files, threads.
     private static let spareDescriptors = 200
 
     func validate(boards: Int) throws {
@@ -67,13 +67,13 @@ struct FleetOptions: ParsableArguments {
         RequestPace(heartbeat: Self.pause(heartbeat), refresh: Self.pause(refresh))
     }
 
-    /// No pause at all would leave no room between an answer and the next request of the same
-    /// board, so that other boards would not get a turn.
+    /// At least 1 ms. Without a pause a board would send its next request at once after an answer,
+    /// and other boards would not get a turn.
     static func pause(_ span: Span?) -> Duration? {
         span.map { max($0.duration, .milliseconds(1)) }
     }
 
-    /// Long enough for the pairing, the load and what follows.
+    /// Long enough for pairing, the load and the rest.
     func lifetime(_ span: Span) -> Span {
         Span(seconds: min(max(3600, 3 * span.seconds + 7200), 364 * 86_400))
     }
@@ -111,7 +111,7 @@ struct FleetOptions: ParsableArguments {
         }
     }
 
-    /// Looked up once: ten thousand connections would ask the name server ten thousand times.
+    /// Looked up once: otherwise each of ten thousand connections would ask the name server.
     private static func address(of uri: BrokerURI) throws(CommandFailure) -> String? {
         guard uri.scheme != .unix else { return nil }
         let outcome: HostLookup.Outcome

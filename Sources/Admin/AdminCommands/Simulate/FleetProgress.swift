@@ -2,8 +2,7 @@ import FleetSimulator
 import LinuxIO
 import Synchronization
 
-/// One line that is written over and over where a person looks on; plain lines, and few of
-/// them, where nobody does.
+/// Shows the progress: one line that is redrawn on a terminal, a few plain lines elsewhere.
 final class FleetProgress: FleetWatcher {
     private struct State {
         var shown = 0
@@ -14,9 +13,9 @@ final class FleetProgress: FleetWatcher {
     private let surroundings: Surroundings
     private let state = Mutex(State())
 
-    /// Columns of the bar itself.
+    /// Columns of the progress bar.
     private static let width = 24
-    /// Between two plain lines.
+    /// The time between two plain lines.
     private static let pace = Duration.seconds(10)
 
     init(_ surroundings: Surroundings) { self.surroundings = surroundings }
@@ -32,7 +31,7 @@ final class FleetProgress: FleetWatcher {
         draw("\r" + line + String(repeating: " ", count: pad))
     }
 
-    /// The phase is done: a line that stays.
+    /// Ends the phase with a line that stays.
     func finish(_ isDone: Bool, _ text: String) {
         let shown = state.withLock { state in
             defer { state.shown = 0 }

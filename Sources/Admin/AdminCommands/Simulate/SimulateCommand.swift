@@ -7,7 +7,7 @@ import MQTT
 import Sessions
 import Wire
 
-/// Which requests follow one another without a pause.
+/// The requests that follow one another without a pause.
 enum SimulationMix: String, CaseIterable, ExpressibleByArgument, Sendable {
     case heartbeat
     case refresh
@@ -22,7 +22,7 @@ enum SimulationMix: String, CaseIterable, ExpressibleByArgument, Sendable {
     }
 }
 
-/// `postern simulate`: boards without hardware, to see what an authority bears.
+/// `postern simulate`: runs boards without hardware, to test the load on an authority.
 struct SimulateCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "simulate", abstract: "Let many boards live without hardware.",
@@ -142,8 +142,8 @@ struct SimulateCommand: Verb {
         for case .wrong(let text) in verdicts { throw .degraded(text) }
     }
 
-    /// Reads back with the caller's own login where the authority says what that is, and with
-    /// none at a broker that was named.
+    /// The reader for `--check`. It uses the user's own login if the authority names the broker,
+    /// and no login at a broker given by `--broker`.
     private func reader(
         _ plan: FleetPlan, _ book: TelemetryBook, _ client: AuthorityClient,
         _ surroundings: Surroundings
@@ -194,7 +194,7 @@ struct SimulateCommand: Verb {
             caFile: place.caFile, certificateFile: place.certificate, keyFile: place.key))
     }
 
-    /// False at the end of the input.
+    /// Waits for a line. False at the end of the input.
     private static func nextLine() async -> Bool {
         await withCheckedContinuation { waiting in
             DispatchQueue.global().async { waiting.resume(returning: readLine() != nil) }
@@ -211,7 +211,7 @@ extension AuthorityClient {
             return .claimed
         } catch {
             switch error {
-            // The answer to the try before was lost: the claim is open.
+            // The answer to the last try was lost, so the claim is already open.
             case .refused(let refusal) where refusal.is(.forbidden) && !isFirst: return .claimed
             case .refused(let refusal) where refusal.is(.rateLimit): return .later(error.sentence)
             case .offline, .failed("authority", _): return .later(error.sentence)

@@ -1,6 +1,6 @@
-/// Text from elsewhere, made safe to show on a terminal.
+/// Makes text from elsewhere safe to show on a terminal.
 enum Printable {
-    /// One line: what would move a cursor, reorder text or hide is written as an escape.
+    /// One line. Characters that move the cursor, reorder text or are invisible become escapes.
     static func line(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -27,8 +27,8 @@ enum Printable {
         }
     }
 
-    /// How many columns a terminal gives the text: 2 for East Asian wide and fullwidth
-    /// characters and pictographs, 0 for marks that combine, 1 for all others.
+    /// The number of columns that a terminal uses for the text: 2 for East Asian wide and fullwidth
+    /// characters and pictographs, 0 for combining marks, 1 for all others.
     ///
     /// Source: UAX #11, the ranges of W and F by their blocks.
     static func width(_ text: String) -> Int {

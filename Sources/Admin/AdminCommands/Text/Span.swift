@@ -3,7 +3,7 @@ import ArgumentParser
 /// A span of time on the command line: `90s`, `10m`, `24h`, `30d`, `2w`.
 struct Span: ExpressibleByArgument, Equatable, Sendable {
     let seconds: Int64
-    /// A year's worth is the longest that anything here lasts.
+    /// The longest span: one year.
     private static let longest: Int64 = 366 * 86_400
 
     init?(argument: String) {

@@ -1,14 +1,14 @@
-/// Rows for people: columns are aligned, and the widest give way on a narrow terminal.
+/// A table for people: its columns are aligned, and the widest are cut on a narrow terminal.
 struct Table {
     private let titles: [String]
     private var rows: [[String]] = []
-    /// The least width to which a column is cut.
+    /// A column is never cut below this width.
     private static let least = 8
     private static let gap = 2
 
     init(_ titles: String...) { self.titles = titles }
 
-    /// Cells beyond the titles are left out, missing ones are empty.
+    /// Extra cells are left out; missing cells are empty.
     mutating func add(_ cells: String...) {
         let shown = cells.prefix(titles.count).map(Printable.line)
         rows.append(shown + Array(repeating: "", count: titles.count - shown.count))
@@ -16,7 +16,7 @@ struct Table {
 
     var isEmpty: Bool { rows.isEmpty }
 
-    /// The lines, no wider than `width` if that is possible; unlimited when it is nil.
+    /// The lines, no wider than `width` if possible. Nil means no limit.
     func lines(width: Int?) -> [String] {
         let all = [titles] + rows
         var widths = titles.indices.map { column in
@@ -35,7 +35,7 @@ struct Table {
         }
     }
 
-    /// Takes a column at a time from the widest, until the table fits or nothing can give way.
+    /// Takes one column at a time from the widest, until the table fits or no column can shrink.
     private static func shrink(_ widths: inout [Int], to width: Int) {
         var excess = widths.reduce(0, +) + gap * (widths.count - 1) - width
         while excess > 0 {

@@ -1,12 +1,12 @@
 import Foundation
 import Sessions
 
-/// Times for people: the local wall clock, and how far from now.
+/// Formats times for people: the local time, and the distance from now.
 struct TimeText: Sendable {
     let now: Timestamp
     let zone: TimeZone
 
-    /// `2023-11-14 22:13 (3 min ago)`, or `empty` for none.
+    /// `2023-11-14 22:13 (3 min ago)`, or `empty` without a time.
     func show(_ time: Timestamp?, empty: String = "never") -> String {
         guard let time else { return empty }
         return "\(local(time)) (\(relative(time)))"

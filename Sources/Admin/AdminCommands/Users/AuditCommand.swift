@@ -2,7 +2,7 @@ import ArgumentParser
 import Sessions
 import Wire
 
-/// `postern audit`: what happened, the newest first; for administrators.
+/// `postern audit`: shows the audit log, newest first. For administrators.
 struct AuditCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "audit", abstract: "Show what happened, the newest first.")

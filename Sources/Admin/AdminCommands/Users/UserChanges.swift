@@ -3,7 +3,7 @@ import Sessions
 import Wire
 
 extension UsersCommand {
-    /// `postern users password`: another's.
+    /// `postern users password`: sets another user's password.
     struct Password: Verb {
         static let configuration = CommandConfiguration(
             commandName: "password", abstract: "Set a user's password.",

@@ -1,7 +1,7 @@
 import Sessions
 import Wire
 
-/// A user as the authority shows it.
+/// A user as the authority lists it.
 struct UserRow: Sendable {
     let objectID: UserID
     let username: String

@@ -2,7 +2,7 @@ import ArgumentParser
 import Sessions
 import Wire
 
-/// `postern users`: for administrators.
+/// `postern users`: manages users. For administrators.
 struct UsersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users", abstract: "List users, add or change one; for administrators.",

@@ -1,11 +1,11 @@
 import Sessions
 
-/// A data message as `watch --check` looks at it.
+/// A data message, in the form that `watch --check` needs.
 struct Arrival: Sendable {
-    /// What the message says of its place among the board's.
+    /// The message's place in its board's sequence.
     enum Mark: Equatable, Sendable {
         case whole(sequence: Int64, accepted: Timestamp)
-        /// No user properties of the contract, as MQTT 3.1.1 leaves them away.
+        /// The contract's user properties are missing. MQTT 3.1.1 has none.
         case none
         case malformed
     }
@@ -14,7 +14,7 @@ struct Arrival: Sendable {
     let arrived: Timestamp
     let session: String?
     let mark: Mark
-    /// Stands for session, topic and payload; of this process alone.
+    /// A hash of session, topic and payload. It is valid only in this process.
     let digest: Int
 
     init(_ message: DataMessage, at now: Timestamp) {
@@ -40,7 +40,7 @@ struct Arrival: Sendable {
         return .whole(sequence: sequence, accepted: Timestamp(milliseconds: accepted))
     }
 
-    /// Decimal digits without a zero before them, as the contract writes numbers; below 2⁶².
+    /// Decimal digits without leading zeros, as in the contract; below 2⁶².
     private static func number(_ text: String) -> Int64? {
         guard (1...19).contains(text.utf8.count),
             text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),

@@ -2,17 +2,17 @@ import MetricsServer
 import Sessions
 import Wire
 
-/// What `watch --check` says of one board at the end.
+/// The final result of `watch --check` for one board.
 struct BoardSummary: Equatable, Sendable {
     let board: InstallationID
     let messages: Int64
-    /// The first and the highest number; nil where no message had one.
+    /// The first and the highest number; nil if no message had one.
     let numbers: ClosedRange<Int64>?
     let missing: Int64
     let counts: [Finding.Kind: Int64]
-    /// Numbers below the first one seen, which are not judged.
+    /// Messages with numbers below the first one seen. They are not checked.
     let before: Int64
-    /// Some gaps were given up to stay within bounds.
+    /// Some gaps were dropped to stay within the limit.
     let isCapped: Bool
     let perSecond: Double
     let lag: LagHistogram
@@ -32,9 +32,9 @@ struct BoardSummary: Equatable, Sendable {
         lag = check.lag
     }
 
-    /// Nothing is missing, contradicted, out of order or malformed.
+    /// True if nothing is missing, in conflict, out of order or malformed.
     var isComplete: Bool { !counts.keys.contains(where: \.isFault) }
-    /// Some of it could not be checked.
+    /// True if some messages could not be checked.
     var isUnchecked: Bool { counts[.unmarked] != nil || isCapped }
 
     var json: JSONValue {

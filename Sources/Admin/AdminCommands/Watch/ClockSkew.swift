@@ -2,8 +2,8 @@ import HTTPClient
 import Sessions
 
 extension AuthorityClient {
-    /// How far the authority's clock is ahead of this machine's, to a second or two; nil where
-    /// it does not answer, or does not say. Source: RFC 9110 §6.6.1.
+    /// How far the authority's clock is ahead of this machine's, to a second or two. Nil if it does
+    /// not answer, or sends no date. Source: RFC 9110 §6.6.1.
     func clockSkew(now: @Sendable () -> Timestamp) async -> Duration? {
         do {
             var request = try request("GET", "/postern/v1/health")

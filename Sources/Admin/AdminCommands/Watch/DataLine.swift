@@ -2,14 +2,14 @@ import Gate
 import Sessions
 import Wire
 
-/// One message that a board's program sent, as `watch` shows it.
+/// One message from a board's app, as `watch` shows it.
 struct DataLine: Sendable {
     let message: DataMessage
     let arrived: Timestamp
     let sequence: Int64?
     let accepted: Timestamp?
 
-    /// More of a payload than this is not shown.
+    /// The most bytes of a payload that are shown.
     static let payloadLimit = 4096
     private static let lineLimit = 200
 
@@ -20,7 +20,7 @@ struct DataLine: Sendable {
         accepted = message.accepted.flatMap(Int64.init).map(Timestamp.init(milliseconds:))
     }
 
-    /// For people: bounded, and nothing in it moves the cursor.
+    /// For people: limited in length, and without characters that move the cursor.
     func text(_ times: TimeText) -> String {
         let (path, payload) = (message.path, message.payload)
         let shown = payload.prefix(Self.lineLimit)
@@ -39,7 +39,8 @@ struct DataLine: Sendable {
         ].joined(separator: "  ")
     }
 
-    /// For programs. A payload that is not text stands as `payloadBase64`; a cut one says so.
+    /// For programs. A payload that is not text is in `payloadBase64`. `truncated` marks a cut
+    /// payload.
     var json: JSONValue {
         let (path, payload) = (message.path, message.payload)
         let shown = Array(payload.prefix(Self.payloadLimit))

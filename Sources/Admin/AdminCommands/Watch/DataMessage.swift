@@ -3,12 +3,12 @@ import MQTT
 import Sessions
 import Wire
 
-/// A message with a board's data, and what the contract's user properties say: anyone's text.
+/// A message with a board's data, and the values of its user properties, which are not checked yet.
 struct DataMessage: Sendable {
     let board: InstallationID
     let topic: String
     let path: RecordPath
-    /// What a route put behind the contract's topic.
+    /// The levels that a route added after the contract's topic.
     let further: FurtherLevels?
     let payload: [UInt8]
     let app: String?
@@ -16,9 +16,9 @@ struct DataMessage: Sendable {
     let sequence: String?
     let accepted: String?
 
-    /// Nil for a topic that carries no board's data.
+    /// Nil if the topic does not carry a board's data.
     init?(_ message: IncomingMessage, under root: TopicRoot) {
-        // No board may retain data, and what a broker kept is no news.
+        // Boards may not retain data, and retained messages are old.
         guard !message.retain else { return nil }
         self.init(
             topic: message.topic, payload: message.payload, under: root,

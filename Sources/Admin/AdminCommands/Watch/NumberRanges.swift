@@ -1,15 +1,15 @@
-/// Whole numbers from 1 as ranges that rise and stand apart; the lowest are forgotten where
-/// there would be more than `limit`.
+/// A set of whole numbers above 0, as sorted ranges with space between them. Above `limit` ranges,
+/// it forgets the lowest.
 struct NumberRanges: Equatable, Sendable {
     private(set) var ranges: [ClosedRange<Int64>] = []
     private let limit: Int
 
     init(limit: Int) { self.limit = limit }
 
-    /// Adds a range, joined with those that it meets or touches.
+    /// Adds a range. Ranges that overlap or touch it are joined with it.
     mutating func insert(_ range: ClosedRange<Int64>) {
         guard range.lowerBound > 0 else { return }
-        // Below the lower bound by one, and above the upper bound, without overflow.
+        // The subtraction is on the lower bounds, because adding to an upper bound could overflow.
         let start = index { $0.upperBound >= range.lowerBound - 1 }
         let end = index { $0.lowerBound - 1 > range.upperBound }
         var joined = range
@@ -21,7 +21,7 @@ struct NumberRanges: Equatable, Sendable {
         if ranges.count > limit { ranges.removeFirst(ranges.count - limit) }
     }
 
-    /// What of `range` is not among the numbers.
+    /// The parts of `range` that are not in the set.
     func missing(of range: ClosedRange<Int64>) -> [ClosedRange<Int64>] {
         var rest = range
         var missing: [ClosedRange<Int64>] = []
@@ -36,7 +36,7 @@ struct NumberRanges: Equatable, Sendable {
         return missing + [rest]
     }
 
-    /// The first of which `isPast` is true, which must be true of all after it.
+    /// The first index where `isPast` is true. It must be true for all later ranges.
     private func index(_ isPast: (ClosedRange<Int64>) -> Bool) -> Int {
         var low = 0
         var high = ranges.count

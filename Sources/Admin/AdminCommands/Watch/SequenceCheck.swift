@@ -1,23 +1,23 @@
 import MetricsServer
 import Sessions
 
-/// What `watch --check` found on one board.
+/// A result of `watch --check` about one board.
 struct Finding: Equatable, Sendable {
     enum Kind: String, CaseIterable, Sendable {
-        /// Numbers that did not come, and were not announced as lost.
+        /// Numbers that did not arrive and were not announced as lost.
         case missing
-        /// A number with another payload than before, or under another session.
+        /// A number that came again with another payload or under another session.
         case conflict
-        /// A number for the first time, after a higher one.
+        /// A number that came for the first time, but after a higher one.
         case reordered
-        /// `seq` or `ts` is no number, or one of `sid`, `seq` and `ts` is not there.
+        /// `seq` or `ts` is not a number, or one of `sid`, `seq` and `ts` is missing.
         case malformed
-        /// A number again with the same payload, as QoS 1 may deliver it.
+        /// A number that came again with the same payload. QoS 1 allows this.
         case repeated = "repeat"
-        /// No user properties: nothing can be checked.
+        /// No user properties, so nothing can be checked.
         case unmarked
 
-        /// Whether a board that keeps its promise never shows it.
+        /// Whether a correct board never causes this finding.
         var isFault: Bool { self != .repeated && self != .unmarked }
     }
 
@@ -25,21 +25,21 @@ struct Finding: Equatable, Sendable {
     let board: InstallationID
     let numbers: ClosedRange<Int64>?
     let session: String?
-    /// How many messages of this kind, or missing numbers, there are on this board by now.
+    /// The number of messages of this kind, or of missing numbers, on this board so far.
     let count: Int64
 }
 
-/// Proves, or not, that everything boards accepted arrives: once, in order, and when.
+/// Checks that all accepted messages of boards arrive: once, in order, and in time.
 ///
-/// Bounded whatever comes: so many boards, gaps and payloads. It begins at the first number of
-/// a board that it sees, and judges none below. A number counts as missing once a later one has
-/// come and five seconds have passed, unless the board announces it as lost.
+/// The memory is limited: so many boards, gaps and payloads. The check of a board begins at the
+/// first number that it sees, and ignores lower ones. A number is missing if a later one has come
+/// and five seconds have passed, unless the board announces it as lost.
 struct SequenceCheck: Sendable {
     static let boardLimit = 1024
     static let patience = Duration.seconds(5)
 
     private(set) var boards: [InstallationID: BoardCheck] = [:]
-    /// Messages of boards that there was no room for.
+    /// Messages from boards above the limit.
     private(set) var uncheckedMessages: Int64 = 0
 
     mutating func take(_ arrival: Arrival, at now: Duration) -> [Finding] {
@@ -50,16 +50,16 @@ struct SequenceCheck: Sendable {
         return boards[arrival.board]?.take(arrival, at: now) ?? []
     }
 
-    /// A board's status names what it lost.
+    /// Takes the lost numbers from a board's status.
     mutating func announce(_ ranges: [ClosedRange<Int64>], by board: InstallationID) {
         guard admit(board) else { return }
         for range in ranges { boards[board]?.announced.insert(range) }
     }
 
-    /// What has waited long enough by now.
+    /// Reports the numbers that have been missing for long enough.
     mutating func wait(until now: Duration) -> [Finding] { findMissing(since: now - Self.patience) }
 
-    /// Nothing comes any more.
+    /// Ends the check: no more messages come.
     mutating func end() -> [Finding] { findMissing(since: nil) }
 
     var summaries: [BoardSummary] {
@@ -84,7 +84,7 @@ struct SequenceCheck: Sendable {
 /// The check of one board.
 struct BoardCheck: Sendable {
     private static let announcedLimit = 1024
-    /// So many findings of a kind are told, and then those whose count is a power of two.
+    /// This many findings of each kind are reported, then only counts that are a power of two.
     private static let toldLimit: Int64 = 20
 
     private let board: InstallationID
@@ -93,11 +93,11 @@ struct BoardCheck: Sendable {
     private(set) var lag = LagHistogram()
     private(set) var counts: [Finding.Kind: Int64] = [:]
     private(set) var messages: Int64 = 0
-    /// Below the first number that was seen.
+    /// Messages with numbers below the first one seen.
     private(set) var before: Int64 = 0
     private(set) var began: Duration?
     private(set) var latest = Duration.zero
-    /// Missing numbers that are no longer looked for.
+    /// Missing numbers that are no longer tracked.
     private var givenUp: Int64 = 0
     private var missingTold: Int64 = 0
 
@@ -105,7 +105,7 @@ struct BoardCheck: Sendable {
 
     var hasMessages: Bool { messages > 0 }
 
-    /// How many numbers are missing by now and not announced.
+    /// How many numbers are missing so far and were not announced as lost.
     var missing: Int64 { givenUp + size(of: ledger.gaps.flatMap { unannounced($0.numbers) }) }
 
     mutating func take(_ arrival: Arrival, at now: Duration) -> [Finding] {
@@ -144,7 +144,7 @@ struct BoardCheck: Sendable {
         announced.missing(of: range)
     }
 
-    /// Numbers are above 0 and the ranges stand apart, so no sum overflows.
+    /// The numbers are above 0 and the ranges do not overlap, so the sum cannot overflow.
     private func size(of ranges: [ClosedRange<Int64>]) -> Int64 {
         ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound + 1) }
     }

@@ -1,24 +1,24 @@
-/// Which sequence numbers of one board have come, and which between them have not.
+/// The sequence numbers of one board that have arrived, and the gaps between them.
 ///
-/// It begins at the first number it is given: what lies below was before its time. Bounded
-/// whatever comes: so many open gaps, so many payloads remembered.
+/// It starts at the first number that it receives and ignores lower ones. The memory is limited: so
+/// many open gaps, so many payloads.
 struct SequenceLedger: Sendable {
     enum Verdict: Equatable, Sendable {
-        /// The first of all, or above all others.
+        /// The first number, or higher than all others.
         case new
-        /// For the first time, and after a higher one.
+        /// A number that comes for the first time, after a higher one.
         case reordered
-        /// Again, the same; or so long after that nobody knows its payload any more.
+        /// A number that came before with the same digest, or whose digest is already forgotten.
         case repeated
-        /// Again, with another payload or under another session.
+        /// A number that came before with another payload or under another session.
         case conflicting
-        /// Below the first: nobody can say.
+        /// Below the first number, so unknown.
         case before
     }
 
     struct Gap: Equatable, Sendable {
         var numbers: ClosedRange<Int64>
-        /// When a number above them came.
+        /// The time when a higher number arrived.
         let since: Duration
         var isTold = false
     }
@@ -28,16 +28,16 @@ struct SequenceLedger: Sendable {
 
     private(set) var first: Int64?
     private(set) var highest: Int64 = 0
-    /// Rising.
+    /// Sorted, lowest first.
     private(set) var gaps: [Gap] = []
-    /// Numbers that were given up, to hold no more gaps than the limit.
+    /// Gaps that were dropped to stay within the limit.
     private(set) var expelled: [Gap] = []
     private(set) var isCapped = false
     private var digests: [Int64: Int] = [:]
     private var ring: [Int64] = []
     private var next = 0
 
-    /// `digest` stands for the payload and all else that a repetition must repeat.
+    /// `digest` identifies the payload and everything else that a repeated message must repeat.
     mutating func take(_ number: Int64, _ digest: Int, at now: Duration) -> Verdict {
         guard let first else {
             first = number
@@ -61,7 +61,7 @@ struct SequenceLedger: Sendable {
         return .reordered
     }
 
-    /// Gaps that have stood since `limit` or longer and were not told; nil: however short.
+    /// The gaps that opened at `limit` or earlier and were not reported. Nil returns all of them.
     mutating func takeUntold(since limit: Duration?) -> [ClosedRange<Int64>] {
         var untold: [ClosedRange<Int64>] = []
         for index in gaps.indices where !gaps[index].isTold {
@@ -121,7 +121,7 @@ extension SequenceLedger.Gap {
 }
 
 extension [SequenceLedger.Gap] {
-    /// By halves: a hostile board may have many.
+    /// A binary search, because a hostile board may cause many gaps.
     fileprivate func firstIndex(holding number: Int64) -> Int? {
         var low = 0
         var high = count

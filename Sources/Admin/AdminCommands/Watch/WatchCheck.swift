@@ -4,7 +4,7 @@ import Sessions
 import Synchronization
 import Wire
 
-/// `postern watch --check`: reads what comes, tells what it finds, and sums it up at the end.
+/// `postern watch --check`: reads messages, prints findings, and prints a summary at the end.
 final class WatchCheck: Sendable {
     private struct State {
         var check = SequenceCheck()
@@ -25,8 +25,8 @@ final class WatchCheck: Sendable {
         isJSON = json
     }
 
-    /// Returns after so many messages, the span, or ^C, if all was complete; throws what was
-    /// not, or what could not be checked. The summary is said in any case.
+    /// Returns after `count` messages, after the span, or on ^C. Throws if something was wrong or
+    /// could not be checked. The summary is printed in any case.
     func run(count: Int?, span: Span?, until stop: StopSignal) async throws(CommandFailure) {
         let helpers = [
             Task { try await self.keepTime() },
@@ -59,7 +59,7 @@ final class WatchCheck: Sendable {
                 show(found)
                 if let count, total >= count { return }
             case .disconnected(let error):
-                // The broker client says so too when it was closed from this side.
+                // The broker client also reports this when this side closed the connection.
                 if error == .notConnected, state.withLock({ $0.isEnding }) { return }
                 throw CommandFailure(error)
             }
@@ -99,7 +99,7 @@ final class WatchCheck: Sendable {
 
     private func end(after stop: StopSignal) async throws {
         await stop.wait()
-        // The summary may take its time.
+        // The summary may take a while, so a second ^C ends the program.
         stop.letSecondEnd()
         if !Task.isCancelled { await end() }
     }

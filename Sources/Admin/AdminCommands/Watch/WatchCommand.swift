@@ -4,7 +4,7 @@ import MQTT
 import Sessions
 import Wire
 
-/// `postern watch`: what one's boards send, as it comes.
+/// `postern watch`: shows the data of the user's boards as it arrives.
 struct WatchCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Show your boards' data as it comes.",
@@ -54,7 +54,8 @@ struct WatchCommand: Verb {
         }
         do throws(CommandFailure) {
             try await subscribe(broker, filters)
-            // Who is told that it watches may send ^C at once, and gets the summary.
+            // Start the signal handler before the message: the user may then press ^C at once and
+            // gets the summary.
             let stop = check ? StopSignal() : nil
             surroundings.step(true, "watching \(access.uri)")
             if let stop {
@@ -82,7 +83,7 @@ struct WatchCommand: Verb {
         try await check.run(count: count, span: span, until: stop)
     }
 
-    /// What was missing although all went well.
+    /// Throws if messages or properties were missing although nothing failed.
     private func judge(_ broker: BrokerClient) throws(CommandFailure) {
         if broker.droppedMessages > 0 {
             throw .degraded("\(broker.droppedMessages) messages came faster than they were shown")
@@ -92,7 +93,8 @@ struct WatchCommand: Verb {
         }
     }
 
-    /// What boards announce as lost stands in their status.
+    /// The topic filters to subscribe. With `--check` also the status topics, where boards announce
+    /// lost messages.
     private func filters(
         _ access: BrokerAccess, _ root: TopicRoot
     ) throws(CommandFailure) -> [String] {
@@ -102,7 +104,7 @@ struct WatchCommand: Verb {
         return data.map { $0.dropLast(suffix.count) + "/status" } + data
     }
 
-    /// With `--board`, that board's data alone, and none if it is another's.
+    /// With `--board`, only that board's data. Throws if the board belongs to another user.
     private func dataFilters(
         _ access: BrokerAccess, _ root: TopicRoot
     ) throws(CommandFailure) -> [String] {
@@ -131,7 +133,7 @@ struct WatchCommand: Verb {
         }
     }
 
-    /// Returns when the count or the span is reached; throws when the broker goes.
+    /// Returns when the count or the span is reached. Throws when the broker is lost.
     private func show(
         _ broker: BrokerClient, _ root: TopicRoot, _ surroundings: Surroundings
     ) async throws(CommandFailure) {
@@ -152,7 +154,8 @@ struct WatchCommand: Verb {
                 shown += 1
                 if let count, shown >= count { return }
             case .disconnected(let error):
-                // The broker client says so too when the span is over and it was closed.
+                // The broker client also reports this after the span has ended and closed the
+                // connection.
                 if span != nil, error == .notConnected { return }
                 throw CommandFailure(error)
             }

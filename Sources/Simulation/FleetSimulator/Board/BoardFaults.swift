@@ -9,19 +9,19 @@ struct FleetRequest: Sendable {
     let kind: Kind
     let id: MessageID
     let since: Duration
-    /// As it was sent last.
+    /// The message of the last sending.
     var message: BoardMessage
     var payload: [UInt8]
-    /// The reply that was thrown away on purpose: the next must be the same.
+    /// The reply that was dropped on purpose. The next reply must be the same.
     var lost: [UInt8]?
-    /// The authority had no time and said when to ask again.
+    /// The authority was overloaded and said when to ask again.
     var isPutOff = false
-    /// It was refused, and goes on under its id much later.
+    /// The request was refused. Its retry comes much later, with the same id.
     var isRefused = false
 
     var isAwaited: Bool { !isPutOff && !isRefused }
 
-    /// Whether it was sent under a time that the authority must refuse.
+    /// Whether its time was so wrong that the authority must refuse it.
     /// Source: the wire contract, Time and the clock.
     func wasOff(by now: Timestamp) -> Bool {
         let skew = now - message.issuedAt
@@ -39,23 +39,23 @@ extension BoardMessage {
     }
 }
 
-/// An eavesdropper's copy of a heartbeat that was answered.
+/// An eavesdropper's copy of an answered heartbeat.
 struct FleetReplay: Sendable {
     let id: MessageID
     let payload: [UInt8]
-    /// What it was answered with, and must be again.
+    /// The first answer. The copy must get the same one.
     let answer: [UInt8]
     let at: Duration
     var isSent = false
 }
 
-/// A thief with the board's device key and a refresh token that the board has spent.
+/// A thief with the board's device key and with a refresh token that the board has spent.
 struct FleetThief: Sendable {
-    /// When the board is made to refresh, so that there is a spent token.
+    /// When the board must refresh, so that it has a spent token.
     var refreshAt: Duration?
-    /// Not before.
+    /// The earliest time of the theft.
     private(set) var strikeAt = Duration.zero
-    /// Its request, once it is made; sent again until it is answered.
+    /// The id of the thief's request, once it is made. It is sent again until it is answered.
     var id: MessageID?
     var repeatAt = Duration.zero
     var isTold = false
@@ -65,7 +65,7 @@ struct FleetThief: Sendable {
 
     static let patience = Duration.seconds(5)
 
-    /// It strikes when 20 % to 40 % of the span are over.
+    /// The theft comes after 20 % to 40 % of the load's span.
     mutating func begin(_ span: Duration, at now: Duration, _ random: inout SeededRandom) {
         refreshAt = now + span / 20 + random.within(span / 10)
         strikeAt = now + span * 0.2 + random.within(span * 0.2)
@@ -80,9 +80,9 @@ struct FleetThief: Sendable {
     }
 }
 
-// What a board says.
+// The board's requests.
 extension FleetBoard {
-    /// Notes a message that the agent sends.
+    /// Records a message that the agent sends.
     mutating func note(
         _ message: BoardMessage, _ payload: [UInt8], at moment: Instant,
         _ tally: inout FleetTally
@@ -103,13 +103,13 @@ extension FleetBoard {
         tally.bytes.requests += payload.count
     }
 
-    /// The agent gives up a heartbeat with its connection, and asks another one later.
+    /// The agent drops a heartbeat when its connection ends, and later makes a new one.
     mutating func cutHeartbeats(_ tally: inout FleetTally) {
         tally.heartbeats.cut += requests.count { $0.kind == .heartbeat }
         requests.removeAll { $0.kind == .heartbeat }
     }
 
-    /// When the eavesdropper or the thief acts next.
+    /// The next time at which the eavesdropper or the thief acts.
     var faultDue: Duration? {
         let copy = replay.flatMap { $0.isSent ? nil : $0.at }
         return [copy, thief?.due(hasToken: spent != nil)].compactMap(\.self).min()
@@ -134,8 +134,8 @@ extension FleetBoard {
         }
     }
 
-    /// The thief presents the spent token under an id of its own, and asks again until it is
-    /// answered. It speaks over the board's own connection, as one who has stolen its login.
+    /// The thief sends the spent token with its own id, and repeats it until it is answered. It
+    /// uses the board's own connection, as if it had also stolen the broker login.
     private mutating func strike(
         at moment: Instant, _ tally: inout FleetTally
     ) throws(CryptographyFailure) {
@@ -155,9 +155,9 @@ extension FleetBoard {
     }
 }
 
-// What a board hears.
+// The board's answers.
 extension FleetBoard {
-    /// Throws a payload away if it is the first good answer to a request.
+    /// Drops a payload if it is the first successful answer to a request.
     mutating func lose(_ payload: [UInt8], _ tally: inout FleetTally) -> Bool {
         guard let sender = store.records.trust?.authority.sealKey,
             let envelope = try? SealedEnvelope(parsing: payload), envelope.mode == .auth,
@@ -225,7 +225,7 @@ extension FleetBoard {
             if payload == copy.answer {
                 tally.replays.right += 1
             } else if case .error(let refusal) = reply.outcome, refusal.is(.rateLimit) {
-                // Nothing was looked at: the authority had no time.
+                // The authority was overloaded and did not look at the request.
             } else {
                 tally.replays.wrong += 1
                 tally.violations.note(.contract("a replayed request had another answer"))
@@ -258,7 +258,7 @@ extension FleetBoard {
         tally.bytes.replies += payload.count
     }
 
-    /// The agent knows what to do; here it is only counted.
+    /// Only counts the refusal. The agent handles it.
     private mutating func refused(
         _ index: Int, _ refusal: Refusal, by now: Timestamp, _ tally: inout FleetTally
     ) {

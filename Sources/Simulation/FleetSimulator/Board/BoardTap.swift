@@ -5,11 +5,11 @@ import Sessions
 import Synchronization
 import Wire
 
-/// A simulated board's cryptography. It remembers what the agent sealed and opened last, because
-/// the simulator could not look into sealed messages otherwise.
+/// A simulated board's cryptography. It records the messages that the agent sealed and opened last,
+/// because the simulator cannot read sealed messages otherwise.
 ///
-/// The key agreement with the authority and the last verified token are kept, so that ten
-/// thousand boards fit on one core.
+/// It keeps the key agreement with the authority and the last verified token, so that ten thousand
+/// boards can run on one core.
 final class BoardTap: BoardCryptography {
     private struct State {
         var sealed: [BoardMessage] = []
@@ -37,7 +37,7 @@ final class BoardTap: BoardCryptography {
         }
     }
 
-    /// Seals a message that the agent knows nothing of.
+    /// Seals a message that the agent does not know about.
     func sealUnnoticed(
         _ message: BoardMessage, to key: [UInt8], from device: SecretBytes, topic: String
     ) throws(CryptographyFailure) -> [UInt8] {
@@ -63,7 +63,7 @@ final class BoardTap: BoardCryptography {
     }
 
     private func note(opened plaintext: [UInt8]) -> [UInt8] {
-        // What cannot be read the agent drops, too.
+        // The agent also drops a message that it cannot read.
         let message = try? AuthorityMessage(parsing: plaintext)
         state.withLock { $0.opened = message }
         return plaintext

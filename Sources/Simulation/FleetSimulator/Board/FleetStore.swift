@@ -4,26 +4,25 @@ import MQTT
 import Sessions
 import Wire
 
-/// What a simulated board keeps: its records and its outbox, in memory. They outlive its agent,
-/// as a disk does.
+/// A simulated board's records and outbox, in memory. Like a disk, they outlive the agent.
 struct FleetStore: Sendable {
     private(set) var records: BoardRecords
-    /// Writes to be sent, in order, and those that wait for their PUBACK.
+    /// Writes that wait to be sent, in order. The next field has those that wait for their PUBACK.
     private var waiting: [AcceptedWrite] = []
     private var sent: [Int64: AcceptedWrite] = [:]
     private var bytes: Int64 = 0
-    /// The broker refused a write: none is sent before.
+    /// After a refused write, nothing is sent before this time.
     private var notBefore = Duration.zero
-    /// Whose writes may leave; nil: none may.
+    /// The user whose writes may be sent; nil: none may.
     private var user: UserID?
 
-    /// How many writes are on their way at once.
+    /// The most writes that wait for a PUBACK.
     private static let window = 20
     private static let pauseAfterRefusal = Duration.seconds(5)
 
     init(_ identity: BoardIdentity) { records = BoardRecords(identity: identity) }
 
-    /// Makes all changes. Returns the numbers of the new writes.
+    /// Makes all changes. Returns the sequence numbers of the new writes.
     mutating func commit(_ changes: [RecordChange]) -> [Int64] {
         var new: [Int64] = []
         for change in changes {
@@ -51,7 +50,7 @@ struct FleetStore: Sendable {
     }
 }
 
-// The way upstream: a write stays until the broker has it, over any number of connections.
+// Forwarding: a write stays until the broker has it, over any number of connections.
 extension FleetStore {
     var isEmpty: Bool { waiting.isEmpty && sent.isEmpty }
 
@@ -61,7 +60,7 @@ extension FleetStore {
             oldest: waiting.first?.acceptedAt)
     }
 
-    /// Opens or closes the way. What was on its way is sent again, in order.
+    /// Starts or stops forwarding. Writes without a PUBACK are sent again, in order.
     mutating func forward(_ user: UserID?) {
         guard user != self.user else { return }
         self.user = user
@@ -69,7 +68,7 @@ extension FleetStore {
         sent.removeAll()
     }
 
-    /// The next write to be sent, as far as there is room.
+    /// The next write to send, if there is room.
     mutating func take(at now: Duration) -> AcceptedWrite? {
         guard now >= notBefore, sent.count < Self.window, let first = waiting.first,
             first.user == user
@@ -78,7 +77,7 @@ extension FleetStore {
         return waiting.removeFirst()
     }
 
-    /// When a refused write is sent again.
+    /// The time of the next sending; nil if nothing can be sent.
     var retryAt: Duration? {
         user != nil && waiting.first?.user == user && sent.count < Self.window ? notBefore : nil
     }
@@ -96,7 +95,7 @@ extension FleetStore {
 }
 
 extension AcceptedWrite {
-    /// The write as it goes upstream. Source: the wire contract, Data topics and properties.
+    /// The message for the upstream broker. Source: the wire contract, Data topics and properties.
     var message: OutgoingMessage {
         OutgoingMessage(
             topic: topic, payload: payload,

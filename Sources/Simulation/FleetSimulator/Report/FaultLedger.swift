@@ -3,19 +3,19 @@ import MQTT
 import Sessions
 import Wire
 
-/// What went wrong with one board's message, sorted by the layer that failed.
+/// A fault with one board's message, sorted by the layer that failed.
 enum SimulationFault: Error, Hashable, Sendable {
-    /// It could not be opened or sealed.
+    /// The message could not be opened or sealed.
     case seal
-    /// It was opened, and is not what the contract has.
+    /// The message was opened, but breaks the contract.
     case contract(String)
-    /// The authority refused, with this number.
+    /// The authority refused it with this code.
     case refused(Int)
-    /// The broker did not take it, or is gone.
+    /// The broker refused it, or is gone.
     case broker(layer: String, text: String)
-    /// The authority's HTTP did not do as it was asked.
+    /// The authority's HTTP API failed.
     case claim(String)
-    /// Repeated, and never answered.
+    /// It was repeated and never answered.
     case silence
 
     var layer: String {
@@ -48,7 +48,7 @@ enum SimulationFault: Error, Hashable, Sendable {
     }
 }
 
-/// How often each fault was met; each kind once, so its room is bounded: layers and codes are few.
+/// Counts each kind of fault. The number of kinds is limited, so the memory is limited too.
 struct FaultLedger: Sendable {
     private var faults: [SimulationFault: Int] = [:]
     private static let kinds = 64
@@ -66,7 +66,7 @@ struct FaultLedger: Sendable {
         faults[hasRoom ? fault : .contract("other faults"), default: 0] += count
     }
 
-    /// The most frequent first.
+    /// Most frequent first.
     var sorted: [(SimulationFault, Int)] {
         faults.sorted { ($1.value, $0.key.text) < ($0.value, $1.key.text) }
             .map { ($0.key, $0.value) }
@@ -82,7 +82,7 @@ struct FaultLedger: Sendable {
     }
 }
 
-/// How long answers took: quantiles in bounded room, an eighth too high at most.
+/// Answer times as quantiles in limited memory. A value is at most one eighth too high.
 struct AnswerTimes: Equatable, Sendable {
     /// In microseconds.
     private var histogram = LagHistogram()
@@ -96,7 +96,7 @@ struct AnswerTimes: Equatable, Sendable {
 
     mutating func merge(_ other: AnswerTimes) { histogram.merge(other.histogram) }
 
-    /// Milliseconds within which so many of a hundred came; nil without any.
+    /// The time in milliseconds in which this percentage of answers came; nil without answers.
     func percentile(_ percent: Int64) -> Double? {
         histogram.percentile(percent).map { Double($0) / 1000 }
     }
@@ -110,7 +110,7 @@ extension SimulationFault {
         self = .broker(layer: error.layer?.rawValue ?? "MQTT", text: "\(error)")
     }
 
-    /// A PUBACK's code from 0x80 on. Source: MQTT 5 §3.4.2.1.
+    /// The fault for a PUBACK code of 0x80 or above. Source: MQTT 5 §3.4.2.1.
     init(refusedWith code: UInt8) {
         let layer = code == ReasonCode.notAuthorized ? "policy" : "MQTT"
         self = .broker(layer: layer, text: "a message was refused: \(ReasonCode.text(code))")

@@ -1,14 +1,14 @@
 package import Sessions
 
-/// What came of a simulated fleet, for an engineer and for programs.
+/// The results of a simulated fleet, for people and for programs.
 ///
-/// Its members as JSON are in Provisioning/SIMULATE.md.
+/// Provisioning/SIMULATE.md describes its JSON members.
 package struct FleetReport: Sendable {
     var plan: FleetPlan
     let begun: Timestamp
     var pairingSeconds = 0.0
     var seconds = 0.0
-    /// Seconds of a processor that this program used, pairing and under load.
+    /// The processor seconds of this program, while pairing and under load.
     var pairingProcessor = 0.0
     var processor = 0.0
     var claims = AnswerTimes()
@@ -35,11 +35,11 @@ package struct FleetReport: Sendable {
         return all
     }
 
-    /// Boards that hold a session and are not connected at the end.
+    /// Boards that have a session but no connection at the end.
     var stranded: Int { standing.stranded }
     var unpaired: Int { plan.boards - standing.paired }
 
-    /// What a person is told at the end.
+    /// The verdict at the end.
     package enum Verdict: Equatable, Sendable {
         case right
         case silent

@@ -1,15 +1,15 @@
-/// One kind of request, as a fleet made it.
+/// Counts for one kind of request.
 struct RequestTally: Sendable {
-    /// New ones; those that were sent again are not among them.
+    /// New requests. Repeated ones are not counted here.
     var asked = 0
-    /// Of those whose first reply was not thrown away on purpose.
+    /// Answer times, without requests whose first reply was dropped on purpose.
     var times = AnswerTimes()
     var answered = 0
-    /// Sent again under their id.
+    /// Requests that were sent again with the same id.
     var repeated = 0
-    /// Answers that said "later" (155).
+    /// Answers with the error 155: ask later.
     var overloaded = 0
-    /// Given up with the connection they were asked over, as a heartbeat may be.
+    /// Heartbeats that the agent dropped when their connection ended.
     var cut = 0
 
     mutating func merge(_ other: RequestTally) {
@@ -22,15 +22,15 @@ struct RequestTally: Sendable {
     }
 }
 
-/// A fault that was put in, and what came of it.
+/// Counts for one kind of injected fault.
 struct InjectionTally: Equatable, Sendable {
     var injected = 0
-    /// It came out as the contract has it.
+    /// The outcome was as the contract says.
     var right = 0
-    /// It came out otherwise.
+    /// The outcome was different.
     var wrong = 0
 
-    /// Nothing came of these, or not yet: a connection was cut, or the load ended.
+    /// Faults without an outcome yet: a connection was cut, or the load ended.
     var open: Int { max(0, injected - right - wrong) }
 
     mutating func merge(_ other: InjectionTally) {
@@ -40,37 +40,37 @@ struct InjectionTally: Equatable, Sendable {
     }
 }
 
-/// What a fleet, or a part of it, has done and met.
+/// The counts of a fleet or of one shard.
 struct FleetTally: Sendable {
     var heartbeats = RequestTally()
     var refreshes = RequestTally()
-    /// Replies that the board did not see; right: the repeated request had the same answer.
+    /// Replies that the board did not see. Right: the repeated request had the same answer.
     var lostReplies = InjectionTally()
-    /// Right: the same reply came, and nothing else.
+    /// Replayed requests. Right: the same reply came.
     var replays = InjectionTally()
-    /// Right: the session was revoked with the reason "reuse".
+    /// Thefts. Right: the session was revoked with the reason "reuse".
     var thefts = InjectionTally()
-    /// Thieves who were told 209.
+    /// Thieves that received the error 209.
     var thievesTold = 0
-    /// Right: the board was told the time, set its clock and got its answer.
+    /// Wrong clocks. Right: the board received the time, set its clock and got its answer.
     var clocks = InjectionTally()
-    /// Bytes of MQTT payload: requests at their first sending, and replies.
+    /// Bytes of MQTT payload: requests when first sent, and replies.
     var bytes = (requests: 0, replies: 0)
-    /// Times that connections were cut on purpose.
+    /// The number of times that connections were cut on purpose.
     var storms = 0
     var cuts = 0
-    /// Tries to connect by the second in which they were made, once the load has begun.
+    /// Connection attempts by second, after the load has begun.
     var tries: [Int64: Int] = [:]
     var connects = 0
     var disconnects = 0
-    /// Sessions that somebody ended who is no thief of ours.
+    /// Sessions that were ended for another reason than "reuse".
     var endedByOthers = 0
-    /// What went wrong and was made good, and what was not, by layer.
+    /// Faults that the contract allows, by layer.
     var errors = FaultLedger()
-    /// What the contract does not allow, whatever the network does.
+    /// Results that break the contract in any network.
     var violations = FaultLedger()
 
-    /// The most tries to connect within one second.
+    /// The most connection attempts in one second.
     var peakTries: Int { tries.values.max() ?? 0 }
 
     subscript(_ kind: FleetRequest.Kind) -> RequestTally {

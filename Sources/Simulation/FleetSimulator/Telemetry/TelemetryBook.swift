@@ -1,12 +1,12 @@
 import Sessions
 import Synchronization
 
-/// Which telemetry was made, which the brokers acknowledged, and which came through.
+/// One board's telemetry: messages that were made, acknowledged by the broker, and received.
 struct BoardBook: Sendable {
-    /// Numbers that came, as one run from 1 and those above it.
+    /// The received numbers: an unbroken run from 1, and single numbers above it.
     private(set) var run: Int64 = 0
     private var above: Set<Int64> = []
-    /// Acknowledged and not come yet, with the time of the acknowledgement.
+    /// Acknowledged numbers that were not received yet, with the time of the acknowledgement.
     private(set) var awaited: [Int64: Duration] = [:]
     private(set) var made: Int64 = 0
     private(set) var acknowledged: Int64 = 0
@@ -34,32 +34,32 @@ struct BoardBook: Sendable {
     private func has(_ number: Int64) -> Bool { number <= run || above.contains(number) }
 }
 
-/// What is known of a whole fleet's telemetry.
+/// The counts of a whole fleet's telemetry.
 struct TelemetryCount: Equatable, Sendable {
     var made: Int64 = 0
     var acknowledged: Int64 = 0
     var seen: Int64 = 0
     var duplicates: Int64 = 0
-    /// Acknowledged, and never come.
+    /// Acknowledged but never received.
     var missing: Int64 = 0
-    /// As `missing`, but acknowledged while the reader was away: nobody can say.
+    /// Like `missing`, but acknowledged while the reader was away, so the cause is unknown.
     var unjudged: Int64 = 0
-    /// Under another session than the board's, or not as the contract has it.
+    /// Messages with another session than the board's, or that break the contract.
     var malformed: Int64 = 0
-    /// Of boards that are not of this fleet.
+    /// Messages from boards outside this fleet.
     var foreign: Int64 = 0
-    /// Whether anybody read.
+    /// Whether a reader was connected.
     var isChecked = false
 }
 
-/// The fleet's book of telemetry: the boards write into it, and one reader.
+/// The fleet's record of telemetry. The boards and one reader write to it.
 package final class TelemetryBook: Sendable {
     private struct State {
         var boards: [InstallationID: (book: BoardBook, session: ObjectID)] = [:]
         var malformed: Int64 = 0
         var foreign: Int64 = 0
         var isChecked = false
-        /// When the reader was away; the last may be open.
+        /// The times when the reader was away. The last one may still be open.
         var absences: [(from: Duration, to: Duration?)] = []
     }
 
@@ -67,8 +67,8 @@ package final class TelemetryBook: Sendable {
 
     package init() {}
 
-    /// How long before the reader's connection was seen to break a message may have been lost,
-    /// and how long after its return.
+    /// A message may be lost up to this long before the reader noticed a broken connection, and up
+    /// to this long after its return.
     private static let margin = Duration.seconds(5)
 
     func enter(_ board: InstallationID, _ session: ObjectID) {
@@ -83,7 +83,7 @@ package final class TelemetryBook: Sendable {
         state.withLock { $0.boards[board]?.book.acknowledge(number, at: now) }
     }
 
-    /// One came; nil for a number that is none.
+    /// Records a received message. `number` is nil if the message has no valid number.
     func see(_ number: Int64?, of board: InstallationID, session: String?) {
         state.withLock { state in
             guard let known = state.boards[board]?.session else { return state.foreign += 1 }

@@ -4,10 +4,10 @@ import Sessions
 import Synchronization
 package import Wire
 
-/// Reads what the fleet publishes, and writes it into the book: a consumer as any other.
+/// Reads the fleet's telemetry as an ordinary consumer, and records it in the book.
 ///
-/// A thread of its own owns the connection and makes another when it ends; the broker keeps what
-/// comes meanwhile, as far as it does.
+/// Its own thread owns the connection and reconnects when it ends. Meanwhile the broker keeps the
+/// messages, as far as it can.
 package final class TelemetryReader: Sendable {
     private let options: ConnectOptions
     private let filters: [String]
@@ -22,7 +22,7 @@ package final class TelemetryReader: Sendable {
         var errors = FaultLedger()
     }
 
-    /// How many filters one SUBSCRIBE has.
+    /// The number of filters in one SUBSCRIBE.
     private static let batch = 100
 
     package init(
@@ -46,7 +46,7 @@ package final class TelemetryReader: Sendable {
         try WorkerThread(name: "telemetry") { self.live() }
     }
 
-    /// Ends the thread; join it afterwards.
+    /// Ends the thread. Join it afterwards.
     func end() {
         state.withLock { $0.isEnding = true }
         event.raise()
@@ -72,7 +72,7 @@ package final class TelemetryReader: Sendable {
         }
     }
 
-    /// Half a second, or until the end.
+    /// Waits half a second, or until the end.
     private func rest(_ poller: inout Poller) {
         poller.clear()
         poller.add(event.descriptor, read: true, write: false)
