@@ -29,7 +29,7 @@ extension Int: SQLBindable {
 extension Bool: SQLBindable {
     var sqlValue: SQLValue { .bool(self) }
 
-    /// SQLite has no truth values, only numbers.
+    /// SQLite has no booleans, only numbers.
     init?(sqlValue: SQLValue) {
         switch sqlValue {
         case .bool(let value): self = value

@@ -13,7 +13,7 @@ package protocol ServiceStore: AuthorityStore {
     func latestTime() async throws(AuthorityError) -> Timestamp?
     /// Raises the latest time to `time`. A later time stays.
     func raiseLatestTime(to time: Timestamp) async throws(AuthorityError)
-    /// Sets the latest time to `time`, also if it is earlier: an operator asked for it.
+    /// Sets the latest time to `time`, even if it is earlier: an operator asked for it.
     func resetLatestTime(to time: Timestamp) async throws(AuthorityError)
 
     /// A value that changes when a standby database has taken over. The new database may lack the
@@ -75,7 +75,7 @@ package enum StoreOpening {
     package static let settings = "store settings"
 }
 
-/// A permission that only one process has at a time, while this object lives.
+/// A name that this process holds, alone (`hold`) or together with others (`share`).
 package protocol StoreHold: Sendable {
     /// False after it was released, or after its connection was lost.
     var isHeld: Bool { get }

@@ -170,7 +170,7 @@ struct StoreTransaction: ServiceTransaction {
     }
 }
 
-/// The worker queues that one request has added to.
+/// The boards and sessions for which one request has added jobs.
 private final class ToldLines {
     var lines: [String] = []
     let news: News

@@ -13,7 +13,7 @@ enum Attempt<R: Sendable>: Sendable {
 
 extension PostgreSQLAuthorityStore {
     /// After two lost tries, a transaction waits for its turn among all stores on the database.
-    /// Nothing else then runs in its own store. So each one gets through, also if many want the
+    /// Nothing else then runs in its own store. So each one gets through, even if many want the
     /// same rows or share the pages of a small table.
     private static let freeTries = 2
     private static let tries = 40

@@ -15,8 +15,8 @@ extension PostgreSQLAuthorityStore {
     }
 }
 
-/// The settings that the authorities on one database share. They are rows of `times`; each has the
-/// time since when it is valid.
+/// The settings that the authorities on one database share. They are rows of `times`. The time of a
+/// row says when the setting was saved.
 struct KeptSettings {
     let connection: PostgresConnection
 

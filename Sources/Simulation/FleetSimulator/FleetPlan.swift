@@ -19,7 +19,7 @@ package struct FleetPlan: Sendable {
     package var payload = 100
     package var faults = FaultPlan()
     package var seed: UInt64 = 1
-    /// How long boards that lost their connections may take to return.
+    /// Boards that lost their connections spread their reconnects over this time.
     package var spread = Duration.seconds(30)
     package var threads = 1
     package var wall: @Sendable () -> Timestamp

@@ -1,7 +1,7 @@
 import Sessions
 import Wire
 
-/// Whether the broker already has a change. The change is decided in any case.
+/// Whether the broker has already received a change. The change is valid in any case.
 struct BrokerTold {
     private let isTold: Bool
 

@@ -29,7 +29,8 @@ struct Finding: Equatable, Sendable {
     let count: Int64
 }
 
-/// Checks that all accepted messages of boards arrive: once, in order, and in time.
+/// Checks that all messages that boards accepted arrive once and in order, and measures their
+/// delay.
 ///
 /// The memory is limited: so many boards, gaps and payloads. The check of a board begins at the
 /// first number that it sees, and ignores lower ones. A number is missing if a later one has come

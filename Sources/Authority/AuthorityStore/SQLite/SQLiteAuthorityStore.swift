@@ -5,7 +5,7 @@ package import Sessions
 /// The records of an authority in one SQLite file: WAL, each commit synced, foreign keys on.
 ///
 /// Readers do not wait for the writer. Writes that wait together are committed together, in one
-/// IMMEDIATE transaction. So two writes never run at the same time, also if they are in different
+/// IMMEDIATE transaction. So two writes never run at the same time, even if they are in different
 /// processes.
 package final class SQLiteAuthorityStore: ServiceStore {
     let pool: DatabasePool

@@ -58,7 +58,8 @@ extension Schema {
                 "kind", "key_that_signs", where: "kind = 'signing' AND retired_at IS NULL")]),
         // `latest` is the latest time that a service has believed.
         Table(name: "times", columns: [.text("name"), .integer("at")], key: ["name"]),
-        // Gaps in the store's records, and boards that were found ahead of the store.
+        // Time spans that are missing from the store's records, and boards found ahead of the
+        // store.
         Table(
             name: "gaps", columns: [.integer("began"), .integer("ended"), .integer("restored")],
             key: ["began"]),

@@ -71,7 +71,7 @@ extension Schema {
         .on("installation_id", "departing_of_board", where: "farewell_until IS NOT NULL"),
         .on("farewell_until", "farewells", where: "farewell_until IS NOT NULL"),
         .on("user_id, created_at", "sessions_of_user"),
-        // A person's sessions, found fast also if they have many boards.
+        // A person's sessions, found fast even if they have many boards.
         .on(
             "user_id, created_at", "sessions_off_boards",
             where: "device_key IS NULL AND state <> 'ended'"),

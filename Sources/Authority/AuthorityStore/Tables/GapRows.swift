@@ -1,7 +1,7 @@
 import AuthorityCore
 import Sessions
 
-/// Gaps in the store's records, and boards that were found ahead of the store.
+/// Time spans that are missing from the store's records, and boards found ahead of the store.
 extension StoreTransaction {
     func newestSession() throws(AuthorityError) -> Timestamp? {
         try row(

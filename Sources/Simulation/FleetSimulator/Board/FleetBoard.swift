@@ -4,13 +4,12 @@ import MQTT
 import Sessions
 import Wire
 
-/// One simulated board: the real agent, its store in memory, and what an observer of the network
-/// who could read sealed messages would know of it.
+/// One simulated board: the real agent, its store in memory, and the observations of the simulator.
 struct FleetBoard {
-    /// What the board asks of its connection, in order.
+    /// An order to the board's connection. Orders are carried out one after another.
     enum Order {
         case connect(UplinkLogin)
-        /// A connection that is not ended cleanly leaves a last will.
+        /// Without a clean disconnect the broker publishes the last will.
         case disconnect(cleanly: Bool)
         case subscribe(String)
         case publish(OutgoingMessage, sequence: Int64?)
@@ -21,22 +20,22 @@ struct FleetBoard {
     private(set) var agent: Agent
     private(set) var store: FleetStore
     let tap: BoardTap
-    /// What this machine shows to be claimed. It holds the claim secret.
+    /// The claim URL that the board shows. It holds the claim secret.
     let claimURL: String
     var orders: [Order] = []
-    /// The requests that were not answered, one of a kind at most.
+    /// The requests without an answer, at most one of each kind.
     var requests: [FleetRequest] = []
     var thief: FleetThief?
     var replay: FleetReplay?
-    /// The refresh token before the present one.
+    /// The refresh token before the current one.
     var spent: RefreshToken?
-    /// Why the session ended, as the authority said; nil: it lives, or nothing was said yet.
+    /// The authority's reason for the end of the session; nil if it has reported none.
     var endReason: String?
     private(set) var hasSession = false
     private(set) var isConnected = false
     private var hasStarted = false
-    /// What the board's own clock shows beside this machine's, and whether it was set wrong on
-    /// purpose and no answer has come since.
+    /// The difference of the board's clock from the true time. `isClockWrong` is true after it was
+    /// set wrong on purpose, until the next answer.
     private var clockOffset = Duration.zero
     var isClockWrong = false
     private var telemetryAt: Duration?
@@ -74,50 +73,50 @@ struct FleetBoard {
     var inbox: String { ContractTopic.inbox(installation).text(under: plan.root) }
     var outbox: String { ContractTopic.outbox(installation).text(under: plan.root) }
 
-    /// The machine's own clocks; `moment` is the true time.
+    /// The board's own clocks at the true time `moment`.
     private func instant(_ moment: Instant) -> Instant {
         Instant(wall: moment.wall + clockOffset, monotonic: moment.monotonic)
     }
 
-    /// It has its session, and an answer under it.
+    /// Whether the board has its session, and an answer under it.
     var isPaired: Bool {
         hasSession && requests.isEmpty && store.records.trust?.isAcknowledged == true
     }
 
-    /// Whether it lost the session that it had.
+    /// Whether the board has lost its session.
     var isOver: Bool { !hasSession && store.records.memory.ended != nil }
 
-    /// Whether it holds a session and is not connected.
+    /// Whether the board has a session but no connection.
     var isStranded: Bool { hasSession && !isConnected }
 
-    /// Whether a request is on its way, and not put off.
+    /// Whether a request waits for an answer and was not postponed.
     var isBusy: Bool { requests.contains(where: \.isAwaited) }
 
     var isPutOff: Bool { requests.contains(where: \.isPutOff) }
 
-    /// Whether all that it asked was answered, if only by "later".
+    /// Whether every request has an answer, or was postponed by the authority.
     var isSettled: Bool {
         guard hasSession else { return true }
         return !isBusy && store.isEmpty && thief?.hasStruck != true
     }
 
-    /// Whether this login is by a password that the provisioning has replaced: the authority
-    /// ends such a connection. Source: the wire contract, Claiming at the authority.
+    /// Whether this password was replaced by the provisioning. The authority ends such a
+    /// connection. Source: the wire contract, Claiming at the authority.
     func hasReplaced(_ password: SecretBytes?) -> Bool {
         guard let own = store.records.trust?.broker?.password, let password else { return false }
         return !own.matches(password)
     }
 }
 
-// What happens to it.
+// Events of the board.
 extension FleetBoard {
-    /// It was claimed: the power goes on.
+    /// Turns the board on after its claim.
     mutating func start(at moment: Instant, _ tally: inout FleetTally) {
         hasStarted = true
         handle(.started, at: moment, &tally)
     }
 
-    /// Off and on again, with a clock that is off by so much.
+    /// Restarts the board with a clock that is wrong by `offset`.
     mutating func restart(
         clockOff offset: Duration, at moment: Instant, _ tally: inout FleetTally
     ) {
@@ -132,7 +131,7 @@ extension FleetBoard {
         handle(.started, at: moment, &tally)
     }
 
-    /// The load begins.
+    /// Starts the load.
     mutating func begin(
         _ load: FleetLoad, _ random: inout SeededRandom, at moment: Instant,
         _ tally: inout FleetTally
@@ -145,8 +144,8 @@ extension FleetBoard {
         thief?.begin(load.span, at: moment.monotonic, &random)
     }
 
-    /// No telemetry is made, and the agent asks as its authority has it. A thief who can strikes
-    /// now.
+    /// Stops the telemetry, and sets the request pace back to that of the authority. A thief who
+    /// can act does so now.
     mutating func wind(at moment: Instant) {
         telemetryAt = nil
         thief?.hasten(to: moment.monotonic)
@@ -167,7 +166,7 @@ extension FleetBoard {
         handle(.uplink(event), at: moment, &tally)
     }
 
-    /// A payload of its inbox. `mayFail`: faults may be put in now.
+    /// Takes a payload of the board's inbox. With `mayFail`, faults may be injected.
     mutating func hear(
         _ payload: [UInt8], mayFail: Bool, _ random: inout SeededRandom, at moment: Instant,
         _ tally: inout FleetTally
@@ -182,7 +181,7 @@ extension FleetBoard {
         perform(effects, at: moment, &tally)
     }
 
-    /// The broker's answer to one of its writes.
+    /// Takes the broker's answer to one of the board's writes.
     mutating func acknowledged(
         _ sequence: Int64, _ code: UInt8, at moment: Instant, _ tally: inout FleetTally
     ) {
@@ -196,8 +195,8 @@ extension FleetBoard {
         handle(.forwarded(sequence), at: moment, &tally)
     }
 
-    /// When it wants `wake`; nil: it waits for others. Asked very often, so it is mutating: else
-    /// the compiler copies the board and its whole agent each time.
+    /// The time of the next `wake`; nil if only other events matter. It is called very often, so it
+    /// is mutating: otherwise the compiler copies the board with its agent each time.
     mutating func due(at moment: Instant) -> Duration? {
         guard hasStarted else { return nil }
         return [
@@ -206,11 +205,11 @@ extension FleetBoard {
         ].compactMap(\.self).min()
     }
 
-    /// Does what is due.
+    /// Does all work that is due.
     mutating func wake(at moment: Instant, _ tally: inout FleetTally) {
         let now = moment.monotonic
         if let due = telemetryAt, due <= now, isReading, let interval = plan.telemetry {
-            // After a pause it does not catch up.
+            // After a pause the board does not catch up.
             telemetryAt = max(due + interval, now)
             write(at: moment, &tally)
         }
@@ -218,7 +217,7 @@ extension FleetBoard {
         handle(.deadline, at: moment, &tally)
     }
 
-    /// An app on the board writes.
+    /// Sends a message as an app on the board.
     private mutating func write(at moment: Instant, _ tally: inout FleetTally) {
         made += 1
         var payload = Array("{\"n\":\(made)".utf8)
@@ -241,7 +240,7 @@ extension FleetBoard {
     }
 }
 
-// What it does.
+// Effects of the agent.
 extension FleetBoard {
     private mutating func perform(
         _ effects: [AgentEffect], at moment: Instant, _ tally: inout FleetTally

@@ -65,7 +65,7 @@ struct FleetTally: Sendable {
     var disconnects = 0
     /// Sessions that were ended for another reason than "reuse".
     var endedByOthers = 0
-    /// Faults that the contract allows, by layer.
+    /// Failures by layer, even those that a retry repaired.
     var errors = FaultLedger()
     /// Results that break the contract in any network.
     var violations = FaultLedger()

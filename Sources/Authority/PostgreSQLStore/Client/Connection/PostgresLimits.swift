@@ -34,7 +34,7 @@ package struct PostgresLimits: Equatable, Sendable {
             + Self.planning
     }
 
-    /// Planner settings. Every statement of ours has an index, also for small tables: a transaction
+    /// Planner settings. Every statement of ours has an index, even for small tables: a transaction
     /// that reads a whole table conflicts with all that write to it. Each plan is made once and
     /// kept, and compiling it is not worth the time.
     ///

@@ -39,7 +39,7 @@ final class ServerLink {
         return .lost(reason ?? (words.isEmpty ? "no reason given" : words), whileCommitting: false)
     }
 
-    /// Checks libpq's result for a sent statement: only 1 is success.
+    /// Checks the result of a libpq call: only 1 means success.
     func check(_ result: Int32) throws(PostgresError) {
         guard result == 1 else { throw lost() }
     }

@@ -167,7 +167,7 @@ final class PoolCore: Sendable {
         case never(PostgresError)
     }
 
-    /// Whether to try now. Other threads may ask at the same time.
+    /// Whether to try now. Other threads may be trying too.
     private func permission(until end: ContinuousClock.Instant, _ turn: PoolTurn) -> Permission {
         state.withLock { state in
             if state.isClosed { return .never(.closed) }

@@ -5,7 +5,7 @@ import Synchronization
 /// never waits for the database.
 ///
 /// Connections are opened when needed and replaced when lost. Callers are served in the order of
-/// arrival. While the database is away, one thread at a time tries to reach it, at intervals from
+/// arrival. While the database is away, one thread at a time tries to reach it, with a backoff from
 /// 20 ms to 5 s. A caller waits for `Bounds.patience` and then receives the error.
 package final class PostgresPool: Sendable {
     /// The limits of the pool.

@@ -18,7 +18,7 @@ struct Answer {
     var parameters: [ServerType] = []
     var columns = SQLColumns([])
     var types: [ServerType] = []
-    /// The first row that could not be decoded. The rows after it are still read to the end.
+    /// The error of this statement. After a row that could not be decoded, the rest is still read.
     var failure: PostgresError?
 }
 
