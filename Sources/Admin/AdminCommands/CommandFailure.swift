@@ -15,7 +15,7 @@ package enum CommandFailure: Error, Equatable, Sendable {
     case refused(Refusal)
     /// Something failed on the way or at the other end.
     case failed(layer: String, text: String)
-    /// A configured file or address is wrong, or a file has too open permissions.
+    /// A configured file or address is wrong, or a file's permissions are too open.
     case configuration(String)
 
     package var exitStatus: ExitStatus {

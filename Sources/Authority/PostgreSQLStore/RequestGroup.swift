@@ -51,7 +51,7 @@ final class RequestGroup: Sendable {
 
     private let state = Mutex(State())
 
-    /// Adds a request. Returns whether the caller must start a server for the group.
+    /// Adds a request. Returns whether the caller must let a connection serve the group.
     func add(_ job: Job) -> Bool {
         state.withLock { state in
             state.waiting.append(job)

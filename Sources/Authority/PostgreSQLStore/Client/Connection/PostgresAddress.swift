@@ -142,7 +142,7 @@ package struct PostgresAddress: Sendable {
     }
 }
 
-/// The place of the certificates that this machine trusts.
+/// Tells libpq where to find the CA certificates that this machine trusts.
 private enum SystemTrust {
     /// Nil leaves the choice to libpq, which reads `~/.postgresql/root.crt`.
     ///

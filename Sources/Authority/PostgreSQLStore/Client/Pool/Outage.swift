@@ -38,8 +38,8 @@ struct Outage: Sendable {
         return true
     }
 
-    /// The backoff doubles with each failure. Chance takes between half of it and all, so that
-    /// several processes do not retry at the same moment.
+    /// The backoff doubles with each failure. The pause is a random part of it, at least half, so
+    /// that several processes do not retry at the same moment.
     static func pause(after failures: Int, chance: Double) -> Duration {
         let doubled = shortest * (1 << min(max(failures, 0), 10))
         return min(doubled, longest) * (0.5 + min(max(chance, 0), 1) / 2)

@@ -2,8 +2,9 @@ import AuthorityStore
 import LinuxIO
 import Synchronization
 
-/// Names that only one of several processes holds. They are session-level advisory locks of one
-/// connection: thousands of names need one connection, and no lock outlives it.
+/// Names that one process holds alone, or several processes together. They are session-level
+/// advisory locks of one connection: thousands of names need one connection, and no lock outlives
+/// it.
 ///
 /// The end of the connection is noticed when the kernel knows of it. That is at once if the server
 /// closes it, and after about 11 s if the network drops everything. From then on `isHeld` is false.
