@@ -78,7 +78,7 @@ struct FleetBoard {
         Instant(wall: moment.wall + clockOffset, monotonic: moment.monotonic)
     }
 
-    /// Whether the board has its session, and an answer under it.
+    /// Whether the board has a session that the authority has acknowledged, and no open request.
     var isPaired: Bool {
         hasSession && requests.isEmpty && store.records.trust?.isAcknowledged == true
     }
@@ -94,7 +94,8 @@ struct FleetBoard {
 
     var isPutOff: Bool { requests.contains(where: \.isPutOff) }
 
-    /// Whether every request has an answer, or was postponed by the authority.
+    /// Whether nothing is open. True without a session. With one, every request must be answered or
+    /// postponed, every write acknowledged, and no thief may have acted.
     var isSettled: Bool {
         guard hasSession else { return true }
         return !isBusy && store.isEmpty && thief?.hasStruck != true
