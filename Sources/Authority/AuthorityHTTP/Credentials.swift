@@ -3,14 +3,14 @@ import HTTPTypes
 import Sessions
 import Wire
 
-/// What a request says of who asks, in its headers or, as Parse's JavaScript SDK has it, in
-/// members of its body. Nothing in it is trusted yet.
+/// The credentials of a request, from its headers or from members of its body. Parse's JavaScript
+/// SDK sends them in the body. Nothing in them is trusted yet.
 ///
 /// Source: Parse REST guide, Request format.
 struct Credentials: Sendable {
     var applicationID: String?
     var bearer = Call.Bearer.none
-    /// Parse has a key for each kind of client; this authority has one for all.
+    /// Parse has one key for each kind of client; this authority has one key for all.
     var clientKey: SecretBytes?
     var masterKey: SecretBytes?
     /// Not yet parsed.
@@ -25,8 +25,10 @@ struct Credentials: Sendable {
         installation = value(HTTPFieldName.installationID)
     }
 
-    /// Members of a body that are about the request and no part of what it says. The SDK marks
-    /// its sessions as revocable: all are, here.
+    /// Members of a body that are credentials and not data.
+    ///
+    /// `passedOver` are members that are ignored. The SDK marks its sessions as revocable; here all
+    /// sessions are.
     static let members: Set<String> = [
         "_ApplicationId", "_SessionToken", "_MasterKey", "_JavaScriptKey", "_InstallationId",
     ]
@@ -34,8 +36,9 @@ struct Credentials: Sendable {
         "_ClientVersion", "_RevocableSession", "_ContentType", "_noBody", "_context",
     ]
 
-    /// These and the ones of a body, none of which may stand in both; a member that is no
-    /// string says something, and nothing that is right.
+    /// Adds the credentials of a body. 119 if a session token, master key or installation id is in
+    /// a header too; a client key in a header wins. A value of these three that is not a string
+    /// counts as wrong, not as absent.
     func with(_ body: [String: JSONValue]) throws(AuthorityError) -> Credentials {
         var merged = self
         if let value = body["_SessionToken"] {

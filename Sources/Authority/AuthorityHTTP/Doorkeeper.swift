@@ -3,7 +3,7 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// Judges who asks, for every route in the same way and whatever way it is reached by.
+/// Checks the caller of every request, in the same way for every route and for parts of a batch.
 struct Doorkeeper: Sendable {
     let frontend: any AuthorityFrontend
     let rules: ParseRules
@@ -19,8 +19,8 @@ struct Doorkeeper: Sendable {
         self.onRefusal = onRefusal
     }
 
-    /// What is to be done for this caller; nil when the request is not for this application,
-    /// or a key is wrong.
+    /// Returns the handler for this caller. Nil if the request is not for this application, or if a
+    /// key or a broker's secret is wrong.
     func admit(
         _ call: Call, to route: Route
     ) async throws(AuthorityError) -> Route.Handler? {
@@ -59,7 +59,7 @@ struct Doorkeeper: Sendable {
         }
     }
 
-    /// What the keys make of a call to one of Parse's routes; each wrong master key is counted.
+    /// Checks the keys of a call to one of Parse's routes, and counts each wrong master key.
     private func judge(
         _ call: Call, for route: Route
     ) throws(AuthorityError) -> ParseRules.Verdict {
@@ -74,8 +74,8 @@ struct Doorkeeper: Sendable {
         return verdict
     }
 
-    /// Nil when no session token was sent. The cookie counts on Postern's own routes alone, for
-    /// a request of our own page, and where no header says who asks.
+    /// The caller of the session token; nil if there is none. The cookie counts only on Postern's
+    /// own routes, for a request of our own page without a session header.
     private func caller(
         of call: Call, to route: Route
     ) async throws(AuthorityError) -> Caller? {
@@ -99,7 +99,7 @@ struct Doorkeeper: Sendable {
         }
     }
 
-    /// The same handler, of which each 119 is told.
+    /// The same handler, which also reports each refusal with code 119.
     private func watching(
         _ route: Route, _ caller: Caller?, _ handle: @escaping Route.Handler
     ) -> Route.Handler {
@@ -127,13 +127,13 @@ struct Doorkeeper: Sendable {
             origin: CountedOrigin(call.origin).description))
     }
 
-    /// Parse's own words for a token that is absent or has no session.
+    /// Parse's own text for a token that is missing or has no session.
     private static let noSession = AuthorityError.refused(
         Refusal(.invalidSession, "Invalid session token"))
 }
 
 extension Route {
-    /// The class that it is about, as the log names it; `-` where it is about none.
+    /// The class of the route's objects, for the log; `-` if it has none.
     fileprivate var concernedClass: String {
         let parts = path.split(separator: "/").map(String.init)
         if let index = parts.firstIndex(of: "classes"), index + 1 < parts.count {

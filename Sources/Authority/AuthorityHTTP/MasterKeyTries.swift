@@ -2,12 +2,15 @@ import AuthorityCore
 import Sessions
 import Synchronization
 
-/// Counts the wrong master keys of each address. After 20 in five minutes no master key from
-/// there counts, the right one neither, until the five minutes end; what needs none goes on.
+/// Counts the wrong master keys of each address.
+///
+/// After 20 wrong keys in five minutes, no master key from that address counts until the five
+/// minutes end, not even the right one. Requests without a master key go on.
 final class MasterKeyTries: Sendable {
     static let limit = 20
     private static let window = Duration.seconds(300)
-    /// Of addresses; beyond it the one that began first is forgotten.
+    /// The number of addresses that are kept. If it is reached, the address whose window began
+    /// first is forgotten.
     private static let room = 4096
 
     private struct Count {
@@ -18,13 +21,13 @@ final class MasterKeyTries: Sendable {
     private let counts = Mutex<[CountedOrigin: Count]>([:])
     private let clock: @Sendable () -> Duration
 
-    /// A clock that never goes back; this machine's without one.
+    /// `clock` never goes back. Without one, this machine's clock counts.
     init(clock: (@Sendable () -> Duration)? = nil) {
         let start = ContinuousClock.now
         self.clock = clock ?? { ContinuousClock.now - start }
     }
 
-    /// 155 for an address that tried too often; before any key is compared.
+    /// 155 for an address with too many wrong keys. Runs before any key is compared.
     func admit(_ address: String) throws(AuthorityError) {
         let now = clock()
         let count = counts.withLock { $0[CountedOrigin(address)] }

@@ -1,30 +1,32 @@
 import AuthorityCore
 
-/// Who waits for a password to be hashed, which is slow on purpose and done one at a time.
+/// Limits how many requests wait for password hashing, which is slow on purpose and done one at a
+/// time.
 ///
-/// So many wait together, and so many of one address, which else would take all the turns there
-/// are. Addresses from which nobody has logged in yet share a part of the turns, and so many of
-/// one network (IPv4 /24; IPv6 /56 and /48) have one: whoever holds many addresses does not keep
-/// out those who log in from where they logged in before.
+/// There is a limit for all requests, and one for each address, so that no address takes all turns.
+/// Addresses without an earlier login share a part of the turns. A network (IPv4 /24; IPv6 /56 and
+/// /48) has a limit too.
+///
+/// So a caller with many addresses cannot keep out users who log in from a known address.
 struct PasswordTurns: Sendable {
     static let limit = 16
     static let each = 4
-    /// Of all addresses from which nobody has logged in.
+    /// For all addresses together from which nobody has logged in.
     static let ofStrangers = 10
-    /// Of one network, for addresses that are known and for those that are not, each by itself.
+    /// For one network; known addresses and others are counted separately.
     static let ofNetwork = 6
-    /// How many addresses are known, those that logged in last.
+    /// How many addresses are remembered: those with the latest logins.
     static let memory = 4096
-    /// When who is refused may ask again: about as long as all turns take.
+    /// When a refused caller may ask again: about as long as all turns take.
     static let retryAfter = Duration.seconds(10)
 
-    /// A turn at hashing; who has it must give it back.
+    /// A turn at hashing. The caller must give it back with `leave`.
     struct Turn: Sendable {
         fileprivate let origin: CountedOrigin
         fileprivate let isKnown: Bool
     }
 
-    /// Those that are known, or those that are not.
+    /// The turns in use: of known addresses, or of all others.
     private struct Book {
         var count = 0
         var origins: [CountedOrigin: Int] = [:]
@@ -33,11 +35,12 @@ struct PasswordTurns: Sendable {
 
     private var known = Book()
     private var strangers = Book()
-    /// Each with the number of its last login; a higher one is a later login.
+    /// The known addresses, each with the number of its last login. A higher number is a later
+    /// login.
     private var logins: [CountedOrigin: UInt64] = [:]
     private var lastLogin: UInt64 = 0
 
-    /// Nil if there is no turn to be had.
+    /// Takes a turn; nil if none is free.
     mutating func enter(_ origin: CountedOrigin) -> Turn? {
         guard known.count + strangers.count < Self.limit else { return nil }
         let turn = Turn(origin: origin, isKnown: logins[origin] != nil)
@@ -52,7 +55,7 @@ struct PasswordTurns: Sendable {
 
     mutating func leave(_ turn: Turn) { change(turn, by: -1) }
 
-    /// Somebody has logged in from here.
+    /// Remembers that a user has logged in from this address.
     mutating func know(_ origin: CountedOrigin) {
         if logins[origin] == nil, logins.count >= Self.memory,
             let oldest = logins.min(by: { $0.value < $1.value }) {

@@ -3,12 +3,12 @@ import MetricsServer
 import Sessions
 import Wire
 
-/// What a route says, before it is HTTP.
+/// The answer of a route, before it becomes an HTTP response.
 struct Answer: Sendable {
     var status: HTTPResponse.Status
     var content: Content
     var headers: HTTPFields = [:]
-    /// What went wrong, for the log alone.
+    /// The cause of a failure. It goes to the log and never to the client.
     var fault: String?
 
     enum Content: Sendable {
@@ -16,17 +16,17 @@ struct Answer: Sendable {
         case text(String)
         case metrics(FigureText)
         case page(ClaimPage)
-        /// A file of the console; nil where the browser has it already.
+        /// A file of the console's page; nil if the browser has it already.
         case file(StaticFiles.File?)
         /// PEM. Source: RFC 8555 §9.1 (`application/pem-certificate-chain`).
         case certificate(String)
-        /// Written piece by piece; the route says its type.
+        /// Written in pieces. The route sets the content type.
         case stream(StreamWriter)
     }
 
     typealias StreamWriter = @Sendable (inout any ResponseBodyWriter) async throws -> Void
 
-    /// 200 with a body that is made while it is sent.
+    /// 200 with a body that is written while it is sent.
     init(stream: @escaping StreamWriter) {
         status = .ok
         content = .stream(stream)
@@ -40,7 +40,7 @@ struct Answer: Sendable {
         content = .json(.object(members))
     }
 
-    /// 200 with a JSON array, as Parse answers a batch.
+    /// 200 with a JSON array: Parse's answer to a batch.
     init(list: [JSONValue]) {
         status = .ok
         content = .json(.array(list))
@@ -57,7 +57,7 @@ struct Answer: Sendable {
         content = .text(text)
     }
 
-    /// 200 in Prometheus' text form.
+    /// 200 in Prometheus' text format.
     init(metrics: FigureText) {
         status = .ok
         content = .metrics(metrics)
@@ -76,13 +76,14 @@ struct Answer: Sendable {
         headers[.eTag] = file.tag
     }
 
-    /// As Parse answers a query.
+    /// Parse's answer to a query: `{"results": […]}`.
     static func results(_ values: [JSONValue]) -> Answer {
         Answer(["results": .array(values)])
     }
 
-    /// With the headers that every answer of the console bears: nothing is kept, nothing is
-    /// guessed, and no page of it can be framed.
+    /// The HTTP response, with the headers that every answer has: no caching, no guessing of the
+    /// content type. A browser may keep a file of the console, but must ask before it uses the
+    /// copy. Pages and files also get a policy that forbids framing.
     var response: Response {
         var fields = headers
         fields[.cacheControl] = "no-store"

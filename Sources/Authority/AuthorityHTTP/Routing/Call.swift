@@ -4,37 +4,37 @@ import HummingbirdCore
 import Sessions
 import Wire
 
-/// One request as a route sees it: nothing in it is trusted yet.
+/// One request in the form that a route receives. Nothing in it is trusted yet.
 struct Call: Sendable {
     let context: ConsoleContext
-    /// The peer's address, or whom a proxy of ours names.
+    /// The peer's address, or the address that one of our proxies names.
     var origin: String { context.origin }
     var connection: Connection { context.connection }
-    /// Whether the peer is on this machine and no proxy stands before it.
+    /// Whether the peer is on this machine and no proxy header is set.
     let isFromThisMachine: Bool
     private(set) var credentials: Credentials
-    /// How a console's page says who asks.
+    /// The cookie in which the console's page sends its session.
     let cookie: SessionCookie
     let cookieBearer: Bearer
-    /// Whether a request that bears the cookie may count on it.
+    /// Whether our own page made the request. Only then does the cookie count.
     let isFromOwnPage: Bool
-    /// Whether it reads, by cookie, for our own page: a browser's stream of events bears no
-    /// header of ours, so that of the application's id.
+    /// Whether our own page makes this GET with the cookie alone. Such a request needs no
+    /// application id, because a browser's event stream cannot send our headers.
     let isPageReading: Bool
-    /// Whether the cookie, and no header, says who asks.
+    /// Whether the session comes from the cookie and not from a header.
     var isCookieCaller: Bool { !bearer.isThere && cookieBearer.isThere }
-    /// The entity tag of what the browser has already.
+    /// The entity tag of the copy that the browser has.
     let knownTag: String?
-    /// What a broker shows to be answered: in the path, or as a bearer.
+    /// The secret that a broker sends: in the path, or as a bearer token.
     var brokerSecret: String? { parameters["secret"] ?? bearerText }
     private let bearerText: String?
-    /// The query as it came; of a GET it stands for a form.
+    /// The query, not decoded. For a broker's GET it takes the place of a form.
     let queryBytes: [UInt8]
-    /// Empty until who asks has been judged.
+    /// Empty until the caller has been checked.
     private(set) var body: [UInt8] = []
-    /// The body's members, where it has been read already.
+    /// The body's members, if the body has been parsed already.
     private var members: [String: JSONValue]?
-    /// Whether the master key was shown beside a session.
+    /// Whether the request had the master key and a session.
     private(set) var isMaster = false
     private let parameters: [String: String]
     private let query: [String: String]
@@ -42,10 +42,10 @@ struct Call: Sendable {
     var applicationID: String? { credentials.applicationID }
     var bearer: Bearer { credentials.bearer }
 
-    /// What the session header says.
+    /// The value of the session header.
     enum Bearer: Sendable {
         case none
-        /// No session token could look like it.
+        /// The text cannot be a session token.
         case malformed
         case token(SessionToken)
 
@@ -81,7 +81,7 @@ struct Call: Sendable {
         query = Self.query(request.uri)
     }
 
-    /// One request of a batch: who asks is who sent the batch, and all else is its own.
+    /// One request of a batch. Its credentials are those of the batch; everything else is its own.
     init(of batch: Call, to uri: URI, at parameters: [String: String], _ body: JSONObject?) {
         context = batch.context
         isFromThisMachine = batch.isFromThisMachine
@@ -98,8 +98,8 @@ struct Call: Sendable {
         query = Self.query(uri)
     }
 
-    /// As forms encode it: `+` is a space. Of two of a name the first counts; what is badly
-    /// encoded stays as it is, for the route to refuse.
+    /// Parses a query in form encoding, where `+` is a space. If a name comes twice, the first
+    /// counts. Text with a broken escape stays unchanged, so that the route refuses it.
     ///
     /// Source: WHATWG URL §5.1.
     private static func query(_ uri: URI) -> [String: String] {
@@ -147,13 +147,13 @@ struct Call: Sendable {
         }
     }
 
-    /// What a request that reads asks for: in the query, or in the body of one that is a POST
-    /// in place of it.
+    /// The parameters of a request that reads: from the query, or from the body of a POST that
+    /// names the method GET.
     var options: [String: JSONValue] {
         query.mapValues(JSONValue.string).merging(members ?? [:]) { $1 }
     }
 
-    /// The installation that the client says it is. Source: Parse REST guide, Sessions.
+    /// The installation that the client names. Source: Parse REST guide, Sessions.
     func installation() throws(AuthorityError) -> InstallationID? {
         guard let text = credentials.installation else { return nil }
         guard let id = InstallationID(text) else {
@@ -163,7 +163,7 @@ struct Call: Sendable {
         return id
     }
 
-    /// A part of the path that has a type of its own; what it cannot name does not exist.
+    /// A typed part of the path. If it does not parse, the object does not exist: 101.
     func parameter<T>(_ name: String, _ parse: (String) -> T?) throws(AuthorityError) -> T {
         guard let value = parameters[name].flatMap(parse) else { throw .noObject }
         return value
@@ -189,11 +189,11 @@ struct Call: Sendable {
 }
 
 extension AuthorityError {
-    /// Parse's own words for what is not there, or not for the caller.
+    /// Parse's own text, for an object that does not exist or that the caller may not see.
     static let noObject = AuthorityError.refused(Refusal(.notFound, "Object not found."))
 }
 
-/// Runs `read` over what a peer sent; what is wrong with it is told to the peer.
+/// Runs `read` on data from a peer. A wire error becomes a refusal that the peer receives.
 func reading<T>(_ read: () throws(WireError) -> T) throws(AuthorityError) -> T {
     do {
         return try read()

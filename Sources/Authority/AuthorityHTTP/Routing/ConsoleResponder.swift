@@ -2,7 +2,7 @@ import Hummingbird
 import Logging
 import Sessions
 
-/// Answers every request of the console's server: what holds for all answers, around the router.
+/// Answers every request of the console's server: the router, and the rules for all answers.
 struct ConsoleResponder: HTTPResponder {
     typealias Context = ConsoleContext
 
@@ -40,7 +40,7 @@ struct ConsoleResponder: HTTPResponder {
         var response = try await answer(request, in: context)
         // A year. Source: RFC 6797 §6.1.
         if isStrictlyHTTPS { response.headers[.strictTransportSecurity] = "max-age=31536000" }
-        // The next request is better sent over a connection to somebody who stays.
+        // While the server drains, the client should open its next connection elsewhere.
         // Source: RFC 9112 §9.6.
         if readiness.isDraining { response.headers[.connection] = "close" }
         return request.method == .head ? response.createHeadResponse() : response

@@ -4,9 +4,11 @@ import Sessions
 import Wire
 
 extension Answer {
-    /// An error in Parse's form. As Parse server has it, 101 is 404 and any other refusal 400;
-    /// 155 is 429, as the hosted Parse had it. A part that failed is 503 and names its layer; of
-    /// the store a stranger hears no more than that it is away, and the log the rest.
+    /// An error in Parse's form. As in Parse server, 101 is 404, and other refusals are 400. 155 is
+    /// 429, as in the hosted Parse. A refusal for overload is 503 with `Retry-After`.
+    ///
+    /// A part that failed is 503, and the text names its layer. If the store failed, the client
+    /// only learns that the store is away; the log has the details.
     ///
     /// Source: Parse REST guide, Error codes; RFC 6585 §4.
     init(_ error: AuthorityError) {
@@ -23,7 +25,7 @@ extension Answer {
         }
     }
 
-    /// Nothing is said of where the store is and what was asked of it.
+    /// Does not show where the store is or what was asked of it.
     static let storeAway = Answer(.serviceUnavailable, [
         "code": .integer(1), "error": .string("store: the store is away; try again later"),
         "name": .string(Refusal.Name.storeAway.description),
@@ -47,10 +49,10 @@ extension Answer {
         self.init(status, members)
     }
 
-    /// Whether it says 209.
+    /// Whether the error code is 209: the session is invalid.
     var isSessionOver: Bool { says(.invalidSession) }
 
-    /// Whether it says 119.
+    /// Whether the error code is 119: forbidden.
     var isForbidden: Bool { status != .ok && says(.forbidden) }
 
     private func says(_ code: ErrorCode) -> Bool {
@@ -58,7 +60,8 @@ extension Answer {
         return value.asObject?["code"]?.asInteger == Int64(code.rawValue)
     }
 
-    /// A request that names another application, or none. Source: Parse server's own answer.
+    /// For a request with no application id, another application's id, or a wrong key. Source:
+    /// Parse server's own answer.
     static let unauthorized = Answer(.forbidden, ["error": .string("unauthorized")])
 
     static let noRoute = Answer(.notFound, Refusal(.notFound, "there is no such route"))

@@ -5,7 +5,8 @@ import NIOCore
 import Sessions
 import Wire
 
-/// A path and all that can be done there. A request becomes a call here, and an error an answer.
+/// A path and its routes, one for each method. Turns a request into a call, and an error into an
+/// answer.
 struct Resource: HTTPResponder {
     typealias Context = ConsoleContext
 
@@ -14,10 +15,11 @@ struct Resource: HTTPResponder {
     let routes: [HTTPRequest.Method: Route]
     let door: Doorkeeper
     let load: RequestThrottle
-    /// Without the mark of each request, by which no two lines were the same.
+    /// A logger without request ids. With them no two log lines would be equal, so none could be
+    /// counted together.
     let logger: Logger?
 
-    /// What HEAD gets is a GET's without its body. Source: RFC 9110 §9.3.2.
+    /// HEAD uses the route of GET; the body is dropped later. Source: RFC 9110 §9.3.2.
     private func route(for method: HTTPRequest.Method) -> Route? {
         routes[method] ?? (method == .head ? routes[.get] : nil)
     }
@@ -27,12 +29,13 @@ struct Resource: HTTPResponder {
     }
 
     private var isParse: Bool { routes.values.contains(where: \.isParse) }
-    /// The most that any of its routes takes.
+    /// The largest body limit of its routes, in bytes.
     private var bodyLimit: Int { routes.values.map(\.bodyLimit).max() ?? 0 }
-    /// Any of its routes: at Parse's paths without a POST all ask for the same.
+    /// A route to check the caller against, if the method has none. At Parse's paths without a POST
+    /// all routes require the same.
     private var anyRoute: Route? { routes[.put] ?? routes[.get] ?? routes.values.first }
 
-    /// Any method that it does not have is 405 with `Allow`.
+    /// Answers a request. A method without a route is 405 with `Allow`.
     func respond(to request: Request, context: ConsoleContext) async -> Response {
         var parameters: [String: String] = [:]
         for (name, value) in context.parameters {
@@ -61,20 +64,20 @@ struct Resource: HTTPResponder {
         } catch {
             answer = Answer(error)
         }
-        // The same words again and again are one line and a count in the log.
+        // The logger joins equal lines into one line with a count.
         if let fault = answer.fault { logger?.error("a request fails: \(fault)") }
         guard let route = own ?? anyRoute else { return answer }
         if answer.isSessionOver, route.takesCookie, call.cookieBearer.isThere, call.isFromOwnPage {
             answer.headers[.setCookie] = call.cookie.forgetting
         }
-        // The route's own path, never the request's: that may hold ids and a query.
+        // Logs the route's pattern, not the request's path, which may hold ids and a query.
         call.context.logger.debug("request", metadata: [
             "route": "\(route.methodName) \(route.path)", "status": "\(answer.status.code)",
         ])
         return answer
     }
 
-    /// Who asks is judged before any byte of the body is read.
+    /// Checks the caller before it reads any byte of the body.
     private func answer(
         _ request: Request, _ call: Call, by route: Route
     ) async throws(AuthorityError) -> Answer {
@@ -86,9 +89,11 @@ struct Resource: HTTPResponder {
         }
     }
 
-    /// A POST to Parse's API, whose body may name another method and, where no header names
-    /// the application, who asks. Otherwise who asks is judged before the body is read, and
-    /// once more if the body leads elsewhere.
+    /// Answers a POST to Parse's API. The body may name another method. If no header names the
+    /// application, the body may also hold the credentials.
+    ///
+    /// If a header names the application, the caller is checked before the body is read. The caller
+    /// is checked again if the body names another method.
     private func answerPost(
         _ request: Request, _ call: Call, _ own: Route?
     ) async throws(AuthorityError) -> Answer {
@@ -106,7 +111,7 @@ struct Resource: HTTPResponder {
             return .overloaded(retryAfter: BodyRateLimit.retryAfter)
         }
         guard let form = load.measuring({ BodyForm(bytes) }) else {
-            // Not an object, so it says nothing of who asks or how.
+            // The body is not an object, so it names no credentials and no method.
             guard let handle else { return .unauthorized }
             guard let own else { return .noMethod(allowed: allowed) }
             return try await load.measuring(handle, of: own)(call.with(body: bytes))
@@ -126,12 +131,12 @@ struct Resource: HTTPResponder {
     }
 }
 
-/// A request's body, read to its end or not at all.
+/// A request's body: all of it, or a refusal.
 private enum Body: Sendable {
     case whole([UInt8])
     case refused(Answer)
 
-    /// How long a body may take to come: one that drips would hold its connection for ever.
+    /// The time limit for a body. Without it a slow sender could hold its connection for ever.
     private static let patience = Duration.seconds(15)
 
     init(of request: Request, by call: Call, limit: Int) async {

@@ -4,13 +4,14 @@ import Wire
 
 /// Finds the resource of a path, with Hummingbird's router.
 ///
-/// Names are compared after percent-decoding; of two patterns that fit, the one with a name
-/// where the other has a parameter wins. Any path without a resource is 404.
+/// Compares names after percent-decoding. If two patterns match, a fixed name wins over a
+/// parameter. A path without a resource is 404.
 struct ResourceRouter: Sendable {
     private let responder: RouterResponder<ConsoleContext>
 
     /// Hummingbird answers 404 to a method that a path does not have. So each resource is
-    /// entered under all of these, answers 405 itself, and gets other methods as TRACE.
+    /// registered for all of these methods and answers 405 itself. Any other method reaches it as
+    /// TRACE.
     private static let methods: [HTTPRequest.Method] = [
         .get, .head, .post, .put, .patch, .delete, .options, .trace,
     ]
@@ -35,8 +36,8 @@ struct ResourceRouter: Sendable {
             to: Request(head: head, body: request.body), context: context)
     }
 
-    /// Hummingbird compares names as they were sent, so each is written in one way alone. Nil for
-    /// a broken escape or bytes that are not UTF-8. Source: RFC 3986 §6.2.2.
+    /// Writes each name of a path in one form, because Hummingbird compares names without decoding
+    /// them. Nil for a broken escape or bytes that are not UTF-8. Source: RFC 3986 §6.2.2.
     private static func canonical(_ path: String) -> String? {
         var text = ""
         for part in path.split(separator: "/") {
@@ -47,7 +48,7 @@ struct ResourceRouter: Sendable {
     }
 }
 
-/// Says in our own form that there is no such path.
+/// Answers 404 in our own form for an unknown path.
 private struct UnknownPath: RouterMiddleware {
     typealias Context = ConsoleContext
 

@@ -1,43 +1,45 @@
 import AuthorityCore
 import Hummingbird
 
-/// One method on one path, and who may call it.
+/// One method on one path, and the callers that may use it.
 struct Route: Sendable {
     typealias Handler = @Sendable (Call) async throws(AuthorityError) -> Answer
     typealias SessionHandler = @Sendable (Call, Caller) async throws(AuthorityError) -> Answer
     typealias AnyoneHandler = @Sendable (Call, Caller?) async throws(AuthorityError) -> Answer
 
-    /// What must hold before a route runs. A route for people with a session is handed its
-    /// caller and can have none in another way.
+    /// The condition under which a route runs. A route that needs a session gets its caller only
+    /// from here.
     enum Access: Sendable {
         case open(Handler)
-        /// The request names this authority's application.
+        /// The request names this authority's application. Every case below but `shown` requires
+        /// this too.
         case application(Handler)
-        /// That, and a session that lives.
+        /// A live session.
         case session(SessionHandler)
-        /// That, and a session that lives or the master key, which then counts alone.
+        /// A live session or the master key. If both are sent, the master key alone counts.
         case sessionOrMaster(SessionHandler)
-        /// That, and a session that lives, the master key, or no session token at all: one that
-        /// is malformed or over is refused, never taken for none.
+        /// A live session, the master key, or no session token at all. A malformed or ended token
+        /// is refused and never treated as absent.
         case sessionOrNone(AnyoneHandler)
-        /// What the route itself asks to be shown; nil refuses. Judged before the body is read.
+        /// The route checks the request itself; nil refuses. The check runs before the body is
+        /// read.
         case shown(@Sendable (Call) async throws(AuthorityError) -> Handler?)
     }
 
     let method: HTTPRequest.Method
-    /// Below the mount, such as `/sessions/:id`.
+    /// Before `under`: the path below the mount, such as `/sessions/:id`.
     private(set) var path: String
     let access: Access
-    /// The most bytes a body may have.
+    /// The largest body, in bytes.
     let bodyLimit: Int
-    /// Whether it is one of Parse's.
+    /// Whether the route belongs to Parse's API.
     private(set) var isParse = false
-    /// What a call makes to do, known before it is done.
+    /// The kind of work that a call causes, known before it runs.
     private(set) var work: @Sendable (Call) -> Work = { _ in .ordinary }
 
     enum Work: Sendable {
         case ordinary
-        /// It makes or verifies a hash of a password, which is slow on purpose.
+        /// Makes or verifies a password hash, which is slow on purpose.
         case hashing
         /// It may wait for a login provider's keys.
         case asking
@@ -45,9 +47,9 @@ struct Route: Sendable {
 
     /// Enough for names, passwords and custom fields.
     static let smallBody = 4 * 1024
-    /// For an id token of 16 KiB and what stands around it.
+    /// For an id token of 16 KiB and the JSON around it.
     static let tokenBody = 20 * 1024
-    /// For what bears a scope or an access token.
+    /// For a body with a scope or an access token.
     static let largeBody = 256 * 1024
 
     init(
@@ -60,10 +62,10 @@ struct Route: Sendable {
         self.bodyLimit = bodyLimit
     }
 
-    /// As a request has it.
+    /// The method as text, such as `GET`.
     var methodName: String { method.rawValue }
 
-    /// Whether the console's cookie may say who asks.
+    /// Whether the route accepts the session from the console's cookie.
     var takesCookie: Bool {
         if case .shown = access { return false }
         return !isParse && path.hasPrefix("/postern/v1/")
@@ -81,7 +83,7 @@ struct Route: Sendable {
         return route
     }
 
-    /// What it makes to do is told by whether its body has a password or `authData`.
+    /// The kind of work depends on whether the body has a password or `authData`.
     func takingCredentials() -> Route {
         var route = self
         route.work = { $0.workOfCredential }

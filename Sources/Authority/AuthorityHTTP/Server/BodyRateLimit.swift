@@ -2,18 +2,18 @@ import AuthorityCore
 
 /// Limits how many bytes of bodies are read before the caller is known.
 ///
-/// A body that names the caller must be read first. The limit holds for each address, and for
-/// all together.
+/// A body that names the caller must be read before the caller is checked. There is a limit for
+/// each address and one for all together.
 struct BodyRateLimit: Sendable {
     private struct Bucket {
         var bytes: Int
         var last: Duration
     }
 
-    /// Bytes a second, and at once.
+    /// Bytes per second (`rate`), and bytes at once (`burst`).
     private static let ofAddress = (rate: 128 << 10, burst: 512 << 10)
     private static let ofAll = (rate: 4 << 20, burst: 8 << 20)
-    /// If so many addresses are known, all are forgotten, which gives each its burst again.
+    /// If so many addresses are known, all are forgotten. Each then has its full burst again.
     private static let limit = 10_000
     /// When a refused caller may ask again.
     static let retryAfter = Duration.seconds(1)
@@ -21,7 +21,8 @@ struct BodyRateLimit: Sendable {
     private var addresses: [CountedOrigin: Bucket] = [:]
     private var all: Bucket?
 
-    /// False if so many bytes must not be read now. `now` is of a clock that never goes back.
+    /// Whether `count` bytes may be read now; if so, they are counted. `now` comes from a clock
+    /// that never goes back.
     mutating func take(_ count: Int, from origin: CountedOrigin, at now: Duration) -> Bool {
         if addresses[origin] == nil, addresses.count >= Self.limit { addresses = [:] }
         let own = Self.filled(addresses[origin], Self.ofAddress, at: now)

@@ -1,15 +1,15 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Counts a connection at the limiter, notes when it is used, and closes it if its first header
-/// does not come in time.
+/// Registers a connection with the limiter and reports its use. Closes it if its first header does
+/// not arrive in time.
 final class ConnectionLimitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// The broker showed its secret on this connection.
+    /// The event that the broker sent its secret on this connection.
     struct IsBrokers: Sendable {}
 
     private let limiter: ConnectionLimiter
@@ -24,7 +24,7 @@ final class ConnectionLimitHandler: ChannelDuplexHandler, RemovableChannelHandle
             from: channel.remoteAddress?.ipAddress ?? "unknown", at: .now(),
             close: { channel.close(promise: nil) })
         guard let entered else {
-            // The pipeline is finished first.
+            // Closes only after the pipeline is complete.
             context.eventLoop.execute { channel.close(promise: nil) }
             return
         }

@@ -2,26 +2,26 @@ import AuthorityCore
 import NIOCore
 import Synchronization
 
-/// How many connections there may be, and how long a new one may take to send its header.
+/// The limits for open connections, and the time limit for a new connection's first header.
 struct ConnectionLimits: Sendable {
     var all = 1024
     /// From one address. Source: `CountedOrigin`.
     var each = 64
-    /// Of the first request, TLS included.
+    /// For the header of the first request, TLS handshake included.
     var header = TimeAmount.seconds(10)
 }
 
-/// Bounds the open connections, so that no stranger can hold all of them.
+/// Limits the open connections, so that no stranger can hold all of them.
 ///
-/// If a limit is reached, a new connection is accepted and the one that is idle for longest is
-/// closed: of the same address, or of all. Our own proxies and a broker that asks us about its
-/// clients have no limit of their own, and no connection on which a broker asked is closed.
+/// If a limit is reached, the limiter accepts a new connection and closes the one that is idle for
+/// longest: of the same address, or of all. Our own proxies, and a broker that asks about its
+/// clients, have no limit per address. A connection on which a broker asked is never closed here.
 /// Reads no clock.
 final class ConnectionLimiter: Sendable {
     private struct State {
         var entries: [ObjectIdentifier: OpenConnection] = [:]
         var counts: [CountedOrigin: Int] = [:]
-        /// Who showed the broker's secret.
+        /// The addresses that sent the broker's secret.
         var brokers: Set<String> = []
     }
 
@@ -29,14 +29,14 @@ final class ConnectionLimiter: Sendable {
     private let proxies: Set<String>
     private let state = Mutex(State())
 
-    /// `proxies` as `ProxiedOrigin` writes them.
+    /// `proxies` has the form that `ProxiedOrigin.plain` returns.
     init(_ limits: ConnectionLimits, proxies: Set<String> = []) {
         self.limits = limits
         self.proxies = proxies
     }
 
-    /// Takes a connection in; `close` may be called later, once. Nil if there is no room,
-    /// because the broker asks on all of them.
+    /// Registers a connection. `close` may be called later, once. Nil if there is no room because a
+    /// broker uses all the connections that could be closed.
     func enter(
         from address: String, at now: NIODeadline, close: @escaping @Sendable () -> Void
     ) -> OpenConnection? {
@@ -63,12 +63,12 @@ final class ConnectionLimiter: Sendable {
         return isIn ? connection : nil
     }
 
-    /// After the connection was closed, by whomever.
+    /// Removes a connection that was closed, by the limiter or otherwise.
     func leave(_ connection: OpenConnection) {
         state.withLock { Self.remove(connection, from: &$0) }
     }
 
-    /// The broker showed its secret on this connection.
+    /// Never closes this connection, because the broker sent its secret on it.
     func keepForBroker(_ connection: OpenConnection) {
         connection.keep()
         state.withLock { _ = $0.brokers.insert(connection.address) }
@@ -93,8 +93,8 @@ final class ConnectionLimiter: Sendable {
     }
 }
 
-/// A connection as the limiter has it: idle since it came, since its last request's header, or
-/// since it was last sent something.
+/// A connection that the limiter counts. It is idle since it opened, since its last request's
+/// header, or since the server last sent data on it.
 final class OpenConnection: Sendable {
     let address: String
     let origin: CountedOrigin

@@ -2,15 +2,15 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What is known of a request besides itself.
+/// The context of a request: its address, its connection, and its batch if it is part of one.
 struct ConsoleContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// The peer's address without its port, for the rate limit and the audit log.
     var origin: String
-    /// Whether the peer is on this machine; a proxy there is, too.
+    /// Whether the peer is on this machine. A proxy on this machine counts too.
     let isLoopback: Bool
     let connection: Connection
-    /// What is asked where it is one request of a batch.
+    /// The part of the batch, if the request is one.
     var part: BatchPart?
 
     init(source: ApplicationRequestContextSource) {
@@ -24,27 +24,28 @@ struct ConsoleContext: RequestContext {
     var maxUploadSize: Int { Route.largeBody }
 }
 
-/// What a request came by, for the one thing that a route may do with it.
+/// The connection of a request, with the few actions that a route may use.
 struct Connection: Sendable {
     fileprivate let channel: any Channel
 
-    /// Ends it at once; what was not sent is lost.
+    /// Closes it at once; data that was not sent is lost.
     func close() { channel.close(promise: nil) }
 
-    /// Has it kept when there are too many: the broker asks on it.
+    /// Protects it from the connection limit, because the broker asks on it.
     func keepForBroker() {
         channel.pipeline.fireUserInboundEventTriggered(ConnectionLimitHandler.IsBrokers())
     }
 
-    /// Has `action` run once the peer has gone, which is otherwise seen only when something is
-    /// sent. From now on one that sends nothing more counts as gone.
+    /// Runs `action` once the connection is closed. From now on the connection closes as soon as
+    /// the peer stops sending. Otherwise a closed peer is noticed only at the next write.
     func onceClosed(_ action: @escaping @Sendable () -> Void) {
         _ = channel.setOption(.allowRemoteHalfClosure, value: false)
         channel.closeFuture.whenComplete { _ in action() }
     }
 }
 
-/// The headers that are Parse's own. Source: Parse REST guide, Request format.
+/// The names of headers: Parse's own, Postern's, and some that the HTTP library does not define.
+/// Source: Parse REST guide, Request format.
 enum HTTPFieldName {
     static let applicationID = HTTPField.Name("X-Parse-Application-Id")
     static let sessionToken = HTTPField.Name("X-Parse-Session-Token")
@@ -54,16 +55,16 @@ enum HTTPFieldName {
         HTTPField.Name("X-Parse-REST-API-Key"), HTTPField.Name("X-Parse-Client-Key"),
         HTTPField.Name("X-Parse-JavaScript-Key"),
     ]
-    /// Set by proxies.
+    /// Headers that proxies set.
     static let forwarded = [
         HTTPField.Name("Forwarded"), HTTPField.Name("X-Forwarded-For"),
         HTTPField.Name("X-Real-IP"), HTTPField.Name("Via"),
     ]
-    /// The first is the request's authority, so this is a second.
+    /// A second `Host` header. The first one becomes the request's authority.
     static let secondHost = HTTPField.Name("Host")
-    /// Set by the console's page with whatever it sends.
+    /// The console's page sets it on its requests.
     static let page = HTTPField.Name("X-Postern-Console")
-    /// Understood by nginx and others: events are passed on one by one.
+    /// Tells nginx and other proxies to pass on each event at once.
     static let buffering = HTTPField.Name("X-Accel-Buffering")
     static let forwardedFor = HTTPField.Name("X-Forwarded-For")
     static let fetchSite = HTTPField.Name("Sec-Fetch-Site")

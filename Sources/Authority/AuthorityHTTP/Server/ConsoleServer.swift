@@ -2,8 +2,8 @@ package import AuthorityCore
 import Hummingbird
 package import Logging
 
-/// An authority's HTTP: Parse's REST API under its mount, Postern's own under `/postern/v1`,
-/// and the console's page.
+/// The authority's HTTP server: Parse's REST API under its mount, Postern's own API under
+/// `/postern/v1`, and the console's page.
 package struct ConsoleServer: Sendable {
     private let frontend: any AuthorityFrontend
     private let listen: (host: String, port: Int)
@@ -22,15 +22,21 @@ package struct ConsoleServer: Sendable {
     var load = RequestThrottle()
     var connections = ConnectionLimits()
 
-    /// Port 0 takes a free one; `onListening` is told the real one once connections are taken.
-    /// Without `files` there is no console, and without `live` it shows nothing that happens.
-    /// Without `askingBroker` no broker is answered about its clients.
-    /// What `X-Forwarded-For` says counts from the addresses in `proxies` alone, and these may
-    /// have any number of connections. The application id is the frontend's own. `ownCA`, PEM,
-    /// is given to whoever asks; `isStrictlyHTTPS` has browsers come by HTTPS alone for a year.
-    /// `readiness` says whether requests should come here, and ends the server. `loginOrigins`
-    /// are the addresses that people logged in from, the last one last. `onRefusal` is told of
-    /// each request that was refused for who asks.
+    /// Port 0 takes a free port. `onListening` gets the real port once the server accepts
+    /// connections.
+    ///
+    /// - `files`: the console's page; without them there is no console.
+    /// - `live`: the source of live data; without it the console shows none.
+    /// - `askingBroker`: without it every broker that asks about its clients is refused.
+    /// - `proxies`: `X-Forwarded-For` counts only from these addresses. They may have any number of
+    ///   connections.
+    /// - `ownCA`: the authority's own CA, PEM. Anyone may read it.
+    /// - `isStrictlyHTTPS`: tells browsers to use only HTTPS for a year.
+    /// - `readiness`: says whether requests should come here, and ends the server.
+    /// - `loginOrigins`: the addresses of earlier logins, the latest one last.
+    /// - `onRefusal`: gets each request that was refused because of its caller.
+    ///
+    /// The application id is the frontend's own.
     package init(
         frontend: any AuthorityFrontend, listen: (host: String, port: Int),
         logger: Logger, rules: ParseRules = ParseRules(), files: StaticFiles = .none,
@@ -59,7 +65,7 @@ package struct ConsoleServer: Sendable {
     }
 
     /// Serves until its task is cancelled or `readiness` closes it; then open requests are
-    /// finished. Throws what the socket says when the address cannot be had.
+    /// finished. Throws the socket's error if the address cannot be bound.
     package func run() async throws {
         try await HTTPListener(
             address: .hostname(listen.host, port: listen.port), logger: logger,
@@ -68,7 +74,8 @@ package struct ConsoleServer: Sendable {
         ).run(responder)
     }
 
-    /// `GET /parse/users/:id` of each route, for whoever holds a description against them.
+    /// The method and path of each route, such as `GET /parse/users/:id`, to compare them with the
+    /// API's description.
     package var routeNames: [String] { responder.names }
 
     private var responder: ConsoleResponder {

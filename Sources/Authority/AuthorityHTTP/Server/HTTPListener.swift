@@ -4,10 +4,10 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// Serves HTTP at one address: bounds each connection, adds TLS, and ends in order.
+/// Serves HTTP at one address: limits the connections, adds TLS, and ends in order.
 ///
-/// HTTPS with a certificate, else plain HTTP, for loopback and a proxy there. It never logs a
-/// body, a header, a path as it came, or a query.
+/// With a certificate it serves HTTPS, else plain HTTP for loopback and a proxy there. It never
+/// logs a body, a header, a path as it came, or a query.
 struct HTTPListener: Sendable {
     let address: BindAddress
     let logger: Logger
@@ -65,7 +65,8 @@ struct HTTPListener: Sendable {
             logger: logger)
     }
 
-    /// Headers of 16 KiB in at most 64 lines; a connection that is still for 30 s is closed.
+    /// Headers may have 16 KiB in 64 lines, with 8 KiB in one. A connection without traffic for 30
+    /// s is closed.
     private static func configuration(_ limiter: ConnectionLimiter) -> HTTP1Channel.Configuration {
         HTTP1Channel.Configuration(
             additionalChannelHandlers: [ConnectionLimitHandler(limiter), MalformedRequestHandler()],

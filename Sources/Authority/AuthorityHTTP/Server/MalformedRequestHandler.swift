@@ -6,8 +6,8 @@ import NIOHTTPTypes
 import Sessions
 import Wire
 
-/// Says in our own form what is wrong with a request that is no HTTP or has too much of a
-/// header: the server's own answer to it is an empty 400.
+/// Answers a malformed request, or one whose header is too large, in our own error form. The HTTP
+/// library's own answer is an empty 400.
 final class MalformedRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -21,7 +21,8 @@ final class MalformedRequestHandler: ChannelDuplexHandler, RemovableChannelHandl
         context.fireErrorCaught(error)
     }
 
-    /// Answers to earlier requests pass as they are: none of ours is empty.
+    /// Replaces the library's empty 400. Answers to earlier requests pass unchanged, because none
+    /// of ours is empty.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard let fault, case .head(let head) = unwrapOutboundIn(data),
             head.status == .badRequest, head.headerFields[.contentLength] == "0"

@@ -5,16 +5,16 @@ import Sessions
 
 /// Serves the authority's metrics to Prometheus: `GET /metrics`, at an address of its own.
 ///
-/// Metrics show how much an authority is used, so this address is never the people's: it is a
-/// loopback port or a Unix socket.
+/// Metrics show how much an authority is used. So this address is a loopback port or a Unix socket,
+/// never the address that people use.
 package struct MetricsListener: Sendable {
-    /// The metrics of now; nil while the store is away.
+    /// The current metrics; nil while the store is away.
     package typealias Collect = @Sendable () async -> FigureText?
 
     private let listener: HTTPListener
     private let responder: MetricsResponder
 
-    /// At a port of this machine.
+    /// Listens at a port of this machine.
     package init(
         host: String, port: Int, logger: Logger,
         onListening: @escaping @Sendable (Int) async -> Void = { _ in },
@@ -26,7 +26,7 @@ package struct MetricsListener: Sendable {
         responder = MetricsResponder(checksHost: true, collect: collect)
     }
 
-    /// At a Unix socket. A file that is there is replaced.
+    /// Listens at a Unix socket. A file at this path is replaced.
     package init(
         path: String, logger: Logger,
         onListening: @escaping @Sendable () async -> Void = {},
@@ -47,8 +47,9 @@ package struct MetricsListener: Sendable {
 private struct MetricsResponder: HTTPResponder {
     typealias Context = ConsoleContext
 
-    /// A page elsewhere may send its reader's browser to a loopback port, by a name that it lets
-    /// point to 127.0.0.1. Such a request names a host that is not this machine.
+    /// Whether the request must name this machine as its host. A hostile page can point a domain
+    /// name to 127.0.0.1, and so send a browser to a loopback port. Such a request names another
+    /// host.
     let checksHost: Bool
     let collect: MetricsListener.Collect
 

@@ -1,14 +1,15 @@
 import HTTPTypes
 import Hummingbird
 
-/// Finds who asks behind the proxies that the configuration names. Anybody else's
-/// `X-Forwarded-For` is passed over: whoever sends it could choose under what address his
-/// wrong passwords count.
+/// Finds the client's address behind the proxies that the configuration names.
+///
+/// Ignores `X-Forwarded-For` from any other peer. Otherwise a client could choose the address under
+/// which its wrong passwords count.
 struct ProxiedOrigin: Sendable {
-    /// Addresses as they are printed, IPv6 in lower case and without brackets.
+    /// Addresses in the form of `plain`: IPv6 in lower case and without brackets.
     let proxies: Set<String>
 
-    /// The address that asks: the peer's own, unless the peer is one of the proxies.
+    /// The client's address: the peer's own, unless the peer is one of the proxies.
     func origin(of request: Request, from peer: String) -> String {
         guard proxies.contains(Self.plain(peer)), let name = HTTPFieldName.forwardedFor else {
             return peer
@@ -19,8 +20,8 @@ struct ProxiedOrigin: Sendable {
         return origin(entries.map { Self.address(String($0)) }) ?? peer
     }
 
-    /// Each proxy appends its own peer, so the last that is none of ours is whom ours heard. A
-    /// malformed one ends the search: nothing before it is to be believed.
+    /// Each proxy appends its own peer. So the last address that is not one of our proxies is the
+    /// client's. A malformed entry ends the search, because nothing before it can be trusted.
     private func origin(_ entries: [String?]) -> String? {
         for entry in entries.reversed() {
             guard let entry else { return nil }
@@ -29,7 +30,7 @@ struct ProxiedOrigin: Sendable {
         return nil
     }
 
-    /// An address, with or without brackets and port; nil where it is none.
+    /// Parses an address, with or without brackets and port; nil if it is malformed.
     static func address(_ entry: String) -> String? {
         var text = Substring(entry.drop { $0 == " " || $0 == "\t" })
         while let last = text.last, last == " " || last == "\t" { text.removeLast() }
@@ -47,7 +48,7 @@ struct ProxiedOrigin: Sendable {
         return plain
     }
 
-    /// An IPv4 address is itself where a socket of both kinds shows it as IPv6.
+    /// Lower case, and IPv4 in its own form even if a socket shows it as IPv6.
     static func plain(_ address: String) -> String {
         let text = address.lowercased()
         let mapped = "::ffff:"

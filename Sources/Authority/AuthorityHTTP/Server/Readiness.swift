@@ -1,33 +1,32 @@
 import Synchronization
 
-/// Whether requests should come here: what a load balancer asks before it sends any, and how
-/// this server takes its leave.
+/// Tells load balancers whether requests should come here, and ends the server in order.
 ///
-/// `GET /postern/v1/health` is 200 only while it should be sent requests. Whoever does not ask
-/// is answered all the same, until `close`.
+/// `GET /postern/v1/health` is 200 only while the server should receive requests. The server
+/// answers all requests until `close`, whatever `health` says.
 package final class Readiness: Sendable {
     private struct State {
         var isDraining = false
         var isClosed = false
         var onClose: (@Sendable () -> Void)?
-        /// The last look at what answers depend on.
+        /// When the last check ended.
         var looked: ContinuousClock.Instant?
         var isWell = true
         var isLooking = false
-        /// Which look it is.
+        /// The number of the last check.
         var number = 0
-        /// Who waits for it.
+        /// The request that waits for the check.
         var asker: CheckedContinuation<Void, Never>?
     }
 
     private let state = Mutex(State())
     private let look: @Sendable () async -> Bool
-    /// However many ask, what answers depend on is looked at so often.
+    /// A check's result counts for this long, however many clients ask.
     private static let age = Duration.seconds(1)
     private let patience: Duration
 
-    /// `look` is whether answers can be had now, of the database. One that takes longer than
-    /// `patience` has failed.
+    /// `look` checks whether the database answers now. A check that takes longer than `patience`
+    /// has failed.
     package init(
         within patience: Duration = .seconds(2),
         _ look: @escaping @Sendable () async -> Bool = { true }
@@ -42,8 +41,8 @@ package final class Readiness: Sendable {
     var isDraining: Bool { state.withLock { $0.isDraining } }
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Ends the server: nobody new is let in, each open request is finished, and what is open
-    /// without one is closed.
+    /// Ends the server: it accepts no new connection, finishes each open request, and closes the
+    /// connections without one.
     package func close() {
         let action = state.withLock { state in
             state.isDraining = true
@@ -53,7 +52,7 @@ package final class Readiness: Sendable {
         action?()
     }
 
-    /// What `close` does; at once where it was called before.
+    /// Sets the action of `close`. Runs it at once if `close` was called before.
     func onClose(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             state.onClose = action
@@ -81,8 +80,9 @@ package final class Readiness: Sendable {
         }
     }
 
-    /// The one look at a time; who asks meanwhile hears of the one before. Returns when it is
-    /// over or its time is: what hangs cannot be cancelled, and is not waited for.
+    /// Runs one check at a time; requests meanwhile get the previous result. Returns when the check
+    /// ends or `patience` has passed. A check that hangs cannot be cancelled, so nothing waits for
+    /// it.
     private func examine(_ number: Int) async {
         await withCheckedContinuation { continuation in
             state.withLock { $0.asker = continuation }
@@ -94,7 +94,8 @@ package final class Readiness: Sendable {
         }
     }
 
-    /// An overdue look goes on, so that there is still one at a time, and what it finds counts.
+    /// Stores a check's result. An overdue check goes on, and no other starts until it ends; its
+    /// result still counts.
     private func settle(_ number: Int, _ outcome: Bool, isOver: Bool) {
         let asker = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard state.isLooking, state.number == number else { return nil }

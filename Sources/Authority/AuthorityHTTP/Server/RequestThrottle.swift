@@ -3,18 +3,18 @@ import Hummingbird
 import Sessions
 import Synchronization
 
-/// Refuses people's requests under overload, so that none waits longer than it is worth.
+/// Refuses people's requests under overload, so that none waits for too long.
 ///
-/// Reads are refused first, then everything else. Never refused: the end of a session, the
-/// release of a board, what anybody may read (the page, `health`), and a broker's question about
-/// a board.
+/// Reads are refused first, then everything else. Some requests are never refused: the end of a
+/// session, the release of a board, everything that needs no credentials (the page, `health`), and
+/// a broker's question about a board.
 final class RequestThrottle: Sendable {
     private let admission = Mutex(Admission())
     private let turns = Mutex(PasswordTurns())
     private let bodies = Mutex(BodyRateLimit())
     private let clock: @Sendable () -> Duration
 
-    /// A clock that never goes back; this machine's without one.
+    /// `clock` never goes back. Without one, this machine's clock counts.
     init(clock: (@Sendable () -> Duration)? = nil) {
         let start = ContinuousClock.now
         self.clock = clock ?? { ContinuousClock.now - start }
@@ -29,9 +29,11 @@ final class RequestThrottle: Sendable {
     }
 
     /// The same handler, with its time measured. The body has been read by then, so a slow sender
-    /// delays nobody. A handler that hashes a password is not measured, because it is slow by
-    /// itself; it waits its turn or is refused. A handler that asks a login provider waits for
-    /// the provider, and nothing here waits for it.
+    /// delays nobody.
+    ///
+    /// A handler that hashes a password is not measured, because it is slow by itself; it takes a
+    /// turn or is refused. A handler that asks a login provider is not measured either, and takes
+    /// no turn here.
     func measuring(_ handle: @escaping Route.Handler, of route: Route) -> Route.Handler {
         let inTurn = inTurn(handle, of: route)
         return { call async throws(AuthorityError) in
@@ -46,8 +48,8 @@ final class RequestThrottle: Sendable {
         }
     }
 
-    /// The same handler, which waits its turn if it is slow by itself. It is not measured: it is
-    /// a part of a batch, and the batch is.
+    /// The same handler, which takes a turn or is refused if it hashes a password or asks a login
+    /// provider. It is not measured: as a part of a batch it is measured with the batch.
     func inTurn(_ handle: @escaping Route.Handler, of route: Route) -> Route.Handler {
         { call async throws(AuthorityError) in
             guard route.work(call) != .ordinary else { return try await handle(call) }
@@ -57,7 +59,8 @@ final class RequestThrottle: Sendable {
             }
             defer { self.turns.withLock { $0.leave(turn) } }
             let answer = try await handle(call)
-            // What hashes a password succeeds for nobody without one, or without a session.
+            // Password hashing succeeds only with a right password or a session, so this address is
+            // known.
             if route.work(call) == .hashing, answer.status.kind == .successful {
                 self.turns.withLock { $0.know(origin) }
             }
@@ -65,12 +68,12 @@ final class RequestThrottle: Sendable {
         }
     }
 
-    /// A turn at hashing a password; nil if there is none to be had.
+    /// A turn at hashing a password; nil if none is free.
     func turn(from origin: CountedOrigin) -> PasswordTurns.Turn? {
         turns.withLock { $0.enter(origin) }
     }
 
-    /// Somebody has logged in from these addresses before, the last one last.
+    /// Remembers the addresses of earlier logins, the latest one last.
     func know(_ origins: [String]) {
         turns.withLock { turns in
             for origin in origins { turns.know(CountedOrigin(origin)) }
@@ -83,7 +86,7 @@ final class RequestThrottle: Sendable {
         return bodies.withLock { $0.take(count, from: CountedOrigin(origin), at: now) }
     }
 
-    /// The same work, with its time measured: parsing a body, which anybody may send.
+    /// Runs `work` and measures its time. It is for the parsing of a body, which anybody may send.
     func measuring<T>(_ work: () -> T) -> T {
         begin()
         defer { end() }
@@ -104,7 +107,7 @@ final class RequestThrottle: Sendable {
 extension Route {
     private static let endings = ["/logout", "/console/logout", "/revoke"]
 
-    /// From which load on it is refused; nil: never.
+    /// The load level from which the route is refused; nil: never.
     var refusedFrom: LoadLevel? {
         switch access {
         case .open, .shown: return nil
@@ -116,7 +119,7 @@ extension Route {
 }
 
 extension Answer {
-    /// Nothing was done. Source: RFC 9110 §15.6.4 and §10.2.3.
+    /// For a request that was not carried out. Source: RFC 9110 §15.6.4 and §10.2.3.
     static func overloaded(retryAfter: Duration) -> Answer {
         var answer = Answer(.serviceUnavailable, Refusal.overloaded)
         answer.headers[.retryAfter] = "\(retryAfter.components.seconds)"

@@ -2,10 +2,10 @@ import Hummingbird
 package import Logging
 import Sessions
 
-/// The HTTP server while there is no store to answer from: it answers every request with 503.
+/// The HTTP server while there is no store: it answers every request with 503.
 ///
-/// It is used before the store was opened for the first time. If the store goes away later, the
-/// routes of `ConsoleServer` say so themselves.
+/// It runs before the store is opened for the first time. If the store goes away later, the routes
+/// of `ConsoleServer` answer 503 themselves.
 package struct StoreAwayServer: Sendable {
     private let listener: HTTPListener
 

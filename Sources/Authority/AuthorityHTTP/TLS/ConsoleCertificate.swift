@@ -1,8 +1,8 @@
 package import Cryptography
 import Synchronization
 
-/// What the page's server shows over TLS: replaced while it serves, for each connection that
-/// comes afterwards.
+/// The certificate that the console's server shows over TLS. It can be replaced while the server
+/// runs; connections that begin afterwards get the new one.
 package final class ConsoleCertificate: Sendable {
     private let shown: Mutex<TLSServerContext>
     private let clientAuthorities: [Certificate]?
@@ -16,7 +16,7 @@ package final class ConsoleCertificate: Sendable {
         self.clientAuthorities = clientAuthorities
     }
 
-    /// Connections that stand keep what they saw. When it throws, nothing has changed.
+    /// Open connections keep the old certificate. If this throws, nothing has changed.
     package func replace(
         chain: [Certificate], key: CertificateKey
     ) throws(CryptographyError) {

@@ -2,7 +2,8 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// A connection's channel with TLS below it. Each is shown what `certificate` holds when it begins.
+/// A connection's channel with TLS below it. It uses the certificate that is current when the
+/// connection begins.
 struct TLSChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
     let certificate: ConsoleCertificate

@@ -2,8 +2,8 @@ import COpenSSL
 import Cryptography
 import NIOCore
 
-/// One TLS connection in memory: bytes of the network go in and come out, and text goes in and
-/// comes out. For one thread at a time.
+/// One TLS connection in memory: network bytes go in and come out, and plain text goes in and comes
+/// out. For one thread at a time.
 ///
 /// The corresponding C types are `SSL` and two memory `BIO`s, which it owns.
 @safe
@@ -12,14 +12,14 @@ final class TLSServerConnection {
     private let fromNetwork: OpaquePointer
     private let toNetwork: OpaquePointer
 
-    /// What a step came to.
+    /// The result of a step.
     enum Step {
         case done
-        /// More bytes of the network are needed.
+        /// More bytes from the network are needed.
         case waiting
-        /// The other side will send no more: its `close_notify` came.
+        /// The peer will send no more: its `close_notify` arrived.
         case ended
-        /// Nothing more can come of it. What is to be sent holds the alert.
+        /// The connection failed. `output` returns the alert for the peer.
         case failed
     }
 
@@ -30,7 +30,7 @@ final class TLSServerConnection {
         let connection = try unsafe context.makeConnection()
         guard let input = unsafe BIO_new(BIO_s_mem()), let output = unsafe BIO_new(BIO_s_mem())
         else {
-            // The one that was made is lost with the process, which has no memory left.
+            // `input` is not freed if only `output` failed: the process has no memory left.
             unsafe SSL_free(connection)
             throw .openSSL("BIO_new")
         }
@@ -42,14 +42,14 @@ final class TLSServerConnection {
 
     deinit { unsafe SSL_free(raw) }
 
-    /// Takes bytes of the network.
+    /// Takes bytes from the network.
     func take(_ bytes: ByteBuffer) {
         unsafe bytes.withUnsafeReadableBytes { bytes in
             _ = unsafe BIO_write(fromNetwork, bytes.baseAddress, Int32(bytes.count))
         }
     }
 
-    /// What is to be sent, if anything is.
+    /// The bytes for the network; nil if there are none.
     func output(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
         let count = unsafe BIO_ctrl_pending(toNetwork)
         guard count > 0 else { return nil }
@@ -67,7 +67,7 @@ final class TLSServerConnection {
         return unsafe sort(SSL_do_handshake(raw))
     }
 
-    /// Appends all text that is there. The corresponding C function is `SSL_read`.
+    /// Appends all plain text that has arrived. The corresponding C function is `SSL_read`.
     func read(into text: inout ByteBuffer) -> Step {
         while true {
             var result: Int32 = 0
@@ -81,7 +81,7 @@ final class TLSServerConnection {
         }
     }
 
-    /// All of it, or nothing. The corresponding C function is `SSL_write_ex`.
+    /// Encrypts all of `text`, or nothing. The corresponding C function is `SSL_write_ex`.
     func write(_ text: ByteBuffer) -> Step {
         guard text.readableBytes > 0 else { return .done }
         ERR_clear_error()
@@ -91,7 +91,7 @@ final class TLSServerConnection {
         }
     }
 
-    /// Says that no more will be written. The corresponding C function is `SSL_shutdown`.
+    /// Tells the peer that no more data follows. The corresponding C function is `SSL_shutdown`.
     func end() {
         ERR_clear_error()
         _ = unsafe SSL_shutdown(raw)

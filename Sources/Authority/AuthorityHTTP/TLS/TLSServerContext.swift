@@ -1,17 +1,17 @@
 import COpenSSL
 import Cryptography
 
-/// How a server of ours speaks TLS.
+/// The TLS settings of our HTTP server.
 ///
-/// TLS 1.2 at least, with ciphers that keep the past secret and authenticate; HTTP/1.1 alone
-/// (ALPN); no renegotiation, no resumption, no early data. It does not change after it is made,
-/// so threads may share it. Source: RFC 9325 §3 and §4, RFC 7301 §3.2. The corresponding C type
-/// is `SSL_CTX`.
+/// TLS 1.2 or later, with ciphers that have forward secrecy and authenticate. HTTP/1.1 only (ALPN).
+/// No renegotiation, no resumption, no early data. It does not change after it is made, so threads
+/// may share it. Source: RFC 9325 §3 and §4, RFC 7301 §3.2. The corresponding C type is `SSL_CTX`.
 @safe
 final class TLSServerContext: @unchecked Sendable {
     private let raw: OpaquePointer
 
-    /// Throws what OpenSSL says of a certificate or a key, or of one that does not fit the other.
+    /// Throws the OpenSSL function that failed, for a bad certificate or key, or for a key that
+    /// does not match the certificate. Throws `malformed` for an empty chain.
     init(
         _ chain: [Certificate], _ key: CertificateKey, clientAuthorities: [Certificate]?
     ) throws(CryptographyError) {
@@ -27,7 +27,7 @@ final class TLSServerContext: @unchecked Sendable {
 
     deinit { unsafe SSL_CTX_free(raw) }
 
-    /// A connection in which this side is the server. The caller owns it.
+    /// Makes a connection with this side as the server. The caller owns it.
     @unsafe
     func makeConnection() throws(CryptographyError) -> OpaquePointer {
         guard let connection = unsafe SSL_new(raw) else { throw Self.failure("SSL_new") }
@@ -46,7 +46,7 @@ final class TLSServerContext: @unchecked Sendable {
         try unsafe check("SSL_CTX_set_num_tickets", Int(SSL_CTX_set_num_tickets(raw, 0)))
         _ = unsafe SSL_CTX_ctrl(
             raw, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
-        // An idle connection then holds no record buffers.
+        // So an idle connection holds no record buffers.
         _ = unsafe SSL_CTX_ctrl(raw, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
         unsafe SSL_CTX_set_alpn_select_cb(raw, { _, chosen, length, offered, count, _ in
             let known: StaticString = "\u{8}http/1.1"

@@ -1,9 +1,9 @@
 import Cryptography
 import NIOCore
 
-/// TLS between a socket and what serves HTTP on it.
+/// Adds TLS between a socket and the HTTP handlers.
 ///
-/// A handshake has 10 s. While what we send is not taken, nothing more is read.
+/// A handshake may take 10 s. While the peer does not take our bytes, no more are read from it.
 final class TLSServerHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -17,15 +17,15 @@ final class TLSServerHandler: ChannelDuplexHandler {
     private let connection: TLSServerConnection
     private var phase = Phase.handshaking
     private var hasInputEnded = false
-    /// What was written and is not encrypted yet.
+    /// Plain text that was written and is not encrypted yet.
     private var unsent: [(text: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
     private var isReadHeld = false
-    /// Is fulfilled when our last bytes are on their way.
+    /// Completes when our last bytes have been written to the socket.
     private var lastWords: EventLoopFuture<Void>?
     private var timer: Scheduled<Void>?
 
     private static let handshakeLimit = TimeAmount.seconds(10)
-    /// For the other side to take our last bytes.
+    /// How long the peer may take to receive our last bytes.
     private static let closeLimit = TimeAmount.seconds(5)
 
     init(_ context: TLSServerContext) throws(CryptographyError) {
@@ -46,13 +46,13 @@ final class TLSServerHandler: ChannelDuplexHandler {
     // MARK: - From the network
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What comes after its sender's end, or after ours, is dropped: nobody would read it.
+        // Data after the peer's end, or after ours, is dropped, because nobody would read it.
         guard phase == .handshaking || phase == .open, !hasInputEnded else { return }
         connection.take(unwrapInboundIn(data))
         if phase == .handshaking, !shakeHands(context) { return }
         var text = context.channel.allocator.buffer(capacity: 0)
         let step = connection.read(into: &text)
-        // An answer to the other side's new key, or an alert.
+        // An answer to the peer's key update, or an alert.
         send(context)
         if text.readableBytes > 0, phase == .open { context.fireChannelRead(wrapInboundOut(text)) }
         switch step {
@@ -62,7 +62,7 @@ final class TLSServerHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Whether text may flow.
+    /// Continues the handshake. Returns whether plain text may be exchanged now.
     private func shakeHands(_ context: ChannelHandlerContext) -> Bool {
         let step = connection.shakeHands()
         send(context)
@@ -86,7 +86,8 @@ final class TLSServerHandler: ChannelDuplexHandler {
         if phase == .handshaking { breakOff(context) } else { endInput(context) }
     }
 
-    /// By `close_notify` or by the end of the socket's input; what comes first counts.
+    /// The peer sends no more, because of `close_notify` or the end of the socket's input. Only the
+    /// first of the two counts.
     private func endInput(_ context: ChannelHandlerContext) {
         guard !hasInputEnded else { return }
         hasInputEnded = true
@@ -131,7 +132,7 @@ final class TLSServerHandler: ChannelDuplexHandler {
         context.flush()
     }
 
-    /// Sends what TLS itself has to say.
+    /// Sends the bytes of TLS itself, such as handshake messages and alerts.
     private func send(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>? = nil) {
         if let bytes = connection.output(context.channel.allocator) {
             context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
@@ -154,7 +155,7 @@ final class TLSServerHandler: ChannelDuplexHandler {
         isSaid.whenComplete { _ in bound.value.close(mode: mode, promise: promise) }
     }
 
-    /// Sends what was written, and `close_notify`.
+    /// Sends all written text, then `close_notify`.
     private func sayEnd(_ context: ChannelHandlerContext) -> EventLoopFuture<Void> {
         flush(context: context)
         let promise = context.eventLoop.makePromise(of: Void.self)
@@ -167,7 +168,7 @@ final class TLSServerHandler: ChannelDuplexHandler {
         return promise.futureResult
     }
 
-    /// Closes without a word but the alert that OpenSSL wrote.
+    /// Closes at once; sends only the alert that OpenSSL wrote.
     private func breakOff(_ context: ChannelHandlerContext) {
         send(context)
         close()
