@@ -6,20 +6,21 @@ import Sessions
 import Synchronization
 import Wire
 
-/// Up to 50 requests in one: each finds its route and is judged there as if it came alone,
-/// one after the other; the credentials of the batch are those of each.
+/// Runs up to 50 requests that arrive in one, one after the other. Each finds its route and is
+/// checked there as a single request would be. All use the credentials of the batch.
 ///
-/// None of them is a batch, names another method, or says by itself who asks.
+/// A request of a batch is not a batch itself, names no other method, and has no credentials of its
+/// own.
 ///
 /// Source: Parse REST guide, Batch operations.
 struct BatchRoute: Sendable {
-    /// All of Parse's routes but this.
+    /// All of Parse's routes except this one.
     let requests: ResourceRouter
     let mount: String
 
     private static let limit = 50
 
-    /// Fifty small requests. It is read before anybody is known to ask.
+    /// Room for fifty small requests. The body is read before the caller is known.
     private static let bodyLimit = 64 * 1024
 
     var routes: [Route] {
@@ -29,7 +30,7 @@ struct BatchRoute: Sendable {
         ]
     }
 
-    /// Nothing is done unless all of it can be read.
+    /// Runs nothing unless every request of the batch can be parsed.
     private func answer(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
         let json = try call.json()
         guard json.members["transaction"] ?? .bool(false) == .bool(false) else {
@@ -83,7 +84,7 @@ struct BatchRoute: Sendable {
     }
 }
 
-/// One request of a batch on its way to its resource, which leaves the answer here.
+/// One request of a batch. The router brings it to its resource, which stores the answer here.
 final class BatchPart: Sendable {
     let batch: Call
     /// Path and query.
@@ -92,7 +93,7 @@ final class BatchPart: Sendable {
     private let body: JSONObject?
     private let kept = Mutex<Answer?>(nil)
 
-    /// Nil where there is no such path.
+    /// Nil if there is no such path.
     var answer: Answer? { kept.withLock { $0 } }
 
     init(json: JSONValue, of batch: Call) throws(WireError) {

@@ -2,17 +2,17 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// The body of a POST to Parse's API: what it says, apart from what is about the request.
+/// The body of a POST to Parse's API, split into data and control members.
 ///
-/// `_method` names another method for the request; Parse's JavaScript SDK sends every request
-/// so, as `text/plain`, with who asks in the body too. Source: Parse REST guide, Queries
+/// `_method` names another method for the request. Parse's JavaScript SDK sends every request this
+/// way, as `text/plain`, with the credentials in the body. Source: Parse REST guide, Queries
 /// (method override); Parse JavaScript SDK, `RESTController`.
 struct BodyForm: Sendable {
     let members: [String: JSONValue]
-    /// What is about the request: who asks, and the method.
+    /// The credentials and the method.
     let control: [String: JSONValue]
 
-    /// Nil for what is no JSON object.
+    /// Nil if the body is not a JSON object.
     init?(_ bytes: [UInt8]) {
         guard let json = try? JSONObject(parsing: bytes, limit: Route.largeBody) else {
             return nil
@@ -25,7 +25,8 @@ struct BodyForm: Sendable {
 
     var namesCredentials: Bool { control.keys.contains { $0 != Self.method } }
 
-    /// The route of the method that the body names, or a POST's; nil where there is none.
+    /// The route of the method that the body names, or of POST if it names none. Nil if there is no
+    /// such route.
     func route(at resource: Resource) -> Route? {
         guard let value = control[Self.method] else { return resource.routes[.post] }
         let methods: [String: HTTPRequest.Method] = [
@@ -34,7 +35,7 @@ struct BodyForm: Sendable {
         return value.asString.flatMap { methods[$0] }.flatMap { resource.routes[$0] }
     }
 
-    /// Whether a member is about a request and not part of what it says.
+    /// Whether a member is a credential or the method, and not data.
     static func isControl(_ name: String) -> Bool {
         name == method || Credentials.members.contains(name)
     }

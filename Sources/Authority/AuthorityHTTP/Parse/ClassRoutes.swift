@@ -3,7 +3,7 @@ import Gate
 import Hummingbird
 import Sessions
 
-/// Parse's ways to objects of any other class, which lead nowhere here: an authority keeps no
+/// Parse's routes for objects of any other class. All are refused, because an authority keeps no
 /// data.
 ///
 /// Source: Parse REST guide, Objects.

@@ -5,12 +5,12 @@ import Wire
 // Names and passwords as clients send them.
 
 extension JSONObject {
-    /// Long enough for any name; the frontend has the rule for new ones.
+    /// Accepts any name of at most 256 bytes; the frontend has stricter rules for new names.
     func username() throws(WireError) -> String {
         try parsed("username") { UsernameText($0)?.text }
     }
 
-    /// A password or the like, 1 to 1024 bytes.
+    /// A password or another secret, 1 to 1024 bytes.
     func secret(_ name: String) throws(WireError) -> SecretBytes {
         try required(name, SecretBytes.init(json:))
     }
@@ -19,7 +19,7 @@ extension JSONObject {
         try optional(name, SecretBytes.init(json:))
     }
 
-    /// A member that is false when absent.
+    /// A boolean member; false if it is absent.
     func flag(_ name: String) throws(WireError) -> Bool {
         try optional(name) { $0.asBool } ?? false
     }
@@ -33,7 +33,8 @@ extension SecretBytes {
 }
 
 extension Call {
-    /// No password is hashed where there is none; what is no object is refused unread.
+    /// The work that a body with credentials causes. A password needs hashing, and `authData` of a
+    /// login provider may need the provider's keys. A malformed body needs neither.
     var workOfCredential: Route.Work {
         do throws(AuthorityError) {
             let members = try json().members
@@ -48,7 +49,7 @@ extension Call {
     }
 }
 
-/// A name as anyone may send it: bounded, and nothing more is known of it.
+/// A user name from a request: 1 to 256 bytes, not checked further.
 struct UsernameText: Sendable {
     let text: String
 
@@ -112,8 +113,8 @@ extension SignUp.Credential {
 }
 
 extension IdentityProof {
-    /// `{"id_token", "id"?}`, as Parse's clients hand on what a provider gave them; what else
-    /// they put beside it is not read.
+    /// `{"id_token", "id"?}`, as Parse's clients pass on a provider's answer. Other members are
+    /// ignored.
     ///
     /// Source: Parse REST guide, Linking Users; OpenID Connect Core §3.1.3.3 (`id_token`).
     init(json: JSONValue, from provider: LoginProvider) throws(AuthorityError) {
@@ -127,14 +128,17 @@ extension IdentityProof {
     }
 }
 
-/// `{"authData": {"<provider>": {"id_token", "id"?}}}` links, with `null` it unlinks.
+/// Links a provider's identity, or unlinks it.
+///
+/// `{"authData": {"<provider>": {"id_token", "id"?}}}` links; `null` in place of the provider's
+/// object unlinks.
 ///
 /// Source: Parse REST guide, Linking and Unlinking.
 enum IdentityChange: Sendable {
     case link(IdentityProof)
     case unlink(LoginProvider)
 
-    /// Nil if the body speaks of no `authData`.
+    /// Nil if the body has no `authData`.
     init?(json: JSONObject) throws(AuthorityError) {
         guard let value = json.members["authData"], value != .null else { return nil }
         guard let data = value.asObject, data.count == 1, let (name, content) = data.first,
@@ -154,7 +158,7 @@ extension AuthorityError {
 }
 
 extension [IdentityRecord] {
-    /// Parse's `authData`, without any token; nil where there is none.
+    /// Parse's `authData`, without any token; nil if there are no identities.
     var authData: JSONValue? {
         guard !isEmpty else { return nil }
         return .object(Dictionary(

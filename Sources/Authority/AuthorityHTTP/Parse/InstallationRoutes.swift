@@ -3,8 +3,8 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// Parse's `_Installation`: what an app says of the device it runs on. A restricted session
-/// saves its own, as any program does.
+/// Parse's `_Installation`: the data that an app stores about its device. A restricted session may
+/// save its own installation, as any program may.
 ///
 /// Source: Parse REST guide, Push notifications: installations.
 struct InstallationRoutes: Sendable {
@@ -33,7 +33,7 @@ struct InstallationRoutes: Sendable {
         return query.answer(found.map { Findable(form: $0.parseForm) })
     }
 
-    /// 201 for a new one, 200 where one of that id was there.
+    /// 201 for a new installation, 200 if one with that id existed.
     private func save(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
         let (saved, isNew) = try await frontend.saveInstallation(try draft(call), by: caller)
         var members: [String: JSONValue] = [

@@ -2,8 +2,8 @@ import AuthorityCore
 import Sessions
 import Wire
 
-// Objects as Parse's REST API writes them. No view of a session or user has a token; a token
-// stands in the one answer that makes its session, and in the caller's own `sessions/me` and
+// Objects in the form of Parse's REST API. The form of a session or user has no token. A token is
+// only in the answer that creates its session, and in the caller's own `sessions/me` and
 // `users/me`.
 
 extension JSONValue {
@@ -48,12 +48,12 @@ extension Session {
 }
 
 extension SessionView {
-    /// Parse's `_Session`, and what its owner sees besides.
+    /// Parse's `_Session`, with the members that only its owner sees.
     var parseForm: [String: JSONValue] {
         var members = session.parseForm
         members["state"] = .string(state.rawValue)
         members["lastSeen"] = .parseDate(lastSeen)
-        // Each use is noted in it.
+        // Each use of a session counts as an update.
         members["updatedAt"] = .string(ParseDate.print(lastSeen ?? session.createdAt))
         members["boardName"] = .optional(boardName)
         members["username"] = .string(username)
@@ -63,7 +63,7 @@ extension SessionView {
 }
 
 extension LoggedIn {
-    /// The user and the new session's token, as Parse answers a login.
+    /// The user with the new session's token: Parse's answer to a login.
     var userForm: [String: JSONValue] {
         var members = user.parseForm
         members["sessionToken"] = .string(token.reveal())

@@ -1,25 +1,27 @@
 package import Sessions
 
-/// What Parse's API is configured to do.
+/// The configuration of Parse's API.
 package struct ParseRules: Sendable {
     package var mount = "/parse"
-    /// Nil: clients need none.
+    /// Nil if clients need no key.
     package var restAPIKey: SecretBytes?
-    /// Nil: there is none.
+    /// Nil if there is no master key.
     package var masterKey: SecretBytes?
-    /// Whether it counts from elsewhere than this machine.
+    /// Whether the master key also counts from other machines.
     package var takesMasterKeyFromAnywhere = false
     package var sessionPermissions = ClassPermissions()
 
     package init() {}
 
-    /// What the keys that a request shows make of it; both are compared in constant time.
+    /// The result of checking a request's keys.
     enum Verdict: Equatable {
         case client, master, unauthorized
     }
 
-    /// A master key that is wrong, or comes from where it does not count, is never taken for
-    /// none; where none is configured, any is wrong.
+    /// Checks the keys of a request, in constant time.
+    ///
+    /// A wrong master key, or one from a machine where it does not count, is never treated as
+    /// absent. If no master key is configured, any is wrong.
     func judge(_ call: Call) -> Verdict {
         if let shown = call.credentials.masterKey {
             guard let masterKey, masterKey.matches(shown),

@@ -3,7 +3,7 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// Parse's REST API, as far as users, sessions, installations and roles go.
+/// Parse's REST API for users, sessions, installations and roles.
 ///
 /// Source: Parse REST guide.
 struct ParseRoutes: Sendable {
@@ -17,7 +17,7 @@ struct ParseRoutes: Sendable {
             frontend: frontend, mount: mount, permissions: rules.sessionPermissions)
         let installations = InstallationRoutes(frontend: frontend, mount: mount)
         let roles = RoleRoutes(frontend: frontend, mount: mount)
-        // Each class has two names, and one set of routes.
+        // Each class has two paths and one set of routes.
         let objects = [
             ("/users", "_User", users.objects), ("/sessions", "_Session", sessions.objects),
             ("/installations", "_Installation", installations.objects),

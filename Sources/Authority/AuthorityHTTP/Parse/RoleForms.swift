@@ -3,17 +3,17 @@ import Gate
 import Sessions
 import Wire
 
-// Roles and relations as Parse's REST API writes them.
+// Roles and relations in the form of Parse's REST API.
 
 extension Caller {
-    /// 119 for a restricted session, in the words that a board's program hears.
+    /// 119 for a restricted session, with the text that the board's bus uses too.
     func requireMayWrite(_ name: ClassName) throws(AuthorityError) {
         if let refusal = refusal(writing: name) { throw .refused(refusal) }
     }
 }
 
 extension RoleRecord {
-    /// Its relations are only named, as Parse has it: a query finds what is in them.
+    /// Only names the role's relations, as in Parse. A query finds their members.
     var parseForm: [String: JSONValue] {
         let relation = { (name: String) in
             JSONValue.object(["__type": .string("Relation"), "className": .string(name)])
@@ -37,8 +37,8 @@ extension RoleView {
 }
 
 extension RoleDraft {
-    /// `{"name"?, "ACL"?, "users"?, "roles"?}`; 119 for any other member that is not the
-    /// authority's own.
+    /// `{"name"?, "ACL"?, "users"?, "roles"?}`. Ignores members that the authority sets; 119 for
+    /// any other member.
     init(json: JSONObject) throws(AuthorityError) {
         for name in json.members.keys where !Self.members.contains(name) {
             guard CustomFields.settable([name: .null]).isEmpty else {
@@ -63,8 +63,8 @@ extension RoleDraft {
 }
 
 extension RelationChange {
-    /// `{"__op": "AddRelation" | "RemoveRelation", "objects": [pointer]}`, a `Batch` of these,
-    /// or the relation as it was read, which changes nothing; nil for anything else.
+    /// `{"__op": "AddRelation" | "RemoveRelation", "objects": [pointer]}`, or a `Batch` of these. A
+    /// relation as it was read changes nothing. Nil for anything else.
     init?(json: JSONValue, of className: String, _ parse: (String) -> ID?) {
         self.init()
         guard let members = json.asObject else { return nil }

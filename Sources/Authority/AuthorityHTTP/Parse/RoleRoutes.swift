@@ -4,9 +4,10 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// Parse's `_Role`. Administrators and the master key make roles; a role's ACL says who else
-/// reads it (whoever has no session included), and whose unrestricted session writes it. A
-/// restricted session writes none.
+/// Parse's `_Role`. Administrators and the master key make roles.
+///
+/// A role's ACL names the others that may read it, also without a session, and those that may write
+/// it. A restricted session writes no role.
 ///
 /// Source: Parse REST guide, Roles.
 struct RoleRoutes: Sendable {
@@ -27,8 +28,8 @@ struct RoleRoutes: Sendable {
         ]
     }
 
-    /// A `where` may ask for the role's users and roles; of users each caller finds himself
-    /// alone, and administrators all. `$relatedTo` finds the roles within one.
+    /// A `where` may ask for the role's users and roles. Administrators find all users; other
+    /// callers find only themselves. `$relatedTo` finds the roles within one role.
     private func roles(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
         let query = try ParseQuery(call)
         var found = try await frontend.roles(by: caller)

@@ -2,8 +2,8 @@ import AuthorityCore
 import Sessions
 import Wire
 
-/// What a client may say of a session; what is the authority's to say is passed over, and the
-/// rest is judged by `CustomFields`. Source: Parse REST guide, Sessions.
+/// The members of a session that a client may set. Ignores the members that the authority sets;
+/// `CustomFields` checks the others. Source: Parse REST guide, Sessions.
 extension SessionDraft {
     init(json: JSONObject) throws(AuthorityError) {
         let installation = try reading { () throws(WireError) in
@@ -14,8 +14,8 @@ extension SessionDraft {
 }
 
 extension ClaimOrder {
-    /// `{"url", "durationSeconds"?, "scope"?, "session"?}`; what `session` holds beyond custom
-    /// fields is a `sessionToken` made elsewhere, and its `accessToken`.
+    /// `{"url", "durationSeconds"?, "scope"?, "session"?}`. Beside custom fields, `session` may
+    /// hold a `sessionToken` that was made elsewhere, and its `accessToken`.
     init(json: JSONObject) throws(AuthorityError) {
         let session = try reading { () throws(WireError) in
             try json.optional("session") { $0.asObject.map(JSONObject.init) } ?? JSONObject([:])
@@ -41,7 +41,7 @@ extension ClaimOrder {
         }
     }
 
-    /// A second to a year; how much of it is granted is the frontend's to say.
+    /// From one second to `LifetimePolicy.longest`. The frontend decides how much of it is granted.
     private static func duration(in json: JSONObject) throws(AuthorityError) -> Duration? {
         do throws(WireError) {
             return try json.optional("durationSeconds") { value in
@@ -57,7 +57,7 @@ extension ClaimOrder {
 }
 
 extension ImportedTokens {
-    /// Nil when no token is named; an access token alone is an error.
+    /// Nil if there is no token. An access token without a session token is an error.
     fileprivate init?(session: JSONObject) throws(WireError) {
         let access = try session.optional("accessToken") { $0.asString.flatMap(AccessToken.init) }
         let token = try session.optional("sessionToken") {

@@ -4,11 +4,11 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// Sessions as Parse has them. `me` is the session that asks.
+/// Parse's `_Session`. `me` is the session of the caller.
 ///
-/// The class's permissions bind these routes but for `me`; the master key passes them, and
-/// sees everyone's sessions. A restricted session reads restricted ones here and writes none:
-/// what is left to it of its own is at `me`.
+/// The class permissions apply to these routes, except `me`. The master key passes them and sees
+/// everyone's sessions. A restricted session reads only restricted sessions here and writes none;
+/// it changes its own at `me`.
 ///
 /// Source: Parse REST guide, Sessions.
 struct SessionRoutes: Sendable {
@@ -35,7 +35,7 @@ struct SessionRoutes: Sendable {
         ]
     }
 
-    /// One session, for programs of our own, whom Parse's permissions do not bind.
+    /// One session, for our own programs; Parse's class permissions do not apply.
     var own: [Route] {
         [
             Route(.get, "/postern/v1/sessions/:id", .session {
@@ -59,7 +59,7 @@ struct SessionRoutes: Sendable {
         return query.answer(views.map { Findable(form: $0.parseForm) })
     }
 
-    /// A restricted session for a device. The answer holds its token, and no other ever will.
+    /// Makes a restricted session for a device. Only this answer holds the new token.
     private func make(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         try caller.requireMayWrite(.session)
         try permit(.create, call, caller)
@@ -71,7 +71,7 @@ struct SessionRoutes: Sendable {
         return answer
     }
 
-    /// Holds the token that the caller sent, as Parse has it.
+    /// The answer holds the token that the caller sent, as in Parse.
     private func current(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         var members = try await frontend.session(caller.session.objectID, by: caller).parseForm
         if case .token(let token) = call.bearer {
@@ -80,8 +80,9 @@ struct SessionRoutes: Sendable {
         return Answer(members)
     }
 
-    /// Parse's way of pairing a device's session with its installation: the id may stand in
-    /// the header that clients send with every request, so it counts for the first time only.
+    /// Pairs a device's session with its installation, as in Parse. The id may come in a header.
+    /// Clients send this header with every request, so it counts only if the session has no
+    /// installation yet.
     private func updateCurrent(
         _ call: Call, by caller: Caller
     ) async throws(AuthorityError) -> Answer {
@@ -108,7 +109,7 @@ struct SessionRoutes: Sendable {
         return Answer(query.shown(try await frontend.session(id, by: caller).parseForm))
     }
 
-    /// A field that the session does not have yet is one that is added.
+    /// A field that the session does not have yet needs the permission `addField`.
     private func update(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         try caller.requireMayWrite(.session)
         try permit(.update, call, caller)
@@ -142,7 +143,7 @@ struct SessionRoutes: Sendable {
         permissions.allows(action) || caller.isMaster || call.isMaster
     }
 
-    /// Parse server's own words.
+    /// Parse server's own text.
     private static func denied(_ action: ClassPermissions.Action) -> AuthorityError {
         .refused(
             Refusal(

@@ -4,7 +4,7 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// Logging in and out, signing up, and users as Parse has them.
+/// Parse's `_User`: login, logout, sign-up, and users.
 ///
 /// Source: Parse REST guide, Users.
 struct UserRoutes: Sendable {
@@ -38,7 +38,7 @@ struct UserRoutes: Sendable {
         ]
     }
 
-    /// The answer holds the new session's token, as do those of `signUp` and `upgrade`.
+    /// The answer holds the new session's token, and so do the answers of `signUp` and `upgrade`.
     private func login(
         _ json: JSONObject, _ call: Call
     ) async throws(AuthorityError) -> Answer {
@@ -59,7 +59,7 @@ struct UserRoutes: Sendable {
         Answer(try await frontend.upgrade(caller).sessionForm)
     }
 
-    /// Holds the token that the caller sent, as Parse has it.
+    /// The answer holds the token that the caller sent, as in Parse.
     private func me(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         var members = try await ownMembers(caller)
         if case .token(let token) = call.bearer {
@@ -84,13 +84,13 @@ struct UserRoutes: Sendable {
         return query.answer(found.map { Findable(form: $0.parseForm) })
     }
 
-    /// Whoever has no session signs up; what an administrator may say of a user, and anything
-    /// else beside name and credential, is then not read.
+    /// Adds a user. A caller without a session signs up; then only the name and the credential are
+    /// read.
     private func addUser(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
         try caller?.requireMayWrite(.user)
         let json = try call.json()
         guard let caller else { return try await signUp(json, call) }
-        // Who shows another proof of who he is, logs in anew by it, as Parse has it.
+        // A caller with a new proof of identity logs in again with it, as in Parse.
         if let data = json.members["authData"], data != .null {
             return try await signUp(json, call)
         }
@@ -105,7 +105,8 @@ struct UserRoutes: Sendable {
         return made(added, added.parseForm)
     }
 
-    /// Who comes again with the same anonymous id has logged in, and made nobody: 200.
+    /// Signs up. An anonymous id or an identity that is known logs in instead: 200, and no new
+    /// user.
     private func signUp(
         _ json: JSONObject, _ call: Call
     ) async throws(AuthorityError) -> Answer {
@@ -118,7 +119,7 @@ struct UserRoutes: Sendable {
         return made(result.user, result.userForm)
     }
 
-    /// Parse's own numbers for what is most often missing.
+    /// Parse's own codes for a missing name or password.
     private func requireNameAndPassword(_ json: JSONObject) throws(AuthorityError) {
         guard json.members["username"] ?? .null != .null else {
             throw .refuse(.usernameMissing, "bad or missing username")
@@ -141,7 +142,7 @@ struct UserRoutes: Sendable {
         return Answer(query.shown(isOwn ? try await ownMembers(caller) : user.parseForm))
     }
 
-    /// Oneself, and nobody else, is shown with who one is elsewhere.
+    /// The caller's own user, with `authData`. Nobody else sees that member.
     private func ownMembers(
         _ caller: Caller
     ) async throws(AuthorityError) -> [String: JSONValue] {
@@ -150,7 +151,7 @@ struct UserRoutes: Sendable {
         return members
     }
 
-    /// Links or unlinks what the caller is elsewhere; nobody does that for another.
+    /// Links or unlinks one of the caller's own identities; nobody can do that for another user.
     private func change(
         _ change: IdentityChange, _ call: Call, by caller: Caller
     ) async throws(AuthorityError) -> Answer {
@@ -165,8 +166,8 @@ struct UserRoutes: Sendable {
         return Answer([:])
     }
 
-    /// Only a password can be changed here, one's own or, for an administrator, anyone's; and
-    /// one's own authData.
+    /// Changes a password: the caller's own or, for an administrator, anyone's. Or changes the
+    /// caller's own `authData`. Nothing else of a user can be changed here.
     private func update(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         try caller.requireMayWrite(.user)
         let json = try call.json()
@@ -192,7 +193,7 @@ struct UserRoutes: Sendable {
         throw .refused(Refusal(.forbidden, "users are not deleted; disable them"))
     }
 
-    /// The user in the path: oneself, or anyone for an administrator; nobody for others.
+    /// The user in the path: the caller or, for an administrator, anyone. 101 in all other cases.
     private func subject(
         of call: Call, by caller: Caller
     ) async throws(AuthorityError) -> UserView {

@@ -59,8 +59,7 @@ final class RequestThrottle: Sendable {
             }
             defer { self.turns.withLock { $0.leave(turn) } }
             let answer = try await handle(call)
-            // Password hashing succeeds only with a right password or a session, so this address is
-            // known.
+            // A success shows a right password, a session or a sign-up, so this address is known.
             if route.work(call) == .hashing, answer.status.kind == .successful {
                 self.turns.withLock { $0.know(origin) }
             }

@@ -4,12 +4,12 @@ import Wire
 
 /// The name of a member in a query: `createdWith.action`.
 enum MemberPath {
-    /// What no query names, whatever object it is about: 119.
+    /// Members that no query may name, for any class: 119.
     private static let secret: Set<String> = [
         "sessionToken", "accessToken", "refreshToken", "password", "authData",
     ]
 
-    /// 105 for what cannot be a name, among them all that begin with `_`.
+    /// 105 for text that cannot be a name. Names that begin with `_` are refused too.
     static func parse(_ text: String) throws(AuthorityError) -> [String] {
         let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard text.utf8.count <= 256, names.count <= 8, let first = names.first,
@@ -37,8 +37,8 @@ enum MemberPath {
     }
 }
 
-/// How Parse compares members: numbers with numbers, texts with texts, times with times, and
-/// pointers by what they point at. Values of different kinds are neither equal nor in order.
+/// Compares members as Parse does: numbers with numbers, texts with texts, times with times, and
+/// pointers by their class and object. Values of different kinds are neither equal nor in order.
 enum MemberOrder {
     enum Comparison: String, Sendable {
         case less = "$lt"
@@ -63,7 +63,7 @@ enum MemberOrder {
         return one == other
     }
 
-    /// Below 0, 0 or above; nil where there is no order.
+    /// Below 0, 0 or above 0; nil if the values have no order.
     static func compare(_ one: JSONValue, _ other: JSONValue) -> Int? {
         if let first = number(one), let second = number(other) { return order(first, second) }
         // `createdAt` is a text in answers and a Date in queries.

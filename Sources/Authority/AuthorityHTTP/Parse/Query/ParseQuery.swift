@@ -2,15 +2,15 @@ import AuthorityCore
 import Sessions
 import Wire
 
-/// An object that a query may find: what its caller is shown of it, and what a `where` may ask
-/// for besides.
+/// An object that a query may find: the members that its caller sees, and others that only a
+/// `where` may ask for.
 struct Findable: Sendable {
     let form: [String: JSONValue]
     var unshown: [String: JSONValue] = [:]
 }
 
-/// What a query asks for: which of the objects that its caller may see, in which order, how
-/// many, and which members of each.
+/// A query: which of the objects that its caller may see, in which order, how many, and which
+/// members of each.
 ///
 /// Source: Parse REST guide, Queries.
 struct ParseQuery: Sendable {
@@ -26,13 +26,13 @@ struct ParseQuery: Sendable {
     private static let always: Set<String> = [
         "objectId", "createdAt", "updatedAt", "ACL", "className",
     ]
-    /// `include` is taken and changes nothing: pointers stay pointers, for what they point at is
-    /// read by its own route.
+    /// `include` is accepted and changes nothing: pointers stay pointers. A client reads the object
+    /// of a pointer by its own route.
     private static let known: Set<String> = [
         "where", "limit", "skip", "order", "keys", "excludeKeys", "count", "include", "everyone",
     ]
 
-    /// 102 for a parameter that no query has.
+    /// 102 for an unknown parameter.
     init(_ call: Call) throws(AuthorityError) {
         let options = call.options
         for name in options.keys where !Self.known.contains(name) {
@@ -53,19 +53,18 @@ struct ParseQuery: Sendable {
         excluded = Set(try Self.names(options, "excludeKeys")).subtracting(Self.always)
     }
 
-    /// The page that is asked for, where the store can cut it: nothing else chooses or sorts,
-    /// and nothing is counted.
+    /// The page to read from the store; nil if the query filters, sorts or counts.
     var slice: ListSlice? {
         guard clause.isEmpty, order.isEmpty, !counts else { return nil }
         return ListSlice(skip: skip, limit: limit)
     }
 
-    /// `{"results"}` of a list that the store cut to `slice`.
+    /// `{"results"}` of a list that the store has cut to `slice`.
     func answer(page: [[String: JSONValue]]) -> Answer {
         Answer(["results": .array(page.map { .object(shown($0)) })])
     }
 
-    /// `{"results"}`, with `count` of all that fit where that was asked for.
+    /// `{"results"}`. If the query counts, `count` is the number of all objects that match.
     func answer(_ objects: [Findable]) -> Answer {
         let fitting = objects.filter { clause.fits($0.form.merging($0.unshown) { $1 }) }
         let page = sorted(fitting.map(\.form)).dropFirst(skip).prefix(limit)
@@ -78,7 +77,7 @@ struct ParseQuery: Sendable {
         form.filter { name, _ in keys?.contains(name) ?? true && !excluded.contains(name) }
     }
 
-    /// What has no such member comes first; what is equal stays as it was.
+    /// An object without the member comes first. Equal objects keep their order.
     private func sorted(_ forms: [[String: JSONValue]]) -> [[String: JSONValue]] {
         guard !order.isEmpty else { return forms }
         return forms.enumerated().sorted { one, other in
@@ -98,7 +97,7 @@ struct ParseQuery: Sendable {
         return rank(one) - rank(other)
     }
 
-    /// Kinds in an order of their own, so that any list can be sorted.
+    /// A fixed order of the kinds of values, so that any list can be sorted.
     private static func rank(_ value: JSONValue?) -> Int {
         switch value {
         case nil, .null: 0

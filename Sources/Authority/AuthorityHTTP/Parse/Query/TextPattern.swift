@@ -2,8 +2,9 @@ import AuthorityCore
 import Sessions
 import Wire
 
-/// What Parse's SDKs make of `startsWith`, `endsWith` and `contains`: `^\Qtext\E`, `\Qtext\E$`
-/// and `\Qtext\E`. No other expression is taken: one can be written that takes for ever.
+/// The expressions that Parse's SDKs write for `startsWith`, `endsWith` and `contains`:
+/// `^\Qtext\E`, `\Qtext\E$` and `\Qtext\E`. No other expression is accepted, because matching some
+/// expressions takes for ever.
 struct TextPattern: Sendable {
     private let text: String
     private let isAtStart: Bool
@@ -39,7 +40,8 @@ struct TextPattern: Sendable {
         value == nil || value == .string("") || value == .string("i")
     }
 
-    /// What stands between `\Q` and `\E`; without them, what has no meaning in an expression.
+    /// The text between `\Q` and `\E`. Without them, the text itself, if none of its characters has
+    /// a meaning in an expression; else nil.
     private static func literal(_ text: Substring) -> String? {
         if text.hasPrefix(#"\Q"#), text.hasSuffix(#"\E"#), text.utf8.count >= 4 {
             let inner = text.dropFirst(2).dropLast(2)

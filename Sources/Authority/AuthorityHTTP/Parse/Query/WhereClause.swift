@@ -2,8 +2,8 @@ import AuthorityCore
 import Sessions
 import Wire
 
-/// Parse's `where`: what an object's members must be. It only ever chooses among objects, and
-/// members of them, that its caller is shown anyway: there is nothing else for it to probe.
+/// Parse's `where`: a condition on an object's members. It sees only objects and members that its
+/// caller may see anyway, so it cannot probe for others.
 ///
 /// Source: Parse REST guide, Query constraints and Compound queries.
 struct WhereClause: Sendable {
@@ -27,7 +27,7 @@ struct WhereClause: Sendable {
     }
 
     private var condition = Condition.all([])
-    /// `$relatedTo`: the objects of a relation that an object has.
+    /// `$relatedTo`: the objects in a relation of a role.
     private(set) var relation: Relation?
 
     struct Relation: Equatable, Sendable {
@@ -35,7 +35,7 @@ struct WhereClause: Sendable {
         let key: String
     }
 
-    /// Whether every object fits.
+    /// Whether every object matches.
     var isEmpty: Bool {
         guard relation == nil, case .all(let parts) = condition else { return false }
         return parts.isEmpty
@@ -47,8 +47,8 @@ struct WhereClause: Sendable {
 
     init() {}
 
-    /// From an object or its JSON text. 102 for what no query is, 119 for a member that
-    /// nobody may ask for, 116 for too much of it.
+    /// Parses an object or its JSON text. 102 for an invalid query, 119 for a member that nobody
+    /// may ask for, 116 if it is too large.
     init(_ value: JSONValue) throws(AuthorityError) {
         var value = value
         if case .string(let text) = value {
@@ -71,7 +71,7 @@ struct WhereClause: Sendable {
     static func bad(_ text: String) -> AuthorityError { .refuse(.invalidQuery, text) }
 }
 
-// Reading.
+// Parsing.
 extension WhereClause {
     private static func condition(
         _ members: [String: JSONValue], depth: Int, _ terms: inout Int
@@ -154,7 +154,7 @@ extension WhereClause {
     }
 }
 
-// Judging.
+// Matching.
 extension WhereClause {
     private static func fits(_ object: [String: JSONValue], _ condition: Condition) -> Bool {
         switch condition {
@@ -165,8 +165,7 @@ extension WhereClause {
         }
     }
 
-    /// A member that is null is as one that is not there; one that is an array has a value if
-    /// any of its elements does.
+    /// A null member counts as absent. An array has a value if one of its elements equals it.
     private static func fits(_ value: JSONValue?, _ test: Test) -> Bool {
         switch test {
         case .equals(let other): has(value, other)
