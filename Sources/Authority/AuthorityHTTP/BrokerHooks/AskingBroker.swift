@@ -1,22 +1,23 @@
 package import AuthorityCore
 package import Sessions
 
-/// How brokers that ask about each of their clients are answered.
+/// Answers brokers that ask about each of their clients.
 package struct AskingBroker: Sendable {
     let door: any BrokerDoor
     private let secret: SecretBytes
-    /// RabbitMQ's, in which boards and programs live; what is asked of others is denied.
+    /// RabbitMQ's virtual host of the boards and programs. Questions about other virtual hosts get
+    /// a denial.
     let virtualHost: String
 
-    /// `secret` is what a broker shows: in the path where it can send nothing else, in the
-    /// `Authorization` header where it can.
+    /// `secret` is the secret that a broker sends: in the `Authorization` header or, if it cannot
+    /// set headers, in the path.
     package init(door: any BrokerDoor, secret: SecretBytes, virtualHost: String = "/") {
         self.door = door
         self.secret = secret
         self.virtualHost = virtualHost
     }
 
-    /// Whether the caller is our broker; one that is not is counted by its address.
+    /// Whether the caller is our broker. A wrong secret is counted by the caller's address.
     func knows(_ shown: String?, from origin: String) async throws(AuthorityError) -> Bool {
         if let shown, secret.matches(SecretBytes(Array(shown.utf8))) { return true }
         try await door.countStranger(from: origin)
@@ -24,18 +25,18 @@ package struct AskingBroker: Sendable {
     }
 }
 
-/// What a broker asks; each has its own words for the same questions.
+/// A broker's question, in one form for all kinds of brokers.
 enum BrokerInquiry: Sendable {
-    /// Whether a client may come in.
+    /// Whether a client may connect.
     case login(clientID: String, password: SecretBytes)
-    /// Whether a client that came in may do all of these. Without a client id the broker did
-    /// not say which it is.
+    /// Whether a connected client may do all of these acts. Without a client id the broker did not
+    /// say which client it is.
     case acts([BrokerAct], clientID: String?)
 }
 
 extension AskingBroker {
-    /// One read of the store. What is malformed, unknown or not for this client is refused
-    /// alike.
+    /// Decides with one read of the store. A malformed question, an unknown user and a forbidden
+    /// act get the same answer.
     func permits(
         _ inquiry: BrokerInquiry?, to username: String?
     ) async throws(AuthorityError) -> Bool {

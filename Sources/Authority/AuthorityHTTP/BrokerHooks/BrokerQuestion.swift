@@ -2,20 +2,20 @@ import AuthorityCore
 import Sessions
 import Wire
 
-/// What a broker asks, whatever form it asks in: named texts, from a form, a JSON object or,
-/// of a GET, the query.
+/// The named texts of a broker's question: from a form, a JSON object or a GET's query.
 struct BrokerQuestion: Sendable {
     private let fields: [String: String]
 
-    /// The most of them; RabbitMQ sends ten.
+    /// The maximum number of fields; RabbitMQ sends ten.
     private static let limit = 32
-    /// In bytes, of names and passwords; a topic is bounded by the body alone.
+    /// The longest name or password, in bytes. Only the body limit applies to a topic.
     private static let longest = 512
-    /// Of the whole question. Who asks for longer topics is refused.
+    /// The largest question, in bytes. A client with a longer topic is refused.
     static let body = 8 * 1024
 
-    /// Nil for what is neither form nor JSON object, and for a name that stands twice in a form.
-    /// JSON is the broker's own to write, escapes and all: of two members the last counts.
+    /// Nil if the bytes are neither a form nor a JSON object, if there are too many fields, or if a
+    /// form repeats a name. If JSON repeats a name, the last member counts, because only the broker
+    /// writes the JSON.
     init?(_ bytes: [UInt8]) {
         if bytes.first == UInt8(ascii: "{") {
             guard let json = try? JSONObject(parsing: bytes, limit: Self.body),
@@ -51,10 +51,10 @@ struct BrokerQuestion: Sendable {
         return String(validating: spaced, as: UTF8.self).flatMap(PercentEncoding.decode)
     }
 
-    /// A topic, a name or a word of the broker's own; nil where it is absent.
+    /// A topic, a name or one of the broker's own words; nil if it is absent.
     func text(_ name: String) -> String? { fields[name] }
 
-    /// A name that a client gave; nil where it is absent, empty or longer than any of ours.
+    /// A name that a client gave; nil if it is absent, empty or longer than `longest`.
     func name(_ name: String) -> String? {
         fields[name].flatMap { $0.isEmpty || $0.utf8.count > Self.longest ? nil : $0 }
     }
@@ -65,7 +65,7 @@ struct BrokerQuestion: Sendable {
 }
 
 extension Call {
-    /// The question of a broker, in the body or, of a GET, in the query.
+    /// The question of a broker, from the body or from a GET's query.
     var brokerQuestion: BrokerQuestion? {
         body.isEmpty ? BrokerQuestion(queryBytes) : BrokerQuestion(body)
     }

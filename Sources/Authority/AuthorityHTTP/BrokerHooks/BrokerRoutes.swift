@@ -3,10 +3,10 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// What brokers ask that have no list of clients of their own: RabbitMQ, EMQX and mosquitto
-/// with the go-auth plugin, each in its own form and answered from one `BrokerDoor`.
+/// The questions of brokers that have no list of clients: RabbitMQ, EMQX, and mosquitto with the
+/// go-auth plugin. Each asks in its own form; one `BrokerDoor` answers all.
 ///
-/// Without `broker` all of it is refused, as a wrong secret is.
+/// Without `broker` every question is refused, as with a wrong secret.
 struct BrokerRoutes: Sendable {
     let broker: AskingBroker?
 
@@ -26,7 +26,7 @@ struct BrokerRoutes: Sendable {
         ]
     }
 
-    /// By GET, which is the plugin's default, and by POST, which keeps passwords out of URLs.
+    /// GET is the plugin's default. POST keeps passwords out of URLs.
     private var rabbitMQ: [Route] {
         let questions: [(String, Judge)] = [
             ("user", Self.rabbitLogin), ("vhost", Self.rabbitHost),
@@ -86,10 +86,10 @@ extension BrokerRoutes {
 extension BrokerRoutes {
     private static let goLogin = emqxLogin
 
-    /// Nobody may do all.
+    /// No client is a superuser.
     private static let goSuperuser: Judge = { _, _ in false }
 
-    /// 1 is to receive, 2 to publish, 3 both, 4 to subscribe.
+    /// `acc` is 1 to receive, 2 to publish, 3 for both, 4 to subscribe.
     private static let goAct: Judge = { question, broker throws(AuthorityError) in
         guard let topic = question.text("topic"), let clientID = question.name("clientid")
         else { return false }
@@ -106,21 +106,21 @@ extension BrokerRoutes {
 }
 
 extension Answer {
-    /// Never `ignore`, after which EMQX would ask somebody else.
+    /// Never `ignore`, because EMQX would then ask another source.
     fileprivate init(emqx isAllowed: Bool) {
         self.init([
             "result": .string(isAllowed ? "allow" : "deny"), "is_superuser": .bool(false),
         ])
     }
 
-    /// The status decides in its mode `status`, and `ok` in its mode `json`.
+    /// The plugin reads the status in its mode `status`, and `ok` in its mode `json`.
     fileprivate init(go isAllowed: Bool) {
         self.init(
             isAllowed ? .ok : .forbidden,
             ["ok": .bool(isAllowed), "error": .string(isAllowed ? "" : "denied")])
     }
 
-    /// With no tags: nobody gets in at RabbitMQ's management.
+    /// Sends no tags, so nobody can log in to RabbitMQ's management.
     fileprivate init(rabbitMQ isAllowed: Bool) {
         self.init(text: isAllowed ? "allow" : "deny")
     }

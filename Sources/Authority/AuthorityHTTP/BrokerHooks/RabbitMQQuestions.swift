@@ -1,12 +1,12 @@
 import AuthorityCore
 
-/// What RabbitMQ asks on behalf of its MQTT plugin, which stands on AMQP: an MQTT session is a
-/// queue bound to an exchange, and a topic is a routing key.
+/// RabbitMQ's questions for its MQTT plugin, which uses AMQP: an MQTT session is a queue bound to
+/// an exchange, and a topic is a routing key.
 ///
-/// Source: RabbitMQ 3.10, `rabbitmq_auth_backend_http`'s README, and what its MQTT plugin was
-/// seen to ask; `Tests/Interop/test_broker_rabbitmq.py` runs it.
+/// Source: RabbitMQ 3.10, `rabbitmq_auth_backend_http`'s README, and what its MQTT plugin was seen
+/// to ask; `Tests/Interop/test_broker_rabbitmq.py` runs it.
 extension BrokerRoutes {
-    /// AMQP, STOMP and the management name no client id, and get none in.
+    /// Clients of AMQP, STOMP and the management have no client id, so they are refused.
     static func rabbitLogin(
         _ question: BrokerQuestion, _ broker: AskingBroker
     ) async throws(AuthorityError) -> Bool {
@@ -26,7 +26,7 @@ extension BrokerRoutes {
         return try await broker.permits(.acts([], clientID: clientID), to: question.username)
     }
 
-    /// Its own session's two queues, and the exchange that MQTT goes through; no other.
+    /// Permits the two queues of the client's own session and the exchange of MQTT, nothing else.
     static func rabbitResource(
         _ question: BrokerQuestion, _ broker: AskingBroker
     ) async throws(AuthorityError) -> Bool {
@@ -72,7 +72,8 @@ extension BrokerRoutes {
 enum RabbitMQ {
     static let exchange = "amq.topic"
 
-    /// Whose session a queue holds: one for each QoS.
+    /// The client id of a session's queue, nil for other queues. A session has one queue for each
+    /// QoS.
     static func client(ofQueue name: String) -> String? {
         let prefix = "mqtt-subscription-"
         guard name.hasPrefix(prefix), name.hasSuffix("qos0") || name.hasSuffix("qos1") else {
@@ -82,12 +83,13 @@ enum RabbitMQ {
         return client.isEmpty ? nil : String(client)
     }
 
-    /// The topic or filter that a routing key or a binding stands for. The plugin writes `/` as
-    /// `.` and `+` as `*`, and leaves a `.` as it is: a topic with a `.` in it goes where the
-    /// one with `/` goes, and is judged as that one. What was a `*` in a topic is a `+` here,
-    /// and is refused or judged as the wildcard that it is in a binding.
+    /// The topic or filter of a routing key or a binding.
+    ///
+    /// The plugin writes `/` as `.` and `+` as `*`, and does not change a `.`. So a topic with a
+    /// `.` reaches the same queues as the one with `/`, and is checked as that topic. A `*` in a
+    /// topic becomes a `+` here. It is refused, or checked as the wildcard that it is in a binding.
     static func topic(ofRoutingKey key: String) -> String {
-        // Byte by byte, as the plugin and the exchange read it.
+        // Byte by byte, as the plugin and the exchange do.
         String(decoding: key.utf8.map { byte in
             switch byte {
             case UInt8(ascii: "."): UInt8(ascii: "/")

@@ -1,11 +1,13 @@
-/// Where a board's QR code leads. It says how to claim with the command line; the claim
-/// itself stands behind `#`, which the browser keeps, and the page runs no script.
+/// The page that a board's QR code opens if the console has no files. It explains how to claim with
+/// the command line.
+///
+/// The claim itself is after the `#`, which the browser does not send. The page runs no script.
 struct ClaimPage: Sendable {
     /// Nothing may be loaded, run, sent or framed. Source: W3C Content Security Policy 3.
     static let policy =
         "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-    /// The address that the command line is given.
+    /// The authority's address, for the command line.
     let authority: String
 
     var html: String {

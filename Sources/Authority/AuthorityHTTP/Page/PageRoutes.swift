@@ -3,7 +3,7 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// The console's page and a person's login there.
+/// The console's page, and a user's login and logout there.
 struct PageRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let files: StaticFiles
@@ -31,7 +31,8 @@ struct PageRoutes: Sendable {
         return Answer(file: file, known: call.knownTag)
     }
 
-    /// Without the console's files a page that says how to claim from the command line.
+    /// The console's claim page. Without the console's files, a page that explains how to claim
+    /// from the command line.
     private func claim(_ call: Call) throws(AuthorityError) -> Answer {
         guard files["claim.html"] != nil else {
             return Answer(page: ClaimPage(authority: frontend.info.publicURL))
@@ -39,7 +40,7 @@ struct PageRoutes: Sendable {
         return try page("claim.html", call)
     }
 
-    /// `{"username", "password"}`. The token stands in the cookie alone: no script sees it.
+    /// `{"username", "password"}`. Only the cookie holds the token, so no script sees it.
     private func login(_ call: Call) async throws(AuthorityError) -> Answer {
         guard call.isFromOwnPage else { throw .notFromPage }
         let json = try call.json()
@@ -63,7 +64,7 @@ struct PageRoutes: Sendable {
 }
 
 extension AuthorityError {
-    /// The cookie came with a request that our page did not make.
+    /// For a request with the cookie, or a login, that our page did not make.
     static let notFromPage = AuthorityError.refused(
         Refusal(.forbidden, "this request was not made by the console's page"))
 }

@@ -2,17 +2,17 @@ import AuthorityCore
 import Hummingbird
 import Sessions
 
-/// The cookie that keeps a person logged in at the console. A page's scripts never see the
-/// token in it, and no other site's request bears it.
+/// The cookie that keeps a user logged in at the console. Scripts cannot read its token, and no
+/// other site's request carries it.
 ///
 /// Source: RFC 6265bis §4.1.2 (`HttpOnly`, `SameSite`) and §4.1.3.2 (`__Host-`).
 struct SessionCookie: Sendable {
-    /// Whether it travels over TLS only; a browser keeps such a one from no other source.
+    /// Whether the browser sends the cookie over TLS only, and accepts it over TLS only.
     let isSecure: Bool
 
     init(isSecure: Bool) { self.isSecure = isSecure }
 
-    /// Secure unless the browser speaks to loopback, which has no TLS to speak of.
+    /// Secure, except for a loopback address, where no TLS is needed.
     init(for request: Request) {
         isSecure = !Self.isLoopback(request.head.authority ?? "")
     }
@@ -22,7 +22,7 @@ struct SessionCookie: Sendable {
         "; Path=/; HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
     }
 
-    /// A `Set-Cookie` that keeps the login until its session ends, 400 days at most.
+    /// A `Set-Cookie` that keeps the login until its session ends, for 400 days at most.
     func keeping(_ login: LoggedIn) -> String {
         let longest = Int64(400 * 86_400)
         let session = login.session
@@ -31,11 +31,11 @@ struct SessionCookie: Sendable {
         return "\(name)=\(login.token.reveal())\(attributes); Max-Age=\(age)"
     }
 
-    /// A `Set-Cookie` that has the browser forget it.
+    /// A `Set-Cookie` that makes the browser delete the cookie.
     var forgetting: String { "\(name)=\(attributes); Max-Age=0" }
 
-    /// What a `Cookie` header says of the session. Of two of the name neither counts: one of
-    /// them was set by somebody else.
+    /// The session in a `Cookie` header. If the cookie comes twice, neither counts, because
+    /// somebody else set one of them.
     func bearer(in header: String?) -> Call.Bearer {
         let values = (header ?? "").split(separator: ";").compactMap { pair -> Substring? in
             let pair = pair.drop { $0 == " " }
@@ -54,11 +54,11 @@ struct SessionCookie: Sendable {
     }
 }
 
-/// Whether a request that bears the cookie was made by a page of our own.
+/// Checks whether our own page made a request.
 ///
-/// `SameSite=Strict` keeps the cookie from other sites' requests already; this holds where a
-/// browser is old or a sibling domain is hostile. A header that no form can set forces a
-/// preflight on any other origin's script, and preflights are never granted here.
+/// `SameSite=Strict` already keeps the cookie out of other sites' requests. This check also
+/// protects old browsers, and against a hostile sibling domain. No form can set our header. A
+/// script of another origin needs a preflight to set it, and this server never grants one.
 ///
 /// Source: W3C Fetch Metadata §2.1; RFC 6454 §7.
 enum PageProof {

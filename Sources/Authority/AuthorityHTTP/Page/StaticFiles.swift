@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// The files of the console's page, read once: what is not among them is served to nobody.
+/// The files of the console's page, read once. No other file is served.
 package struct StaticFiles: Sendable {
     struct File: Sendable {
         let bytes: [UInt8]
@@ -13,7 +13,7 @@ package struct StaticFiles: Sendable {
     /// By path below `/console/`.
     private let files: [String: File]
 
-    /// The most that a console may have in all, in bytes.
+    /// The largest size of all files together, in bytes.
     package static let limit = 1 << 20
 
     private static let types = [
@@ -29,10 +29,10 @@ package struct StaticFiles: Sendable {
 
     private init(files: [String: File]) { self.files = files }
 
-    /// Reads the files of a folder and of the folders in it, those of known kinds.
+    /// Reads the files of known types in a folder and its subfolders.
     ///
-    /// - Throws: what the file system says, or `StaticFilesError` if it is no console's folder
-    ///   or has more than `limit` bytes.
+    /// - Throws: the file system's error, or `StaticFilesError` if the folder has no `index.html`
+    ///   or `claim.html`, or if its files have more than `limit` bytes.
     package init(folder: String) throws {
         let root = URL(fileURLWithPath: folder, isDirectory: true).standardizedFileURL
         guard let paths = FileManager.default.enumerator(atPath: root.path) else {
@@ -55,7 +55,7 @@ package struct StaticFiles: Sendable {
 
     subscript(_ path: String) -> File? { files[path] }
 
-    /// FNV-1a, 64 bits: it tells versions of our own files apart, and guards nothing.
+    /// FNV-1a, 64 bits. It distinguishes versions of our own files and has no security purpose.
     private static func tag(_ bytes: [UInt8]) -> String {
         let hash = bytes.reduce(UInt64(0xcbf2_9ce4_8422_2325)) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
@@ -77,8 +77,8 @@ package enum StaticFilesError: Error, CustomStringConvertible {
 }
 
 extension StaticFiles {
-    /// Scripts and styles from here alone, none inline; requests to here alone; never framed.
-    /// No string becomes markup or script (Trusted Types).
+    /// Scripts and styles only from this server, none inline. Requests only to this server. No
+    /// framing. No string becomes markup or script (Trusted Types).
     ///
     /// Source: W3C Content Security Policy 3; W3C Trusted Types.
     static let policy = [

@@ -48,7 +48,7 @@ extension Session {
 }
 
 extension SessionView {
-    /// Parse's `_Session`, with the members that only its owner sees.
+    /// Parse's `_Session`, with more members for its owner.
     var parseForm: [String: JSONValue] {
         var members = session.parseForm
         members["state"] = .string(state.rawValue)

@@ -41,7 +41,7 @@ extension ClaimOrder {
         }
     }
 
-    /// From one second to `LifetimePolicy.longest`. The frontend decides how much of it is granted.
+    /// From one second to one year. The frontend decides how much of it is granted.
     private static func duration(in json: JSONObject) throws(AuthorityError) -> Duration? {
         do throws(WireError) {
             return try json.optional("durationSeconds") { value in

@@ -3,7 +3,7 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// What Parse has no words for about users, by their names.
+/// Actions on users that Parse's API does not have. The path has the user's name.
 struct AccountRoutes: Sendable {
     let frontend: any AuthorityFrontend
 
@@ -19,8 +19,8 @@ struct AccountRoutes: Sendable {
         ]
     }
 
-    /// `{"username", "password"}`, for programs; the console's page has its own. The token is
-    /// in this answer and in no other.
+    /// `{"username", "password"}`, for programs; the console's page has its own login. Only this
+    /// answer holds the token.
     private func login(_ call: Call) async throws(AuthorityError) -> Answer {
         let json = try call.json()
         let attempt = try reading { () throws(WireError) in
@@ -29,7 +29,7 @@ struct AccountRoutes: Sendable {
         return Answer(try await frontend.login(attempt).userForm)
     }
 
-    /// Who asks, and by which session.
+    /// The caller's user and session.
     private func me(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let session = try await frontend.session(caller.session.objectID, by: caller)
         return Answer([
@@ -54,7 +54,7 @@ struct AccountRoutes: Sendable {
         return Answer(.created, try await frontend.addUser(user, by: caller).parseForm)
     }
 
-    /// `{"enabled"?: bool, "mayClaim"?: bool}`, one of them at least.
+    /// `{"enabled"?: bool, "mayClaim"?: bool}`, at least one of them.
     private func change(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let name = try name(in: call)
         let json = try call.json()

@@ -4,7 +4,7 @@ import NIOCore
 import Sessions
 import Wire
 
-/// The audit log as a file, written while it is read.
+/// The audit log as a file, which is sent while the log is read.
 struct AuditExport: Sendable {
     enum Format: String, Sendable {
         case csv
@@ -40,8 +40,8 @@ struct AuditExport: Sendable {
         return try await frontend.audit(query, by: caller)
     }
 
-    /// The newest first. What fails on the way ends the connection, so that nobody takes half
-    /// a file for the whole.
+    /// Writes the newest entries first. A failure ends the connection, so that the client does not
+    /// take a part of the file for all of it.
     func write(
         _ first: [AuditEntry], to writer: inout any ResponseBodyWriter
     ) async throws {
@@ -74,8 +74,8 @@ struct CSVRow: Sendable {
     /// Ends with a line break.
     var text: String { cells.map(Self.cell).joined(separator: ",") + "\r\n" }
 
-    /// Quoted where it must be. A cell that a spreadsheet would take for a formula begins with
-    /// an apostrophe, and so does one that hides it behind a tab or a line break.
+    /// Quotes a cell if needed. Puts an apostrophe before a cell that a spreadsheet would read as a
+    /// formula, also if a tab or a line break hides the formula.
     private static func cell(_ text: String) -> String {
         let first = text.unicodeScalars.first
         let isFormula = first.map { "=+-@\t\r\n".unicodeScalars.contains($0) } ?? false

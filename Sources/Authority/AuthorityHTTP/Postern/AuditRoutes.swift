@@ -3,7 +3,7 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// The audit log: page by page, and as a file.
+/// The audit log, in pages and as a file.
 struct AuditRoutes: Sendable {
     let frontend: any AuthorityFrontend
 
@@ -19,8 +19,8 @@ struct AuditRoutes: Sendable {
         return .results(entries.map { .object($0.form) })
     }
 
-    /// The whole, `AuditExport.limit` rows at most; each page of it is read as it is sent, and
-    /// whether the caller may read it is judged for each.
+    /// Exports the entries that match, at most `AuditExport.limit` rows. Each page is read while
+    /// the file is sent, and the caller's right to read is checked for each page.
     private func export(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let format = try call.queried("format", AuditExport.Format.init(rawValue:)) ?? .csv
         let export = AuditExport(

@@ -3,7 +3,7 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// Boards: which there are, one of them, what befell it and what it sends just now.
+/// Boards: the list, one board, its timeline, and its live data.
 struct BoardRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let live: (any LiveFeed)?
@@ -57,7 +57,7 @@ struct BoardRoutes: Sendable {
         return Answer(live.live(of: id).form(of: id))
     }
 
-    /// `?everyone=true` as for the list of boards.
+    /// `?everyone=true`, as in the list of boards.
     private func charts(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let boards = try await frontend.boards(by: caller, everyone: try call.everyone())
         guard let live else { return Answer(["boards": .array([])]) }

@@ -3,7 +3,7 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// Claims: made, looked at, listed while they are open, and ended.
+/// Claims: start one, read one, list the open ones, and end one.
 struct ClaimRoutes: Sendable {
     let frontend: any AuthorityFrontend
 
@@ -30,7 +30,7 @@ struct ClaimRoutes: Sendable {
         return answer
     }
 
-    /// `?everyone=true` as for the list of boards.
+    /// `?everyone=true`, as in the list of boards.
     private func openClaims(
         _ call: Call, by caller: Caller
     ) async throws(AuthorityError) -> Answer {
@@ -68,7 +68,8 @@ extension OpenClaim {
 }
 
 extension Answer {
-    /// A claim that failed between authority and board has a name, as refusals have.
+    /// Adds a name to the error of a claim that failed on its way to the board, as refusals have
+    /// one.
     fileprivate init(claim error: AuthorityError) {
         self.init(error)
         guard case .failed(let layer, _) = error, fault == nil, layer != "crypto",

@@ -4,7 +4,7 @@ import NIOCore
 import Sessions
 import Wire
 
-/// What happens, as it happens, by server-sent events.
+/// Sends the console's events as they happen, as server-sent events.
 ///
 /// Source: WHATWG HTML Living Standard §9.2.
 struct EventRoutes: Sendable {
@@ -25,20 +25,20 @@ struct EventRoutes: Sendable {
             try await writer.write(to: &body)
         })
         answer.headers[.contentType] = "text/event-stream; charset=utf-8"
-        // A proxy in front of us must pass on each event when it comes.
+        // A proxy in front of us must pass on each event at once.
         if let name = HTTPFieldName.buffering { answer.headers[name] = "no" }
         return answer
     }
 }
 
-/// Writes one stream of events until it ends, its reader goes, or it is cut.
+/// Writes one stream of events until it ends, its reader disconnects, or the source cuts it.
 private struct EventWriter: Sendable {
     let source: any EventSource
     let live: any LiveFeed
     let connection: Connection
 
     func write(to writer: inout any ResponseBodyWriter) async throws {
-        // A write waits for as long as its reader does not read; closing the connection ends it.
+        // A write waits while the reader does not read. Closing the connection ends the wait.
         source.onCut { [connection] in connection.close() }
         connection.onceClosed { [weak source] in source?.close() }
         try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
@@ -50,7 +50,7 @@ private struct EventWriter: Sendable {
 
     private func text(of event: ConsoleEvent) -> String {
         guard let (name, members) = form(of: event) else { return ": quiet\n\n" }
-        // JSON of ours has no line break in it.
+        // Our JSON has no line breaks.
         return "event: \(name)\ndata: \(JSONValue.object(members).text)\n\n"
     }
 

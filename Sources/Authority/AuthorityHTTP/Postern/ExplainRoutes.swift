@@ -4,7 +4,7 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// Whether a write would leave a board, and what decides.
+/// Explains whether a write may leave a board, and which rule decides.
 struct ExplainRoutes: Sendable {
     let frontend: any AuthorityFrontend
 
@@ -15,7 +15,7 @@ struct ExplainRoutes: Sendable {
         ]
     }
 
-    /// A payload is text in JSON, where each byte of it may take six.
+    /// The payload is a JSON string, in which each byte may take six.
     private static let bodyLimit = 6 * ExplainOrder.payloadLimit + Route.smallBody
 
     private func explain(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
@@ -28,8 +28,8 @@ struct ExplainRoutes: Sendable {
 }
 
 extension ExplainOrder {
-    /// `{"app", "op", "class", "objectId"?, "payload"?}`; a name that no topic could have is
-    /// refused with the number that the board's bus has for it.
+    /// `{"app", "op", "class", "objectId"?, "payload"?}`. A name that cannot be in a topic is
+    /// refused with the same error code as on the board's bus.
     init(board: InstallationID, json: JSONObject) throws(AuthorityError) {
         let texts = try reading { () throws(WireError) in
             (app: try json.string("app"), operation: try json.string("op"),
@@ -67,7 +67,7 @@ extension ExplainOrder {
 }
 
 extension Explanation {
-    /// `complete` is false where the board's own rules are not known and may refuse it.
+    /// `complete` is false if the board's own rules are not known; they may still refuse the write.
     var form: [String: JSONValue] {
         decision.form(reason).merging([
             "code": decision.code.map { .integer(Int64($0.rawValue)) } ?? .null,
@@ -78,7 +78,7 @@ extension Explanation {
 }
 
 extension Explanation.Verdict {
-    /// `decision` and `rule` are null where the layer is not there or not known.
+    /// `decision` and `rule` are null if the layer does not exist or is not known.
     fileprivate var form: [String: JSONValue] {
         let members: [String: JSONValue] = decision?.form(reason) ?? [
             "decision": .null, "rule": .null, "reason": .string(reason),
@@ -109,10 +109,10 @@ extension Decision {
 }
 
 extension Board {
-    /// What one board's own route shows beside `form`: its rules and what they refused.
+    /// The members that the route of a single board adds to `form`: its rules and its refusals.
     ///
-    /// `policy` is null where the board has no policy file, where it could not be told
-    /// (`policyOmitted` is true) or was not told yet (`policyKnown` is false).
+    /// `policy` is null if the board has no policy file, if the board could not send it
+    /// (`policyOmitted` is true), or if it has not sent it yet (`policyKnown` is false).
     var rulesForm: [String: JSONValue] {
         [
             "scope": scope?.json ?? .null, "policy": document?.json ?? .null,

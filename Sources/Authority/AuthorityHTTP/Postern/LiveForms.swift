@@ -3,7 +3,8 @@ import Gate
 import Sessions
 import Wire
 
-// Live data and the timeline as JSON. Whatever ends in `Ms` is milliseconds since the epoch.
+// Live data and the timeline as JSON. A member whose name ends in `Ms` is in milliseconds since the
+// epoch.
 
 extension JSONValue {
     static func milliseconds(_ time: Timestamp) -> JSONValue { .integer(time.milliseconds) }
@@ -50,7 +51,7 @@ extension BoardLive {
 }
 
 extension NumberSeries {
-    /// `objectId` tells apart what updates of several objects say.
+    /// `objectId` separates the updates of different objects.
     fileprivate var form: JSONValue {
         .object([
             "class": .string(className.description), "objectId": .optional(record),
@@ -80,7 +81,8 @@ extension RunningMinute {
 }
 
 extension Arrival {
-    /// `missing` is how many of the newest numbers did not come although the broker has them.
+    /// `missing` counts the newest sequence numbers that the broker has and that did not arrive
+    /// here.
     var form: JSONValue {
         .object([
             "sent": .integer(sent), "arrived": arrived.map(JSONValue.integer) ?? .null,

@@ -3,8 +3,8 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// Sessions as the console shows and changes them. Each is in Parse's form, with what tells
-/// the one that asks from the others.
+/// Sessions as the console shows and changes them: Parse's form, with a mark for the caller's own
+/// session.
 struct OwnSessionRoutes: Sendable {
     let frontend: any AuthorityFrontend
 
@@ -22,7 +22,7 @@ struct OwnSessionRoutes: Sendable {
         return .results(views.map { .object($0.consoleForm(for: caller)) })
     }
 
-    /// `{"name": text}`; a custom field, which an empty name takes away.
+    /// `{"name": text}`, a custom field. An empty name removes it.
     private func rename(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let id = try call.parameter("id", ObjectID.init)
         let json = try call.json()
@@ -64,7 +64,8 @@ struct OwnSessionRoutes: Sendable {
 }
 
 extension Answer {
-    /// That a session is over; and where it is so, that the broker does not know yet.
+    /// The answer to an action that the broker must know of, such as the end of a session.
+    /// `brokerTold` is false if the broker does not know yet.
     init(isBrokerTold: Bool) {
         self.init(isBrokerTold ? [:] : ["brokerTold": .bool(false)])
     }

@@ -2,7 +2,7 @@ import AuthorityCore
 import Sessions
 import Wire
 
-// Objects of Postern's own routes; their times are whole seconds since the epoch, as on MQTT.
+// Objects of Postern's own routes. Times are whole seconds since the epoch, as on MQTT.
 
 extension JSONValue {
     static func optionalTime(_ time: Timestamp?) -> JSONValue {
@@ -34,7 +34,7 @@ extension Claim {
 }
 
 extension Board {
-    /// `lastData` is when data came last, by our own clock.
+    /// `lastData` is the time of the latest data, by this authority's clock.
     func form(lastData: Timestamp?) -> [String: JSONValue] {
         [
             "installationId": .string(installation.description), "name": .string(name),
@@ -56,7 +56,7 @@ extension Board {
 }
 
 extension BoardDetail {
-    /// What a board's own page shows besides.
+    /// The members that the route of a single board adds.
     var extraForm: [String: JSONValue] {
         board.rulesForm.merging([
             "openClaim": openClaim.map { .object($0.form) } ?? .null
@@ -75,7 +75,7 @@ extension AuditEntry {
 }
 
 extension BrokerLogin {
-    /// Holds a password; it goes to the caller alone and is kept by nobody on the way.
+    /// Holds a password. Only the caller gets it, and nothing stores it on the way.
     var form: [String: JSONValue] {
         [
             "uri": .string(uri), "clientId": .string(clientID), "username": .string(username),

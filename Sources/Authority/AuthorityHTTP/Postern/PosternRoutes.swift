@@ -3,10 +3,11 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// What Parse has no words for: claims, boards, the audit log, live data, the broker.
+/// Postern's own API, for everything that Parse's API does not have: claims, boards, the audit log,
+/// live data, the broker.
 struct PosternRoutes: Sendable {
     let frontend: any AuthorityFrontend
-    /// Where Parse's API stands, for clients that ask.
+    /// The path of Parse's API, for clients that ask for it.
     let parseMount: String
     var live: (any LiveFeed)?
     /// The authority's own CA, PEM.
@@ -38,15 +39,15 @@ struct PosternRoutes: Sendable {
         return Answer(members)
     }
 
-    /// For load balancers: 503 where requests should go elsewhere.
+    /// For load balancers: 503 if requests should go elsewhere.
     private func health(_ call: Call) async throws(AuthorityError) -> Answer {
         let word = await readiness.word()
         let status = word == .ok ? HTTPResponse.Status.ok : .serviceUnavailable
         return Answer(status, ["status": .string(word.rawValue)])
     }
 
-    /// It is as public as the server's own certificate; whoever takes it compares its
-    /// fingerprint, since nothing vouches for this answer yet.
+    /// The authority's CA, as public as the server's own certificate. The client cannot trust this
+    /// answer yet, so it must compare the CA's fingerprint.
     private func authorityCertificate(_ call: Call) throws(AuthorityError) -> Answer {
         guard let ownCA else { throw .noObject }
         return Answer(certificate: ownCA)
