@@ -11,7 +11,7 @@ struct InstallationRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let mount: String
 
-    /// Below the class.
+    /// Paths are relative to the class.
     var objects: [Route] {
         [
             Route(.get, "", .sessionOrNone(installations)),

@@ -17,7 +17,7 @@ struct RoleRoutes: Sendable {
     /// Room for some hundred pointers.
     private static let bodyLimit = 32 * 1024
 
-    /// Below the class.
+    /// Paths are relative to the class.
     var objects: [Route] {
         [
             Route(.get, "", .sessionOrNone(roles)),

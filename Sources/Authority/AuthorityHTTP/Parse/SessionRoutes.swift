@@ -24,7 +24,7 @@ struct SessionRoutes: Sendable {
         ]
     }
 
-    /// Below the class.
+    /// Paths are relative to the class.
     var objects: [Route] {
         [
             Route(.get, "", .sessionOrMaster(sessions)),

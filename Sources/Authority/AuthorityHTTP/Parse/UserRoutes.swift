@@ -25,7 +25,7 @@ struct UserRoutes: Sendable {
         ]
     }
 
-    /// Below the class.
+    /// Paths are relative to the class.
     var objects: [Route] {
         [
             Route(.get, "", .sessionOrMaster(users)),

@@ -3,7 +3,7 @@ import Hummingbird
 import Sessions
 import Wire
 
-/// Actions on users that Parse's API does not have. The path has the user's name.
+/// Actions on users that Parse's API does not have. These routes name a user by the user name.
 struct AccountRoutes: Sendable {
     let frontend: any AuthorityFrontend
 

@@ -23,7 +23,7 @@ struct AuditExport: Sendable {
     let query: AuditQuery
     let format: Format
 
-    /// The most rows of one file.
+    /// The largest number of rows in one file.
     static let limit = 100_000
     private static let page = 1000
 

@@ -111,8 +111,8 @@ extension Decision {
 extension Board {
     /// The members that the route of a single board adds to `form`: its rules and its refusals.
     ///
-    /// `policy` is null if the board has no policy file, if the board could not send it
-    /// (`policyOmitted` is true), or if it has not sent it yet (`policyKnown` is false).
+    /// `policy` is null in three cases. The board has no policy file, the board could not send it
+    /// (`policyOmitted` is true), or has not sent it yet (`policyKnown` is false).
     var rulesForm: [String: JSONValue] {
         [
             "scope": scope?.json ?? .null, "policy": document?.json ?? .null,

@@ -60,8 +60,8 @@ extension Answer {
         return value.asObject?["code"]?.asInteger == Int64(code.rawValue)
     }
 
-    /// For a request with no application id, another application's id, or a wrong key. Source:
-    /// Parse server's own answer.
+    /// For a request with no application id, another application's id, or a wrong key.
+    /// Source: Parse server's own answer.
     static let unauthorized = Answer(.forbidden, ["error": .string("unauthorized")])
 
     static let noRoute = Answer(.notFound, Refusal(.notFound, "there is no such route"))

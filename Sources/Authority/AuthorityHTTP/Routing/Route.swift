@@ -27,7 +27,7 @@ struct Route: Sendable {
     }
 
     let method: HTTPRequest.Method
-    /// Before `under`: the path below the mount, such as `/sessions/:id`.
+    /// The path below the mount, such as `/sessions/:id`, until `under` adds the mount.
     private(set) var path: String
     let access: Access
     /// The largest body, in bytes.
@@ -41,7 +41,7 @@ struct Route: Sendable {
         case ordinary
         /// Makes or verifies a password hash, which is slow on purpose.
         case hashing
-        /// It may wait for a login provider's keys.
+        /// Checks an id token, and so may wait for a login provider's keys.
         case asking
     }
 

@@ -1,8 +1,8 @@
 import AuthorityCore
 
-/// Limits how many bytes of bodies are read before the caller is known.
+/// Limits how many bytes of bodies are parsed before the caller is known.
 ///
-/// A body that names the caller must be read before the caller is checked. There is a limit for
+/// A body that names the caller must be parsed before the caller is checked. There is a limit for
 /// each address and one for all together.
 struct BodyRateLimit: Sendable {
     private struct Bucket {
@@ -21,7 +21,7 @@ struct BodyRateLimit: Sendable {
     private var addresses: [CountedOrigin: Bucket] = [:]
     private var all: Bucket?
 
-    /// Whether `count` bytes may be read now; if so, they are counted. `now` comes from a clock
+    /// Whether `count` bytes may be parsed now; if so, they are counted. `now` comes from a clock
     /// that never goes back.
     mutating func take(_ count: Int, from origin: CountedOrigin, at now: Duration) -> Bool {
         if addresses[origin] == nil, addresses.count >= Self.limit { addresses = [:] }

@@ -65,8 +65,8 @@ struct HTTPListener: Sendable {
             logger: logger)
     }
 
-    /// Headers may have 16 KiB in 64 lines, with 8 KiB in one. A connection without traffic for 30
-    /// s is closed.
+    /// Headers may have 16 KiB in 64 lines, with 8 KiB in one. A connection is closed after 30 s
+    /// without traffic.
     private static func configuration(_ limiter: ConnectionLimiter) -> HTTP1Channel.Configuration {
         HTTP1Channel.Configuration(
             additionalChannelHandlers: [ConnectionLimitHandler(limiter), MalformedRequestHandler()],

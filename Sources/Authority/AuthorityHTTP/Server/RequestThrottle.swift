@@ -5,9 +5,9 @@ import Synchronization
 
 /// Refuses people's requests under overload, so that none waits for too long.
 ///
-/// Reads are refused first, then everything else. Some requests are never refused: the end of a
-/// session, the release of a board, everything that needs no credentials (the page, `health`), and
-/// a broker's question about a board.
+/// GET is refused first, then the other methods. Some requests are never refused: DELETE, logout
+/// and `revoke`, because they end sessions and release boards. Routes that need no credentials (the
+/// page, `health`) and a broker's question about a board are never refused either.
 final class RequestThrottle: Sendable {
     private let admission = Mutex(Admission())
     private let turns = Mutex(PasswordTurns())
@@ -79,7 +79,8 @@ final class RequestThrottle: Sendable {
         }
     }
 
-    /// Whether a body of so many bytes may be read before the caller is known.
+    /// Whether a body of `count` bytes, which has arrived, may be parsed before the caller is
+    /// known.
     func mayRead(_ count: Int, from origin: String) -> Bool {
         let now = clock()
         return bodies.withLock { $0.take(count, from: CountedOrigin(origin), at: now) }
