@@ -2,8 +2,8 @@ import AuthorityCore
 import AuthorityStore
 import MetricsServer
 
-/// The authority's figures, under the names that dashboards and alarms are written against: they
-/// never change their meaning. No name of a person or a board and no secret is among them.
+/// The authority's metrics. Dashboards and alarms depend on the names, so a name never changes its
+/// meaning. No metric holds a person's name, a board's name or a secret.
 struct AuthorityFigures {
     let counted: TallyShelf.Counted
     let traffic: TrafficTally
@@ -84,10 +84,10 @@ struct AuthorityFigures {
     }
 }
 
-/// What boards sent since the start.
+/// Counts what boards sent since the start.
 struct TrafficTally: Equatable, Sendable {
     var requests: [String: Int] = [:]
     var dropped: [String: Int] = [:]
-    /// What was left undone for too much to do.
+    /// Requests that were shed because of overload.
     var shed = SheddingTally()
 }

@@ -25,29 +25,29 @@ struct AuthorityServer: Sendable {
     private let embedded: EmbeddedBroker?
     let live: LiveBoards
     let hub: EventHub
-    /// Nil where no live data is wanted.
+    /// Nil if live data is off.
     private let tap: DataTap?
     private let store: any ServiceStore
     private let clock: ClockGuard
     private let tally: TallyShelf
     private let refusals: RefusalBook
-    /// Nil where no metrics are wanted.
+    /// Nil if metrics are off.
     private let metrics: MetricsService?
-    /// Nil where neither broker nor page shows a certificate.
+    /// Nil if neither the broker nor the page shows a certificate.
     private let keeper: CertificateKeeper?
     /// Our own CA, PEM.
     private let ownCA: String?
-    /// Nil where the broker does not ask.
+    /// Nil if the broker does not ask over HTTP.
     private let askingBroker: AskingBroker?
     let duty: ReaderDuty
     let readiness: Readiness
-    /// Nil where the broker is not ours.
+    /// Nil if the broker is external.
     private let brokerHold: (any StoreHold)?
     private let presence: Presence
 
-    /// Opens the store and makes the parts; nothing runs and nothing listens yet.
-    /// `acceptsClock`: what the store knows of the time is wrong, and the clock right. `store`
-    /// is one that is open already.
+    /// Opens the store and makes the parts. Nothing runs and nothing listens yet. `acceptsClock`:
+    /// the clock is right, and the latest time in the store is wrong. `store` is a store that is
+    /// already open.
     init(
         settings: ServiceSettings, acceptsClock: Bool = false,
         store opened: (any ServiceStore)? = nil, logger: Logger
@@ -65,7 +65,7 @@ struct AuthorityServer: Sendable {
         rules.spread = { fleet.spread }
         self.fleet = fleet
         let embedded = try Self.embedded(settings, folder, records, logger)
-        // Two of them would each know half of the boards.
+        // Two embedded brokers would each know half of the boards.
         brokerHold = embedded == nil
             ? nil : try await StateFolder.only("embedded broker", of: store)
         let login = try Self.login(settings, folder, records)
@@ -73,7 +73,7 @@ struct AuthorityServer: Sendable {
         let link = BrokerLink(login: login, logger: logger, duty: duty)
         let keys = try KeyRing.read(records)
         let cryptography = SystemCryptography()
-        // The courier reads the chores and strikes them off; it sends nobody on its errands.
+        // The courier only reads and deletes jobs through `desk`, so `desk` needs no courier.
         let desk = Authority(
             store: store, cryptography: cryptography, courier: NoCourier(), keys: keys,
             rules: rules, clock: systemClock)
@@ -118,8 +118,8 @@ struct AuthorityServer: Sendable {
             reconciliation: reconciliation, clock: clock, logger: logger, firstVersion: version)
     }
 
-    /// Runs until cancelled, or until a part of it cannot go on. `onReady` is called once,
-    /// when the broker and HTTP are both up, with the port that HTTP has.
+    /// Runs until its task is cancelled, or until a part fails. Calls `onReady` once, with the port
+    /// of HTTP, when the broker and HTTP are both up.
     func run(onReady: @escaping @Sendable (Int) async -> Void) async throws {
         let gate = ReadyGate(onReady)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -147,8 +147,8 @@ struct AuthorityServer: Sendable {
             let files = try ConsoleFolder.files(settings.console, logger)
             let rules = try settings.parseRules()
             group.addTask {
-                // Who finds HTTP open may count on the broker, unless that stays away, or has
-                // to ask us before it lets us in.
+                // HTTP opens when the broker is up, or after 5 s. If the broker asks over HTTP,
+                // HTTP opens at once, because the broker needs it to let the authority in.
                 if askingBroker == nil { await gate.waitForBroker(atMost: .seconds(5)) }
                 try await ConsoleServer(
                     frontend: authority,
@@ -161,12 +161,12 @@ struct AuthorityServer: Sendable {
                 ).run()
             }
             defer { group.cancelAll() }
-            // None of them ends by itself; the first that does ends all.
+            // No part ends by itself. The first part that ends stops all.
             try await group.next()
         }
     }
 
-    /// None where the store does not tell them: then nobody's login is preferred for now.
+    /// Empty if the store fails. Then logins from all origins are treated alike for now.
     private func loginOrigins() async -> [String] {
         do throws(AuthorityError) {
             return try await authority.loginOrigins()
@@ -176,14 +176,14 @@ struct AuthorityServer: Sendable {
         }
     }
 
-    /// Tells the service manager how this is, until its task is cancelled.
+    /// Reports the status to the service manager until its task is cancelled.
     func watch(_ notifier: Notifier, _ journal: Journal) async {
         await ServiceWatch(
             notifier: notifier, store: store, tally: tally, link: link, journal: journal
         ).run()
     }
 
-    /// Has others do what comes from now on, finishes what has come, and has `run` end.
+    /// Stops taking new work, finishes the work that was taken, and makes `run` end.
     func leave() async {
         await Farewell(
             link: link, subscriptions: subscriptions, traffic: traffic, courier: courier,
@@ -191,7 +191,7 @@ struct AuthorityServer: Sendable {
         ).take()
     }
 
-    /// Gives the store back: its holds, and its place in the database. Once `run` has ended.
+    /// Closes the store: its locks and its place in the database. Call it after `run` has ended.
     func close() {
         do throws(AuthorityError) { try store.close() } catch {
             logger.debug("the store is left open: \(error.words)")
@@ -220,7 +220,7 @@ struct AuthorityServer: Sendable {
             onMessage: { traffic.take($0) })
     }
 
-    /// Every account that the store wants at the broker.
+    /// Every account that the broker must have, according to the store.
     private func accounts() async throws -> [BrokerAccount] {
         let wanted = try await authority.everyLogin()
         var accounts = tap == nil
@@ -237,7 +237,7 @@ struct AuthorityServer: Sendable {
     }
 }
 
-/// Calls `onReady` once, when both sides are up.
+/// Calls `onReady` once, when the broker and HTTP are both up.
 private actor ReadyGate {
     private var broker = false
     private var port: Int?

@@ -5,24 +5,24 @@ import Logging
 import Sessions
 import Synchronization
 
-/// The judgement that the service acts on: made every few seconds, its ground kept in the
-/// store, and each change of it said in the log and in the audit log.
+/// Judges the clock for the service every few seconds. It keeps the latest believed time in the
+/// store, and writes each change to the log and the audit log.
 final class ClockGuard: Sendable {
     private let store: any ServiceStore
     private let authority: Authority
     private let logger: Logger
     private let state: Mutex<State>
-    /// How far the clock goes before the store is told.
+    /// The store is updated after the clock has moved this far.
     private static let stride = Duration.seconds(60)
 
     private struct State {
         var watch: ClockWatch
         var judgement = ClockWatch.Judgement.believed
-        /// The judgement that was said last.
+        /// The judgement that was logged last.
         var told: ClockWatch.Judgement
-        /// What the store was told; nil until this process has told it anything.
+        /// The latest time that this process wrote to the store; nil if it wrote none.
         var known: Timestamp?
-        /// The store's history when it was told.
+        /// The store's history at that write.
         var history: String?
 
         mutating func judge() {
@@ -30,8 +30,8 @@ final class ClockGuard: Sendable {
         }
     }
 
-    /// Judges the clock for the first time, and says what came of it unless all is well.
-    /// `acceptsClock`: the latest time on record is what the clock says now.
+    /// Judges the clock for the first time, and logs the result unless the clock is believed.
+    /// `acceptsClock`: the current time replaces the latest time in the store.
     init(
         store: any ServiceStore, authority: Authority, acceptsClock: Bool, logger: Logger
     ) async throws(AuthorityError) {
@@ -50,8 +50,8 @@ final class ClockGuard: Sendable {
         try await look()
     }
 
-    /// Whether boards may be told the time now: each answer asks, so that a clock set by years
-    /// between two looks reaches none of them.
+    /// Whether boards may receive the time now. Each answer judges the clock again, so a clock that
+    /// jumps between two looks reaches no board.
     var mayAnswer: Bool {
         state.withLock { state in
             state.judge()
@@ -59,8 +59,8 @@ final class ClockGuard: Sendable {
         }
     }
 
-    /// Judges the clock, and says so where that has changed. Returns the judgement said last
-    /// and this one.
+    /// Judges the clock, and logs a changed judgement. Returns the judgement that was logged last
+    /// and the new one.
     @discardableResult
     func look() async throws(AuthorityError) -> Change {
         let (change, latest) = state.withLock { state in
@@ -74,8 +74,8 @@ final class ClockGuard: Sendable {
         return change
     }
 
-    /// Looks whether another database has taken over. What there is to say of the clock, the
-    /// next look says.
+    /// Checks whether another database has taken over. A changed judgement of the clock is logged
+    /// by the next `look`.
     func follow() async throws(AuthorityError) {
         let latest = state.withLock { state in
             state.judge()
@@ -84,8 +84,8 @@ final class ClockGuard: Sendable {
         if let latest { try await note(latest) }
     }
 
-    /// Tells the store of a time that is believed, at each stride, and at once where another
-    /// database has taken over: what that one lacks is a gap.
+    /// Writes a believed time to the store, once per `stride`, and at once if another database has
+    /// taken over. Data that the other database lacks is recorded as a gap.
     private func note(_ latest: Timestamp) async throws(AuthorityError) {
         let history = try await store.history()
         let (stored, isOther) = state.withLock { state in
@@ -101,7 +101,7 @@ final class ClockGuard: Sendable {
         try await authority.noteGap(
             until: latest, known: stored, isOtherHistory: isOther, isAlone: !store.isShared)
         try await store.raiseLatestTime(to: latest)
-        // One that took over in between is met at the next look, which begins where this did.
+        // If a database took over in between, the next look handles it from the same state.
         guard try await store.history() == history else { return }
         state.withLock { state in
             state.known = latest
@@ -119,7 +119,7 @@ final class ClockGuard: Sendable {
         let before: ClockWatch.Judgement
         let now: ClockWatch.Judgement
 
-        /// Whether it is another kind of judgement: that a wrong clock goes on is none.
+        /// Whether the kind of judgement changed. A clock that stays wrong is no news.
         var isNews: Bool {
             switch (before, now) {
             case (.believed, .believed), (.behind, .behind), (.ahead, .ahead):

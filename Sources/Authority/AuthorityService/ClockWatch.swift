@@ -1,17 +1,19 @@
 import Sessions
 
-/// Judges the wall clock, so that nothing is ended for good on the word of a clock that is
-/// wrong: against the latest time that was ever believed, which the store keeps, and against a
-/// clock that never goes back, which knows how much time has passed since the last look.
+/// Judges the wall clock, so that a wrong clock ends nothing for good. It compares the clock with
+/// the latest believed time, which the store keeps. It also compares it with a monotonic clock,
+/// which measures the time since the last look.
 ///
-/// - Behind the latest time by more than a minute: it is wrong, or that time was. Nothing is
-///   swept until it has passed it, or an operator starts the service with `--accept-clock`.
-/// - Ahead of where it should be by more than five minutes, or, at the start, of the latest
-///   time by more than 30 days (the service may have been off): nothing is swept until it has
-///   kept its new course for a quarter of an hour, in which whoever sets clocks, or an
-///   operator, can put it right.
-/// - More than 30 days off in either direction, boards are not heard until then, either: each
-///   answer would set their clocks, and end their sessions as expired. They ask again.
+/// - More than a minute behind the latest time: the clock or the latest time is wrong. Nothing is
+///   swept until the clock has reached the latest time, or an operator starts the service with
+///   `--accept-clock`. More than 30 days behind, boards receive no answer either.
+/// - More than five minutes ahead of its course: nothing is swept, and boards receive no answer.
+///   This ends when the clock has kept its new course for 15 minutes. In this time an operator or a
+///   time service can correct it. At the start the limit is 30 days ahead of the latest time,
+///   because the service may have been off.
+///
+/// A wrong answer would set a board's clock and end its session as expired. A board without an
+/// answer asks again.
 struct ClockWatch: Sendable {
     enum Judgement: Equatable, Sendable {
         case believed
@@ -19,22 +21,23 @@ struct ClockWatch: Sendable {
         case ahead(Duration)
     }
 
-    /// How far the clock may be behind the latest time.
+    /// The clock may be this far behind the latest time.
     static let slack = Duration.seconds(60)
-    /// How far it may leave its course between two looks.
+    /// The clock may drift this far between two looks.
     static let tolerance = Duration.seconds(300)
-    /// How long a clock that is ahead must keep its course.
+    /// A clock that is ahead must keep its course for this long.
     static let proof = Duration.seconds(900)
-    /// How far off nobody is told the time.
+    /// If the clock is further behind, boards receive no time. At the start it may be this far
+    /// ahead.
     static let absurd = Duration.seconds(30 * 86_400)
 
-    /// The latest time believed.
+    /// The latest believed time.
     private(set) var latest: Timestamp
-    /// The look before this one.
+    /// The previous look.
     private var last: Look
-    /// The last look that was believed; nil if none of this process was.
+    /// The last look that was believed; nil if this process has believed none.
     private var believed: Look?
-    /// Since when a clock that is ahead has kept its course.
+    /// The monotonic time since which a clock that is ahead has kept its course.
     private var aheadSince: Duration?
 
     private struct Look {
@@ -46,13 +49,13 @@ struct ClockWatch: Sendable {
         }
     }
 
-    /// Begins with the latest time that the store knows; nil believes the first look.
+    /// Starts from the latest time in the store. If it is nil, the first look is believed.
     init(latest: Timestamp?, wall: Timestamp, monotonic: Duration) {
         self.latest = latest ?? wall
         last = Look(wall: wall, monotonic: monotonic)
     }
 
-    /// To be called every few seconds, and once before anything is done.
+    /// Judges the clock. Call it every few seconds, and once before any other work.
     mutating func look(wall: Timestamp, monotonic: Duration) -> Judgement {
         let now = Look(wall: wall, monotonic: monotonic)
         let isOnCourse = abs(last.drift(to: now)) <= Self.tolerance
@@ -83,11 +86,11 @@ struct ClockWatch: Sendable {
 }
 
 extension ClockWatch.Judgement {
-    /// Whether what is over may be ended for good.
+    /// Whether expired sessions and claims may be deleted for good.
     var maySweep: Bool { self == .believed }
 
-    /// Whether boards may be told the time, and that their sessions are over. By a clock that
-    /// is ahead they would be, for good; a board that hears nothing asks again.
+    /// Whether boards may receive the time and the end of their sessions. A clock that is ahead
+    /// would end sessions for good. A board that receives no answer asks again.
     var mayAnswer: Bool {
         switch self {
         case .believed: true
@@ -96,7 +99,7 @@ extension ClockWatch.Judgement {
         }
     }
 
-    /// What an operator must know; nil if all is well.
+    /// The message for the operator; nil if the clock is believed.
     var words: String? {
         switch self {
         case .believed:

@@ -2,12 +2,12 @@ import AuthorityHTTP
 import Foundation
 import Logging
 
-/// Where the console's page is: where the configuration says, or where a package or a build
-/// tree puts it beside the program.
+/// Finds the console's page: in the configured folder, or where a package or a build tree puts it
+/// beside the program.
 enum ConsoleFolder {
-    /// Its files; none, with a word in the log, where there is no such folder.
+    /// The page's files. If no folder was found, it logs a notice and returns no files.
     ///
-    /// - Throws: if the folder that was configured has no page in it.
+    /// - Throws: if the configured folder has no page in it.
     static func files(_ configured: String?, _ logger: Logger) throws -> StaticFiles {
         if let configured { return try StaticFiles(folder: configured) }
         guard let found = candidates.first(where: hasPage) else {
@@ -17,7 +17,8 @@ enum ConsoleFolder {
         return try StaticFiles(folder: found)
     }
 
-    /// `share` beside the program's `bin`, the system's, then a build tree's `Provisioning`.
+    /// The folders in order: `share` beside the program's `bin`, the system's `share`, a build
+    /// tree's `Provisioning`.
     private static var candidates: [String] {
         let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         var folder = program.deletingLastPathComponent()

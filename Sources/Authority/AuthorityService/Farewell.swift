@@ -4,11 +4,11 @@ import AuthorityStore
 import Logging
 import MQTT
 
-/// How an authority leaves while others stay: what comes from now on is another's, what has
-/// come is finished.
+/// Drains an authority while others keep running: others take new work, and this one finishes its
+/// own.
 ///
-/// Each step is bounded; what is not done by then is in the store, or asked for again by a
-/// board, so that it is done by somebody else.
+/// Each step has a time limit. Work that is unfinished then stays in the store, or a board asks for
+/// it again, so another authority does it.
 struct Farewell: Sendable {
     let link: BrokerLink
     let subscriptions: [Subscription]
@@ -16,16 +16,18 @@ struct Farewell: Sendable {
     let courier: BrokerCourier
     let hub: EventHub
     let readiness: Readiness
-    /// Whether there are others, and so perhaps somebody who sends requests to one of them.
+    /// Whether other authorities share the store. If so, a load balancer may send requests to one
+    /// of them.
     let isOneOfSeveral: Bool
     let logger: Logger
 
-    /// How long what was taken may take to be done.
+    /// Time limit for the work that was taken.
     private static let workLimit = Duration.seconds(10)
-    /// How long a load balancer has to see that requests should go elsewhere.
+    /// Time for a load balancer to notice that it must send requests elsewhere.
     static let notice = Duration.seconds(5)
 
-    /// Returns when the page's server is told to close; boards are heard no more by then.
+    /// Returns when the HTTP server has been asked to close. By then the authority reads no more
+    /// messages of boards.
     func take() async {
         readiness.drain()
         logger.info("leaving: nothing more is taken")
@@ -33,7 +35,7 @@ struct Farewell: Sendable {
             group.addTask { await finishTraffic() }
             if isOneOfSeveral { group.addTask { await pause(Self.notice) } }
         }
-        // Pages come back by themselves, elsewhere or later.
+        // Pages reconnect by themselves, to another authority or later.
         await hub.close()
         readiness.close()
     }
@@ -42,7 +44,7 @@ struct Farewell: Sendable {
         await link.retire(from: subscriptions)
         let end = ContinuousClock.now + Self.workLimit
         var quiet = 0
-        // What the broker sent last may still be on its way into a lane.
+        // The broker's last messages may still be on their way into a lane.
         while quiet < 3, ContinuousClock.now < end, !Task.isCancelled {
             let isCourierIdle = await courier.isIdle
             quiet = traffic.isIdle && isCourierIdle ? quiet + 1 : 0

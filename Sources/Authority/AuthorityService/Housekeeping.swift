@@ -3,8 +3,8 @@ import AuthorityStore
 import Logging
 import Sessions
 
-/// What `serve` does without being asked: sweep what is over, try again what the broker could
-/// not be told, and take up what other processes put into the store.
+/// Background work of `serve`: it sweeps expired records, retries failed broker changes, and acts
+/// on what other processes write to the store.
 struct Housekeeping: Sendable {
     let authority: Authority
     let store: any ServiceStore
@@ -16,11 +16,10 @@ struct Housekeeping: Sendable {
     let firstVersion: Int64
 
     private static let round = Duration.seconds(10)
-    /// A command beside the service shows its effect within a second; this leaves the broker
-    /// most of it.
+    /// A command's change reaches the broker within a second; the broker needs most of that time.
     private static let glance = Duration.milliseconds(300)
-    /// Other services do what they commit themselves; what is left is a command's, or of one
-    /// that died.
+    /// Other services apply their own commits. Only jobs of a command, or of a service that died,
+    /// are left.
     private static let sharedGlance = Duration.seconds(1)
 
     /// Sweeps and retries, until its task is cancelled.
@@ -28,7 +27,7 @@ struct Housekeeping: Sendable {
         while !Task.isCancelled {
             do throws(AuthorityError) {
                 let change = try await clock.look()
-                // Retained messages were withheld while their end seemed to have passed.
+                // Retained messages were withheld while they seemed to have expired.
                 if change.isNews, change.now == .believed { reconciliation.demand() }
                 if change.now.maySweep {
                     try await sweepAlone()
@@ -43,7 +42,7 @@ struct Housekeeping: Sendable {
         }
     }
 
-    /// One authority of several at a time; of what another sweeps there is nothing left to do.
+    /// Only one of several authorities sweeps at a time. The others have nothing left to do.
     private func sweepAlone() async throws(AuthorityError) {
         guard let hold = try await store.hold("sweep") else { return }
         do throws(AuthorityError) {
@@ -55,14 +54,13 @@ struct Housekeeping: Sendable {
         await hold.release()
     }
 
-    /// Acts on what other processes commit, within half a second, or a few where the store is
-    /// shared, until its task is cancelled.
+    /// Acts on what other processes commit, until its task is cancelled. It reacts within half a
+    /// second, or a few seconds if the store is shared.
     ///
-    /// Where other services work on the store, a line with chores is theirs unless it stands for
-    /// a while: a command has no courier, and a service may have died.
+    /// If other services share the store, they do their own jobs. A job that is still there at the
+    /// next look is done here: a command has no courier, and a service may have died.
     ///
-    /// Also looks after the signing keys once in a while: those whose time is over are to be
-    /// published no longer.
+    /// It also reloads the signing keys every 10 s, so that expired keys are no longer published.
     func watch() async {
         var lastReload = ContinuousClock.now
         var seen = firstVersion
@@ -72,7 +70,8 @@ struct Housekeeping: Sendable {
             var rest = store.isShared ? Self.sharedGlance : Self.glance
             do throws(AuthorityError) {
                 let version = try await store.foreignVersion()
-                // Whoever reads of the loss at its level reads of the end, too.
+                // The same log level as the loss, so that an operator who sees the loss also sees
+                // its end.
                 if outage.isOver(losses: store.losses) { logger.error("the database is back") }
                 if store.isShared { try await clock.follow() }
                 if seen != version || !standing.isEmpty { try await nudge(&standing) }
@@ -91,7 +90,7 @@ struct Housekeeping: Sendable {
         }
     }
 
-    /// What is cut short because the service ends is no fault.
+    /// An error while the service stops is not logged.
     private func complain(_ what: String, _ error: AuthorityError) {
         if !Task.isCancelled { logger.error("\(what): \(error.words)") }
     }

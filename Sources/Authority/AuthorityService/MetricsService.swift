@@ -39,7 +39,7 @@ struct MetricsService: Sendable {
         }
     }
 
-    /// Lets the socket's group in. Until then only the owner can connect.
+    /// Lets the socket's group connect. Until then only the owner can.
     private func open(_ path: String) {
         do {
             try FileManager.default.setAttributes([.posixPermissions: 0o660], ofItemAtPath: path)
@@ -52,7 +52,7 @@ struct MetricsService: Sendable {
         do throws(AuthorityError) {
             return try await collect().text
         } catch {
-            // Where the store is and what it said is for the log alone.
+            // Only the log receives the store's location and its error.
             logger.error("no figures are given out: \(error.words)")
             return nil
         }

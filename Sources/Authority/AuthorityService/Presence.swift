@@ -2,17 +2,18 @@ import AuthorityCore
 import AuthorityStore
 import Synchronization
 
-/// This authority's place among those that serve from one store. While one of them has a place,
-/// no command puts an earlier state under them.
+/// The shared lock of each authority that serves from one store. While any authority holds it, no
+/// command can restore an earlier state of the store.
 final class Presence: Sendable {
     private let store: any ServiceStore
     private let place: Mutex<any StoreHold>
 
     private static let name = "serve"
-    /// How soon a place is taken again that went with a connection to the database.
+    /// How often the lock is checked. It is taken again after the database connection that held it
+    /// was lost.
     private static let rhythm = Duration.seconds(1)
 
-    /// Waits while a command has the store for itself, half a minute at most.
+    /// Waits while a command holds the store alone, for half a minute at most.
     init(in store: any ServiceStore) async throws {
         self.store = store
         place = Mutex(try await StateFolder.taken("restore") { () async throws(AuthorityError) in
@@ -20,7 +21,7 @@ final class Presence: Sendable {
         })
     }
 
-    /// Until its task is cancelled.
+    /// Keeps the lock until its task is cancelled.
     func keep() async {
         while !Task.isCancelled {
             await pause(Self.rhythm)
@@ -29,14 +30,14 @@ final class Presence: Sendable {
         }
     }
 
-    /// A database that is away is told of by all else that needs it.
+    /// Nil if the database is down; the other parts that need it log that.
     private func attempt() async -> (any StoreHold)? {
         do throws(AuthorityError) { return try await store.share(Self.name) } catch { return nil }
     }
 
-    /// The store for a command alone.
+    /// Locks the store for one command.
     ///
-    /// - Throws: `StateFolderError.servedFrom` while an authority serves from it, wherever.
+    /// - Throws: `StateFolderError.servedFrom` while an authority on any machine serves from it.
     static func alone(in store: any ServiceStore, _ folder: StateFolder) async throws
         -> any StoreHold
     {

@@ -74,8 +74,8 @@ extension AuthorityServer {
             }, logger: logger)
     }
 
-    /// Another each time: under one that is known, replicas would cut each other off, and so
-    /// could anyone whom that broker lets choose.
+    /// A new id for each start. With a fixed id, replicas would cut each other off, and so could
+    /// any client that may choose its id.
     static func externalClientID() throws -> String {
         let random = try RandomBytes.make(8)
         return "\(EmbeddedBroker.username)-\(Base64URL.encode(random))"
@@ -88,7 +88,7 @@ extension AuthorityServer {
     ) -> MetricsService? {
         settings.metrics.map { place in
             MetricsService(place: place, logger: logger) { () async throws(AuthorityError) in
-                // The count may be old; that the store is there is seen now.
+                // The counts may be old, so this checks that the store answers now.
                 _ = try await store.latestTime()
                 return AuthorityFigures(
                     counted: try await tally.counted(), traffic: traffic.tally,
@@ -98,7 +98,7 @@ extension AuthorityServer {
         }
     }
 
-    /// Requests should come here while the store can be asked.
+    /// Ready while the store answers.
     static func readiness(of store: any ServiceStore) -> Readiness {
         Readiness {
             do throws(AuthorityError) {

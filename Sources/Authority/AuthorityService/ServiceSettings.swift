@@ -5,10 +5,10 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// What `serve` needs to know, whatever file it comes from.
+/// The configuration of `serve`.
 struct ServiceSettings: Sendable {
     enum Broker: Sendable {
-        /// A mosquitto of our own.
+        /// A mosquitto that the authority runs.
         case embedded(host: String, port: UInt16)
         case external(uri: BrokerURI, username: String?, passwordFile: String?, caFile: String?)
     }
@@ -19,53 +19,56 @@ struct ServiceSettings: Sendable {
     var masterKeyFile: String?
     var listen: (host: String, port: UInt16)
     var broker: Broker
-    /// Who lets boards and programs in, and how.
+    /// How the broker decides which boards and programs may connect.
     var access = AuthoritySettings.BrokerAccess.dynamicSecurity
-    /// Of access by HTTP: what the broker shows to be answered, and its virtual host.
+    /// For access by HTTP: the secret that the broker shows, and its virtual host.
     var accessSecretFile: String?
     var virtualHost = "/"
-    /// The address that programs are told; nil is the one we use.
+    /// The broker's address for programs; nil: the address that the authority uses.
     var advertise: String?
     var rules: AuthorityRules
     var logLevel = LogLevel.info
     var logFormat = LogFormat.text
-    /// Where figures are given out; nil nowhere.
+    /// Where metrics are served; nil: nowhere.
     var metrics: MetricsPlace?
-    /// The folder with the console's page; nil looks for it.
+    /// The folder with the console's page; nil: search for it.
     var console: String?
-    /// Whether the console hears what boards send.
+    /// Whether the console receives the data that boards send.
     var showsLiveData = true
-    /// Whose `X-Forwarded-For` counts.
+    /// The proxies whose `X-Forwarded-For` is trusted.
     var proxies: [String] = []
-    /// Over how long boards spread what all want at one moment; nil: by their number.
+    /// The time over which boards spread requests that would all come at one moment; nil: computed
+    /// from the number of boards.
     var spread: Duration?
-    /// Where Parse's API stands, and the files of its keys.
+    /// The path of Parse's API, and the files of its keys.
     var parse = ParseHTTP()
     var sessionPermissions = ClassPermissions()
-    /// Where the keys are of those who may say who a person is.
+    /// Where each login provider's keys are.
     var keySets: [LoginProvider: AuthoritySettings.KeySetPlace] = [:]
 
-    /// The names that our own certificates are for; nil: we make none.
+    /// The host names for the authority's own certificates; nil: it makes none.
     var ownHosts: [String]?
-    /// Certificates that were made elsewhere; for an external broker the one that we show.
+    /// Certificates that were made elsewhere. For an external broker: the client certificate of the
+    /// authority.
     var pageIdentity: TLSIdentity?
     var brokerIdentity: TLSIdentity?
-    /// Whoever asks shows a certificate that one of these signed.
+    /// CAs for client certificates. If set, a client must show a certificate that one of them
+    /// signed.
     var pageClientCAFile: String?
     var brokerClientCAFile: String?
 
     static let version = "0.1.0"
 
     var root: TopicRoot { rules.info.topicRoot }
-    /// Whether boards and programs get their logins from us, however the broker hears of them.
+    /// Whether the authority gives boards and programs their broker logins.
     var managesBrokerAccess: Bool { rules.managesBrokerAccess }
 }
 
 extension ServiceSettings {
     private static let limit = 1 << 20
 
-    /// Reads `authority.toml` in `folder`; without the file the defaults hold, and the
-    /// environment.
+    /// Reads `authority.toml` in `folder`. If there is no file, the defaults and the environment
+    /// apply.
     static func read(from folder: String) throws -> ServiceSettings {
         let file = "\(folder)/authority.toml"
         var text = ""

@@ -7,11 +7,11 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Tells the service manager that the authority lives and how it is.
+/// Reports to the service manager that the authority is alive, and its status.
 ///
-/// A sign of life is a proof, taken anew for each: the store's writer answers, every event loop
-/// of HTTP turns, and the owner of the broker's connection answers. While one of them stands
-/// still nothing is said, and the manager starts the service anew.
+/// Each sign of life follows a new check: the store's writer answers, every event loop of HTTP
+/// turns, and the owner of the broker's connection answers. If one of them hangs, nothing is
+/// reported, and the manager restarts the service.
 struct ServiceWatch: Sendable {
     let notifier: Notifier
     let store: any ServiceStore
@@ -31,10 +31,10 @@ struct ServiceWatch: Sendable {
         self.journal = journal
     }
 
-    /// Without a watchdog the status is all there is to tell.
+    /// Without a watchdog only the status is reported.
     private static let statusRound = Duration.seconds(10)
 
-    /// Works until its task is cancelled. Where nobody listens only the log is looked after.
+    /// Runs until its task is cancelled. Without a service manager it only flushes the log.
     func run() async {
         var pulse = ServicePulse(isHeard: notifier.isHeard, watchdog: notifier.watchdogInterval)
         async let counting: Void = count()
@@ -49,11 +49,11 @@ struct ServiceWatch: Sendable {
         await counting
     }
 
-    /// Counts for the status line, beside the signs of life: they depend neither on how long
-    /// it takes nor on whether it can be done.
+    /// Counts for the status line, apart from the signs of life. So a slow or failed count does not
+    /// delay them.
     private func count() async {
         while notifier.isHeard, !Task.isCancelled {
-            // A count that fails leaves the one before; its layer complains where it matters.
+            // If a count fails, the previous one stays. The store's other users log the error.
             if let tally = try? await tally.counted().tally {
                 counted.words.withLock {
                     $0 = "\(tally.boardsUp) of \(tally.boards) boards up; "
@@ -68,20 +68,21 @@ struct ServiceWatch: Sendable {
         let words = Mutex("")
     }
 
-    /// How the authority is; nil where the store is there and does not do as it is asked, which
-    /// its own complaints tell of. Does not return while a part stands still.
+    /// The status of the authority. Nil if the store is up but fails, which other parts log. Does
+    /// not return while a part hangs.
     private func prove() async -> String? {
         for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() {
             try? await loop.submit {}.get()
         }
         let broker = await link.isUp ? "broker connected" : "broker away"
         do throws(AuthorityError) {
-            // On the connection that commits.
+            // This uses the connection that commits.
             _ = try await store.foreignVersion()
             _ = try await store.latestTime()
             return counted.words.withLock { $0 } + broker
         } catch {
-            // Another start brings no database back, and would cut off what goes on without one.
+            // A restart does not bring the database back, and it would stop the work that needs no
+            // database.
             guard case .failed(layer: StoreOpening.away, _) = error else { return nil }
             return "the database is away; \(broker)"
         }

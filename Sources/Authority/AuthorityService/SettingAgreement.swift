@@ -2,18 +2,19 @@ import AuthorityCore
 import AuthorityStore
 import Wire
 
-/// Whether this authority is configured as the others on its store are.
+/// Checks that all authorities that share a store have the same configuration.
 enum SettingAgreement {
-    /// What an operator can do about a difference.
+    /// What an operator can do if the configurations differ.
     static let advice = """
         set it alike for every authority of this store; to change it for all of them, stop them \
         and start one with `serve --accept-settings`
         """
 
-    /// Keeps our settings in the store where none are kept yet, or `changing`.
+    /// Writes this authority's configuration to the store if the store has none, or if `changing`
+    /// is set.
     ///
-    /// - Throws: `StateFolderError.otherSettings` where the others serve other boards or other
-    ///   clients, or issue other tokens.
+    /// - Throws: `StateFolderError.otherSettings` if the others serve other boards or other
+    /// clients, or issue other tokens.
     static func reach(
         _ own: SharedSettings, in store: any ServiceStore, changing: Bool
     ) async throws {

@@ -6,11 +6,12 @@ import Sessions
 import Synchronization
 import Wire
 
-/// Does the store's chores at the broker, those of one line in their order.
+/// Does the store's jobs at the broker. A line is the queue of jobs for one board or one person's
+/// session; its jobs run in order.
 ///
-/// It holds no state but who is at which line; what is to be done is read from the store, and
-/// struck off there once the broker has confirmed it. Of several authorities on one store one
-/// is at a line, for as long as it holds it there.
+/// The jobs are read from the store, and deleted there after the broker has confirmed them. If
+/// several authorities share a store, one of them holds the lock for a line while it does that
+/// line's jobs.
 final class BrokerCourier: Courier {
     let consumerAccess: ConsumerAccess?
     private let link: BrokerLink
@@ -20,22 +21,23 @@ final class BrokerCourier: Courier {
     private let logger: Logger
     private let lines = LineGate()
     private let holds: LineHolds
-    /// Nil where nobody reads data.
+    /// Nil if live data is off.
     private let tap: DataTap?
-    /// Nil where nothing is cut by taking its place.
+    /// Nil unless connections are cut by taking over their client id.
     private let proof: TakeoverProof?
-    /// What was done, but not so that the broker is sure to have cut the connection.
+    /// Jobs that ran, but without proof that the broker cut the connection.
     private let unproven = Mutex<Set<Int64>>([])
     private let nudged: AsyncStream<String>
     private let nudges: AsyncStream<String>.Continuation
 
-    /// How the broker hears whom it may let in.
+    /// How the broker learns which clients it may let in.
     enum Access: Sendable {
-        /// From somebody else.
+        /// From another system.
         case none
-        /// By the commands of mosquitto's plugin.
+        /// By commands to mosquitto's plugin.
         case commanded
-        /// It asks, and what it let in is cut off by taking its place.
+        /// The broker asks the authority. A connection that it let in is cut by taking over its
+        /// client id.
         case asked(ClientTakeover)
     }
 
@@ -57,8 +59,8 @@ final class BrokerCourier: Courier {
 
     func nudge(_ line: String) { nudges.yield(line) }
 
-    /// Settles what it is nudged about, until its task is cancelled. What fails is tried
-    /// again at the next connect and every half minute.
+    /// Does the jobs of each nudged line until its task is cancelled. Failed jobs are tried again
+    /// at the next connect and at the next sweep.
     func run() async {
         await withTaskGroup(of: Void.self) { group in
             var running = 0
@@ -74,7 +76,8 @@ final class BrokerCourier: Courier {
         do throws(AuthorityError) {
             try await settle(line, patience: LineHolds.nudgePatience)
         } catch {
-            // What another is at is no trouble, and what is cut short at our end another's.
+            // Debug if another authority holds the lock, or if the service stops: another one does
+            // the job then.
             logger.log(
                 level: LineHolds.isBusy(error) || Task.isCancelled ? .debug : .warning,
                 "a chore waits: \(error.words)", metadata: ["line": "\(line)"])
@@ -98,7 +101,7 @@ final class BrokerCourier: Courier {
         await lines.leave(line)
     }
 
-    /// Returns at once where another authority has left nothing to do.
+    /// Returns at once if another authority has left no jobs.
     private func settleAlone(
         _ line: String, _ patience: Duration
     ) async throws(AuthorityError) {
@@ -129,7 +132,8 @@ final class BrokerCourier: Courier {
             if chores.isEmpty { return }
             for chore in chores {
                 guard hold.isHeld else { throw LineHolds.lost }
-                // One that is left does for those after it: what is to be is asked anew.
+                // Each job reads the desired state when it runs. So the job that stays for a retry
+                // also covers the later ones.
                 let isDone = try await perform(chore)
                 if isDone || !left.isEmpty {
                     try await desk.done(chore)
@@ -141,14 +145,14 @@ final class BrokerCourier: Courier {
         }
     }
 
-    /// Whether no line is worked at.
+    /// Whether no line is being worked on.
     var isIdle: Bool { get async { await lines.isEmpty } }
 
-    /// False leaves it to be tried again, and nothing of its line waits for it.
+    /// False: the job stays for a retry, and later jobs of its line do not wait for it.
     private func perform(_ numbered: NumberedChore) async throws(AuthorityError) -> Bool {
         let number = numbered.number
         if unproven.withLock({ $0.contains(number) }) {
-            // Until it may be of use, nobody is cut off a second time.
+            // Without a proof, the connection is not cut a second time.
             guard await proof?.holds(since: .now - .seconds(5)) != false else { return false }
             unproven.withLock { _ = $0.remove(number) }
         }
@@ -162,7 +166,7 @@ final class BrokerCourier: Courier {
         return false
     }
 
-    /// Whether it was done by taking a client's place.
+    /// True if the job took over a client id, so that a proof is needed.
     private func perform(_ chore: Chore) async throws(AuthorityError) -> Bool {
         switch chore {
         case .login(let board, let password):
@@ -186,8 +190,8 @@ final class BrokerCourier: Courier {
         if case .none = access { return false }
         let wish = try await desk.wish(for: board)
         if case .asked(let takeover) = access {
-            // What it may do is judged anew once it is back: brokers remember an answer for as
-            // long as a connection lasts.
+            // The cut makes the board connect again, and the broker asks again what it may do:
+            // brokers remember an answer for as long as a connection lasts.
             let client = BrokerAccount.clientID(of: board.description)
             try await takeover.end(client, isFinal: wish.login == nil)
             if wish.login == nil {
@@ -223,8 +227,9 @@ final class BrokerCourier: Courier {
         try Self.check(try await link.control(repairs), tolerated: [])
     }
 
-    /// The client goes first, which cuts its connection without its last will; so `down` is
-    /// said here, and also where the client went in an attempt that ended before it said so.
+    /// Deletes the client first, which cuts its connection without its last will. So the status
+    /// `down` is published here. It is also published if an earlier attempt deleted the client and
+    /// failed before this.
     private func remove(
         _ board: InstallationID, _ wish: BoardWish
     ) async throws(AuthorityError) {
@@ -256,7 +261,8 @@ final class BrokerCourier: Courier {
         let wish = try await desk.wish(forPerson: session)
         let name = PersonLogin.username(of: session)
         if case .asked(let takeover) = access {
-            // A subscription that it has is asked about no more, so it has to make it anew.
+            // The broker does not ask again about an existing subscription, so the client has to
+            // subscribe again.
             guard wish == nil || mayDoLess else { return false }
             try await takeover.end(BrokerAccount.clientID(of: name), isFinal: wish == nil)
             return true
@@ -282,13 +288,14 @@ final class BrokerCourier: Courier {
             retain: true, properties: MessageProperties(messageExpiry: retained?.1)))
     }
 
-    /// Repeats to a board that has just come what its inbox retains, for nodes of a broker that
-    /// keep what is retained each for itself. Such a board takes it or has it already.
+    /// Sends a board that has just connected the message that its inbox retains. In some broker
+    /// clusters each node keeps retained messages for itself. The board takes the message, or has
+    /// it already.
     func greet(_ board: InstallationID) async {
         if case .commanded = access { return }
         do throws(AuthorityError) {
             guard try await desk.retained(on: board) != nil else { return }
-            // Nothing overtakes what is still to be done before it.
+            // Earlier jobs come first.
             try await settle(board.description)
             guard let retained = try await desk.retained(on: board),
                 let expiry = desk.secondsLeft(retained.until)
@@ -314,7 +321,7 @@ final class BrokerCourier: Courier {
 }
 
 extension Authority {
-    /// A message expiry; nil if the time has passed.
+    /// A message expiry in seconds; nil if the time has passed.
     func secondsLeft(_ until: Timestamp) -> UInt32? {
         let left = (until - systemClock()).components.seconds
         return left > 0 ? UInt32(clamping: left) : nil
@@ -322,7 +329,7 @@ extension Authority {
 }
 
 extension AuthorityError {
-    /// For the log: it names no secret.
+    /// For the log: it holds no secret.
     var words: String {
         switch self {
         case .refused(let refusal): "\(refusal.code) \(refusal.text)"

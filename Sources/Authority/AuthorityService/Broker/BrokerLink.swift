@@ -6,8 +6,8 @@ import Sessions
 import Synchronization
 import Wire
 
-/// The authority's connection to the boards' broker: made anew, with back-off, whenever it
-/// ends. It owns what waits for an answer of the plugin.
+/// The authority's connection to the boards' broker. When it ends, it is made again, with backoff.
+/// It also holds the commands that wait for an answer of the plugin.
 actor BrokerLink {
     private let login: BrokerLogins
     private let logger: Logger
@@ -19,17 +19,18 @@ actor BrokerLink {
     private let answerLimit: Duration
     private let duty: ReaderDuty?
     private var isRetired = false
-    /// Whether the broker has let us in with MQTT 5.
+    /// Whether the broker has accepted MQTT 5 before.
     private var hasSpoken5 = false
 
-    /// What publishing needs. Behind a lock, so that a reply to a board waits for no turn here.
+    /// The state for publishing. It is behind a lock, so that a reply to a board does not wait for
+    /// this actor.
     private struct Line {
         var client: BrokerClient?
-        /// When each message was published that the broker has not confirmed.
+        /// The publish time of each message that the broker has not confirmed.
         var unconfirmed: [Int: ContinuousClock.Instant] = [:]
         var last = 0
 
-        /// Nil where nobody is connected.
+        /// Nil if there is no connection.
         mutating func begin() -> (client: BrokerClient, number: Int)? {
             guard let client else { return nil }
             last += 1
@@ -40,17 +41,17 @@ actor BrokerLink {
 
     private var client: BrokerClient? { line.withLock { $0.client } }
 
-    /// How this authority logs in; `clientID` is its own, for each replica another.
+    /// How this authority logs in. Each replica has its own `clientID`.
     struct BrokerLogins: Sendable {
         let uri: BrokerURI
         let clientID: String
         let username: String?
         let password: SecretBytes?
         let caFile: String?
-        /// What we show where the broker asks.
+        /// The client certificate, if the broker asks for one.
         var identity: TLSIdentity?
-        /// Whether the broker keeps for us what boards send while we are away. Only for one
-        /// alone: of several authorities another takes it.
+        /// Whether the broker queues boards' messages while this authority is away. Only for a
+        /// single authority: otherwise another one reads them.
         let isAlone: Bool
 
         var tls: TLSOptions {
@@ -60,8 +61,8 @@ actor BrokerLink {
         }
     }
 
-    /// `answerLimit` is how long the broker may take over anything that it is to confirm.
-    /// Without `duty` there is no other authority.
+    /// `answerLimit` is the time limit for each confirmation by the broker. Without `duty` there is
+    /// no other authority.
     init(
         login: BrokerLogins, logger: Logger, answerLimit: Duration = .seconds(10),
         duty: ReaderDuty? = nil
@@ -72,8 +73,9 @@ actor BrokerLink {
         self.logger = logger
     }
 
-    /// Stays connected until its task is cancelled. `onUp` is called after each connect with
-    /// the subscriptions made, beside the messages, which go to `onMessage` one by one.
+    /// Stays connected until its task is cancelled. `onUp` is called after each connect, when the
+    /// subscriptions are made, in parallel with the messages. `onMessage` receives the messages one
+    /// by one.
     func run(
         subscriptions: [Subscription], onUp: @escaping @Sendable () async -> Void,
         onMessage: @escaping @Sendable (IncomingMessage) async -> Void
@@ -89,9 +91,9 @@ actor BrokerLink {
             }
             let last = client
             drop()
-            // Says DISCONNECT where it is we who end.
+            // Sends DISCONNECT if the authority ends the connection.
             await last?.close()
-            // Who has no connection reads nothing.
+            // Without a connection this authority reads nothing, so another one may have the duty.
             await duty?.release()
             await pause(pauses.next())
         }
@@ -131,8 +133,8 @@ actor BrokerLink {
         return client
     }
 
-    /// What is shared with other authorities is read plainly where the broker can share nothing,
-    /// by the one whose duty it is.
+    /// If the broker has no shared subscriptions, the authority with the reader duty uses plain
+    /// subscriptions instead.
     private func heard(
         _ subscriptions: [Subscription], by ack: ConnectAck
     ) -> [Subscription] {
@@ -163,7 +165,7 @@ actor BrokerLink {
         return String(filter.split(separator: "/", maxSplits: 2).last ?? "")
     }
 
-    /// Takes up the duty when another leaves it, and puts it down when it is lost.
+    /// Takes the reader duty when it is free, and stops reading when the duty is lost.
     private func keepDuty(_ client: BrokerClient, _ subscriptions: [Subscription]) async {
         guard let duty, duty.isContested else { return }
         while !Task.isCancelled, !isRetired {
@@ -173,7 +175,8 @@ actor BrokerLink {
             do throws(MQTTError) {
                 if change == .gained {
                     logger.info("\(duty.words) from now on")
-                    // Again also what we hear already: what is retained comes once more.
+                    // This also repeats existing subscriptions, so retained messages arrive once
+                    // more.
                     try await client.subscribe(heard(subscriptions, by: client.ack))
                 } else {
                     logger.warning("another authority may read for all from now on")
@@ -182,15 +185,15 @@ actor BrokerLink {
                         subscriptions.filter(Self.isShared).map { Self.unshared($0.filter) })
                 }
             } catch {
-                // The connection has gone, and with it what was subscribed.
+                // The connection has ended, and its subscriptions with it.
                 return
             }
         }
     }
 
-    /// Hears no more of boards, so that the broker gives what they send to another authority;
-    /// what is still to be said can be. Returns when the broker has confirmed it, or nobody is
-    /// connected.
+    /// Unsubscribes from boards' messages, so that the broker gives them to another authority.
+    /// Publishing still works. Returns when the broker has confirmed it, or if there is no
+    /// connection.
     func retire(from subscriptions: [Subscription]) async {
         isRetired = true
         if let client {
@@ -242,9 +245,9 @@ actor BrokerLink {
 
     var isUp: Bool { client != nil }
 
-    /// Publishes and waits for the broker's word, `answerLimit` at most; a refusal is a failure
-    /// too. A broker that answers pings and confirms nothing would hold up a line, and all that
-    /// waits behind it, for good: its connection is ended, and made anew.
+    /// Publishes and waits for the broker's confirmation, for `answerLimit` at most. A refusal is
+    /// an error too. A broker that answers pings but confirms nothing would block a line for good,
+    /// so its connection is closed and made again.
     nonisolated func publish(_ message: OutgoingMessage) async throws(AuthorityError) {
         guard let (client, number) = line.withLock({ $0.begin() }) else { throw Self.down }
         defer { line.withLock { $0.unconfirmed[number] = nil } }
@@ -259,8 +262,8 @@ actor BrokerLink {
         }
     }
 
-    /// Closes the client when it owes an answer for too long. One that watches over all costs
-    /// less than a timer for each.
+    /// Closes the client when a confirmation is overdue. One watcher for all messages costs less
+    /// than a timer for each.
     private func watch(_ client: BrokerClient) async {
         while !Task.isCancelled {
             await pause(answerLimit / 8)
@@ -274,7 +277,7 @@ actor BrokerLink {
         }
     }
 
-    /// Closes the client when its time is up, which fails all that waits for its answers.
+    /// Closes the client after `answerLimit`. Then all calls that wait for its answers fail.
     private func limit(_ client: BrokerClient) -> Task<Void, Never> {
         Task { [answerLimit] in
             await pause(answerLimit)
@@ -287,7 +290,7 @@ actor BrokerLink {
 
     // The plugin's commands.
 
-    /// Sends commands in one message, to be done in their order, and waits for each answer.
+    /// Sends commands in one message, which the plugin runs in order, and waits for all answers.
     func control(
         _ commands: [DynamicSecurity.Command]
     ) async throws(AuthorityError) -> [DynamicSecurity.Response] {
@@ -313,7 +316,7 @@ actor BrokerLink {
         return answers
     }
 
-    /// Waits until the answers are there, the connection ends or the time is up.
+    /// Waits until the answers arrive, the connection ends or the time limit passes.
     private func arrival(of correlation: String) async {
         let limit = Task {
             await pause(answerLimit)
@@ -323,7 +326,8 @@ actor BrokerLink {
         limit.cancel()
     }
 
-    /// All answers to one message come in one message; the last one's name stands for them.
+    /// The answers to one message arrive in one message. They are stored under the correlation of
+    /// the last command.
     private func answer(_ payload: [UInt8]) {
         let responses = DynamicSecurity.responses(in: payload)
         for correlation in responses.keys {
@@ -343,12 +347,13 @@ extension ConnectAck {
     var canShare: Bool { version == .v5 && sharedSubscriptionsAvailable }
 }
 
-/// Growing pauses between attempts: 20 ms at first, 5 s at most.
+/// Backoff between attempts: 20 ms at first, 5 s at most.
 struct BackOff {
     private static let first = Duration.milliseconds(20)
     private var pause = first
 
-    /// An embedded broker starts beside us; its first moments are no news.
+    /// An embedded broker starts at the same time, so the first failures are not logged as
+    /// warnings.
     var isYoung: Bool { pause < Self.first * 16 }
 
     mutating func next() -> Duration {
@@ -357,7 +362,7 @@ struct BackOff {
     }
 }
 
-/// Waits, or returns at once when the task is cancelled, which its caller sees by itself.
+/// Waits, or returns at once if the task is cancelled. The caller checks for cancellation.
 func pause(_ span: Duration) async {
     do { try await Task.sleep(for: span) } catch {}
 }

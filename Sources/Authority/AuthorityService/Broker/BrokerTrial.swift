@@ -3,11 +3,11 @@ import MQTT
 import Sessions
 import Wire
 
-/// A login at the boards' broker beside the authority's own, and a question to its plugin.
+/// A test login at the boards' broker, and a test question to its plugin.
 struct BrokerTrial: Sendable {
-    /// Why it did not let us in; nil where it did.
+    /// Why the login failed; nil if it succeeded.
     var loginFault: String?
-    /// Why access cannot be managed; nil where it can, or is not.
+    /// Why access cannot be managed; nil if it can, or if it is not managed here.
     var accessFault: String?
 
     init(loginFault: String? = nil, accessFault: String? = nil) {
@@ -17,8 +17,8 @@ struct BrokerTrial: Sendable {
 
     private static let patience = Duration.seconds(5)
 
-    /// Under a name of its own, so that whoever serves is not cut off. The question changes
-    /// nothing: what is the access of whoever has no role?
+    /// Uses its own client id, so that a running authority is not cut off. The question changes
+    /// nothing: it reads the default access.
     init(_ login: BrokerLink.BrokerLogins, managesAccess: Bool) async {
         let name = "\(EmbeddedBroker.username)-doctor-\(ProcessIdentity.processID)"
         let options = ConnectOptions(

@@ -5,25 +5,25 @@ import MQTT
 import Sessions
 import Wire
 
-/// Cuts a client's open connection at a broker that has no command for it: whoever connects
-/// under a client id takes the place of the one before. Source: MQTT 3.1.1 §3.1.4, MQTT 5
-/// §3.1.4-3.
+/// Cuts a client's open connection at a broker that has no command for it. A client that connects
+/// under a client id takes over the existing connection of that id.
+/// Source: MQTT 3.1.1 §3.1.4, MQTT 5 §3.1.4-3.
 ///
 /// It needs an account that may use any client id, as the authority's own may.
 struct ClientTakeover: Sendable {
     let login: BrokerLink.BrokerLogins
     let logger: Logger
-    /// How long a client that was let in just before is waited for.
+    /// How long to wait for a client that the broker let in just before.
     var watch = Duration.milliseconds(500)
 
     private static let rounds = 5
 
-    /// Ends the connection of `clientID`, or finds that there is none. Its last will may or may
-    /// not be published.
+    /// Ends the connection of `clientID`, or finds that there is none. Its last will may or may not
+    /// be published.
     ///
-    /// With `isFinal` nobody may come in under it again: one whom the broker asked about before
-    /// that was so, and lets in only now, takes the place from us, is seen by that, and is cut
-    /// off as well.
+    /// `isFinal`: the client may not connect again. The broker may have asked about it before that
+    /// and let it in only now. Such a client takes the id over from this connection, which shows
+    /// it, and it is cut too.
     func end(_ clientID: String, isFinal: Bool) async throws(AuthorityError) {
         for _ in 0..<Self.rounds {
             let client = try await takePlace(of: clientID)
@@ -34,8 +34,8 @@ struct ClientTakeover: Sendable {
         throw .failed(layer: "broker access", text: "a client that may not come in keeps coming")
     }
 
-    /// Whether one client's coming is seen to end another of its id. False, too, where there is
-    /// no broker to be reached.
+    /// Tests whether the second client of an id ends the first one. False, too, if the broker
+    /// cannot be reached.
     func isSeen() async -> Bool {
         do {
             let random = Base64URL.encode(try RandomBytes.make(8))
@@ -69,7 +69,7 @@ struct ClientTakeover: Sendable {
         }
     }
 
-    /// Whether our connection ends within the watch.
+    /// Whether this connection ends within `watch`.
     private func isTaken(from client: BrokerClient) async -> Bool {
         let end = ContinuousClock.now + watch
         while ContinuousClock.now < end, client.isConnected { await pause(.milliseconds(20)) }

@@ -21,7 +21,7 @@ enum DynamicSecurity {
         }
     }
 
-    /// One command's answer: its data, or the plugin's words for why not.
+    /// The answer to one command: its data, or the plugin's error.
     struct Response: Sendable {
         let error: String?
         let data: JSONValue?
@@ -31,7 +31,7 @@ enum DynamicSecurity {
         JSONValue.object(["commands": .array(commands)]).bytes
     }
 
-    /// The answers in a payload by their correlation; those to others' commands too.
+    /// The answers in a payload by their correlation, including those to other clients' commands.
     static func responses(in payload: [UInt8]) -> [String: Response] {
         let json: JSONObject
         do throws(WireError) {
@@ -56,7 +56,7 @@ enum DynamicSecurity {
 }
 
 extension BrokerRole {
-    /// The role's entries as the plugin takes them; what is not among them is refused.
+    /// The role's entries in the plugin's form. Access without an entry is refused.
     var json: JSONValue {
         .array(entries.map { entry in
             .object([
@@ -66,7 +66,7 @@ extension BrokerRole {
         })
     }
 
-    /// The authority's own, at a broker whose plugin it commands.
+    /// The authority's own role, at a broker whose plugin it commands.
     init(dynamicSecurityUnder root: TopicRoot) {
         let own = BrokerRole(authorityUnder: root)
         let response = DynamicSecurity.responseTopic
@@ -81,8 +81,8 @@ extension BrokerRole {
 }
 
 extension BrokerAccount {
-    /// Makes role and client, or brings the role in line where they are there. Run all; only
-    /// the errors that `tolerated` lists mean that something was there already.
+    /// Creates the role and the client. If they exist, it brings the role up to date. Send all
+    /// commands: the errors "exists" are expected.
     var creation: [DynamicSecurity.Command] {
         var client: [String: JSONValue] = [
             "username": .string(username), "password": password.json,
@@ -97,7 +97,8 @@ extension BrokerAccount {
         ]
     }
 
-    /// Gives the role its entries; no connection is cut, and the next packet is judged by it.
+    /// Sets the role's entries. No connection is cut; the broker applies them from the next packet
+    /// on.
     var adjustment: DynamicSecurity.Command {
         .init(
             name: "modifyRole", members: ["rolename": .string(role.name), "acls": role.json])
@@ -107,14 +108,14 @@ extension BrokerAccount {
         .init(name: "getClient", members: ["username": .string(username)])
     }
 
-    /// Whether the client in an answer to `inquiry` has our client id and our mark.
+    /// Whether the client in an answer to `inquiry` has the account's client id and mark.
     func isBound(in answer: DynamicSecurity.Response?) -> Bool {
         let client = answer?.data?.asObject?["client"]?.asObject
         return client?["clientid"]?.asString == clientID
             && client?["textdescription"]?.asString == owner
     }
 
-    /// Gives a client its client id and mark, and cuts its connection.
+    /// Sets a client's client id and mark, and cuts its connection.
     var binding: DynamicSecurity.Command {
         .init(
             name: "modifyClient",
@@ -138,6 +139,6 @@ extension BrokerAccount {
 }
 
 extension SecretBytes {
-    /// For a message to the broker's control topic, which is what carries passwords there.
+    /// For a message to the broker's control topic, which carries passwords.
     fileprivate var json: JSONValue { .string(String(decoding: reveal(), as: UTF8.self)) }
 }

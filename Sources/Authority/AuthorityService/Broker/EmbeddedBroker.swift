@@ -10,10 +10,10 @@ import Subprocess
 import SystemPackage
 import Wire
 
-/// A mosquitto of the authority's own: its files made, its process kept running.
+/// A mosquitto that the authority runs: it writes the files and keeps the process running.
 ///
-/// Its access file is computed from the store before each start, so a file that the plugin
-/// lost in a power cut is nothing to repair.
+/// The access file is computed from the store before each start. So a file that was lost in a power
+/// cut needs no repair.
 struct EmbeddedBroker: Sendable {
     static let username = "postern-authority"
 
@@ -22,22 +22,22 @@ struct EmbeddedBroker: Sendable {
     let port: UInt16
     let root: TopicRoot
     let password: SecretBytes
-    /// Nil: it speaks in clear.
+    /// Nil: no TLS.
     var tls: BrokerTLS?
     let bell = ReloadBell()
     let logger: Logger
 
-    /// What it shows over TLS, and of whom it asks the same.
+    /// The broker's certificate, and the CA for client certificates if clients must show one.
     struct BrokerTLS: Sendable {
         let files: TLSIdentity
         let clientCAFile: String?
     }
 
-    /// Where we reach a broker that speaks TLS: its certificate may be for any names, and this
-    /// asks for none.
+    /// The socket for the authority's own connection to a broker with TLS. The broker's certificate
+    /// may be for any names, and this socket needs none.
     static func socket(in folder: String) -> String { "\(folder)/authority.sock" }
 
-    /// Runs it until the task is cancelled; a broker that ends is started again.
+    /// Runs the broker until the task is cancelled. A broker that ends is started again.
     func run(accounts: @escaping @Sendable () async throws -> [BrokerAccount]) async throws {
         let program = try Self.find(
             "mosquitto", in: ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"])
@@ -60,13 +60,13 @@ struct EmbeddedBroker: Sendable {
         }
     }
 
-    /// A shell stands between: when our end of its input closes, for whatever reason, SIGKILL
-    /// included, it ends the broker. No broker outlives its authority.
-    /// A hang-up is handed on: mosquitto reads its certificate anew.
+    /// The shell that runs the broker. When the authority's end of its input closes, even after
+    /// SIGKILL, the shell ends the broker. So no broker outlives its authority. The shell passes on
+    /// SIGHUP: mosquitto then reads its certificate again.
     ///
-    /// The kernel bounds its memory. mosquitto's own `memory_limit` counts what it frees and did
-    /// not count before: in 2.0.11 forty wrong logins take the count below zero, and then it
-    /// lets nobody in.
+    /// The kernel limits the broker's memory. mosquitto's own `memory_limit` also subtracts memory
+    /// that it never added: in 2.0.11, 40 wrong logins take the count below zero, and then it lets
+    /// no client in.
     private static let script = """
         trap 'kill -HUP "$broker" 2>/dev/null' HUP
         exec 3<&0 </dev/null
@@ -79,12 +79,12 @@ struct EmbeddedBroker: Sendable {
         exit "$code"
         """
 
-    /// KiB: a GiB, some 100,000 boards and what waits for them.
+    /// In KiB: 1 GiB, enough for about 100,000 boards and their queued messages.
     private static let dataLimit = 1 << 20
 
     private func runOnce(_ program: String) async {
         var options = PlatformOptions()
-        // Mosquitto writes down what waits before it ends.
+        // Mosquitto saves queued messages before it ends.
         options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(5))]
         let rings = bell.rings()
         do {
@@ -107,7 +107,7 @@ struct EmbeddedBroker: Sendable {
         }
     }
 
-    /// Has it read its certificate anew; connections stay.
+    /// Makes the broker read its certificate again; connections stay.
     ///
     /// Source: mosquitto(8), Signals.
     private func tellOfCertificate(_ hangUp: () throws -> Void) {
@@ -119,7 +119,7 @@ struct EmbeddedBroker: Sendable {
         }
     }
 
-    /// Mosquitto's lines as our own, below warning unless it says error.
+    /// Logs a line of mosquitto: as an error if it contains "Error", else for debugging.
     private func tell(_ line: String) {
         let text = line.trimmingCharacters(in: .whitespacesAndNewlines)
         let level: Logger.Level = text.contains("Error") ? .error : .debug
@@ -162,7 +162,8 @@ struct EmbeddedBroker: Sendable {
             """
     }
 
-    /// TLS 1.2 at least: `tls_version` is the lowest. Source: mosquitto.conf(5), 2.0.11.
+    /// TLS 1.2 or later: `tls_version` is the lowest version.
+    /// Source: mosquitto.conf(5), 2.0.11.
     private var encryption: String {
         guard let tls else { return "" }
         var lines = [
@@ -202,7 +203,7 @@ struct EmbeddedBroker: Sendable {
     }
 }
 
-/// The plugin's file as the store wants it: no access by default, each account with its role.
+/// The plugin's file, computed from the store: no access by default, and one role for each account.
 ///
 /// Source: mosquitto 2.0.11, `plugins/dynamic-security`.
 struct AccessFile {

@@ -1,4 +1,4 @@
-/// Lets one at a time into each line, in the order of their coming.
+/// A lock for each line. Callers get it in the order in which they asked.
 actor LineGate {
     private var lines: [String: [CheckedContinuation<Void, Never>]] = [:]
 

@@ -1,15 +1,15 @@
 import AuthorityCore
 import AuthorityStore
 
-/// Which of several authorities is at a line of chores.
+/// Locks a line of jobs, so that only one of several authorities works on it.
 struct LineHolds: Sendable {
-    /// Nil: nobody else is there.
+    /// Nil: there is no other authority.
     var store: (any ServiceStore)?
 
-    /// How long whoever waits for a line's end waits for another authority to do it.
+    /// How long a caller that waits for a line's jobs waits for another authority's lock.
     static let patience = Duration.seconds(15)
-    /// A line that nobody waits for is looked at again within seconds anyway; this covers the
-    /// moment between another's last look and its leave.
+    /// The same for a line without a waiting caller, which is tried again within seconds anyway.
+    /// This covers the moment between another authority's last read and its release.
     static let nudgePatience = Duration.seconds(1)
 
     func take(_ line: String) async throws(AuthorityError) -> (any StoreHold)? {

@@ -3,26 +3,28 @@ import AuthorityStore
 import Synchronization
 import Wire
 
-/// What one authority of several does at the broker, and whether it is this one.
+/// The reader duty: the work at the broker that only one of several authorities does.
 ///
-/// It keeps what boards say of themselves, which all hear. Where the broker cannot share a
-/// subscription it also reads the boards' requests, which then no other does.
+/// The authority with the duty stores the boards' statuses, which all of them receive. If the
+/// broker has no shared subscriptions, it also reads the boards' requests, and no other does.
 final class ReaderDuty: Sendable {
     enum Change { case none, gained, lost }
 
     private struct State {
         var hold: (any StoreHold)?
-        /// Whether each request reaches one of the authorities, whichever.
+        /// Whether the broker shares subscriptions, so that each request reaches exactly one
+        /// authority.
         var isSharing = true
         var isOver = false
     }
 
     private let state = Mutex(State())
     private let take: @Sendable () async throws(AuthorityError) -> (any StoreHold)?
-    /// Whether another could want it; else it is ours as long as we are connected.
+    /// Whether other authorities compete for the duty. If not, it is held as long as the connection
+    /// lasts.
     let isContested: Bool
 
-    /// How long another may have gone before it is missed, and a hold that is lost.
+    /// How often to check whether the duty is free, or its lock is lost.
     static let rhythm = Duration.milliseconds(500)
 
     init(
@@ -33,32 +35,33 @@ final class ReaderDuty: Sendable {
         self.take = take
     }
 
-    /// Of a topic root of a store.
+    /// The duty for one topic root of a store.
     convenience init(_ store: any ServiceStore, root: TopicRoot) {
         self.init(isContested: store.isShared) { () async throws(AuthorityError) in
             try await store.hold("reader \(root)")
         }
     }
 
-    /// Whether it is ours to keep what boards say of themselves.
+    /// Whether this authority stores the boards' statuses.
     var isReader: Bool { state.withLock { $0.hold?.isHeld ?? false } }
 
-    /// What it is to have it, for the log.
+    /// Describes the duty, for the log.
     var words: String {
         state.withLock { $0.isSharing } ? "this authority keeps what boards say of themselves"
             : "this authority reads for all"
     }
 
-    /// Whether it is ours to answer a board.
+    /// Whether this authority may answer a board.
     var mayAnswer: Bool { state.withLock { $0.isSharing || $0.hold?.isHeld ?? false } }
 
-    /// After each connect: what the broker can do, and a first try.
+    /// Call this after each connect. It notes whether the broker shares subscriptions, and tries to
+    /// take the duty.
     func begin(isSharing: Bool) async {
         state.withLock { $0.isSharing = isSharing }
         _ = await look()
     }
 
-    /// Takes the duty where it is free, and notices its loss.
+    /// Takes the duty if it is free, and detects its loss.
     func look() async -> Change {
         let (hold, isOver) = state.withLock { ($0.hold, $0.isOver) }
         if let hold {
@@ -78,12 +81,12 @@ final class ReaderDuty: Sendable {
         return .gained
     }
 
-    /// A database that is away is told of by all else that needs it.
+    /// Nil if the database is down; the other parts that need it log that.
     private func attempt() async -> (any StoreHold)? {
         do throws(AuthorityError) { return try await take() } catch { return nil }
     }
 
-    /// Leaves it to another at once; `forGood`: it is not taken again.
+    /// Releases the duty at once. `forGood`: it is not taken again.
     func release(forGood: Bool = false) async {
         let hold = state.withLock { state in
             if forGood { state.isOver = true }

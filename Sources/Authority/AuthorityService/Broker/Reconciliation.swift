@@ -5,8 +5,8 @@ import Sessions
 import Synchronization
 import Wire
 
-/// Brings a broker in line with the store after each connect: what a crash of either left
-/// undone, what a lost or an older file made the broker forget, what it holds and should not.
+/// Reconciles a broker with the store after each connect. It repairs jobs that a crash left undone,
+/// accounts that the broker lost, and accounts that it should not have.
 final class Reconciliation: Sendable {
     private let authority: Authority
     private let link: BrokerLink
@@ -17,11 +17,11 @@ final class Reconciliation: Sendable {
     private let isDue = Mutex(false)
 
     enum Access: Sendable {
-        /// Somebody else lets boards in.
+        /// Another system lets boards in.
         case none
         /// The broker's file was computed from the store at its start.
         case computed
-        /// The broker's file is its own, and may be any backup of it.
+        /// The broker keeps its own file, which may be an old backup.
         case kept
     }
 
@@ -37,8 +37,9 @@ final class Reconciliation: Sendable {
         self.logger = logger
     }
 
-    /// To be called after each connect. What fails is due until `retry` has done it, and so is
-    /// what another authority is at: it may have begun before we knew what we know.
+    /// Call this after each connect. A failed run stays due until `retry` succeeds. It also stays
+    /// due if another authority reconciles now, because that run may have begun with older
+    /// knowledge.
     func run() async {
         isDue.withLock { $0 = true }
         do throws(AuthorityError) {
@@ -57,8 +58,7 @@ final class Reconciliation: Sendable {
         }
     }
 
-    /// Leaves chores; whoever ends in the middle leaves it to the next connect, and it is the
-    /// same done twice.
+    /// Only adds jobs, and is safe to repeat: after an interruption the next connect does it again.
     private func align() async throws(AuthorityError) {
         if access != .none { try await alignClients() }
         try await authority.restoreRetained()
@@ -66,17 +66,17 @@ final class Reconciliation: Sendable {
         isDue.withLock { $0 = false }
     }
 
-    /// Has the next `retry` do all of it again.
+    /// Makes the next `retry` reconcile everything again.
     func demand() { isDue.withLock { $0 = true } }
 
-    /// Does what `run` could not, once there is a broker.
+    /// Repeats a failed `run`, if the broker is connected.
     func retry() async {
         guard isDue.withLock({ $0 }), await link.isUp else { return }
         await run()
     }
 
-    /// Only leaves chores: what a client is to be is decided when its turn comes, so that a
-    /// claim of the same moment is not undone.
+    /// Only adds jobs. A job reads a client's desired state when it runs, so a claim at the same
+    /// moment is not undone.
     private func alignClients() async throws(AuthorityError) {
         let answers = try await link.control([
             .init(name: "listClients", members: ["verbose": .bool(true)])
@@ -90,8 +90,9 @@ final class Reconciliation: Sendable {
         let lost = BrokerPopulation(
             boards: wanted.boards.filter { !there.contains($0.description) },
             people: wanted.people.filter { !there.contains("person-\($0)") })
-        // That a client is there does not say that its role and password are today's; but one
-        // that is ahead of a restored store has a password that this store never gave it.
+        // An existing client may have an old role or password, so with a kept file all are due.
+        // After a restore only lost clients are due: an existing client may have a password that
+        // this store never gave it.
         let isRestored = try await authority.isRestored()
         let due = access == .kept && !isRestored ? wanted : lost
         let strangers = try await removable(strangers(in: found, wanted), isRestored)
@@ -106,8 +107,8 @@ final class Reconciliation: Sendable {
             metadata: ["lost": "\(lostCount)", "unknown": "\(strangerCount)"])
     }
 
-    /// Those of them that go. A board that the store has never heard of was set up after the
-    /// backup that the store came from: its login stays, and so does what it may send.
+    /// The strangers to remove. A board that the store does not know was set up after the backup
+    /// that was restored. Its login stays, and so does what it may send.
     private func removable(
         _ strangers: BrokerPopulation, _ isRestored: Bool
     ) async throws(AuthorityError) -> BrokerPopulation {
@@ -123,7 +124,7 @@ final class Reconciliation: Sendable {
         return isRestored ? BrokerPopulation(boards: [], people: []) : strangers
     }
 
-    /// Clients with our mark that no session has. Anyone else's are left alone.
+    /// Clients with the authority's mark but without a session. Other clients are left alone.
     private func strangers(
         in clients: [[String: JSONValue]], _ wanted: BrokerPopulation
     ) -> BrokerPopulation {

@@ -1,22 +1,25 @@
-/// Whether the broker, as it is now, lets a client take the place of another one of its id.
+/// Checks whether the broker currently lets a client take over the connection of another with the
+/// same id.
 ///
-/// RabbitMQ before 3.13 keeps its list of client ids by a vote of its nodes: while fewer than a
-/// majority live it lets clients in and ends none, so that a takeover says nothing of what was
-/// to be cut off. The two clients that find it out have an id of their own.
+/// RabbitMQ before 3.13 keeps its client ids by a vote of its nodes. Without a majority it lets
+/// clients in but ends no connection, so a takeover proves nothing. The check uses two clients with
+/// their own id.
 actor TakeoverProof {
     private let takeover: ClientTakeover
     private var last: (asked: ContinuousClock.Instant, holds: Bool)?
     private var running: Task<Void, Never>?
-    /// Since when it is seen again after it was not; `isBroken` until that is `span` ago.
+    /// The time when takeovers worked again after a failure. `isBroken` stays set for `span` after
+    /// it.
     private var mended: ContinuousClock.Instant?
     private var isBroken = false
-    /// A client that RabbitMQ let in without a vote is known to the others only once it was
-    /// entered, which is tried every 5 s.
+    /// If RabbitMQ let a client in without a vote, the other nodes learn of it only when it is
+    /// registered. RabbitMQ tries that every 5 s.
     private static let span = Duration.seconds(8)
 
     init(_ takeover: ClientTakeover) { self.takeover = takeover }
 
-    /// One answer serves all who ask at the same time; none of before `instant` does.
+    /// Whether takeovers work, checked at `instant` or later. Callers at the same time share one
+    /// check.
     func holds(since instant: ContinuousClock.Instant) async -> Bool {
         while true {
             if let last, last.asked >= instant { return last.holds }
