@@ -5,39 +5,40 @@ import MQTT
 import Sessions
 import Wire
 
-/// A second connection to the boards' broker, which hears their data and does nothing else. It
-/// stands apart from the one that serves boards, so that no flood of data delays a request.
+/// A second connection to the boards' broker, which only reads the boards' data. It is separate
+/// from the connection that serves boards, so that no flood of data delays a request.
 ///
-/// What comes is taken with QoS 0: a message missed is a point missed on a chart.
+/// It reads with QoS 0: a lost message is a lost point on a chart.
 ///
-/// Boards never retain data. What one retains all the same would fill the broker's memory and
-/// outlive the board's session, so it is cleared as it comes, at each connect, and when the board
-/// has gone.
+/// Boards never retain data. Retained data would fill the broker's memory and outlive the board's
+/// session. So it is cleared when it arrives, at each connect, and after the board's login was
+/// removed.
 actor DataTap {
     static let username = "postern-authority-data"
 
     let login: BrokerLink.BrokerLogins
     let root: TopicRoot
-    /// Has the broker let this client in, where we say whom it lets in; told whether its
-    /// password was refused.
+    /// Makes the broker admit this client, if the authority manages its accounts. The argument says
+    /// whether the broker refused the password.
     let admit: (@Sendable (_ wasRefused: Bool) async throws(AuthorityError) -> Void)?
     let live: LiveBoards
-    /// Empties a topic, over a connection that may write.
+    /// Clears a topic's retained message, over a connection that may write.
     let empty: @Sendable (_ topic: String) async throws(AuthorityError) -> Void
     let logger: Logger
 
     private var client: BrokerClient?
-    /// How many retained messages came.
+    /// The number of retained messages received.
     private var found = 0
     private var lastWarning: ContinuousClock.Instant?
     private let topics = DataTap.queue()
     private let filters = DataTap.queue()
 
-    /// How many messages wait for us; beyond them some are missed.
+    /// The number of messages that may wait; more are dropped.
     private static let buffer = 1024
-    /// How many topics wait to be emptied, and how many filters to be looked through.
+    /// The number of topics that may wait to be cleared, and of filters that may wait to be
+    /// searched.
     private static let waiting = 4096
-    /// How often one filter is looked through, a buffer of messages each time.
+    /// The number of passes over one filter. One pass reads as many messages as the buffer holds.
     private static let rounds = 64
 
     init(
@@ -71,14 +72,14 @@ actor DataTap {
         }
     }
 
-    /// Has what a board that has gone left on its data topics cleared, soon.
+    /// Clears the data that a removed board retained, soon.
     nonisolated func clear(after board: InstallationID) {
         filters.continuation.yield("\(root)/\(board)/data/#")
     }
 
     private func take(_ message: IncomingMessage) {
         live.take(message)
-        // What we emptied comes by here, too.
+        // A cleared topic arrives here too, with an empty payload.
         guard message.retain, !message.payload.isEmpty,
             case .data(let board, _, _)? = ContractTopic(message.topic, under: root)
         else { return }
@@ -90,22 +91,23 @@ actor DataTap {
             "a board retains data, which is cleared", metadata: ["board": "\(board)"])
     }
 
-    /// One after the other, so that a flood of them waits here and nowhere else.
+    /// Clears topics one by one, so that a flood of them waits here and nowhere else.
     private func emptyTopics() async {
         for await topic in topics.stream {
             do throws(AuthorityError) {
                 try await empty(topic)
             } catch {
-                // It is found again at the next connect.
+                // The next connect finds it again.
                 logger.debug("a retained message stays for now: \(error.words)")
             }
         }
     }
 
-    /// Has the broker hand us what it keeps, again while there was more than we could take.
+    /// Subscribes again to receive the retained messages, and repeats that while more came than fit
+    /// into the buffer.
     private func look(through filter: String) async {
         for _ in 0..<Self.rounds {
-            // The next connection begins with everything.
+            // The next connection reads everything again.
             guard let client else { return }
             let before = (dropped: client.droppedMessages, found: found)
             do throws(MQTTError) {
@@ -177,8 +179,8 @@ actor DataTap {
 }
 
 extension DataTap {
-    /// Its account, where we make accounts. Every replica computes the same password: nothing
-    /// of it is kept.
+    /// The tap's account, if the authority manages accounts. Every replica computes the same
+    /// password, so it is not stored.
     static func account(
         keys: AuthorityKeys, root: TopicRoot
     ) throws(AuthorityError) -> BrokerAccount {
@@ -189,8 +191,8 @@ extension DataTap {
             clientID: nil, role: BrokerRole(dataTapUnder: root))
     }
 
-    /// Makes the account at a broker that is not ours, or brings it in line; a password that
-    /// was refused is set anew.
+    /// Creates the account at an external broker, or brings it up to date. A password that was
+    /// refused is set again.
     static func admit(
         _ account: BrokerAccount, over link: BrokerLink, wasRefused: Bool
     ) async throws(AuthorityError) {
@@ -206,7 +208,7 @@ extension DataTap {
 }
 
 extension BrokerRole {
-    /// Reads data and writes nothing.
+    /// A role that reads data and writes nothing.
     init(dataTapUnder root: TopicRoot) {
         self.init(person: DataTap.username, filters: ["\(root)/+/data/#"])
     }

@@ -2,10 +2,10 @@ import AuthorityCore
 import Logging
 import Sessions
 
-/// Tells everybody who watches what changes. What it tells is what the store says, looked at
-/// while somebody watches, so that it does not matter which process made a change: when the
-/// store says that there is one, and every few seconds, or several times a second where the
-/// store cannot say it. Readings and minutes come from memory.
+/// Sends changes to every open event stream. It reads them from the store while a stream is open,
+/// so it does not matter which process made a change. It reads when the store reports a change, and
+/// every few seconds. If the store cannot report changes, it reads several times a second. Readings
+/// and minutes come from memory.
 actor EventHub: LiveFeed {
     fileprivate struct Stream {
         let queue: EventQueue
@@ -28,12 +28,12 @@ actor EventHub: LiveFeed {
     private let wake: AsyncStream<Void>.Continuation
 
     static let streamsOfSession = 8
-    /// So that a few people do not take the streams of all.
+    /// So that a few users do not take all streams.
     static let streamsOfUser = 32
     static let streamLimit = 512
     private static let turn = Duration.milliseconds(50)
     private static let minutesOfTurn = 500
-    /// How long streams live on without a word of the store on their sessions.
+    /// The time that streams stay open while the store cannot confirm their sessions.
     private static let trust = Duration.seconds(5)
 
     init(
@@ -60,7 +60,7 @@ actor EventHub: LiveFeed {
     }
     nonisolated func arrival(of board: InstallationID) -> Arrival? { boards.arrival(of: board) }
 
-    /// Works while anybody watches, until its task is cancelled; then every stream ends.
+    /// Works while a stream is open, until its task is cancelled. Then it ends every stream.
     func run() async {
         await withTaskGroup(of: Void.self) { group in
             if let changes {
@@ -81,7 +81,7 @@ actor EventHub: LiveFeed {
 
     private func noteChange() { hasChanged = true }
 
-    /// Ends every stream, and lets no other begin: a page comes back by itself, elsewhere.
+    /// Ends every stream and refuses new ones. A page reconnects by itself, to another authority.
     func close() {
         isOver = true
         for stream in streams.values { stream.queue.close() }
@@ -142,9 +142,9 @@ extension EventHub {
 }
 
 extension EventHub {
-    /// What a turn is for. Each kind has its own pace.
+    /// The work of each turn. Each kind of work has its own interval.
     fileprivate struct Turns {
-        /// Whether the store says when something changes.
+        /// Whether the store reports changes.
         let isTold: Bool
         private var count = 0
 
@@ -159,8 +159,8 @@ extension EventHub {
 
         mutating func next(hasChanged: Bool) -> Work {
             defer { count = (count + 1) % 200 }
-            // A flurry of changes is looked at no more often than by who is told of none. A
-            // session also ends by its time alone, and a word may be lost with its connection.
+            // Many changes are read no more often than without reports. A session also ends by time
+            // alone, and a report may be lost with its connection, so it reads without reports too.
             let isNews = count % 4 == 0 && (hasChanged || !isTold || count % 40 == 0)
             return Work(
                 sessions: isTold ? isNews || count % 20 == 0 : count % 5 == 0, news: isNews,
@@ -170,7 +170,7 @@ extension EventHub {
 
     private func work(_ turn: Turns.Work) async {
         do throws(AuthorityError) {
-            // First who may hear anything at all.
+            // First end the streams that may receive nothing more.
             if turn.news { hasChanged = false }
             if turn.sessions { try await endStreams() }
             if turn.news { try await tellNews() }
@@ -189,7 +189,7 @@ extension EventHub {
         }
     }
 
-    /// Ends the streams whose session is over: they hear nothing more.
+    /// Ends the streams whose session has ended; they receive nothing more.
     private func endStreams() async throws(AuthorityError) {
         let callers = Dictionary(
             streams.values.map { ($0.caller.session.objectID, $0.caller) },
@@ -204,7 +204,7 @@ extension EventHub {
     private func tellNews() async throws(AuthorityError) {
         while let seen = mark {
             let news = try await authority.news(since: seen)
-            // The last stream may have gone, and others come, since that was asked.
+            // All streams may have closed, and new ones opened, during the read.
             guard mark == seen else { return }
             if !news.isEmpty { try await endStreams() }
             guard mark == seen else { return }
@@ -214,14 +214,14 @@ extension EventHub {
         }
     }
 
-    /// Sends what is in memory to whose boards it is of at this moment.
+    /// Sends readings and minutes to the streams of the users who own the boards now.
     private func tellData(
         _ readings: [Reading], _ minutes: [RunningMinute]
     ) async throws(AuthorityError) {
         let concerned = Set(readings.map(\.board)).union(minutes.map(\.board))
         guard !concerned.isEmpty else { return }
         let owners = try await authority.owners(of: concerned)
-        // Whose session has ended since hears none of it.
+        // A stream whose session has ended by now receives none of it.
         try await endStreams()
         for stream in streams.values {
             for reading in readings where reading.board == stream.wish.board {
@@ -236,7 +236,7 @@ extension EventHub {
 }
 
 extension EventHub.Stream {
-    /// Whether a board is one that this stream is about.
+    /// Whether this stream shows a board.
     func sees(_ board: InstallationID, of owner: UserID?) -> Bool {
         guard let owner else { return false }
         return owner == caller.user.objectID

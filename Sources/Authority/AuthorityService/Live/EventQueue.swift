@@ -2,17 +2,17 @@ import AuthorityCore
 import Sessions
 import Synchronization
 
-/// What one stream of events is still to send: bounded, and for one reader.
+/// The bounded queue of one event stream, for one reader.
 ///
-/// What a slow reader does not take is dropped where a later event says the same or one of many
-/// is lost; where that does not do, the stream is to be cut.
+/// If the reader is slow, events are dropped when a later event replaces them or when they are
+/// lossy. If that is not enough, the stream is cut.
 final class EventQueue: Sendable {
     fileprivate struct State {
         var events: [ConsoleEvent] = []
         var lossy = 0
         var reader: CheckedContinuation<ConsoleEvent?, Never>?
         var isClosed = false
-        /// Since when the oldest event has waited; nil while there is none.
+        /// The time since which the oldest event has waited; nil if there is none.
         var waitsSince: ContinuousClock.Instant?
         var cut: (@Sendable () -> Void)?
         var isCut = false
@@ -21,9 +21,9 @@ final class EventQueue: Sendable {
     private let state = Mutex(State())
     static let lossyLimit = 64
     static let limit = 256
-    /// How long a reader may take over one event.
+    /// The time limit for a reader to take one event.
     static let patience = Duration.seconds(20)
-    /// And over the last one.
+    /// The same for the last event.
     static let lastPatience = Duration.milliseconds(700)
 
     func offer(_ event: ConsoleEvent) {
@@ -39,7 +39,7 @@ final class EventQueue: Sendable {
         reader?.resume(returning: event)
     }
 
-    /// Nothing is taken after `last`; what waits before it is dropped if it is a farewell.
+    /// Takes no events after `last`. Events that still wait are dropped.
     func close(_ last: ConsoleEvent? = nil) {
         let reader = state.withLock { state -> CheckedContinuation<ConsoleEvent?, Never>? in
             guard !state.isClosed else { return nil }
@@ -79,7 +79,7 @@ final class EventQueue: Sendable {
         if isCut { action() }
     }
 
-    /// Cuts the stream if its reader has stayed behind; says whether the stream is over.
+    /// Cuts the stream if its reader is too slow. Returns whether the stream has ended.
     func check(at now: ContinuousClock.Instant) -> Bool {
         let (isOver, cut) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
             let patience = state.isClosed ? Self.lastPatience : Self.patience
@@ -127,7 +127,7 @@ extension EventQueue.State {
 }
 
 extension ConsoleEvent {
-    /// Whether a later event says all that this one does.
+    /// Whether a later event replaces this one.
     fileprivate func isSuperseded(by later: ConsoleEvent) -> Bool {
         switch (self, later) {
         case (.board(let old), .board(let new)): old.installation == new.installation
@@ -138,7 +138,7 @@ extension ConsoleEvent {
     }
 }
 
-/// What a stream's reader holds; with it goes the stream.
+/// The handle of a stream's reader. Releasing it ends the stream.
 final class EventHandle: EventSource {
     private let queue: EventQueue
     private let release: @Sendable () -> Void

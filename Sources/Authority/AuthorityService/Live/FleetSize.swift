@@ -3,25 +3,25 @@ import Logging
 import Sessions
 import Synchronization
 
-/// How many boards there are, and so over how long they are told to spread what all of them
-/// want at one moment. Every replica counts the same in the store they share.
+/// Counts the boards. From the count follows the time over which boards spread requests that would
+/// all come at one moment. Every replica counts the same boards in the shared store.
 final class FleetSize: Sendable {
     typealias Count = @Sendable () async throws(AuthorityError) -> Int
     private static let round = Duration.seconds(300)
-    /// More boards spread over no longer span, and need not be counted.
+    /// From this number of boards on the spread stays the same, so more need not be counted.
     static let enough = Int(FleetSpread.widest.components.seconds)
 
     private let configured: Duration?
     private let logger: Logger
     private let boards = Mutex<Int?>(nil)
 
-    /// `configured` is `[session] spread`, which counts alone where it is given.
+    /// `configured` is `[session] spread`. If it is set, it is always used.
     init(configured: Duration?, logger: Logger) {
         self.configured = configured
         self.logger = logger
     }
 
-    /// Nil before the first count: boards keep what they were told last.
+    /// Nil before the first count: boards keep the last value they received.
     var spread: Duration? {
         configured ?? boards.withLock { $0 }.map(FleetSpread.window)
     }
@@ -31,7 +31,8 @@ final class FleetSize: Sendable {
         while !Task.isCancelled { await pause(await look(count)) }
     }
 
-    /// Counts once and says how long that is good for. A count that fails leaves the one before.
+    /// Counts once and returns the time until the next count. If it fails, the previous count
+    /// stays.
     func look(_ count: Count) async -> Duration {
         do throws(AuthorityError) {
             let number = try await count()

@@ -5,7 +5,7 @@ import Sessions
 import Synchronization
 import Wire
 
-/// What boards send just now, in memory, and who waits to hear of it.
+/// The boards' current data, in memory, for event streams and pages.
 final class LiveBoards: Sendable {
     fileprivate struct Watch {
         var watchers = 0
@@ -18,7 +18,8 @@ final class LiveBoards: Sendable {
         var reads: [InstallationID: TokenBucket] = [:]
         var allReads: TokenBucket
         var watches: [InstallationID: Watch] = [:]
-        /// Boards whose running minute changed since somebody asked; kept while somebody does.
+        /// Boards whose running minute changed since the last read; kept only while a stream is
+        /// open.
         var changed: Set<InstallationID> = []
         var isWatched = false
     }
@@ -27,8 +28,8 @@ final class LiveBoards: Sendable {
     private let root: TopicRoot
     private let clock: @Sendable () -> Timestamp
 
-    /// Of one board so many messages a second are read, at once so many more; the rest are
-    /// counted. What is read costs a parse, and a flood is not to take the time of all.
+    /// Messages of one board that are parsed a second, and the burst. The rest are only counted,
+    /// because parsing takes time and a flood must not slow the others.
     private static let readsOfBoard = (rate: 20, burst: 400)
     private static let readsOfAll = (rate: 1000, burst: 4000)
     private static let readingsOfStream = 20
@@ -42,7 +43,7 @@ final class LiveBoards: Sendable {
             now: SystemClock.monotonic)))
     }
 
-    /// Takes whatever came by a data topic. What is retained is no news.
+    /// Takes a message from a data topic. Retained messages are ignored.
     func take(_ message: IncomingMessage) {
         guard !message.retain,
             case .data(let board, let path, _)? = ContractTopic(message.topic, under: root)
@@ -74,7 +75,8 @@ final class LiveBoards: Sendable {
         }
     }
 
-    /// What a board's status says of its queue, and of what it refused since its start.
+    /// Notes the queue length from a board's status, and the number of messages that it refused
+    /// since its start.
     func note(queue: Int64?, refused: Int64?, of board: InstallationID) {
         let now = clock()
         state.withLock { state in
@@ -83,7 +85,8 @@ final class LiveBoards: Sendable {
         }
     }
 
-    /// The highest number that the broker has acknowledged to a board, as its heartbeat tells.
+    /// Notes the highest sequence number that the broker has acknowledged, from a board's
+    /// heartbeat.
     func note(forwarded number: Int64, of board: InstallationID) {
         let now = clock()
         state.withLock { state in
@@ -92,7 +95,7 @@ final class LiveBoards: Sendable {
         }
     }
 
-    /// Whether all that boards send comes here from now on.
+    /// Notes whether all of the boards' data arrives here from now on.
     func listen(_ isListening: Bool) { state.withLock { $0.data.listen(isListening) } }
 
     func live(of board: InstallationID) -> BoardLive {
@@ -119,9 +122,9 @@ final class LiveBoards: Sendable {
     }
 }
 
-// What streams of events wait for.
+// The part that event streams read.
 extension LiveBoards {
-    /// Whether anybody wants to hear which minutes change.
+    /// Notes whether a stream is open that wants changed minutes.
     func setWatched(_ isWatched: Bool) {
         state.withLock { state in
             state.isWatched = isWatched
@@ -148,7 +151,7 @@ extension LiveBoards {
             rate: readingsOfStream, burst: readingsOfStream, now: SystemClock.monotonic)
     }
 
-    /// The readings of watched boards since the last call, in their order for each board.
+    /// Takes the readings of watched boards since the last call, in order for each board.
     func takeReadings() -> [Reading] {
         state.withLock { state in
             var readings: [Reading] = []
@@ -160,8 +163,8 @@ extension LiveBoards {
         }
     }
 
-    /// The running minutes that changed since they were last taken; at most `limit`, the
-    /// others wait.
+    /// Takes the running minutes that changed since the last call: at most `limit`, the others
+    /// wait.
     func takeMinutes(limit: Int) -> [RunningMinute] {
         let now = clock()
         return state.withLock { state in
@@ -186,7 +189,7 @@ extension LiveBoards.State {
 }
 
 extension MessageProperties {
-    /// The board's own number of a data message.
+    /// The board's sequence number of a data message.
     /// Source: the wire contract, Data topics and properties.
     fileprivate var sequence: Int64? {
         userProperties.first { $0.name == "seq" }.flatMap { Int64($0.value) }

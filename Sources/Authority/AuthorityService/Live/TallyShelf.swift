@@ -1,23 +1,23 @@
 import AuthorityCore
 import AuthorityStore
 
-/// The latest count of what is in the store, made anew when it is old.
+/// A cache of the counts of the store's records.
 ///
-/// A count walks through tables. However many ask and however much is stored, a fiftieth of the
-/// time is spent on it at the most: one that took 1 ms is as good as new, one that took a second
-/// is kept for 50. None is kept for more than five minutes, however long the store was in trouble
-/// while it was made.
+/// A count scans tables. At most a fiftieth of the time is spent on counting, for any number of
+/// callers and records: a count that took 1 s is kept for 50 s. No count is kept for more than five
+/// minutes, even if it was slow because the store was in trouble.
 actor TallyShelf {
     struct Counted: Equatable, Sendable {
         var tally: StoreTally
-        /// Since it was begun.
+        /// The time since the count began.
         var age: Duration
     }
 
-    /// How many times as long as it took to make a count is kept.
+    /// A count is kept for this many times its duration.
     static let restShare = 50
     static let longestRest = Duration.seconds(300)
-    /// One that takes longer is made anew behind whoever asks, who is given the one before.
+    /// If the last count took longer, a new one runs in the background, and callers receive the old
+    /// one.
     static let patience = Duration.seconds(1)
 
     private typealias Outcome = Result<StoreTally, AuthorityError>
@@ -34,7 +34,7 @@ actor TallyShelf {
             clock: { ContinuousClock.now - start })
     }
 
-    /// `clock` counts from any beginning and never goes back.
+    /// `clock` starts at any value and never goes back.
     init(
         count: @escaping @Sendable () async throws(AuthorityError) -> StoreTally,
         clock: @escaping @Sendable () -> Duration
@@ -43,7 +43,8 @@ actor TallyShelf {
         self.clock = clock
     }
 
-    /// Many who ask at once wait for one count. One that fails fails them, and is not kept.
+    /// Callers at the same time share one count. If it fails, they all receive the error, and it is
+    /// not kept.
     func counted() async throws(AuthorityError) -> Counted {
         let now = clock()
         guard let held else { return try await fresh() }
@@ -61,7 +62,7 @@ actor TallyShelf {
         return Counted(tally: tally, age: clock() - (held?.begun ?? clock()))
     }
 
-    /// The count that is under way, or a new one.
+    /// The running count, or a new one.
     private func begin() -> Task<Outcome, Never> {
         if let counting { return counting }
         let begun = clock()

@@ -4,14 +4,15 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// A backup: a store in one file, and perhaps its master key in another.
+/// A backup: a store in one file, with an optional second file for its master key.
 struct BackupFile {
     let path: String
 
-    /// Has `fill` write a store into a file of its own, for this user alone; looks it through
-    /// and only then gives it its name, durably. What it replaces is there until that moment.
+    /// Calls `fill` to write a store into a temporary file that only this user can read. Then it
+    /// verifies the file, and moves it durably to `path`. An existing backup stays until that
+    /// moment.
     ///
-    /// - Throws: `BackupError.exists` where there is such a file and `replaces` is false.
+    /// - Throws: `BackupError.exists` if there is such a file and `replaces` is false.
     func write(
         replaces: Bool, _ fill: (String) async throws -> Void
     ) async throws -> StoreFile.Content {
@@ -32,7 +33,7 @@ struct BackupFile {
         }
     }
 
-    /// Looks it through, and whether the master key at `key` opens what is wrapped in it.
+    /// Verifies the backup, and that the master key at `key` unwraps its secrets.
     func verify(key: String) throws -> StoreFile.Content {
         try PrivateFile.check(path)
         let content = try StoreFile(path: path).verify()

@@ -3,7 +3,7 @@ import ConfigurationFiles
 import PostgreSQLStore
 
 extension AuthorityFacts {
-    /// Asks a database server how it is, and for what a file would be opened for. Changes
+    /// Collects the doctor's facts about a database server, and about the store in it. Changes
     /// nothing.
     mutating func ask(_ place: PostgresPlace, _ state: StateFolder, _ own: SharedSettings) {
         var facts = DatabaseFacts(place: state.recordPlace)

@@ -5,7 +5,7 @@ import LinuxIO
 import PostgreSQLStore
 import Sessions
 
-// Where the records stand.
+// The place of the records: a file or a database.
 extension StateFolder {
     init(_ settings: ServiceSettings) {
         self.init(
@@ -13,7 +13,7 @@ extension StateFolder {
             masterKeyFile: settings.masterKeyFile)
     }
 
-    /// What to call it before people: a folder, or an address without its options.
+    /// The place for messages: a folder, or a database address without its options.
     var recordPlace: String {
         switch store {
         case .file: path
@@ -21,7 +21,7 @@ extension StateFolder {
         }
     }
 
-    /// The store, with its tables.
+    /// Opens the store, with its tables.
     func opened(wrapping key: MasterKey) async throws -> any ServiceStore {
         guard case .postgres = store else {
             return try SQLiteAuthorityStore(path: database, wrapping: key)
@@ -29,7 +29,7 @@ extension StateFolder {
         return try await openedDatabase(wrapping: key)
     }
 
-    /// The database that `store` names, which a backup reads or a restore fills.
+    /// Opens the database that `store` names, for a backup or a restore.
     func openedDatabase(wrapping key: MasterKey) async throws -> PostgreSQLAuthorityStore {
         guard case .postgres(let place) = store else {
             throw StateFolderError.badStore("is a file; name a database: store = \"postgres://…\"")
@@ -38,8 +38,8 @@ extension StateFolder {
             Self.address(of: place), connections: place.connections, wrapping: key)
     }
 
-    /// Copies a store's file into the database, which is empty: nothing there is written over.
-    /// Returns how many rows each table has.
+    /// Copies a store's file into the database, which must be empty, so that nothing is
+    /// overwritten. Returns the number of rows of each table.
     func fillDatabase(from file: StoreFile) async throws -> [String: Int] {
         let target = try await openedDatabase(wrapping: try MasterKey(at: masterKey))
         guard try await Self.isWithoutUsers(target) else {
@@ -70,14 +70,14 @@ extension StateFolder {
         }
     }
 
-    /// Waits until this process alone may do `what` in the store, half a minute at most.
+    /// Takes the lock `what` of the store. Waits for another process, for half a minute at most.
     static func only(
         _ what: String, of store: any ServiceStore
     ) async throws -> any StoreHold {
         try await taken(what) { () async throws(AuthorityError) in try await store.hold(what) }
     }
 
-    /// What `take` gives once another process is no longer at `what`.
+    /// Calls `take` until it returns a lock, for half a minute at most.
     static func taken(
         _ what: String, _ take: () async throws(AuthorityError) -> (any StoreHold)?
     ) async throws -> any StoreHold {

@@ -4,17 +4,18 @@ import ConfigurationFiles
 import LinuxIO
 import Sessions
 
-/// An authority's files: `authority.db`, `authority.key` beside it, `broker/` for an embedded
-/// broker, `tls/` for certificates of its own. Nobody else may enter the folder. The records may
-/// stand in a database elsewhere, which others share; each of them has a folder of its own.
+/// The folder with an authority's files: `authority.db`, `authority.key`, `broker/` for an embedded
+/// broker, `tls/` for its own certificates. Only its owner may enter it. The records may be in a
+/// database elsewhere that several authorities share; each of them has its own folder.
 struct StateFolder: Sendable {
     let path: String
     var store = StorePlace.file
-    /// A path or `credential:NAME`; nil: in the folder.
+    /// A path or `credential:NAME`; nil: `authority.key` in the folder.
     var masterKeyFile: String?
 
     var database: String { "\(path)/authority.db" }
-    /// Outside of the service a credential has no path, and is missing under its own name.
+    /// The path of the master key. Outside of the service a credential has no path, and the error
+    /// names the credential.
     var masterKey: String {
         guard let masterKeyFile else { return "\(path)/authority.key" }
         let scheme = StateFolderError.credential
@@ -26,16 +27,16 @@ struct StateFolder: Sendable {
     var broker: String { "\(path)/broker" }
     var certificates: CertificateFolder { CertificateFolder(path: "\(path)/tls") }
 
-    /// Where root asks, as in an installed system, this process becomes the folder's owner: what
-    /// it makes there is the service's. What only root may read is read before.
+    /// If root runs this, as in an installed system, the process becomes the folder's owner. So the
+    /// service owns the files that it makes. Read files that only root may read before this.
     func enter() throws(SystemError) {
         try ProcessOwner.stepDown(toOwnerOf: path)
     }
 
-    /// Makes keys, schema and the first administrator.
+    /// Makes the keys, the schema and the first administrator.
     ///
-    /// - Throws: `StateFolderError.initialised` if there is an administrator already; then
-    ///   nothing was changed. What an interrupted attempt left behind is taken up.
+    /// - Throws: `StateFolderError.initialised` if there is an administrator already; then nothing
+    /// was changed. It continues an interrupted attempt.
     func found(
         administrator: String, password: SecretBytes, rules: AuthorityRules
     ) async throws {
@@ -60,7 +61,7 @@ struct StateFolder: Sendable {
             _ = try await authority.addUser(user, actor: "init")
         } catch {
             await hold.release()
-            // Made by another since we looked for it.
+            // Another process made the key in the meantime.
             if isNew, case StateFolderError.otherKey = error {
                 throw StateFolderError.initialised(recordPlace)
             }
@@ -78,12 +79,12 @@ struct StateFolder: Sendable {
         }
     }
 
-    /// Makes the authority's keys unless somebody has; of two at once one does.
+    /// Makes the authority's keys if there are none. If two processes try, one of them does.
     private func makeKeys(
         in store: any ServiceStore, _ key: MasterKey, isNew: Bool
     ) async throws {
         if try await records(of: store).isEmpty {
-            // Before anything is wrapped by it.
+            // Keep the key before it wraps anything.
             if isNew { try key.keep(at: masterKey) }
             let keys = try KeyRing.make(at: systemClock())
             try await store.transact { transaction throws(AuthorityError) in
@@ -93,7 +94,7 @@ struct StateFolder: Sendable {
         }
     }
 
-    /// The master key that is there, or one that is yet to be kept.
+    /// The existing master key, or a new one that is not stored yet.
     private func keyToFoundWith() throws -> (key: MasterKey, isNew: Bool) {
         do throws(FileFailure) {
             _ = try PrivateFile.read(masterKey, limit: 32, strictestMode: 0o777)
@@ -102,7 +103,7 @@ struct StateFolder: Sendable {
             guard try store != .file || !exists(database), masterKey.hasPrefix("/") else {
                 throw StateFolderError.keyMissing(masterKey)
             }
-            // Where it cannot be kept, no schema is made either.
+            // If the key cannot be stored, no schema is made either.
             do throws(FileFailure) { try MasterKey.requireRoom(at: masterKey) } catch {
                 throw StateFolderError.keyUnkept(masterKey, "\(error)")
             }
@@ -111,9 +112,9 @@ struct StateFolder: Sendable {
         return (try MasterKey(at: masterKey), false)
     }
 
-    /// Opens what `found` made.
+    /// Opens the store that `found` made.
     ///
-    /// - Throws: `otherKey` where the store's secrets are wrapped by another master key.
+    /// - Throws: `otherKey` if the store's secrets are wrapped by another master key.
     func open() async throws -> any ServiceStore {
         try enter()
         guard try store != .file || exists(database) else {
@@ -125,14 +126,14 @@ struct StateFolder: Sendable {
         return store
     }
 
-    /// Why there is nothing where the records should be.
+    /// The reason why there are no records.
     var unfounded: StateFolderError {
         store != .file && PrivateFile.isThere(database)
             ? .notMoved(recordPlace, database) : .notInitialised(recordPlace)
     }
 
-    /// Makes this process the one that serves from the folder, for as long as the lock lives.
-    /// Other commands do without: all they touch is the database.
+    /// Locks the folder, so that only this process serves from it while the lock lives. Other
+    /// commands need no lock: they only touch the database.
     func lock() throws -> FolderLock {
         try enter()
         guard try store != .file || exists(database) else {
@@ -144,7 +145,7 @@ struct StateFolder: Sendable {
         return lock
     }
 
-    /// The same of a folder that may hold no database yet.
+    /// The same for a folder that may have no database yet.
     func lockForRestoring() throws -> FolderLock {
         do throws(FileFailure) {
             return try FolderLock(path)
@@ -165,7 +166,8 @@ struct StateFolder: Sendable {
             }
         } catch {
             guard case .failed(layer: MasterKey.layer, _) = error else { throw error }
-            // One that was made a moment ago is nobody's.
+            // A key that exists only in memory was made a moment ago; the store's own key is
+            // missing.
             guard PrivateFile.isThere(masterKey) else {
                 throw StateFolderError.keyMissing(masterKey)
             }
@@ -190,28 +192,28 @@ struct StateFolder: Sendable {
 enum StateFolderError: Error, Equatable, CustomStringConvertible {
     case initialised(String)
     case notInitialised(String)
-    /// The same of a database, and the file whose records it was perhaps to have.
+    /// The same for a database, and the file that may have the records for it.
     case notMoved(String, String)
-    /// Two would each start a broker and do the same chores side by side.
+    /// Another process serves from this folder: both would start a broker and do the same jobs.
     case served(String)
     /// Authorities serve from this database, here or on other machines.
     case servedFrom(String)
-    /// The database whose records others would be put over.
+    /// The database already has records, which a copy would overwrite.
     case occupied(String)
-    /// A database without its key: none of its secrets could ever be read.
+    /// The database's key is missing, so none of its secrets can be read.
     case keyMissing(String)
-    /// Where a new key would be kept, and why it cannot be.
+    /// The path for a new key, and why it cannot be stored there.
     case keyUnkept(String, String)
-    /// The key's file, and the store that it does not open.
+    /// The key's file, and the store whose secrets it does not open.
     case otherKey(String, String)
-    /// What is wrong with the database's address.
+    /// The fault of the database's address.
     case badStore(String)
-    /// In what this authority differs from the others on its store.
+    /// The settings that differ from those of the other authorities on the store.
     case otherSettings([String])
-    /// Another process does this for the store, and does not come to an end.
+    /// Another process holds this lock of the store and does not release it.
     case busy(String)
 
-    /// How `master_key_file` names a credential.
+    /// The prefix in `master_key_file` for a credential.
     static let credential = "credential:"
 
     var description: String {
@@ -265,7 +267,7 @@ enum StateFolderError: Error, Equatable, CustomStringConvertible {
 @Sendable
 func systemClock() -> Timestamp { Timestamp(milliseconds: SystemClock.wallMilliseconds) }
 
-/// For commands that run beside or without a service: the chores wait in the store.
+/// The courier of commands, which have no broker: the jobs wait in the store.
 struct NoCourier: Courier {
     let consumerAccess: ConsumerAccess? = nil
     func settle(_ line: String) async throws(AuthorityError) {}

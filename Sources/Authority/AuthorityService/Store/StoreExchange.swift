@@ -1,26 +1,28 @@
 import AuthorityStore
 import LinuxIO
 
-/// How a whole file of SQLite takes the place of one that nobody serves from, which is kept.
+/// Replaces a SQLite database file that nobody serves from, and keeps the old file.
 ///
-/// Cut short at any point there is a store: the old one, or after the last step the new one.
-/// Run again, it goes on. A log of the old one must not be found beside the new one, which would
-/// take it for its own; where one could not be carried into its file, because that is damaged or
-/// being read, there is no store for a moment rather than one without its newest commits.
+/// If it is interrupted at any point, there is still a store: the old one, or after the last step
+/// the new one. Run it again to continue.
+///
+/// The old file's log must not be left beside the new file, because SQLite would apply it to the
+/// new file. The log may not be mergeable into the old file, because that is damaged or in use.
+/// Then there is no store for a moment, rather than a store without its newest commits.
 struct StoreExchange {
     enum Step: CaseIterable {
-        /// Carries the old one's log into it.
+        /// Merges the old file's log into it.
         case settle
-        /// Gives the old one a second name, its log too where it has one still.
+        /// Gives the old file a second name, and also its log if there still is one.
         case keep
         case forgetLog
         case rename
     }
 
-    /// The file whose place is taken; there need not be one.
+    /// The file to replace; it need not exist.
     let database: String
     let incoming: String
-    /// What the old one is called afterwards; a name that nothing has.
+    /// The old file's new name; no file may have it.
     let kept: String
 
     func run() throws {
@@ -45,8 +47,8 @@ struct StoreExchange {
         }
     }
 
-    /// Takes away the kept names of a file that is in its place still: they are of an exchange
-    /// that was cut short, and whoever opened the file by such a name would not see its log.
+    /// Removes second names of a file that is still in place. An interrupted exchange left them. A
+    /// program that opened the file by such a name would not see its log.
     static func forgetSecondNames(of database: String) throws(FileFailure) {
         let parts = database.split(separator: "/", omittingEmptySubsequences: false)
         let folder = parts.dropLast().joined(separator: "/")

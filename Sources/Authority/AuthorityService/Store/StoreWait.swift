@@ -5,37 +5,37 @@ import LinuxIO
 import Logging
 import MQTT
 
-/// Opens the store that `serve` is to work on and starts on it, and waits where that is a database
-/// that is away: an authority that starts before its database is no fault of anybody's.
+/// Opens the store for `serve` and starts the server on it. If the store is a database that is
+/// down, it waits: an authority may start before its database.
 ///
-/// What another try does not mend is thrown at once: a wrong password, a database that is not
-/// there, a master key that is another's.
+/// Errors that a retry does not fix are thrown at once: a wrong password, a missing database, a
+/// wrong master key.
 struct StoreWait: Sendable {
     let settings: ServiceSettings
     let notifier: Notifier
     let logger: Logger
 
-    /// What is to be done with the store before anything is served.
+    /// The work on the store before anything is served.
     typealias Start<Server: Sendable> = @Sendable (any ServiceStore) async throws -> Server
 
     struct Started<Server: Sendable>: Sendable {
         let server: Server
-        /// Where there was a wait: a signal that came in it counts.
+        /// Set if there was a wait: a signal during the wait counts.
         let stop: StopSignal?
     }
 
     private static let shortest = Duration.seconds(1)
     private static let longest = Duration.seconds(30)
 
-    /// How long to rest after so many failures, at least 1: doubled each time, and between half
-    /// of it and all, so that replicas do not come in step.
+    /// The backoff after `failures` failures, at least 1. It doubles each time. The result is
+    /// between half of it and all of it, so that replicas do not retry at the same moment.
     static func pause(after failures: Int, chance: Double) -> Duration {
         let doubled = shortest * (1 << min(max(failures - 1, 0), 5))
         return min(doubled, longest) * (0.5 + min(max(chance, 0), 1) / 2)
     }
 
-    /// Both are done anew where the database goes away in between. Nil where the program is told
-    /// to stop meanwhile.
+    /// Opens and starts. If the database goes down in between, both are repeated. Nil if the
+    /// program is asked to stop meanwhile.
     func open<Server>(
         _ start: @escaping Start<Server>
     ) async throws -> Started<Server>? {
@@ -68,21 +68,21 @@ struct StoreWait: Sendable {
         do {
             return try await start(store)
         } catch {
-            // What it holds, the next one wants.
+            // The next attempt needs the locks that this one holds.
             try? store.close()
             throw error
         }
     }
 
-    /// Nil where the task is cancelled. Requests are answered with 503 meanwhile.
+    /// Nil if the task is cancelled. Meanwhile requests are answered with 503.
     private func waited<Server: Sendable>(_ start: Start<Server>) async throws -> Server? {
-        // It ends, and has given the port back, before this returns.
+        // That server has ended and released the port before this returns.
         async let _: Void = answerMeanwhile()
         return try await tryAgain(start)
     }
 
-    /// Answers load balancers and people until its task is cancelled; in clear alone, because
-    /// the certificate's key may be in the store.
+    /// Answers HTTP requests until its task is cancelled. It runs only without TLS, because the
+    /// certificate's key may be in the store.
     private func answerMeanwhile() async {
         guard settings.pageIdentity == nil, settings.ownHosts == nil else { return }
         do {
@@ -113,8 +113,8 @@ struct StoreWait: Sendable {
         }
     }
 
-    /// In the log at the first failure and at each power of two; to the service manager each
-    /// time, and that this takes longer.
+    /// Logs the first failure and each power of two. Reports each failure to the service manager,
+    /// and extends its time limit.
     private func tell(_ words: String, failures: Int) {
         notifier.pause(.seconds(600))
         notifier.status("waits for the database")
