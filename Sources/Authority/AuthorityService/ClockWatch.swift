@@ -86,7 +86,7 @@ struct ClockWatch: Sendable {
 }
 
 extension ClockWatch.Judgement {
-    /// Whether expired sessions and claims may be deleted for good.
+    /// Whether expired sessions and claims may be ended, and old records deleted, for good.
     var maySweep: Bool { self == .believed }
 
     /// Whether boards may receive the time and the end of their sessions. A clock that is ahead

@@ -60,7 +60,7 @@ final class BrokerCourier: Courier {
     func nudge(_ line: String) { nudges.yield(line) }
 
     /// Does the jobs of each nudged line until its task is cancelled. Failed jobs are tried again
-    /// at the next connect and at the next sweep.
+    /// at the next connect and at the next sweep, every 10 s.
     func run() async {
         await withTaskGroup(of: Void.self) { group in
             var running = 0

@@ -6,7 +6,7 @@ import Logging
 import Sessions
 import Wire
 
-// Brokers that ask over HTTP whom they may let in.
+// Access for brokers that ask over HTTP which clients they may let in.
 extension AuthorityServer {
     static func access(
         _ settings: ServiceSettings, _ login: BrokerLink.BrokerLogins, _ logger: Logger
@@ -20,7 +20,8 @@ extension AuthorityServer {
 
     private static let shortestSecret = 16
 
-    /// How a broker that asks is answered; it asks about our own two clients as well.
+    /// Makes the part that answers such a broker. The broker also asks about the authority's own
+    /// two clients.
     static func makeAskingBroker(
         _ settings: ServiceSettings, _ login: BrokerLink.BrokerLogins, _ keys: AuthorityKeys,
         _ authority: Authority

@@ -8,7 +8,7 @@ import LogOutput
 import MQTT
 import Sessions
 
-/// `postern-authority`.
+/// The program `postern-authority`.
 package struct AuthorityProgram: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "postern-authority",
@@ -38,10 +38,10 @@ package struct AuthorityProgram: AsyncParsableCommand {
             } else {
                 try command.run()
             }
-            // Threads of the store, of HTTP and of the broker's client do not end with it.
+            // Threads of the store, HTTP and the broker's client do not end by themselves.
             ProcessEnd.leave(0)
         } catch let code as ExitCode {
-            // Its words were said.
+            // Its message was printed already.
             ProcessEnd.leave(code.rawValue)
         } catch {
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
@@ -51,7 +51,7 @@ package struct AuthorityProgram: AsyncParsableCommand {
     }
 }
 
-/// Where the configuration is; may stand before or after the command's name.
+/// The option for the configuration's folder, before or after the command's name.
 package struct PlaceOptions: ParsableArguments {
     @Option(name: .customLong("config-dir"), help: "The folder with authority.toml.")
     package var configDirectory: String?
@@ -62,7 +62,8 @@ package struct PlaceOptions: ParsableArguments {
         configDirectory ?? root.configDirectory ?? "/etc/postern"
     }
 
-    /// The configuration, or what is wrong with it on stderr and exit 78.
+    /// Reads the configuration. If it is wrong, prints the error on stderr and exits with 78, or
+    /// with 77 if the file's owner or mode is wrong.
     func settings(_ root: PlaceOptions) throws -> ServiceSettings {
         let folder = folder(root)
         do {
@@ -77,12 +78,12 @@ package struct PlaceOptions: ParsableArguments {
     }
 }
 
-/// A line for people, on stderr.
+/// Prints a line for people on stderr.
 func say(_ text: String) {
     FileHandle.standardError.write(Data("\(text)\n".utf8))
 }
 
-/// Runs a command's body; says and codes what it throws.
+/// Runs a command's body. Prints an error and throws its exit code.
 func run(_ body: () async throws -> Void) async throws {
     do {
         try ProcessHardening.apply()
@@ -111,10 +112,10 @@ struct ServeCommand: AsyncParsableCommand {
         LoggingSystem.bootstrap { _ in JournalHandler(journal) }
         let logger = Self.logger(settings.logLevel)
         try await AuthorityService.run {
-            // Before the last word is said, which is why it ended.
+            // This runs before the final error is printed.
             defer { journal.flush(atEnd: true) }
-            // A thousand HTTP connections and the store's are more than the usual limit, and
-            // libdispatch ends a process that has none left.
+            // A thousand HTTP connections and the store's connections exceed the usual limit.
+            // libdispatch ends a process that has no descriptor left.
             _ = try ProcessRoom.raiseDescriptorLimit()
             ProcessMemory.keepFreed(4 << 20)
             let lock = try StateFolder(settings).lock()
@@ -129,7 +130,7 @@ struct ServeCommand: AsyncParsableCommand {
             }
             guard let started else { return }
             let (server, stop) = (started.server, started.stop ?? StopSignal())
-            // The store is open, however long that took; what follows is short.
+            // The store is open. The rest of the start is short.
             notifier.resume()
             try await serve(server, settings, until: stop, notifier, journal, logger)
             server.close()
@@ -158,7 +159,7 @@ struct ServeCommand: AsyncParsableCommand {
                 await stop.wait()
                 guard !Task.isCancelled else { return }
                 notifier.stopping()
-                // Whoever asks twice has no patience.
+                // A second signal ends the process at once.
                 stop.letSecondEnd()
                 await server.leave()
                 await pause(Self.lastRequests)
@@ -168,7 +169,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// How long open requests may take once nobody new is let in.
+    /// The time limit for open requests after new ones are refused.
     private static let lastRequests = Duration.seconds(5)
 
     private static func logger(_ level: LogLevel) -> Logger {

@@ -7,7 +7,7 @@ import PostgreSQLStore
 import Sessions
 import Wire
 
-/// A copy of the store in one file, also while `serve` runs.
+/// Copies the store into one file, also while `serve` runs.
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup", abstract: "Writes the store into one file, while it is in use.",
@@ -51,8 +51,8 @@ struct BackupCommand: AsyncParsableCommand {
         }
     }
 
-    /// Before anything is written, and again once the backup has its name: the other may be
-    /// another name of the same file.
+    /// Checks the key's file. Run it before writing, and again after the backup has its name,
+    /// because both names may be of one file.
     private func checkKeyFile() throws {
         guard let withKey else { return }
         guard withKey != to, !PrivateFile.isSame(withKey, as: to) else {
@@ -62,7 +62,7 @@ struct BackupCommand: AsyncParsableCommand {
     }
 }
 
-/// The store that the settings name, as something to be copied.
+/// The configured store, as the source of a copy.
 struct StoreSource {
     private let settings: ServiceSettings
     private let folder: StateFolder
@@ -83,14 +83,14 @@ struct StoreSource {
         }
     }
 
-    /// Fills an empty file with what the store holds at this moment.
+    /// Copies the store's current state into an empty file.
     func copy(to target: String) async throws {
         switch settings.store {
         case .file: try StoreFile(path: folder.database).copy(to: target)
         case .postgres:
             let store = try await folder.openedDatabase(
                 wrapping: try MasterKey(at: folder.masterKey))
-            // It would take the place of a backup that has something in it.
+            // An empty copy could replace a backup that has records.
             guard try await !folder.records(of: store).isEmpty else { throw folder.unfounded }
             _ = try await store.save(to: StoreFile(path: target))
             try store.close()

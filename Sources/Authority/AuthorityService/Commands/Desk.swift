@@ -2,7 +2,7 @@ import AuthorityCore
 import AuthorityStore
 import Sessions
 
-/// An authority without broker or HTTP, for commands beside the running one.
+/// An authority without a broker or HTTP, for commands that run beside `serve`.
 struct Desk {
     let authority: Authority
     private let store: any ServiceStore
@@ -15,7 +15,7 @@ struct Desk {
             keys: try await folder.keys(of: store), rules: settings.rules, clock: systemClock)
     }
 
-    /// The same on a store that stands in no service's place yet.
+    /// The same on a given store, which no service may use yet.
     init(
         _ store: any ServiceStore, _ folder: StateFolder, _ settings: ServiceSettings
     ) async throws {
@@ -25,15 +25,15 @@ struct Desk {
             keys: try await folder.keys(of: store), rules: settings.rules, clock: systemClock)
     }
 
-    /// Notes that an earlier state is in place, and that the clock is right: what the store
-    /// takes for the latest time is of the backup's day.
+    /// Notes that an earlier state was restored, and that the clock is right: the latest time in
+    /// the store is as old as the backup.
     func noteRestored() async throws(AuthorityError) {
         try await authority.noteRestored(actor: "console")
         try await store.resetLatestTime(to: systemClock())
     }
 
-    /// Gives up who was found ahead, and says how many; nil where there was no alarm. The next
-    /// start finds no gap that reaches back before this.
+    /// Gives up the boards that were found ahead. Returns their number, or nil if there was no
+    /// alarm. The next start finds no gap before this time.
     func settleRestored() async throws(AuthorityError) -> Int? {
         try await requireCredibleClock()
         guard let count = try await authority.settleRestored(actor: "console") else { return nil }
@@ -41,9 +41,11 @@ struct Desk {
         return count
     }
 
-    /// A key that is retired by a wrong clock would be dropped too early, or far too late.
+    /// Checks the clock: with a wrong clock a retired key would be deleted too early or far too
+    /// late.
     ///
-    /// - Throws: 142 for a clock that is behind the latest time on record, or a month after it.
+    /// - Throws: 142 if the clock is a minute or more behind the latest time on record, or 30 days
+    /// or more ahead of it.
     func requireCredibleClock() async throws(AuthorityError) {
         guard let latest = try await store.latestTime() else { return }
         let now = systemClock()

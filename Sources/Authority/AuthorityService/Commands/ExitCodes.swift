@@ -4,7 +4,7 @@ import AuthorityStore
 import LinuxIO
 import Sessions
 
-/// How a program ends, as the house has it.
+/// The exit codes of the program.
 enum Exit {
     static let failed = ExitCode(1)
     static let usage = ExitCode(2)
@@ -12,7 +12,7 @@ enum Exit {
     static let permission = ExitCode(77)
     static let configuration = ExitCode(78)
 
-    /// Says what went wrong and picks the code.
+    /// The exit code for an error.
     static func code(for error: any Error) -> ExitCode {
         switch error {
         case let error as ExitCode: error
@@ -30,7 +30,7 @@ enum Exit {
             }
         case AuthorityError.refused: usage
         case BackupError.usage, BackupError.exists: usage
-        // Another start will not help, and must not be tried.
+        // A restart does not help, so the service manager must not try one.
         case AuthorityError.failed(layer: "schema", _),
             AuthorityError.failed(layer: StoreOpening.settings, _): configuration
         case AuthorityError.failed(layer: StoreOpening.away, _): offline

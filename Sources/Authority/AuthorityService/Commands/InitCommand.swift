@@ -43,7 +43,7 @@ struct InitCommand: AsyncParsableCommand {
             if tls { try requireOwnCertificates(settings, folder) }
             try await AuthorityService.run { try await found(settings) }
         } catch {
-            // Nothing was founded, so nothing is configured.
+            // `init` failed, so its configuration file is removed.
             if let made { try? PrivateFile.remove(made) }
             throw error
         }
@@ -76,7 +76,8 @@ struct InitCommand: AsyncParsableCommand {
 
     // The configuration.
 
-    /// Writes `authority.toml` where there is none, and returns its path; never over another.
+    /// Writes `authority.toml` if there is none, and returns its path. Never overwrites a file;
+    /// then it returns nil.
     private func firstConfiguration(in folder: String) throws -> String? {
         let file = "\(folder)/authority.toml"
         guard !PrivateFile.isThere(file) else {
@@ -97,7 +98,7 @@ struct InitCommand: AsyncParsableCommand {
         let title = name ?? (host.isEmpty ? ask("A name for people [Postern]: ") : nil)
         let text = FirstConfiguration(name: title ?? "Postern", hosts: hosts).text
         do {
-            // What it says is read as any other file would be, before it is there.
+            // Parse the text like any other file before it is written.
             _ = try AuthoritySettings.parse(
                 text, file: "authority.toml", environment: { _ in nil })
         } catch {
@@ -109,7 +110,7 @@ struct InitCommand: AsyncParsableCommand {
         return file
     }
 
-    /// Nil where there is nobody to ask, or nothing was typed.
+    /// Nil if there is no terminal, or nothing was typed.
     private func ask(_ question: String) -> String? {
         guard Terminal.isTerminal(.input) else { return nil }
         FileHandle.standardError.write(Data(question.utf8))
@@ -132,10 +133,10 @@ struct InitCommand: AsyncParsableCommand {
     }
 }
 
-/// The `authority.toml` of somebody who has none: TLS at every address of this machine.
+/// The first `authority.toml`: TLS at every address of this machine.
 struct FirstConfiguration {
     let name: String
-    /// The public one first.
+    /// The public host name or address is first.
     let hosts: [String]
 
     var text: String {

@@ -4,8 +4,8 @@ import Cryptography
 import Sessions
 import Wire
 
-/// The keys that sign access tokens, from the machine that the authority runs on; works beside
-/// `serve`, which takes up a new key within a second.
+/// Shows and rotates the keys that sign access tokens. It runs on the authority's machine, beside
+/// `serve`, which uses a new key within a second.
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "Lists and rotates the keys that sign access tokens.",
@@ -68,7 +68,7 @@ private func show(_ records: [KeyRecord], at now: Timestamp, json: Bool) {
 }
 
 extension KeyRecord {
-    /// `signing`, `published` until the last token that it signed has expired, then `retired`.
+    /// `signing`; then `published` until the last token that it signed has expired; then `retired`.
     fileprivate func state(at now: Timestamp) -> String {
         guard let publishedUntil else { return "signing" }
         return publishedUntil > now ? "published" : "retired"

@@ -6,7 +6,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// An earlier state of the store put back in place, and what follows from that.
+/// Restores an earlier state of the store, and settles the effects.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore", abstract: "Puts a backup in place, or settles one that was.",
@@ -48,7 +48,8 @@ struct RestoreCommand: AsyncParsableCommand {
         }
     }
 
-    /// Nobody serves meanwhile: of those who were in use at the backup, no one must end as idle.
+    /// No authority may serve meanwhile: it would end sessions as idle that were in use at the
+    /// backup.
     private static func mark(_ settings: ServiceSettings) async throws {
         let folder = StateFolder(settings)
         let lock = try folder.lock()
@@ -71,7 +72,7 @@ struct RestoreCommand: AsyncParsableCommand {
         }
     }
 
-    /// `count` is how many there are, of whom some may be left out.
+    /// `count` is the number of all boards; `boards` may be only the first of them.
     private func show(_ boards: [AheadBoard], of count: Int) {
         guard !json else {
             let results = boards.map { board in
@@ -92,8 +93,8 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 }
 
-/// The steps by which a file takes the place of the store. Each can be cut short: the old store
-/// stands until the new one does.
+/// The steps that replace the store by a backup. Each can be interrupted: the old store stays until
+/// the new one is in place.
 struct Restoration {
     private let settings: ServiceSettings
     private let folder: StateFolder
@@ -145,7 +146,7 @@ struct Restoration {
             """)
     }
 
-    /// The key that the backup is to be opened with.
+    /// The path of the key that opens the backup.
     private func keyInUse() throws -> String {
         guard PrivateFile.isThere(masterKey) else {
             guard let key else { throw StateFolderError.keyMissing(masterKey) }
@@ -165,15 +166,14 @@ struct Restoration {
         try PrivateFile.write(masterKey, try PrivateFile.read(key, limit: 32))
     }
 
-    /// Copies the backup into a database. The note that it was restored goes with it, in the
-    /// same transaction.
+    /// Copies the backup into a database. The note of the restore is part of the same transaction.
     private func fill() async throws {
         try await prepareIncoming()
         defer { try? PrivateFile.remove(incoming) }
         _ = try await folder.fillDatabase(from: StoreFile(path: incoming))
     }
 
-    /// The backup as it will stand, with a note that it was restored.
+    /// Makes the file that will be the store: the backup, with a note that it was restored.
     private func prepareIncoming() async throws {
         for name in [incoming, "\(incoming)-wal", "\(incoming)-shm"] {
             try PrivateFile.remove(name)
@@ -189,7 +189,7 @@ struct Restoration {
         try PrivateFile.sync(incoming)
     }
 
-    /// Gives the incoming file its name, and the old one another.
+    /// Moves the new file into place, and renames the old one. Returns the old file's new path.
     private func exchange() throws -> String? {
         let isThere = PrivateFile.isThere(folder.database)
         var time = systemClock().seconds

@@ -4,7 +4,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// Users, from the machine that the authority runs on; works beside `serve`.
+/// Manages users. It runs on the authority's machine, beside `serve`.
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user", abstract: "Adds and lists users, sets passwords.",
@@ -89,14 +89,14 @@ extension UserView {
     }
 }
 
-/// Where a password comes from: a file, the terminal, or a pipe. Never the command line.
+/// The source of a password: a file, the terminal or a pipe. Never the command line.
 struct PasswordSource {
     let file: String?
 
-    /// Its first line; asked for twice at a terminal when `confirming`.
+    /// Returns the first line. At a terminal it asks twice if `confirming`.
     func read(confirming: Bool) throws -> SecretBytes {
         if let file {
-            // Whoever made it decides who reads it; that others may change it is refused.
+            // The file's owner decides who may read it. A file that others may change is refused.
             return secret(try PrivateFile.read(file, limit: 4096, strictestMode: 0o644))
         }
         guard Terminal.isTerminal(.input) else {

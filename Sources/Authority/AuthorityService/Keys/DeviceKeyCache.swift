@@ -1,10 +1,10 @@
 import Sessions
 import Synchronization
 
-/// The device key that last opened a message of each board, so that most heartbeats need no look
-/// at the store before their transaction.
+/// A cache of the device key that last opened a message of each board, so that most heartbeats need
+/// no read of the store before their transaction.
 final class DeviceKeyCache: Sendable {
-    /// About 30 MB. Beyond it, one entry goes for each that comes.
+    /// About 30 MB. When the cache is full, each new entry replaces another.
     static let limit = 200_000
 
     private let keys = Mutex<[InstallationID: [UInt8]]>([:])
@@ -13,7 +13,7 @@ final class DeviceKeyCache: Sendable {
 
     func key(of board: InstallationID) -> [UInt8]? { keys.withLock { $0[board] } }
 
-    /// Nil forgets it.
+    /// Nil deletes the entry.
     func remember(_ key: [UInt8]?, of board: InstallationID) {
         keys.withLock { keys in
             if key != nil, keys.count >= Self.limit, keys[board] == nil,

@@ -14,7 +14,8 @@ struct IDTokenCheck: IDTokenSignatures {
         })
     }
 
-    /// Nothing is fetched for what could be no token.
+    /// Returns the payload of a token with a valid signature. A malformed token causes no fetch of
+    /// keys.
     ///
     /// Source: OpenID Connect Core §3.1.3.7, 6 to 8; RFC 7515 §5.2; RFC 8725 §3.1.
     func payload(
@@ -49,7 +50,8 @@ struct IDTokenCheck: IDTokenSignatures {
 }
 
 extension SignatureKey {
-    /// Throws `unknownKey` for what is no key: the provider has published nothing by that name.
+    /// Throws `unknownKey` if the provider's key is invalid, as if it had published none by that
+    /// name.
     init(_ key: IdentityKey) throws(IDTokenFault) {
         do throws(CryptographyError) {
             switch key {

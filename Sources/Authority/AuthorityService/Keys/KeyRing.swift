@@ -4,9 +4,9 @@ import Sessions
 import Synchronization
 import Wire
 
-/// The making and the reading of an authority's keys.
+/// Makes and reads the authority's keys.
 enum KeyRing {
-    /// What a new authority needs, its password at an embedded broker included.
+    /// The keys of a new authority, including its password at an embedded broker.
     static func make(at now: Timestamp) throws(CryptographyError) -> [KeyRecord] {
         let seal = try X25519PrivateKey()
         let signing = try signingKey()
@@ -36,7 +36,7 @@ enum KeyRing {
             createdAt: now)
     }
 
-    /// A new key to sign access tokens with; its `kid` is its thumbprint.
+    /// A new key for signing access tokens. Its `kid` is its thumbprint.
     static func signingKey() throws(CryptographyError) -> TokenSigningKey {
         let key = try Ed25519PrivateKey()
         return TokenSigningKey(
@@ -45,7 +45,7 @@ enum KeyRing {
             privateKey: key.rawRepresentation)
     }
 
-    /// The keys in use among those stored.
+    /// The current keys among the stored ones.
     static func read(
         _ records: [KeyRecord], at now: Timestamp = systemClock()
     ) throws(AuthorityError) -> AuthorityKeys {
@@ -71,7 +71,7 @@ enum KeyRing {
         layer: "store", text: "the authority's keys are not in its store")
 }
 
-/// The signing keys of this process, shared by all who read and replaced by one.
+/// The signing keys of this process, which all parts share.
 final class SigningKeys: SigningKeySource {
     private let held: Mutex<SigningKeySet>
 

@@ -3,16 +3,16 @@ import ConfigurationFiles
 import Logging
 import Sessions
 
-/// One provider's key set, kept for a while and read again when it may have changed.
+/// A cache of one provider's key set, which is read again when it may have changed.
 ///
-/// Many who ask at once wait for one reading. One that fails fails those that waited for it,
-/// and changes nothing else.
+/// Callers at the same time share one read. A failed read fails these callers, and the old set
+/// stays.
 actor KeySetShelf {
-    /// A set is believed no longer than this: a key that was withdrawn is then gone.
+    /// A set is used no longer than this, so that a withdrawn key is gone then.
     static let longest = Duration.seconds(3600)
-    /// A key that is not in the set is looked for no more often than this.
+    /// If a key is missing in the set, the set is read again at most this often.
     static let patience = Duration.seconds(60)
-    /// After a reading that failed, the next one waits this long.
+    /// After a failed read, the next read waits this long.
     static let respite = Duration.seconds(5)
 
     private let read: @Sendable () async -> Result<IdentityKeySet, KeySetFailure>
@@ -21,7 +21,7 @@ actor KeySetShelf {
     private var failed: (failure: KeySetFailure, at: Duration)?
     private var reading: Task<Result<IdentityKeySet, KeySetFailure>, Never>?
 
-    /// The log is told of each reading that failed.
+    /// Logs each failed read.
     init(
         reading place: AuthoritySettings.KeySetPlace, of provider: LoginProvider, logger: Logger
     ) {
@@ -37,7 +37,7 @@ actor KeySetShelf {
             clock: { ContinuousClock.now - start })
     }
 
-    /// `clock` counts from any beginning and never goes back.
+    /// `clock` starts at any value and never goes back.
     init(
         read: @escaping @Sendable () async -> Result<IdentityKeySet, KeySetFailure>,
         clock: @escaping @Sendable () -> Duration
@@ -46,8 +46,8 @@ actor KeySetShelf {
         self.clock = clock
     }
 
-    /// A set that is young enough, and was read lately if it lacks what the header names. It
-    /// may lack it still.
+    /// Returns a key set that is not too old. If it lacks the header's key, it was read recently;
+    /// the key may still be missing.
     func keys(for header: IDTokenHeader) async throws(KeySetFailure) -> IdentityKeySet {
         let now = clock()
         var rest = Self.respite

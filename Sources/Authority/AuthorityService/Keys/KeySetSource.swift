@@ -3,16 +3,16 @@ import ConfigurationFiles
 import HTTPClient
 import LinuxIO
 
-/// Why a key set could not be had. No text in it is the provider's.
+/// Why a key set could not be read. It holds no text from the provider.
 struct KeySetFailure: Error, Equatable {
-    /// The layer and what happened there: for anyone who tries to log in.
+    /// The layer and its error, for people who try to log in.
     let words: String
-    /// Names files and hosts: for the log.
+    /// The file or host, for the log.
     var detail = ""
 }
 
-/// Reads a key set from where it is: at most 64 KiB, and from a URL in at most 5 s, by a
-/// server whose certificate the system's store trusts, following no redirect.
+/// Reads a key set from its file or URL: at most 64 KiB, and from a URL within 5 s. The server's
+/// certificate must be trusted by the system's store. It follows no redirect.
 struct KeySetSource: Sendable {
     private let place: AuthoritySettings.KeySetPlace
     private static let time = Duration.seconds(5)
@@ -35,7 +35,7 @@ struct KeySetSource: Sendable {
         }
     }
 
-    /// Who may change the file decides who logs in, so nobody else may.
+    /// A user who can change the file decides who logs in, so only its owner may.
     private static func read(_ path: String) throws(KeySetFailure) -> [UInt8] {
         do throws(FileFailure) {
             return try PrivateFile.read(

@@ -4,29 +4,30 @@ import Cryptography
 import LinuxIO
 import Sessions
 
-/// The key that wraps the secrets in the store, kept apart from it: in `authority.key`, or where
-/// `master_key_file` says. All who share a store share it.
+/// The key that wraps the secrets in the store. It is kept apart from the store: in
+/// `authority.key`, or in the place that `master_key_file` names. All authorities that share a
+/// store share the key.
 ///
-/// A copy of the database alone gives none of them away.
+/// A copy of the database alone reveals no secret.
 struct MasterKey: SecretWrapping {
     private static let nonceCount = AES256GCM.nonceCount
-    /// The layer of what another master key has wrapped.
+    /// The error layer for secrets that this key cannot unwrap.
     static let layer = "master key"
     private let key: SecretBytes
 
-    /// Makes a new one and keeps it at `path`, durably, for this user alone.
+    /// Makes a new key and stores it durably at `path`, readable for this user only.
     static func make(at path: String) throws {
         try MasterKey.fresh().keep(at: path)
     }
 
-    /// A new one, which is nowhere yet.
+    /// A new key, which is not stored yet.
     static func fresh() throws -> MasterKey {
         MasterKey(key: try RandomBytes.secret(AES256GCM.keyCount))
     }
 
-    /// Whether one could be kept at `path`; leaves nothing there.
+    /// Checks that a key could be stored at `path`. Leaves no file there.
     static func requireRoom(at path: String) throws(FileFailure) {
-        // Others may try at the same time.
+        // The random name allows several processes to try at the same time.
         let trial = "\(path).\(UInt32.random(in: .min ... .max)).trial"
         _ = try NewPrivateFile(trial)
         try PrivateFile.remove(trial)
@@ -36,10 +37,10 @@ struct MasterKey: SecretWrapping {
 
     private init(key: SecretBytes) { self.key = key }
 
-    /// Reads the one at `path`, which nobody else may be able to read.
+    /// Reads the key at `path`. Only this user may be able to read the file.
     init(at path: String) throws {
-        // systemd gives a credential to the service's user by an access list, which shows as
-        // the group's.
+        // systemd lets the service's user read a credential by an access list, which shows as the
+        // group's permission.
         let folder = LinuxIO.Environment.value("CREDENTIALS_DIRECTORY")
         let isCredential = folder.map { !$0.isEmpty && path.hasPrefix($0 + "/") } ?? false
         guard !path.hasPrefix(StateFolderError.credential) else {

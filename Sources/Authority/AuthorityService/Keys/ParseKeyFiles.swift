@@ -6,8 +6,8 @@ import Sessions
 extension ServiceSettings {
     private static let shortestMasterKey = 16
 
-    /// Parse's API as configured, its keys read from their files: the first line of each, which
-    /// nobody else may be able to read. A master key has 16 bytes or more, and is not the key
+    /// The configuration of Parse's API. Each key is the first line of its file, which only this
+    /// user may be able to read. A master key has 16 bytes or more, and differs from the REST key
     /// that every client has.
     func parseRules() throws -> ParseRules {
         var rules = ParseRules()

@@ -5,16 +5,16 @@ import Sessions
 import Synchronization
 import Wire
 
-/// The core's cryptography on OpenSSL's.
+/// The core's cryptography, built on OpenSSL.
 ///
-/// Agreements with boards are computed once and kept, a bounded number of them.
+/// Key agreements with boards are computed once and cached, up to a limit.
 final class SystemCryptography: AuthorityCryptography {
     private static let keptAgreements = 65_536
     private let agreements = Mutex<[Pair: HPKE.Correspondence]>([:])
-    /// The last one used; a key that was retired is freed by its successor's first use.
+    /// The signing key that was used last. The first use of the next key frees it.
     private let signer = Mutex<Signer?>(nil)
     private let passwords = DispatchQueue(label: "passwords")
-    /// How many wait there or are worked at; so many at most.
+    /// The number of passwords that wait or are being hashed; at most `passwordRoom`.
     private let waitingPasswords = Mutex(0)
     private static let passwordRoom = 16
 
@@ -135,7 +135,7 @@ final class SystemCryptography: AuthorityCryptography {
         return made
     }
 
-    // Passwords: one at a time, on a thread of their own. Beyond the bound nothing waits.
+    // Passwords are hashed one at a time, on their own thread. Beyond the limit a call is refused.
 
     func hashPassword(_ password: SecretBytes) async throws(AuthorityError) -> String {
         try await apart { () throws(CryptographyError) in

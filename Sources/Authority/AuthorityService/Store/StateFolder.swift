@@ -166,8 +166,7 @@ struct StateFolder: Sendable {
             }
         } catch {
             guard case .failed(layer: MasterKey.layer, _) = error else { throw error }
-            // A key that exists only in memory was made a moment ago; the store's own key is
-            // missing.
+            // Without a key file the key is a new one in memory, so the store's own key is missing.
             guard PrivateFile.isThere(masterKey) else {
                 throw StateFolderError.keyMissing(masterKey)
             }

@@ -5,9 +5,9 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// The folder `tls` of an authority that makes its own certificates: `ca.pem`, which everyone
-/// may have; `ca.key`, wrapped by the master key, so that a copy of this folder signs nothing;
-/// and of each server one file with its key and its chain, replaced as a whole.
+/// The folder `tls` of an authority that makes its own certificates. `ca.pem` is public. `ca.key`
+/// is wrapped by the master key, so a copy of the folder can sign nothing. Each server has one file
+/// with its key and chain, which is replaced as a whole.
 struct CertificateFolder: Sendable {
     let path: String
 
@@ -16,7 +16,7 @@ struct CertificateFolder: Sendable {
         case page = "http"
     }
 
-    /// 25 years: a board is paired once.
+    /// 25 years, because a board is paired once.
     private static let authorityLifetime = Duration.seconds(9131 * 86_400)
     private static let keyPlace = "tls/ca.key"
 
@@ -29,7 +29,7 @@ struct CertificateFolder: Sendable {
         return TLSIdentity(certificateFile: file, keyFile: file)
     }
 
-    /// Makes a CA unless there is one; what an interrupted attempt left is made anew.
+    /// Makes a CA if there is none. After an interrupted attempt it starts again.
     func found(
         name: String, wrapping master: MasterKey, at now: Timestamp
     ) throws {
@@ -38,12 +38,12 @@ struct CertificateFolder: Sendable {
         let authority = try CertificateAuthority(
             commonName: "Postern CA of \(name)", now: now, lifetime: Self.authorityLifetime)
         let key = try master.wrap(authority.key.pem(), place: Self.keyPlace)
-        // The certificate last: where it stands, all of it does.
+        // The certificate is written last: if it exists, the CA is complete.
         try PrivateFile.write(authorityKeyFile, key)
         try PrivateFile.write(authorityFile, authority.certificate.pem(), mode: 0o644)
     }
 
-    /// The CA as everyone may see it.
+    /// The CA's certificate, which is public.
     func certificate() throws(AuthorityError) -> Certificate {
         let pem: [UInt8]
         do throws(FileFailure) {
@@ -85,7 +85,7 @@ struct CertificateFolder: Sendable {
         }
     }
 
-    /// Makes a server a new key and a new certificate, and puts both in the place of the old.
+    /// Makes a new key and a new certificate for a server, and replaces the old ones.
     func issue(
         _ server: Server, by authority: CertificateAuthority, for hosts: [CertificateHost],
         at now: Timestamp
@@ -104,7 +104,7 @@ struct CertificateFolder: Sendable {
         }
     }
 
-    /// What stands in each certificate: the configured names first, and this machine itself.
+    /// The names in each certificate: the configured ones first, then this machine.
     static func hosts(_ configured: [String]) throws(AuthorityError) -> [CertificateHost] {
         var hosts: [CertificateHost] = []
         for text in configured + ["localhost", "127.0.0.1", "::1"] {

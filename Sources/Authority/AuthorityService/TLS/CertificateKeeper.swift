@@ -5,19 +5,20 @@ import Cryptography
 import Logging
 import Sessions
 
-/// Looks after what broker and page show: makes our own anew before they end, takes up files
-/// that somebody replaced, and tells both without a restart.
+/// Keeps the certificates of the broker and the page current. It renews the authority's own
+/// certificates before they expire, and reads files that were replaced. Both servers use the new
+/// ones without a restart.
 ///
-/// A certificate that cannot be used takes nobody's place: the one before it stays.
+/// If a new certificate cannot be used, the old one stays.
 actor CertificateKeeper {
-    /// Our own CA and whom it certifies.
+    /// The authority's own CA, and the servers and hosts that it certifies.
     struct Own: Sendable {
         let folder: CertificateFolder
         let authority: CertificateAuthority
         let hosts: [CertificateHost]
         let servers: Set<CertificateFolder.Server>
 
-        /// The CA, PEM.
+        /// The CA's certificate as PEM.
         func certificateText() throws -> String {
             String(decoding: try authority.certificate.pem(), as: UTF8.self)
         }
@@ -30,14 +31,14 @@ actor CertificateKeeper {
     private let bell: ReloadBell?
     private let logger: Logger
     private var shown: [Server: [UInt8]] = [:]
-    /// What was said to be wrong, so that it is said once.
+    /// The errors that were logged, so that each is logged once.
     private var complaints: [Server: String] = [:]
-    /// What the page shows; nil where it speaks in clear.
+    /// The page's certificate; nil without TLS.
     nonisolated let page: ConsoleCertificate?
 
     private static let round = Duration.seconds(5)
 
-    /// Reads, or makes, what each server is to show. Throws where one would have nothing.
+    /// Reads or makes each server's certificate. Throws if a server would have none.
     init(
         own: Own?, files: [Server: TLSIdentity], clientCAFile: String?, bell: ReloadBell?,
         mayIssue: Bool, logger: Logger
@@ -61,7 +62,7 @@ actor CertificateKeeper {
         self.page = page
     }
 
-    /// Looks every few seconds, until its task is cancelled.
+    /// Checks every five seconds until its task is cancelled.
     func run(mayIssue: @escaping @Sendable () -> Bool) async {
         while !Task.isCancelled {
             await pause(Self.round)
@@ -69,7 +70,7 @@ actor CertificateKeeper {
         }
     }
 
-    /// One look. `mayIssue`: whether the clock is believed, so that what is made is valid now.
+    /// Checks once. `mayIssue`: the clock is believed, so that a new certificate is valid now.
     func look(at now: Timestamp, mayIssue: Bool) {
         for server in Server.allCases where files[server] != nil {
             do throws(AuthorityError) {
@@ -87,7 +88,7 @@ actor CertificateKeeper {
         }
     }
 
-    /// Shows what stands in the files if that is another than before.
+    /// Uses the certificate in the files if it has changed.
     private func take(_ server: Server) throws(AuthorityError) {
         guard let files = files[server] else { return }
         let read = try ServerCertificate.read(files)
@@ -106,13 +107,13 @@ actor CertificateKeeper {
         }
     }
 
-    /// By which a certificate is known again.
+    /// Identifies a certificate chain.
     private static func mark(_ certificate: ServerCertificate) throws -> [UInt8] {
         certificate.chain.flatMap(\.sha256)
     }
 
-    /// Makes one of ours anew where that is due. Without a clock to believe only one that could
-    /// not serve at all is replaced.
+    /// Renews one of the authority's own certificates if it is due. Without a believed clock it
+    /// only replaces one that cannot be used at all.
     static func renew(
         _ server: Server, _ own: Own?, at now: Timestamp, mayIssue: Bool
     ) throws(AuthorityError) -> Bool {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Tells whoever listens last that certificates have changed. What is rung while nobody listens
-/// is not kept: who starts later reads what is there then.
+/// Signals the newest listener that certificates have changed. A signal without a listener is not
+/// kept: a later listener reads the current files anyway.
 final class ReloadBell: Sendable {
     private let listener = Mutex<AsyncStream<Void>.Continuation?>(nil)
 
@@ -9,7 +9,7 @@ final class ReloadBell: Sendable {
         _ = listener.withLock { $0?.yield() }
     }
 
-    /// Several rings before a look are one.
+    /// Several signals before a read count as one.
     func rings() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(
             bufferingPolicy: .bufferingNewest(1))

@@ -4,13 +4,13 @@ import Cryptography
 import LinuxIO
 import Sessions
 
-/// What a server shows: its certificate, what signed that, and its key.
+/// A server's certificate, the chain that signed it, and its key.
 struct ServerCertificate: Sendable {
-    /// The server's own first.
+    /// The server's own certificate is first.
     let chain: [Certificate]
     let key: CertificateKey
 
-    /// Throws `malformed` unless the first certificate is the key's.
+    /// Throws `malformed` if the first certificate does not match the key.
     init(chain: [Certificate], key: CertificateKey) throws(CryptographyError) {
         guard let own = chain.first, own.fits(key) else { throw .malformed }
         self.chain = chain
@@ -18,10 +18,10 @@ struct ServerCertificate: Sendable {
     }
 
     private static let limit = 256 * 1024
-    /// A key is for its user, and at most for a group that he gave it to.
+    /// A key file may be readable for its owner, and at most for one group.
     private static let keyMode: UInt32 = 0o640
 
-    /// Reads both files, which may be one. Links are followed, as those of certbot are.
+    /// Reads both files, which may be the same. It follows links, because certbot uses links.
     static func read(_ files: TLSIdentity) throws(AuthorityError) -> ServerCertificate {
         let isOne = files.certificateFile == files.keyFile
         let key = try read(files.keyFile, mode: keyMode)
@@ -37,7 +37,7 @@ struct ServerCertificate: Sendable {
         }
     }
 
-    /// Certificates, which everyone may see and nobody else may change.
+    /// Reads certificates, which all users may read but only the owner may change.
     static func readPublic(_ file: String) throws(AuthorityError) -> [UInt8] {
         try read(file, mode: 0o755)
     }
@@ -57,8 +57,8 @@ struct ServerCertificate: Sendable {
         return text
     }
 
-    /// Whether it is to be made anew: not of that authority, not for all of these hosts, or
-    /// near its end.
+    /// Whether it must be renewed: it is of another CA, lacks one of the hosts, or has less than
+    /// `rest` left.
     func isDue(
         under authority: Certificate, for hosts: [CertificateHost], at now: Timestamp
     ) -> Bool {
@@ -66,13 +66,13 @@ struct ServerCertificate: Sendable {
         return !isUsable(under: authority, for: hosts) || own.notAfter - now < Self.rest
     }
 
-    /// Whether it serves at all, whatever the time.
+    /// Whether it can be used, apart from its validity time.
     func isUsable(under authority: Certificate, for hosts: [CertificateHost]) -> Bool {
         guard let own = chain.first, chain.last?.sha256 == authority.sha256 else { return false }
         return authority.signed(own) && hosts.allSatisfy(own.covers)
     }
 
-    /// How long one of ours lives, and how much of that must be left.
+    /// The lifetime of the authority's own certificates, and the rest at which they are renewed.
     static let lifetime = Duration.seconds(90 * 86_400)
     static let rest = Duration.seconds(30 * 86_400)
 }

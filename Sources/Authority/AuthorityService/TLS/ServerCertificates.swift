@@ -2,9 +2,9 @@ import AuthorityCore
 import ConfigurationFiles
 import Logging
 
-// What TLS adds to a server's parts.
+// The parts of a server for TLS.
 extension AuthorityServer {
-    /// Our own CA, where something is to show a certificate of it.
+    /// The authority's own CA; nil if none is configured.
     static func own(
         _ settings: ServiceSettings, _ folder: StateFolder
     ) throws -> CertificateKeeper.Own? {
@@ -30,8 +30,8 @@ extension AuthorityServer {
             mayIssue: clock.mayAnswer, logger: logger)
     }
 
-    /// Where boards reach a broker of ours that speaks TLS, and by what they know it; nil
-    /// where what they were set up with is all there is to say.
+    /// The address and CA of an embedded broker with TLS, for boards. Nil if boards need no more
+    /// than their setup.
     static func brokerPlace(_ settings: ServiceSettings, ca: String?) -> ConsumerAccess? {
         guard case .embedded(_, let port) = settings.broker, settings.brokerHasTLS else {
             return nil
@@ -45,7 +45,7 @@ extension AuthorityServer {
 }
 
 extension ServiceSettings {
-    /// Who shows a certificate that we made.
+    /// The servers that use a certificate of the authority's own CA.
     var ownServers: Set<CertificateFolder.Server> {
         guard ownHosts != nil else { return [] }
         var servers: Set<CertificateFolder.Server> = []
@@ -54,14 +54,14 @@ extension ServiceSettings {
         return servers
     }
 
-    /// Whether an embedded broker speaks TLS.
+    /// Whether there is an embedded broker with TLS.
     var brokerHasTLS: Bool {
         guard case .embedded = broker else { return false }
         return ownHosts != nil || brokerIdentity != nil
     }
 
-    /// Whether browsers may be told to come by HTTPS alone from now on. Not under a CA of our
-    /// own: one who has not installed it could then not get past the warning.
+    /// Whether browsers may be told to use HTTPS only from now on. Not with the authority's own CA:
+    /// a user who has not installed it could then not pass the warning.
     var isStrictlyHTTPS: Bool {
         pageIdentity != nil && rules.info.publicURL.hasPrefix("https://")
     }

@@ -6,7 +6,7 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// The certificates that the authority makes itself; works beside `serve`, which shows new ones
+/// Shows and renews the authority's own certificates. It works beside `serve`, which uses new ones
 /// within seconds.
 struct TLSCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -56,7 +56,8 @@ struct TLSCommand: AsyncParsableCommand {
 }
 
 extension StateFolder {
-    /// Makes the CA if there is none, and each certificate that is missing; all of them `anew`.
+    /// Makes the CA if there is none, and each certificate that is missing or due; with `anew` all
+    /// certificates.
     func makeCertificates(
         _ settings: ServiceSettings, anew: Bool, at now: Timestamp
     ) throws {
@@ -79,11 +80,11 @@ extension StateFolder {
     }
 }
 
-/// What `tls show` says.
+/// The output of `tls show`.
 private struct CertificateSummary {
     let folder: CertificateFolder
     let authority: Certificate
-    /// Of each server that shows one of ours; nil where there is none yet.
+    /// The servers with an own certificate, and its end; nil if there is none yet.
     var servers: [(server: CertificateFolder.Server, end: Timestamp?)] = []
 
     init(_ settings: ServiceSettings, _ folder: CertificateFolder) throws {
@@ -119,7 +120,7 @@ private struct CertificateSummary {
 }
 
 extension Timestamp {
-    /// The day, in UTC.
+    /// The date in UTC.
     fileprivate var words: String {
         String(ParseDate.print(self).prefix(10))
     }

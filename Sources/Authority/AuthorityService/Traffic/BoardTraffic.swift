@@ -6,7 +6,7 @@ import Sessions
 import Synchronization
 import Wire
 
-/// What boards send: handled in order for each board, side by side for different ones.
+/// Handles the boards' messages: in order for each board, in parallel for different boards.
 final class BoardTraffic: Sendable {
     private let authority: Authority
     private let courier: BrokerCourier
@@ -19,13 +19,13 @@ final class BoardTraffic: Sendable {
     private let keys = DeviceKeyCache()
     private let shedding: LoadShedding
     private let publish: LoadShedding.Publishing
-    /// What could not be opened, by reason, since the start.
+    /// The number of messages that could not be opened, by reason, since the start.
     private let dropped = Mutex<[DropReason: Int]>([:])
     private let unheard = Mutex(0)
     private let ahead = Mutex(0)
     private let heard = Mutex<[BoardMessage.Kind: Int]>([:])
     private let meter = Mutex(TrafficMeter())
-    /// So many requests may wait together for one commit.
+    /// The number of lanes, and so of requests that may wait together for one commit.
     private static let laneCount = 256
     private static let laneLimit = 128
 
@@ -37,7 +37,7 @@ final class BoardTraffic: Sendable {
     private struct Item: Sendable {
         let topic: ContractTopic
         let payload: [UInt8]
-        /// What the broker has kept, not what was said just now.
+        /// Whether the broker retained the message, so that it is not new.
         let isRetained: Bool
     }
 
@@ -70,9 +70,9 @@ final class BoardTraffic: Sendable {
         take(message.topic, message.payload, isRetained: message.retain)
     }
 
-    /// Files a message under its board. A full lane drops it, and so does a board of which
-    /// enough waits: the board asks again. Where too much waits already its board is told so
-    /// instead.
+    /// Puts a message into its board's lane. It is dropped if the lane is full, or if enough
+    /// messages of this board wait: the board asks again. Under high load the board receives a
+    /// refusal instead.
     func take(_ text: String, _ payload: [UInt8], isRetained: Bool = false) {
         guard let topic = ContractTopic(text, under: authority.info.topicRoot) else { return }
         guard payload.count <= SealedEnvelope.limit else {
@@ -86,7 +86,8 @@ final class BoardTraffic: Sendable {
 
     private func file(_ payload: [UInt8], _ topic: ContractTopic, isRetained: Bool = false) {
         guard shedding.enter(topic.board) else { return }
-        // Boards choose their ids; Swift seeds this for each process, so none chooses its lane.
+        // Boards choose their ids. Swift seeds the hash for each process, so no board chooses its
+        // lane.
         let lane = lanes[Int(UInt(bitPattern: topic.board.hashValue) % UInt(Self.laneCount))]
         let item = Item(topic: topic, payload: payload, isRetained: isRetained)
         guard case .enqueued = lane.input.yield(item) else {
@@ -94,14 +95,13 @@ final class BoardTraffic: Sendable {
         }
     }
 
-    /// Whether nothing that was taken is still to be done.
+    /// Whether all messages that were taken are done.
     var isIdle: Bool { shedding.isIdle }
 
-    /// How much there is to do now.
+    /// The current load.
     var load: LoadLevel { shedding.level }
 
-    /// Whether its board has not sent too much; says so at the first drop and at each power
-    /// of two.
+    /// Whether the board is within its rate limit. Logs the first drop and each power of two.
     private func admits(_ topic: ContractTopic) -> Bool {
         let kind: TrafficMeter.Kind
         switch topic {
@@ -155,9 +155,9 @@ final class BoardTraffic: Sendable {
     private func hear(
         _ payload: [UInt8], from board: InstallationID
     ) async throws(AuthorityError) {
-        // Another authority reads now, and answers.
+        // Another authority has the reader duty and answers.
         guard duty?.mayAnswer ?? true else { return }
-        // It asks again; an answer could set its clock by years and end its session.
+        // The board asks again. An answer with a wrong clock could end its session.
         guard clock.mayAnswer else { return leave(board) }
         let key = keys.key(of: board)
         let heard = try await authority.hear(payload, from: board, trying: key)
@@ -184,7 +184,7 @@ final class BoardTraffic: Sendable {
         if heard.leavesChores { courier.nudge(board.description) }
     }
 
-    /// Each board once.
+    /// Called once for each board.
     private func noteAhead(_ board: InstallationID) {
         say("a board is ahead of this store; was a backup restored?", board, counting: ahead)
     }
@@ -193,7 +193,7 @@ final class BoardTraffic: Sendable {
         say("a board is not answered: the clock is far off", board, counting: unheard)
     }
 
-    /// In the log at the first and at each power of two.
+    /// Logs the first time and each power of two.
     private func say(
         _ text: Logger.Message, _ board: InstallationID, counting counter: borrowing Mutex<Int>
     ) {
@@ -205,7 +205,7 @@ final class BoardTraffic: Sendable {
         logger.warning(text, metadata: ["count": "\(count)", "last": "\(board)"])
     }
 
-    /// What boards sent since the start: those of a type, and those dropped by why.
+    /// The counts since the start: requests by type, dropped messages by reason.
     var tally: TrafficTally {
         var tally = TrafficTally()
         for (type, count) in heard.withLock({ $0 }) { tally.requests[type.rawValue] = count }
@@ -217,10 +217,11 @@ final class BoardTraffic: Sendable {
         return tally
     }
 
-    /// How many messages were not looked at because the clock was far off, since the start.
+    /// The number of requests without an answer because the clock was wrong, since the start.
     var unheardCount: Int { unheard.withLock { $0 } }
 
-    /// Counts, and says so at the first and at each power of two: a flood fills no log.
+    /// Counts a drop, and logs the first and each power of two, so that a flood does not fill the
+    /// log.
     private func count(_ reason: DropReason, _ board: InstallationID) {
         let count = dropped.withLock { counts in
             counts[reason, default: 0] += 1
@@ -232,7 +233,7 @@ final class BoardTraffic: Sendable {
             metadata: ["reason": "\(reason.rawValue)", "count": "\(count)", "last": "\(board)"])
     }
 
-    /// Whether it says that the board is there.
+    /// Handles a board's status. True if this authority stored it and the board is up.
     private func note(
         _ payload: [UInt8], of board: InstallationID
     ) async throws(AuthorityError) -> Bool {
@@ -243,7 +244,7 @@ final class BoardTraffic: Sendable {
             return false
         }
         live?.note(queue: status.queue, refused: status.refused, of: board)
-        // All authorities hear it; one keeps it.
+        // All authorities receive the status; one stores it.
         guard duty?.isReader ?? true else { return false }
         try await authority.note(status, of: board)
         return status.up

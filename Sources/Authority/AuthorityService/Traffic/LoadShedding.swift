@@ -6,14 +6,14 @@ import Sessions
 import Synchronization
 import Wire
 
-/// Keeps boards' requests from waiting longer than they are worth: beyond a bound a board is
-/// told at once to ask again later.
+/// Limits the time that boards' requests wait. Under load a board receives a refusal at once, and
+/// asks again later.
 ///
-/// A refusal costs an opening and a sealing, so it is bounded, too: what comes beyond the
-/// bound is dropped and counted, unopened, and its board repeats it. Who sends without a key
-/// that is known here costs no cryptography: without a device key on record nothing is opened.
+/// A refusal costs one decryption and one encryption, so refusals are limited, too. Requests beyond
+/// the limit are counted and dropped unopened, and their boards repeat them. A sender without a
+/// device key on record costs no cryptography: nothing is opened for it.
 final class LoadShedding: Sendable {
-    /// Hands a request to the lanes in spite of the load.
+    /// Passes a request to the lanes in spite of the load.
     typealias Taking = @Sendable (ContractTopic, [UInt8]) -> Void
     typealias Publishing = @Sendable (OutgoingMessage) async throws(AuthorityError) -> Void
 
@@ -27,7 +27,7 @@ final class LoadShedding: Sendable {
         var admission = Admission()
         var waiting = WaitingMessages()
         var budget = TokenBucket(rate: 500, burst: 500, now: .zero)
-        /// Requests that were refused and not seen since.
+        /// Requests that were refused and have not come again.
         var refused: Set<MessageID> = []
         var tally = SheddingTally()
     }
@@ -51,8 +51,8 @@ final class LoadShedding: Sendable {
             of: Item.self, bufferingPolicy: .bufferingOldest(Self.room))
     }
 
-    /// Whether a message may wait in a lane from now on: not if enough of its board waits, which
-    /// repeats it. Each that enters must leave.
+    /// Counts a message in, if it may wait in a lane. False if enough messages of this board wait;
+    /// the board repeats it. Call `leave` or `withdraw` for each message that entered.
     func enter(_ board: InstallationID) -> Bool {
         let mayWait = books.withLock { books in
             guard books.waiting.enter(board) else { return false }
@@ -63,7 +63,7 @@ final class LoadShedding: Sendable {
         return mayWait
     }
 
-    /// It was done.
+    /// Counts out a message that is done.
     func leave(_ board: InstallationID) {
         books.withLock { books in
             books.waiting.leave(board)
@@ -71,7 +71,7 @@ final class LoadShedding: Sendable {
         }
     }
 
-    /// Its lane had no room after all: it is lost, and its board repeats it.
+    /// Counts out a message whose lane was full. It is dropped, and its board repeats it.
     func withdraw(_ board: InstallationID) {
         books.withLock { books in
             books.waiting.leave(board)
@@ -80,15 +80,15 @@ final class LoadShedding: Sendable {
         note(.dropped, board)
     }
 
-    /// Whether nothing waits and nothing is worked at.
+    /// Whether no message waits or is being handled.
     var isIdle: Bool { books.withLock { $0.admission.waiting == 0 } }
-    /// What was shed since the start.
+    /// The counts of shed requests since the start.
     var tally: SheddingTally { books.withLock { $0.tally } }
-    /// How much there is to do now.
+    /// The current load.
     var level: LoadLevel { books.withLock { $0.admission.level(at: SystemClock.monotonic) } }
 
-    /// True if the request is to be done in its turn. Otherwise it is answered, taken or
-    /// dropped here.
+    /// True if the request may enter a lane now. If false, it is refused, passed to a lane or
+    /// dropped by `run`.
     func admits(_ payload: [UInt8], of board: InstallationID) -> Bool {
         let now = SystemClock.monotonic
         let (level, isAfforded) = books.withLock { books in
@@ -134,7 +134,7 @@ final class LoadShedding: Sendable {
         }
     }
 
-    /// Whether this very request was refused before; it is forgotten by being asked about.
+    /// Whether this request was refused before. Asking removes the record.
     private func wasRefused(_ id: MessageID) -> Bool {
         books.withLock { $0.refused.remove(id) != nil }
     }
@@ -148,7 +148,7 @@ final class LoadShedding: Sendable {
 
     private enum Shed { case refused, dropped }
 
-    /// Counts, and says so at the first and at each power of two.
+    /// Counts, and logs the first and each power of two.
     private func note(_ what: Shed, _ board: InstallationID) {
         let (tally, count) = books.withLock { books -> (SheddingTally, Int) in
             switch what {
@@ -169,10 +169,10 @@ final class LoadShedding: Sendable {
     }
 }
 
-/// What was not done because there was too much to do, since the start.
+/// The requests that were shed because of overload, since the start.
 struct SheddingTally: Equatable, Sendable {
     /// Answered with 155.
     var refused = 0
-    /// Dropped unanswered: not even a refusal could be afforded.
+    /// Dropped without an answer, because even refusals were over their limit.
     var dropped = 0
 }

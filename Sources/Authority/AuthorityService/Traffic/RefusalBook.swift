@@ -3,10 +3,10 @@ import LinuxIO
 import Logging
 import Synchronization
 
-/// Counts the requests that were refused, by why, and writes so many lines a minute of each
-/// reason into the log, so that a flood hides nothing else there.
+/// Counts refused requests by reason. It logs a limited number of lines a minute for each reason,
+/// so that a flood hides no other lines.
 final class RefusalBook: Sendable {
-    /// Lines of one reason in one `window`.
+    /// The number of lines for one reason in one `window`.
     static let lines = 10
     static let window = Duration.seconds(60)
 
@@ -16,7 +16,8 @@ final class RefusalBook: Sendable {
         var written = 0
         var leftOut = 0
 
-        /// How many before it were not written; nil where it is not to be written itself.
+        /// The number of requests before this one that were not logged; nil if this one is not
+        /// logged either.
         mutating func admit(at now: Duration) -> Int? {
             total += 1
             if begin.map({ now - $0 >= RefusalBook.window }) ?? true { (begin, written) = (now, 0) }
@@ -34,7 +35,7 @@ final class RefusalBook: Sendable {
     private let logger: Logger
     private let clock: @Sendable () -> Duration
 
-    /// A clock that never goes back; this machine's without one.
+    /// `clock` never goes back.
     init(logger: Logger, clock: @escaping @Sendable () -> Duration = { SystemClock.monotonic }) {
         self.logger = logger
         self.clock = clock
@@ -58,7 +59,7 @@ final class RefusalBook: Sendable {
             metadata: metadata)
     }
 
-    /// How often each reason occurred since the start; each of them is there.
+    /// The count of each reason since the start, including zeros.
     var tally: [RefusalReason: Int] {
         let pages = pages.withLock { $0 }
         return Dictionary(uniqueKeysWithValues: RefusalReason.allCases.map {

@@ -1,13 +1,13 @@
 import Sessions
 
-/// So many at once, and so many a second after that.
+/// A token bucket: a burst at once, and then a rate per second.
 struct TokenBucket: Sendable {
     private let rate: Double
     private let burst: Double
     private var level: Double
     private var last: Duration
 
-    /// A full one. `rate` is for each second; `now` as for `take`.
+    /// A full bucket. `rate` is per second; `now` is as for `take`.
     init(rate: Int, burst: Int, now: Duration) {
         self.rate = Double(rate)
         self.burst = Double(burst)
@@ -15,7 +15,7 @@ struct TokenBucket: Sendable {
         last = now
     }
 
-    /// Whether one more may pass. `now` is of a clock that never goes back.
+    /// Whether one more message may pass. `now` is from a clock that never goes back.
     mutating func take(now: Duration) -> Bool {
         level = min(burst, level + rate * max(0, (now - last) / .seconds(1)))
         last = now
@@ -25,8 +25,7 @@ struct TokenBucket: Sendable {
     }
 }
 
-/// Keeps one board's flood from taking the time of all: each message costs a decryption and a
-/// transaction.
+/// Rate limits for each board, because each message costs a decryption and a transaction.
 struct TrafficMeter: Sendable {
     enum Kind: String, Sendable {
         case outbox
@@ -39,13 +38,13 @@ struct TrafficMeter: Sendable {
         var dropped = 0
     }
 
-    /// When as many boards are known they are forgotten, which lets each have its burst again.
+    /// At this number of boards all are forgotten, so each has its full burst again.
     private let limit: Int
     private var boards: [InstallationID: Board] = [:]
 
     init(limit: Int = 65_536) { self.limit = limit }
 
-    /// Whether a board's message may pass; otherwise how many of its own did not by now.
+    /// Whether a board's message may pass; if not, how many of its messages were dropped so far.
     mutating func admit(
         _ kind: Kind, of board: InstallationID, now: Duration
     ) -> Admission {

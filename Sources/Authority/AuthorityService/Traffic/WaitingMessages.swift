@@ -1,15 +1,15 @@
 import Sessions
 
-/// How many messages of each board wait. A board is served one message at a time:
-/// without a bound of its own it would fill its lane, and what waits there would be taken for
-/// a load that other boards' messages have to wait for.
+/// The number of waiting messages of each board. A board is served one message at a time. Without a
+/// limit it would fill its lane, and its messages would count as load, which delays other boards.
 struct WaitingMessages: Sendable {
-    /// So many of one board, with the one that is worked at.
+    /// The limit for one board, including the message that is being handled.
     static let each = 8
 
     private var boards: [InstallationID: Int] = [:]
 
-    /// False if enough of this board waits; nothing is counted then. Who entered must leave.
+    /// False if this board has reached its limit; then nothing is counted. Call `leave` for each
+    /// message that entered.
     mutating func enter(_ board: InstallationID) -> Bool {
         let own = boards[board] ?? 0
         guard own < Self.each else { return false }

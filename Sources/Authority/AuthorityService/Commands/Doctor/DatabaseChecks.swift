@@ -1,30 +1,30 @@
 import Doctor
 
-/// A database server as one connection found it.
+/// Facts about a database server, from one connection.
 struct DatabaseFacts: Sendable, Equatable {
-    /// Host and database, for people.
+    /// Host and database, for messages.
     var place: String
-    /// Why nobody can be spoken to there, with the layer that failed.
+    /// Why the connection failed, with the layer that failed.
     var fault: String?
-    /// Of the server, as it says it.
+    /// The server's own version text.
     var version = ""
-    /// `TLSv1.3`; nil in clear.
+    /// For example `TLSv1.3`; nil without TLS.
     var encryption: String?
-    /// Whether what is said leaves this machine.
+    /// Whether the traffic stays on this machine.
     var isLocal = true
-    /// Whether each role of the server may connect.
+    /// Whether every role of the server may connect.
     var isOpen = false
-    /// How long the shortest question takes, the best of some.
+    /// The time of the shortest query, the best of several.
     var latency = Duration.zero
-    /// How far our clock is ahead of the server's.
+    /// The lead of this machine's clock over the server's.
     var clockLead = Duration.zero
-    /// In what this authority's settings differ from those that the store keeps, so that it would
-    /// not start.
+    /// The settings that differ from those in the store. With a difference the authority does not
+    /// start.
     var differences: [String] = []
 }
 
 extension AuthorityCheck {
-    /// Of records that stand in PostgreSQL.
+    /// The checks of a PostgreSQL store.
     static let database = [
         AuthorityCheck(
             id: "database", group: .storage, about: "the database takes connections from us",
@@ -87,7 +87,7 @@ extension AuthorityCheck {
         },
     ]
 
-    /// One about a database that answers us.
+    /// A check that needs a connection to the database.
     private static func onConnection(
         id: String, about: String, why: String,
         _ judge: @escaping @Sendable (DatabaseFacts) -> Finding

@@ -4,7 +4,7 @@ import Doctor
 typealias AuthorityCheck = Check<AuthorityFacts>
 
 extension AuthorityCheck {
-    /// All of them, in the order in which they are shown.
+    /// All checks, in the order in which they are shown.
     static let all = configuration + authority + storage + database + broker + page + versions
 
     static let configuration = [
@@ -36,7 +36,7 @@ extension AuthorityCheck {
             about: "the database is there, whole, and of a schema that is known",
             why: "users, boards and sessions stand in it and nowhere else", needs: [.state]
         ) { facts in
-            // Nobody knows what is in it while it is away; nothing is to be restored for that.
+            // If the database is down, its content is unknown, and there is nothing to restore.
             guard facts.database?.fault == nil else { return .skipped("see database") }
             let next = facts.database == nil
                 ? "bring the state folder back from a backup, or run `postern-authority init`"
@@ -194,7 +194,7 @@ extension AuthorityCheck {
 }
 
 enum CertificateJudgement {
-    /// The worst of them.
+    /// The worst finding of all certificates.
     static func finding(_ certificates: [AuthorityFacts.Certificate]) -> Finding {
         guard !certificates.isEmpty else { return .skipped("we show none") }
         let findings = certificates.map { certificate -> Finding in

@@ -3,7 +3,7 @@ import Doctor
 import Sessions
 import Wire
 
-/// `postern-authority doctor`: what may be wrong with this authority.
+/// The command `postern-authority doctor`, which looks for faults of this authority.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Looks for what is wrong with this authority.",

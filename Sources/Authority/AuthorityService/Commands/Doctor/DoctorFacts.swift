@@ -11,19 +11,19 @@ import MQTT
 import Sessions
 import Wire
 
-/// All that the authority's checks decide from.
+/// The facts from which the authority's checks decide.
 struct AuthorityFacts: Examined {
     enum Probe: Hashable, CaseIterable { case state, served, broker, reach, programs, disk, proof }
 
-    /// A certificate of ours: how long it lasts, or nil where the file has none.
+    /// A certificate of the authority, and its remaining time; nil if the file has none.
     struct Certificate: Equatable, Sendable {
         let file: String
         let timeLeft: Duration?
-        /// Whether the authority makes it by itself.
+        /// Whether the authority made it.
         var isOwn = false
     }
 
-    /// Why our own CA cannot be used: `serve` does not start without it.
+    /// Why the authority's own CA cannot be used. `serve` does not start without it.
     var authorityFault: String?
 
     /// Why `authority.toml` cannot be used.
@@ -33,27 +33,27 @@ struct AuthorityFacts: Examined {
     var isExternal = false
     var managesAccess = true
     var modeFaults: [String] = []
-    /// What the store holds; nil where it cannot be opened, or there is none.
+    /// The store's content; nil if there is no store, or it cannot be opened.
     var store: StoreExamination?
-    /// Why not.
+    /// Why the store cannot be used.
     var storeFault: String?
-    /// Where the records stand in a database that is reached over a connection.
+    /// Facts about the database server; nil if the store is a file.
     var database: DatabaseFacts?
     /// Why `authority.key` cannot be used.
     var keyFault: String?
     /// Whether a process serves from the state folder.
     var isServed = false
-    /// The way to our own HTTP.
+    /// The connection test of the authority's own HTTP.
     var page: Reach?
-    /// The way to an external broker.
+    /// The connection test of an external broker.
     var reach: Reach?
     var broker: BrokerTrial?
-    /// What was tried that must be refused; nil: nothing.
+    /// The results of actions that the broker must refuse; nil if none was tried.
     var proof: RightsProof?
-    /// The embedded broker's program and plugin, or which is missing.
+    /// The embedded broker's program and plugin, or the missing one.
     var program: Result<String, MissingProgram>?
     var certificates: [Certificate] = []
-    /// Why the console's page cannot be shown; nil where it can.
+    /// Why the console's page cannot be shown; nil if it can.
     var consoleFault: String?
     var disk: DiskFacts?
     var clock = ClockWatch.Judgement.believed
@@ -68,10 +68,10 @@ struct AuthorityFacts: Examined {
 }
 
 extension AuthorityFacts {
-    /// What is wanted beside the store for its log and a copy.
+    /// The free bytes wanted beside the store, for its log and a copy.
     private static let room: Int64 = 256 << 20
 
-    /// Reads the files and asks whom `probes` names. Changes nothing.
+    /// Reads the files and runs `probes`. Changes nothing.
     init(_ folder: String, _ probes: Set<Probe>) async {
         hasConfig = PrivateFile.isThere("\(folder)/authority.toml")
         let written: AuthoritySettings
@@ -83,14 +83,14 @@ extension AuthorityFacts {
             configFault = "\(error)"
             return
         }
-        // As the service's user: what he may not read, the authority may not either.
+        // Run as the service's user, to see the files that the authority may read.
         do throws(SystemError) {
             try ProcessOwner.stepDown(toOwnerOf: settings.stateDirectory)
         } catch {
             modeFaults.append("\(error)")
         }
         let state = StateFolder(settings)
-        // What it sees is then what the service sees; where this fails, the modes tell why.
+        // The doctor then sees what the service sees. If this fails, the file modes show why.
         try? state.enter()
         isExternal = if case .external = settings.broker { true } else { false }
         managesAccess = settings.managesBrokerAccess
@@ -115,7 +115,8 @@ extension AuthorityFacts {
             reach = Reach(to: uri, TLSOptions(
                 caFile: ca, certificateFile: ours?.certificateFile, keyFile: ours?.keyFile))
         }
-        // An embedded broker that nobody serves is not there; one elsewhere has a login of its own.
+        // An embedded broker runs only while an authority serves. An external broker has its own
+        // login.
         let keys = store?.keys ?? []
         guard probes.contains(.broker), reach?.broken == nil,
             isExternal || (isServed && !keys.isEmpty),
@@ -128,7 +129,7 @@ extension AuthorityFacts {
             .proof(managesAccess: isManaged)
     }
 
-    /// What stands in the file; how it is protected is another check's.
+    /// Parses the file. Another check looks at its mode.
     private static func written(in folder: String) throws -> AuthoritySettings {
         let file = "\(folder)/authority.toml"
         var bytes: [UInt8] = []
@@ -175,12 +176,12 @@ extension AuthorityFacts {
         }
     }
 
-    /// Nil where it cannot be had, and then why not.
+    /// Nil if the key cannot be read; then `keyFault` says why.
     mutating func masterKey(of state: StateFolder) -> MasterKey? {
         do {
             return try MasterKey(at: state.masterKey)
         } catch {
-            // What is too open is named by its own check.
+            // Another check reports file modes.
             if modeFaults.isEmpty { keyFault = Exit.words(for: error) }
             return nil
         }
@@ -188,7 +189,7 @@ extension AuthorityFacts {
 
     mutating func take(_ found: StoreExamination, of state: StateFolder) {
         store = found
-        // `serve` ends with the same words.
+        // `serve` fails with the same message.
         if found.isUnfounded, found.damage?.isEmpty != false {
             storeFault = "\(state.unfounded)"
         }
@@ -199,7 +200,7 @@ extension AuthorityFacts {
         clock = watch.look(wall: systemClock(), monotonic: SystemClock.monotonic)
     }
 
-    /// Whether somebody has the state folder, and HTTP answers where it should.
+    /// Checks whether a process has locked the state folder, and whether HTTP answers.
     private mutating func knock(_ settings: ServiceSettings, _ state: StateFolder) {
         do throws(FileFailure) {
             guard PrivateFile.isThere(state.path + "/lock") else { return }
@@ -224,7 +225,7 @@ extension AuthorityFacts {
         }
     }
 
-    /// Those of `authority.toml`, and those that the authority made itself.
+    /// The certificates that `authority.toml` names, and those that the authority made.
     private static func certificates(_ written: AuthoritySettings) -> [Certificate] {
         var files = [written.http.identity, written.broker.identity]
             .compactMap { $0?.certificateFile }
@@ -242,13 +243,13 @@ extension AuthorityFacts {
         }
     }
 
-    /// How long the first certificate of a file is valid; nil where there is none.
+    /// The remaining time of a file's first certificate; nil if there is none.
     private static func timeLeft(of pem: [UInt8]) -> Duration? {
         let chain = try? Cryptography.Certificate.chain(pem: pem)
         return chain?.first.map { $0.notAfter - systemClock() }
     }
 
-    /// Nil too where the key that opens it is missing, or nothing was made yet: other checks' own.
+    /// Nil, too, if the master key is missing. Another check reports that.
     private static func authorityFault(_ state: StateFolder) -> String? {
         guard let master = try? MasterKey(at: state.masterKey) else { return nil }
         do throws(AuthorityError) {

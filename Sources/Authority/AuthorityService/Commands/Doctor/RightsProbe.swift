@@ -6,16 +6,16 @@ import MQTT
 import Sessions
 import Wire
 
-/// What `postern-authority doctor --prove` tries at the boards' broker.
+/// Tries actions at the boards' broker that it must refuse, for `postern-authority doctor --prove`.
 struct RightsProbe {
     let login: BrokerLink.BrokerLogins
     let root: TopicRoot
     private static let patience = Duration.seconds(20)
 
-    /// As nobody. Where the broker's plugin can be commanded, also as ourselves, and as a board:
-    /// one that there is not, whose login is made for the moment and taken away again. One that
-    /// a crash leaves behind has our mark and an unknown password, and the next start of the
-    /// service removes it.
+    /// Tries them without a login. If the broker's plugin can be commanded, it also tries them with
+    /// the authority's login and as a board. That board does not exist: its login is created for
+    /// the test and deleted again. A login that a crash leaves behind has the authority's mark and
+    /// an unknown password. The next start of the service removes it.
     func proof(managesAccess: Bool) async -> RightsProof {
         var proof = RightsProof()
         proof.tryStrangers(at: options("prove", nil, nil))
@@ -67,7 +67,7 @@ struct RightsProbe {
         }
     }
 
-    /// Why one of the commands failed; nil where none did.
+    /// Sends the commands. Returns the first error, or nil.
     private func tell(
         _ client: BrokerClient, _ commands: [DynamicSecurity.Command]
     ) async throws(MQTTError) -> String? {
@@ -107,7 +107,7 @@ struct RightsProbe {
 }
 
 extension AuthorityCheck {
-    /// What `doctor --prove` looks at beside all others.
+    /// The checks that only `doctor --prove` runs.
     static let proofs = upstreamProofs(group: .broker, needs: [.served, .broker, .proof]) {
         $0.proof
     }
