@@ -35,7 +35,7 @@ struct AuthorityServer: Sendable {
     private let metrics: MetricsService?
     /// Nil if neither the broker nor the page shows a certificate.
     private let keeper: CertificateKeeper?
-    /// Our own CA, PEM.
+    /// The authority's own CA, as PEM.
     private let ownCA: String?
     /// Nil if the broker does not ask over HTTP.
     private let askingBroker: AskingBroker?
@@ -166,7 +166,7 @@ struct AuthorityServer: Sendable {
         }
     }
 
-    /// Empty if the store fails. Then logins from all origins are treated alike for now.
+    /// Empty if the store fails. Then no login is preferred by its origin for now.
     private func loginOrigins() async -> [String] {
         do throws(AuthorityError) {
             return try await authority.loginOrigins()

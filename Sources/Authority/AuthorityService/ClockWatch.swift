@@ -9,8 +9,9 @@ import Sessions
 ///   `--accept-clock`. More than 30 days behind, boards receive no answer either.
 /// - More than five minutes ahead of its course: nothing is swept, and boards receive no answer.
 ///   This ends when the clock has kept its new course for 15 minutes. In this time an operator or a
-///   time service can correct it. At the start the limit is 30 days ahead of the latest time,
-///   because the service may have been off.
+///   time service can correct it.
+/// - At the start the clock may be up to 30 days ahead of the latest time, because the service may
+///   have been off.
 ///
 /// A wrong answer would set a board's clock and end its session as expired. A board without an
 /// answer asks again.
@@ -27,8 +28,8 @@ struct ClockWatch: Sendable {
     static let tolerance = Duration.seconds(300)
     /// A clock that is ahead must keep its course for this long.
     static let proof = Duration.seconds(900)
-    /// If the clock is further behind, boards receive no time. At the start it may be this far
-    /// ahead.
+    /// A clock that is at most this far behind may still answer boards. At the start the clock may
+    /// be this far ahead.
     static let absurd = Duration.seconds(30 * 86_400)
 
     /// The latest believed time.

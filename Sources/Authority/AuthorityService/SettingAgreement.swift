@@ -2,7 +2,7 @@ import AuthorityCore
 import AuthorityStore
 import Wire
 
-/// Checks that all authorities that share a store have the same configuration.
+/// Checks that all authorities on one store agree on the configuration that they must share.
 enum SettingAgreement {
     /// What an operator can do if the configurations differ.
     static let advice = """
@@ -10,11 +10,11 @@ enum SettingAgreement {
         and start one with `serve --accept-settings`
         """
 
-    /// Writes this authority's configuration to the store if the store has none, or if `changing`
-    /// is set.
+    /// Writes the shared part of this authority's configuration to the store, if the store has none
+    /// or `changing` is set.
     ///
     /// - Throws: `StateFolderError.otherSettings` if the others serve other boards or other
-    /// clients, or issue other tokens.
+    ///   clients, or issue other tokens.
     static func reach(
         _ own: SharedSettings, in store: any ServiceStore, changing: Bool
     ) async throws {

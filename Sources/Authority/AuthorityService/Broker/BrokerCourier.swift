@@ -76,8 +76,8 @@ final class BrokerCourier: Courier {
         do throws(AuthorityError) {
             try await settle(line, patience: LineHolds.nudgePatience)
         } catch {
-            // Debug if another authority holds the lock, or if the service stops: another one does
-            // the job then.
+            // Log at debug level if another authority holds the lock, or if this service stops.
+            // Another authority does the job then.
             logger.log(
                 level: LineHolds.isBusy(error) || Task.isCancelled ? .debug : .warning,
                 "a chore waits: \(error.words)", metadata: ["line": "\(line)"])
@@ -152,7 +152,7 @@ final class BrokerCourier: Courier {
     private func perform(_ numbered: NumberedChore) async throws(AuthorityError) -> Bool {
         let number = numbered.number
         if unproven.withLock({ $0.contains(number) }) {
-            // Without a proof, the connection is not cut a second time.
+            // While takeovers do not work, do not cut the connection a second time.
             guard await proof?.holds(since: .now - .seconds(5)) != false else { return false }
             unproven.withLock { _ = $0.remove(number) }
         }
@@ -190,8 +190,8 @@ final class BrokerCourier: Courier {
         if case .none = access { return false }
         let wish = try await desk.wish(for: board)
         if case .asked(let takeover) = access {
-            // The cut makes the board connect again, and the broker asks again what it may do:
-            // brokers remember an answer for as long as a connection lasts.
+            // Brokers remember an answer for as long as a connection lasts. The cut makes the board
+            // connect again, and the broker asks again what the board may do.
             let client = BrokerAccount.clientID(of: board.description)
             try await takeover.end(client, isFinal: wish.login == nil)
             if wish.login == nil {

@@ -64,9 +64,9 @@ struct EmbeddedBroker: Sendable {
     /// SIGKILL, the shell ends the broker. So no broker outlives its authority. The shell passes on
     /// SIGHUP: mosquitto then reads its certificate again.
     ///
-    /// The kernel limits the broker's memory. mosquitto's own `memory_limit` also subtracts memory
-    /// that it never added: in 2.0.11, 40 wrong logins take the count below zero, and then it lets
-    /// no client in.
+    /// The kernel limits the broker's memory. The broker's own `memory_limit` also subtracts memory
+    /// that it never added. In 2.0.11, 40 wrong logins take the count below zero, and then the
+    /// broker lets no client in.
     private static let script = """
         trap 'kill -HUP "$broker" 2>/dev/null' HUP
         exec 3<&0 </dev/null

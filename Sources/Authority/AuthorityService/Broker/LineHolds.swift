@@ -6,10 +6,10 @@ struct LineHolds: Sendable {
     /// Nil: there is no other authority.
     var store: (any ServiceStore)?
 
-    /// How long a caller that waits for a line's jobs waits for another authority's lock.
+    /// The time that `settle` waits for another authority to release the lock.
     static let patience = Duration.seconds(15)
-    /// The same for a line without a waiting caller, which is tried again within seconds anyway.
-    /// This covers the moment between another authority's last read and its release.
+    /// The same for a nudged line, which is tried again within seconds anyway. It covers the moment
+    /// between another authority's last read and its release.
     static let nudgePatience = Duration.seconds(1)
 
     func take(_ line: String) async throws(AuthorityError) -> (any StoreHold)? {

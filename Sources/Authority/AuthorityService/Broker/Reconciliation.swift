@@ -5,8 +5,8 @@ import Sessions
 import Synchronization
 import Wire
 
-/// Reconciles a broker with the store after each connect. It repairs jobs that a crash left undone,
-/// accounts that the broker lost, and accounts that it should not have.
+/// Reconciles a broker with the store after each connect. It finishes jobs that a crash left
+/// undone, restores logins that the broker lost, and removes logins that it should not have.
 final class Reconciliation: Sendable {
     private let authority: Authority
     private let link: BrokerLink

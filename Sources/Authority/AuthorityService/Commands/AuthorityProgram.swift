@@ -62,8 +62,8 @@ package struct PlaceOptions: ParsableArguments {
         configDirectory ?? root.configDirectory ?? "/etc/postern"
     }
 
-    /// Reads the configuration. If it is wrong, prints the error on stderr and exits with 78, or
-    /// with 77 if the file's owner or mode is wrong.
+    /// Reads the configuration. On an error it prints the error on stderr and exits with 78, or
+    /// with 77 if the file's owner, kind or permissions are wrong.
     func settings(_ root: PlaceOptions) throws -> ServiceSettings {
         let folder = folder(root)
         do {

@@ -45,7 +45,7 @@ struct Desk {
     /// late.
     ///
     /// - Throws: 142 if the clock is a minute or more behind the latest time on record, or 30 days
-    /// or more ahead of it.
+    ///   or more ahead of it.
     func requireCredibleClock() async throws(AuthorityError) {
         guard let latest = try await store.latestTime() else { return }
         let now = systemClock()

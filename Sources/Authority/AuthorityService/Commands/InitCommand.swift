@@ -76,8 +76,8 @@ struct InitCommand: AsyncParsableCommand {
 
     // The configuration.
 
-    /// Writes `authority.toml` if there is none, and returns its path. Never overwrites a file;
-    /// then it returns nil.
+    /// Writes `authority.toml` if there is none, and returns its path. An existing file stays, and
+    /// the result is nil.
     private func firstConfiguration(in folder: String) throws -> String? {
         let file = "\(folder)/authority.toml"
         guard !PrivateFile.isThere(file) else {

@@ -1,8 +1,8 @@
 import Sessions
 import Synchronization
 
-/// A cache of the device key that last opened a message of each board, so that most heartbeats need
-/// no read of the store before their transaction.
+/// A cache of the device key that last opened a message of each board. With it, most heartbeats
+/// need no read of the store before their transaction.
 final class DeviceKeyCache: Sendable {
     /// About 30 MB. When the cache is full, each new entry replaces another.
     static let limit = 200_000

@@ -72,7 +72,7 @@ actor DataTap {
         }
     }
 
-    /// Clears the data that a removed board retained, soon.
+    /// Starts to clear the data that a removed board retained.
     nonisolated func clear(after board: InstallationID) {
         filters.continuation.yield("\(root)/\(board)/data/#")
     }

@@ -28,7 +28,7 @@ actor EventHub: LiveFeed {
     private let wake: AsyncStream<Void>.Continuation
 
     static let streamsOfSession = 8
-    /// So that a few users do not take all streams.
+    /// This limit stops a few users from taking all streams.
     static let streamsOfUser = 32
     static let streamLimit = 512
     private static let turn = Duration.milliseconds(50)

@@ -36,7 +36,7 @@ struct StateFolder: Sendable {
     /// Makes the keys, the schema and the first administrator.
     ///
     /// - Throws: `StateFolderError.initialised` if there is an administrator already; then nothing
-    /// was changed. It continues an interrupted attempt.
+    ///   was changed. It continues an interrupted attempt.
     func found(
         administrator: String, password: SecretBytes, rules: AuthorityRules
     ) async throws {
@@ -84,7 +84,7 @@ struct StateFolder: Sendable {
         in store: any ServiceStore, _ key: MasterKey, isNew: Bool
     ) async throws {
         if try await records(of: store).isEmpty {
-            // Keep the key before it wraps anything.
+            // Store the key before it wraps anything.
             if isNew { try key.keep(at: masterKey) }
             let keys = try KeyRing.make(at: systemClock())
             try await store.transact { transaction throws(AuthorityError) in

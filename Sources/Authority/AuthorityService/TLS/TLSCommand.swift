@@ -84,7 +84,7 @@ extension StateFolder {
 private struct CertificateSummary {
     let folder: CertificateFolder
     let authority: Certificate
-    /// The servers with an own certificate, and its end; nil if there is none yet.
+    /// The servers that use the authority's own certificates. `end` is nil if there is none yet.
     var servers: [(server: CertificateFolder.Server, end: Timestamp?)] = []
 
     init(_ settings: ServiceSettings, _ folder: CertificateFolder) throws {

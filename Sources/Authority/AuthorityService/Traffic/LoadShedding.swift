@@ -87,8 +87,8 @@ final class LoadShedding: Sendable {
     /// The current load.
     var level: LoadLevel { books.withLock { $0.admission.level(at: SystemClock.monotonic) } }
 
-    /// True if the request may enter a lane now. If false, it is refused, passed to a lane or
-    /// dropped by `run`.
+    /// True if the request may enter a lane now. If false, it is dropped here, or `run` refuses it,
+    /// passes it to a lane or drops it.
     func admits(_ payload: [UInt8], of board: InstallationID) -> Bool {
         let now = SystemClock.monotonic
         let (level, isAfforded) = books.withLock { books in
