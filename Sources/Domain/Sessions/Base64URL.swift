@@ -1,4 +1,4 @@
-/// Base64url without padding, strict: one text for each byte string.
+/// Strict base64url without padding: each byte string has exactly one text.
 ///
 /// Source: RFC 4648 §5, §3.2 (no padding) and §3.5 (canonical encoding).
 package enum Base64URL {
@@ -11,7 +11,7 @@ package enum Base64URL {
         text(of: Array(bytes))
     }
 
-    /// Not generic: one that is, and is called from another module, is not specialized.
+    /// Not generic, because a generic function that another module calls is not specialized.
     private static func text(of bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count * 4 + 2) / 3)
@@ -30,8 +30,8 @@ package enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes behind `text`, or nil for any character outside the alphabet, padding,
-    /// an impossible length, or trailing bits that are not zero.
+    /// The bytes that `text` encodes. Nil for a character outside the alphabet, padding, an
+    /// impossible length, or trailing bits that are not zero.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         bytes(behind: Array(String(text).utf8))
     }

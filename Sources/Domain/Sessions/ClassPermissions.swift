@@ -1,9 +1,9 @@
-/// What anyone may do with the objects of a class by Parse's own routes; whose an object is,
-/// is judged besides. The master key passes these.
+/// The actions that Parse's own routes allow on the objects of a class. The owner of an object is
+/// checked separately. The master key passes these permissions.
 ///
-/// As they are made here they are what Parse's documentation advises for `_Session`: `find`
-/// and `delete` serve the screen that lists sessions and ends them, `create` serves phones that
-/// provision devices, and what nothing needs is off.
+/// The defaults are the ones that Parse's documentation advises for `_Session`. `find` and `delete`
+/// serve the screen that lists and ends sessions. `create` serves phones that provision devices.
+/// Every other action is off.
 ///
 /// Source: Parse REST guide, Session Security.
 package struct ClassPermissions: Equatable, Sendable {

@@ -1,4 +1,4 @@
-/// How a session came to be, as any peer may say it. Source: Parse REST guide, Sessions.
+/// How a session began, in the words of any peer. Source: Parse REST guide, Sessions.
 package struct CreatedWith: Equatable, Sendable {
     package let action: String
     package let authProvider: String
@@ -8,23 +8,23 @@ package struct CreatedWith: Equatable, Sendable {
         self.authProvider = authProvider
     }
 
-    /// What an authority of ours says.
+    /// The values that Postern's own authority writes.
     package init(_ action: Action, by provider: Provider) {
         self.init(action: action.rawValue, authProvider: provider.rawValue)
     }
 
     package enum Action: String, Sendable, CaseIterable {
-        /// For a device, by somebody who is logged in.
+        /// A session for a device, created by a logged-in user.
         case create
         case login
         case signup
-        /// In place of another session of the same person.
+        /// A session that replaces another session of the same user.
         case upgrade
     }
 
     package enum Provider: String, Sendable, CaseIterable {
         case password
-        /// The user has no name of his own and no password.
+        /// The user has no username and no password.
         case anonymous
     }
 }

@@ -23,7 +23,7 @@ private func isLetterOrDigit(_ byte: UInt8) -> Bool {
     }
 }
 
-/// The version 4 UUID that 16 random bytes make. Source: RFC 9562 §5.4.
+/// The version 4 UUID made from 16 random bytes. Source: RFC 9562 §5.4.
 private func uuidText(random: [UInt8]) -> String {
     precondition(random.count == 16, "a UUID takes 16 random bytes")
     let digits = Array("0123456789abcdef".utf8)
@@ -39,7 +39,7 @@ private func uuidText(random: [UInt8]) -> String {
     return String(decoding: text, as: UTF8.self)
 }
 
-/// Which board: a UUIDv4 in lower case, made on the board at its first start.
+/// Identifies a board: a UUIDv4 in lower case, made on the board at its first start.
 package struct InstallationID: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
@@ -51,7 +51,7 @@ package struct InstallationID: Hashable, Sendable, CustomStringConvertible {
         description = text
     }
 
-    /// The id that 16 random bytes make.
+    /// The id made from 16 random bytes.
     package init(random: [UInt8]) { description = uuidText(random: random) }
 }
 
@@ -66,7 +66,7 @@ package struct MessageID: Hashable, Sendable, CustomStringConvertible {
         description = lower
     }
 
-    /// The id that 16 random bytes make.
+    /// The id made from 16 random bytes.
     package init(random: [UInt8]) { description = uuidText(random: random) }
 }
 
@@ -84,15 +84,15 @@ package struct ObjectID: Hashable, Sendable, CustomStringConvertible {
         description = text
     }
 
-    /// The id that random bytes make; nil if they run out, for a byte that would favour some
-    /// characters is passed over (248 to 255). 32 bytes suffice but for one time in 10^30.
+    /// The id made from random bytes. Bytes 248 to 255 are skipped, because they would favour some
+    /// characters. Nil if fewer than 10 bytes are left: with 32 bytes about once in 10^30 times.
     package init?(random: [UInt8]) {
         let fair = random.lazy.filter { $0 < 248 }.prefix(10)
         guard fair.count == 10 else { return nil }
         description = String(decoding: fair.map { Self.alphabet[Int($0) % 62] }, as: UTF8.self)
     }
 
-    /// Stands where a caller's session would, for one who has the master key instead.
+    /// The id that takes the place of a session's id when the caller uses the master key.
     package static let masterKey = Self(literal: "masterKey0")
 
     private init(literal: String) { description = literal }
@@ -115,8 +115,8 @@ package struct RecordID: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The `objectId` of a user. The contract gives it no form, so any that fits a topic, a column
-/// and a log is taken: `[A-Za-z0-9_-]{1,64}`.
+/// The `objectId` of a user: `[A-Za-z0-9_-]{1,64}`. The contract gives it no form, so this form
+/// accepts any id that fits a topic, a column and a log.
 package struct UserID: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
@@ -125,13 +125,13 @@ package struct UserID: Hashable, Sendable, CustomStringConvertible {
         description = id.description
     }
 
-    /// The id that random bytes make, as `ObjectID` does.
+    /// The id made from random bytes, in the same way as `ObjectID`.
     package init?(random: [UInt8]) {
         guard let id = ObjectID(random: random) else { return nil }
         description = id.description
     }
 
-    /// Nobody's: stands for one who has the master key. No id that is made has a `-`.
+    /// Takes the place of a user's id for a caller with the master key. No generated id has a `-`.
     package static let masterKey = Self(literal: "master-key")
 
     private init(literal: String) { description = literal }
@@ -149,6 +149,6 @@ package struct KeyID: Hashable, Sendable, CustomStringConvertible {
         description = text
     }
 
-    /// From the SHA-256 digest of the raw public key.
+    /// The key id for the SHA-256 digest of the raw public key.
     package init(digest: [UInt8]) { description = Base64URL.encode(digest.prefix(8)) }
 }

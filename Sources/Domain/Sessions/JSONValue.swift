@@ -1,4 +1,4 @@
-/// A JSON value that is carried and not judged, such as a session's custom field.
+/// A JSON value that is stored and forwarded but not checked, such as a session's custom field.
 ///
 /// Source: RFC 8259 §3.
 package indirect enum JSONValue: Equatable, Sendable {

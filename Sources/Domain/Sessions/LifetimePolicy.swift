@@ -1,10 +1,10 @@
-/// How long sessions and their tokens live at an authority.
+/// How long an authority's sessions and their tokens live.
 package struct LifetimePolicy: Equatable, Sendable {
-    /// Of an access token; at most an hour.
+    /// The lifetime of an access token; at most an hour.
     package var access: Duration
-    /// Of a session, from its making; nil is no limit.
+    /// The lifetime of a session from its creation; nil: no limit.
     package var absolute: Duration?
-    /// Since the last authenticated request; nil is no limit.
+    /// The longest time since the last authenticated request; nil: no limit.
     package var idle: Duration?
 
     package init(access: Duration, absolute: Duration?, idle: Duration?) {

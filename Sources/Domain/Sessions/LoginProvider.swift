@@ -1,7 +1,7 @@
-/// Somebody else who says who a person is, as this authority calls them: `facebook`.
+/// The authority's name for an external login provider, such as `facebook`.
 ///
-/// 1 to 32 of `[a-z0-9_-]`, the first a letter; never a name that a session's `authProvider`
-/// has of its own.
+/// 1 to 32 characters of `[a-z0-9_-]`, the first a letter. Never a name that is already one of
+/// `CreatedWith.Provider`.
 package struct LoginProvider: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
@@ -23,12 +23,12 @@ package struct LoginProvider: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension CreatedWith {
-    /// Begun with what somebody else says of a person.
+    /// A session that began with an identity from a login provider.
     package init(_ action: Action, by provider: LoginProvider) {
         self.init(action: action.rawValue, authProvider: provider.description)
     }
 
-    /// Begun by somebody whose own session was begun in the way of `other`.
+    /// A session begun by a user whose own session has the provider of `other`.
     package init(_ action: Action, asIn other: CreatedWith) {
         self.init(action: action.rawValue, authProvider: other.authProvider)
     }

@@ -17,24 +17,25 @@ package enum ErrorCode: Int, Sendable, CaseIterable {
     case validation = 142
     case rateLimit = 155
     case sessionMissing = 206
-    /// This session is over; a person must provision again.
+    /// The session has ended; a person must provision again.
     case invalidSession = 209
 }
 
-/// A request that was understood and is refused: a number of the contract and a sentence.
+/// The answer to a request that was understood but refused: a number of the contract and a
+/// sentence.
 ///
 /// The sentence is for people, names no secret, and is safe to log.
 package struct Refusal: Error, Equatable, Sendable {
     /// The number; a peer may send one that `ErrorCode` does not list.
     package let code: Int
     package let text: String
-    /// What a page tells its reader what to do by; the wire between board and authority has
-    /// none.
+    /// The name by which a page chooses its advice to the reader. Messages between board and
+    /// authority have none.
     package let name: Name?
-    /// When asking again may help; nil: not said. Source: the wire contract, Overload.
+    /// The time after which a retry may help; nil: not given. Source: the wire contract, Overload.
     package var retryAfter: Duration?
 
-    /// Which refusal it is, in words that are never changed, such as `claim-used`.
+    /// A fixed name for the kind of refusal, such as `claim-used`. It never changes.
     package struct Name: Hashable, Sendable, CustomStringConvertible {
         package let description: String
         package init(_ description: String) { self.description = description }
@@ -46,7 +47,7 @@ package struct Refusal: Error, Equatable, Sendable {
         self.name = name
     }
 
-    /// A refusal as a peer sent it.
+    /// A refusal that a peer sent.
     package init(code: Int, text: String) {
         self.code = code
         self.text = text

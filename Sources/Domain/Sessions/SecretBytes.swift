@@ -1,16 +1,16 @@
-/// Bytes that must not be seen: keys, tokens, passwords.
+/// Secret bytes: keys, tokens, passwords.
 ///
-/// It has no `==`, no description and no `Codable`; it compares in constant time, and its
-/// memory is overwritten when the last reference goes.
+/// The type has no `==` and no `Codable`, and its description does not show the bytes. It compares
+/// in constant time. Its memory is overwritten when the last reference ends.
 @safe
 package final class SecretBytes: @unchecked Sendable {
     // Written once in `init` and only read afterwards, hence `@unchecked Sendable`.
     private let storage: UnsafeMutableRawBufferPointer
 
-    /// Copies `bytes`. The caller's own copy is the caller's to forget.
+    /// Copies `bytes`. The caller must wipe its own copy.
     package init(_ bytes: some Collection<UInt8>) {
         unsafe storage = .allocate(byteCount: bytes.count, alignment: 1)
-        // `copyBytes` is generic in the library, and costs several times as much.
+        // `copyBytes` is generic in the library and takes several times as long.
         let isCopied: Void? = unsafe bytes.withContiguousStorageIfAvailable { [storage] bytes in
             unsafe storage.copyMemory(from: UnsafeRawBufferPointer(bytes))
         }
@@ -24,19 +24,19 @@ package final class SecretBytes: @unchecked Sendable {
 
     package var count: Int { unsafe storage.count }
 
-    /// Lends the bytes to `body` for the length of the call.
+    /// Gives the bytes to `body` for the duration of the call.
     package func withBytes<R, E: Error>(
         _ body: (UnsafeRawBufferPointer) throws(E) -> R
     ) throws(E) -> R {
         try unsafe body(UnsafeRawBufferPointer(storage))
     }
 
-    /// A plain copy, for a message that is about to be sealed. It is not wiped.
+    /// A plain copy, for a message that will be sealed next. The copy is not wiped.
     package func reveal() -> [UInt8] {
         unsafe Array(storage)
     }
 
-    /// Whether both hold the same bytes; the time depends on the lengths alone.
+    /// Whether both hold the same bytes. The time depends only on the lengths.
     package func matches(_ other: SecretBytes) -> Bool {
         guard count == other.count else { return false }
         var difference: UInt8 = 0
@@ -46,7 +46,7 @@ package final class SecretBytes: @unchecked Sendable {
         return difference == 0
     }
 
-    /// Overwrites with zeros; not inlined, so that the writes before a free are kept.
+    /// Overwrites with zeros. Not inlined, so that the compiler keeps the writes before the free.
     @inline(never)
     private static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
         unsafe buffer.initializeMemory(as: UInt8.self, repeating: 0)
@@ -54,7 +54,7 @@ package final class SecretBytes: @unchecked Sendable {
 }
 
 extension SecretBytes: CustomStringConvertible, CustomReflectable {
-    /// Never the bytes: a secret that reaches a log says only that it is one.
+    /// Never shows the bytes: a secret in a log prints only as `(secret)`.
     package var description: String { "(secret)" }
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

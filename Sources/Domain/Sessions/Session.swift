@@ -1,4 +1,4 @@
-/// A session as the contract shows it: everything about it but its tokens.
+/// A session as the contract shows it: everything except its tokens.
 package struct Session: Equatable, Sendable {
     package let objectID: ObjectID
     /// The user's `objectId`.
@@ -6,12 +6,12 @@ package struct Session: Equatable, Sendable {
     /// True for each session that was made for a device.
     package let restricted: Bool
     package let createdWith: CreatedWith
-    /// Set once.
+    /// Set once, never changed.
     package var installationID: InstallationID?
     package let createdAt: Timestamp
     /// Nil: it never expires.
     package var expiresAt: Timestamp?
-    /// Further members, kept as they came.
+    /// Further members, unchanged from the source.
     package var custom: [String: JSONValue]
 
     package init(
@@ -30,11 +30,11 @@ package struct Session: Equatable, Sendable {
     }
 }
 
-/// A user as boards may know it: no password, no token.
+/// The part of a user that boards may know: no password, no token.
 package struct UserProfile: Equatable, Sendable {
     package let objectID: UserID
     package let username: String
-    /// Further members, kept as they came.
+    /// Further members, unchanged from the source.
     package let custom: [String: JSONValue]
 
     package init(objectID: UserID, username: String, custom: [String: JSONValue] = [:]) {

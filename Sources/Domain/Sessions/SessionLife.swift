@@ -1,26 +1,26 @@
-/// Where the life of a board's session stands: the state machine that `postern/session` speaks
-/// for. It knows no clock and no token; who drives it says what has happened.
+/// The state of a board's session: the state machine behind `postern/session`. It knows no clock
+/// and no token; the caller reports each event.
 ///
-/// Its table, every state and every event, stands in `Provisioning/SESSIONS.md`, and a test
-/// compares the two cell by cell.
+/// `Provisioning/SESSIONS.md` has the table of all states and events. A test compares the two cell
+/// by cell.
 package enum SessionLife: Hashable, Sendable {
-    /// No session, and none that ended.
+    /// There is no session, and none has ended.
     case unclaimed
-    /// The authority has answered over the connection that stands.
+    /// The authority has answered over the present connection.
     case available
-    /// Usable, with no answer since the start or since the connection was lost.
+    /// Usable, but the authority has not answered since the start or since the connection was lost.
     case outOfContact
-    /// Kept, and not used: no contact for longer than the grace.
+    /// Kept but not used: the last contact is longer ago than the grace.
     case withheld
-    /// Kept, and not used: this board's clock is past the session's end.
+    /// Kept but not used: by the board's clock the session has expired.
     case expired
-    /// Its tokens are destroyed.
+    /// The session has ended; its tokens are destroyed.
     case over(SessionEnd)
-    /// Its record is there and cannot be opened.
+    /// The session's record exists but cannot be opened.
     case unreadable
 }
 
-/// What ends a session for good. The raw values are the contract's reasons.
+/// The reasons for which a session ends for good. The raw values are the contract's reasons.
 package enum SessionEnd: String, Sendable, CaseIterable {
     case expired
     case revoked
@@ -37,7 +37,7 @@ package enum SessionEnd: String, Sendable, CaseIterable {
     }
 }
 
-/// What can happen to a session on its board.
+/// The events that change a session's state on its board.
 package enum SessionEvent: Hashable, Sendable {
     /// At the start: the vault holds a session.
     case restored
@@ -48,19 +48,20 @@ package enum SessionEvent: Hashable, Sendable {
     /// The authority has answered a request of this session.
     case contact
     case uplinkLost
-    /// By the board's clock, the last contact is longer ago than the grace, or no longer so.
+    /// By the board's clock, the last contact is now longer ago than the grace, or no longer so.
     case graceEnded
     case graceRegained
-    /// By the board's clock, the session's end has passed, or lies ahead again: it was
-    /// extended, or the clock was corrected.
+    /// By the board's clock, the session's expiry has passed, or is in the future again because the
+    /// session was extended or the clock was corrected.
     case expiryReached
     case expiryUnreached
-    /// At the start: the vault says that it ended so. Later: 209, a revocation, a sign-out.
+    /// At the start: the vault says that the session ended for this reason. Later: 209, a
+    /// revocation or a sign-out.
     case ended(SessionEnd)
 }
 
 extension SessionLife {
-    /// What follows. Every event is written out for every state: none is left to a default.
+    /// The state that follows `event`. Every state lists every event: none falls to a default.
     package func after(_ event: SessionEvent) -> SessionLife {
         switch self {
         case .unclaimed: Self.afterUnclaimed(event)
@@ -116,8 +117,9 @@ extension SessionLife {
         }
     }
 
-    /// Only a new provisioning brings a session back that is gone. That it is over may be
-    /// known before why: then it counts as revoked until the authority has said more.
+    /// Only a new provisioning brings an ended session back. The board may learn that a session
+    /// ended before it learns why. The reason is then `revoked` until the authority gives another
+    /// one.
     private func afterGone(_ event: SessionEvent) -> SessionLife {
         switch event {
         case .provisioned: .available
@@ -129,8 +131,8 @@ extension SessionLife {
         }
     }
 
-    /// Whether only a person's provisioning brings a session back: false where it may come back
-    /// by itself, or where writes wait for it; nil where there is one, or never was.
+    /// True if only a new provisioning brings a session back. False if the session may come back by
+    /// itself, or if writes wait for it. Nil if the session is usable or never existed.
     package var isFinal: Bool? {
         switch self {
         case .unclaimed, .available, .outOfContact: nil
@@ -139,7 +141,7 @@ extension SessionLife {
         }
     }
 
-    /// What the board's programs see of it.
+    /// The state that the board's apps see.
     package var state: SessionState {
         switch self {
         case .unclaimed: .unavailable(.unclaimed)

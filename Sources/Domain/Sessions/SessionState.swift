@@ -1,4 +1,4 @@
-/// What a board's programs see of its session.
+/// The state of the session that the board's apps see.
 package enum SessionState: Equatable, Sendable {
     case available
     case unavailable(UnavailableReason)
@@ -14,7 +14,7 @@ package enum UnavailableReason: String, Sendable, CaseIterable {
     case unreadable
     case offline
 
-    /// The number that a write gets while the session is unavailable for this reason.
+    /// The error code of a write while the session is unavailable for this reason.
     package var code: ErrorCode {
         switch self {
         case .unclaimed: .sessionMissing

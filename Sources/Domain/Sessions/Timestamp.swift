@@ -1,6 +1,6 @@
 /// A wall-clock time in milliseconds since the Unix epoch, between 1970 and the year 9999.
 ///
-/// Arithmetic saturates at both ends: no time that a peer sends can overflow.
+/// Arithmetic saturates at both ends, so no time from a peer can overflow.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package let milliseconds: Int64
 
@@ -11,7 +11,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         self.milliseconds = min(max(milliseconds, 0), Self.latest)
     }
 
-    /// A time as the contract writes it; nil outside 1970...9999.
+    /// A time in seconds, as the contract writes it; nil outside 1970...9999.
     package init?(seconds: Int64) {
         guard (0...Self.latest / 1000).contains(seconds) else { return nil }
         milliseconds = seconds * 1000
@@ -49,9 +49,9 @@ extension Duration {
     }
 }
 
-/// One reading of both clocks: the wall's, which may jump, and one that only goes forward.
+/// One reading of both clocks: the wall clock, which may jump, and the monotonic clock.
 package struct Instant: Hashable, Sendable {
-    /// The system's wall clock, right or wrong.
+    /// The system's wall clock, which may be wrong.
     package let wall: Timestamp
     /// Since the machine's start, suspension included; never goes back.
     package let monotonic: Duration

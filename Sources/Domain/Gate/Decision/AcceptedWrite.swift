@@ -1,8 +1,8 @@
 package import Sessions
 
-/// A write that passed the gate: what is made durable, and then forwarded.
+/// A write that the gate allowed. It is stored durably and then forwarded.
 package struct AcceptedWrite: Equatable, Sendable {
-    /// Rises with each write that this installation accepts.
+    /// Increases with each write that this installation accepts.
     package let sequence: Int64
     /// The session that accepted it, and that session's user.
     package let session: ObjectID
@@ -10,7 +10,7 @@ package struct AcceptedWrite: Equatable, Sendable {
     package let acceptedAt: Timestamp
     package let app: AppName
     package let className: ClassName
-    /// Where it goes upstream.
+    /// The upstream topic.
     package let topic: String
     /// The app's payload, byte for byte.
     package let payload: [UInt8]

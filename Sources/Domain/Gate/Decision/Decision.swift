@@ -1,13 +1,13 @@
 package import Sessions
 
-/// One write, as the gate looks at it. Its names are parsed; its payload is as it came.
+/// One write to decide about. Its names are parsed; its payload is unchanged.
 package struct Write: Sendable {
     package let app: AppName
     package let className: ClassName
     package let operation: Operation
-    /// Looked at only where a rule has `fields`.
+    /// Read only if a rule has `fields`.
     package let payload: [UInt8]
-    /// Where a route leads; nil: to the contract's topic.
+    /// The destination of a route; nil: the contract's topic.
     package let destination: Destination?
 
     package init(
@@ -22,18 +22,19 @@ package struct Write: Sendable {
     }
 }
 
-/// Whether a write may leave the board. Never `nil`, never thrown: a refusal is a result.
+/// Whether a write may leave the board. A refusal is a result: never `nil`, never thrown.
 package enum Decision: Equatable, Sendable {
-    /// By the narrowest layer there is: the policy file's rule, else the scope's, else built in.
+    /// Names the rule of the narrowest layer present: the policy file, else the scope, else
+    /// built-in.
     case allow(RuleID)
     case deny(Rejection)
 }
 
-/// Why a write is refused, and what its app would have to change.
+/// Why a write is refused, and what the app must change.
 package struct Rejection: Equatable, Sendable {
     package let code: ErrorCode
     package let rule: RuleID
-    /// The member of the payload that decided, as a path such as `a.b`.
+    /// The payload member that caused the refusal, as a path such as `a.b`.
     package let field: String?
     private let cause: Cause
 
@@ -58,8 +59,8 @@ package struct Rejection: Equatable, Sendable {
         cause = .payload(fault.kind)
     }
 
-    /// A sentence for the people who wrote the app. Made when asked for, so that deciding
-    /// does not allocate.
+    /// A sentence for the app's developers. Built only on request, so that deciding does not
+    /// allocate.
     package var reason: String {
         if case .noRule = cause, case .scope = rule.layer {
             return "the session's scope has no rule that allows this class to this app; who claims"
@@ -74,7 +75,7 @@ package struct Rejection: Equatable, Sendable {
         case tooLarge(bytes: Int, limit: ByteCount)
         /// The deciding rule allows other operations only.
         case operation(Operation, allowed: Operations)
-        /// No rule speaks of this class, and the default is to deny.
+        /// No rule matches this class, and the default is to deny.
         case noRule
         /// No filter of the scope's `topics` matches.
         case notGranted(topic: String)
@@ -100,7 +101,7 @@ package struct Rejection: Equatable, Sendable {
             }
         }
 
-        /// Rounded up: milliseconds, or seconds from ten on.
+        /// The wait, rounded up: in milliseconds below 10 s, else in seconds.
         private static func text(_ wait: Duration) -> String {
             wait < .seconds(10)
                 ? "\(wait.milliseconds + 1) ms" : "\(wait.milliseconds / 1000 + 1) s"
@@ -108,12 +109,12 @@ package struct Rejection: Equatable, Sendable {
     }
 }
 
-/// One layer's word on a write, for people who ask why.
+/// The decision of one layer about a write, for people who ask why.
 package struct LayerVerdict: Equatable, Sendable {
     package let layer: String
-    /// Nil for a layer that is not there: it forbids nothing.
+    /// Nil for an absent layer, which forbids nothing.
     package let decision: Decision?
-    /// What the deciding rule of a file or scope says, on one line.
+    /// The deciding rule of a file or scope, as one line of text.
     package let says: String?
 
     init(layer: String, decision: Decision?, says: String? = nil) {

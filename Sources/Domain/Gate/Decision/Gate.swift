@@ -1,10 +1,10 @@
 import Sessions
 
-/// The one place where a board's data is judged.
+/// Decides about a board's data. No other code decides this.
 ///
-/// Effective permission is what the built-in rules, the session's scope and the board's
-/// policy file all allow. A scope or file that is not there forbids nothing; none can allow
-/// what another layer refuses.
+/// A write passes only if the built-in rules, the session's scope and the board's policy file all
+/// allow it. An absent scope or file forbids nothing. No layer can allow a write that another layer
+/// refuses.
 package struct Gate: Sendable {
     /// The most bytes that a payload may have under any rule.
     package static let payloadLimit = 256 * 1024
@@ -12,7 +12,7 @@ package struct Gate: Sendable {
     private let scope: RuleLayer?
     private let policy: RuleLayer?
     private let apps: [AppName: AppLimit]
-    /// Outside the contract's root nothing is published but what the scope grants.
+    /// Outside the contract's root only the topics that the scope grants may be published to.
     private let grants: [TopicFilter]
 
     package init(policy: Policy?, scope: Scope?) {
@@ -26,10 +26,11 @@ package struct Gate: Sendable {
         grants = scope?.topics ?? []
     }
 
-    /// Decides from its arguments alone: no clock, no store, no log. How often a write may
-    /// come is `RateLimiter`'s to say, about what this allows.
+    /// Decides from its arguments alone: no clock, no store, no log. `RateLimiter` then checks the
+    /// rates of the writes that this allows.
     ///
-    /// Does not allocate unless a deciding rule has `fields`; takes no longer with more rules.
+    /// Allocates only if a deciding rule has `fields`. The time does not grow with the number of
+    /// rules.
     package func decide(_ write: borrowing Write) -> Decision {
         if let rejection = Self.builtin(write) { return .deny(rejection) }
         let scoped = scope?.position(of: write)
@@ -38,7 +39,7 @@ package struct Gate: Sendable {
         let ruled = policy?.position(of: write)
         if let rejection = appVerdict(on: write) { return .deny(rejection) }
         if let rejection = policy?.verdict(on: write, at: ruled) { return .deny(rejection) }
-        // The payload is read last, and only where a rule asks for it.
+        // The payload is read last, and only if a rule needs it.
         if let rejection = scope?.payloadVerdict(on: write, at: scoped) {
             return .deny(rejection)
         }
@@ -50,7 +51,7 @@ package struct Gate: Sendable {
         return .allow(.builtin(.allowed))
     }
 
-    /// Each layer's word, and the last the one that counts.
+    /// The decision of each layer. The last entry is the effective decision.
     package func explain(_ write: borrowing Write) -> [LayerVerdict] {
         let builtin = Self.builtin(write).map(Decision.deny) ?? .allow(.builtin(.allowed))
         let scoped = grantVerdict(on: write).map(Decision.deny) ?? scope?.decide(write)
@@ -70,12 +71,12 @@ package struct Gate: Sendable {
         ]
     }
 
-    /// The rule of the policy file that a write comes to, whatever it says.
+    /// The id of the policy file's rule that matches a write, whether it allows or denies.
     package func policyRule(for write: borrowing Write) -> RuleID? {
         policy.map { $0.id(at: $0.position(of: write)) }
     }
 
-    /// Why no payload whatever could make such a write pass; nil where one might.
+    /// Why such a write is refused with any payload; nil if some payload might pass.
     func refusalWhateverPayload(
         _ app: AppName, _ className: ClassName, _ operation: Operation
     ) -> Rejection? {
@@ -97,8 +98,8 @@ package struct Gate: Sendable {
             scope: scope?.rate(of: write), policy: policy?.rate(of: write))
     }
 
-    /// Why no restricted session writes this class, whatever the rules say; nil for a class
-    /// that rules may open. The board's gate and the authority's own routes both ask here.
+    /// Why no restricted session may write this class under any rules; nil if rules can open the
+    /// class. The board's gate and the authority's own routes both use this.
     package static func closure(of className: ClassName) -> Rejection? {
         if className.isProtected {
             return Rejection(.forbidden, .builtin(.protectedClass), .protectedClass)
@@ -115,7 +116,7 @@ package struct Gate: Sendable {
         return write.excess(over: limit, under: .builtin(.payloadSize))
     }
 
-    /// A scope that is not there grants no topic.
+    /// An absent scope grants no topic.
     private func grantVerdict(on write: borrowing Write) -> Rejection? {
         guard case .elsewhere(let topic)? = write.destination,
             !grants.contains(where: { $0.matches(topic) })
@@ -123,7 +124,7 @@ package struct Gate: Sendable {
         return Rejection(.forbidden, .scopeTopics, .notGranted(topic: topic))
     }
 
-    /// The policy file's `[app.NAME]`, its rate aside.
+    /// Checks the size limit of the policy file's `[app.NAME]`, not its rate.
     private func appVerdict(on write: borrowing Write) -> Rejection? {
         guard let limit = apps[write.app]?.maxBytes else { return nil }
         return write.excess(over: limit, under: .policyApp(write.app))

@@ -1,13 +1,13 @@
 package import Sessions
 
-/// A write by its names: what a topic of the board's bus asks for, its payload aside.
+/// The names in a write, as a topic of the board's bus gives them, without the payload.
 package struct NamedWrite: Equatable, Sendable {
     package let app: AppName
     package let className: ClassName
     package let operation: Operation
-    /// Of which record; nil for `create`.
+    /// The record that is written; nil for `create`.
     package let record: RecordID?
-    /// Where a route leads; nil: the contract's topic for this write.
+    /// The destination of a route; nil: the contract's topic for this write.
     package let destination: Destination?
 
     package init(
@@ -21,7 +21,7 @@ package struct NamedWrite: Equatable, Sendable {
         self.destination = destination
     }
 
-    /// The write that the gate is asked about.
+    /// The write to pass to the gate.
     package func with(_ payload: [UInt8]) -> Write {
         Write(
             app: app, className: className, operation: operation, payload: payload,

@@ -10,7 +10,7 @@ package struct ClassName: Hashable, Sendable, CustomStringConvertible {
 
     private init(literal: String) { description = literal }
 
-    /// Nil for anything outside the alphabet, look-alikes of other scripts included.
+    /// Nil for any character outside the alphabet, look-alikes from other scripts included.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count <= 129 else { return nil }
         let text = String(text)
@@ -26,16 +26,16 @@ package struct ClassName: Hashable, Sendable, CustomStringConvertible {
         description = text
     }
 
-    /// Whether no rule whatever can open it: `_User`, `_Session`, `_Role`.
+    /// Whether no rule can open the class: `_User`, `_Session`, `_Role`.
     package var isProtected: Bool {
         description == "_User" || description == "_Session" || description == "_Role"
     }
 
-    /// Whether it belongs to the system: all that begin with `_`.
+    /// Whether the class belongs to the system: its name begins with `_`.
     package var isReserved: Bool { description.utf8.first == UInt8(ascii: "_") }
 }
 
-/// The name of a program on the board: `[a-z0-9][a-z0-9-]{0,31}`.
+/// The name of an app on the board: `[a-z0-9][a-z0-9-]{0,31}`.
 ///
 /// Source: the wire contract, Topics of the bus.
 package struct AppName: Hashable, Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-/// A set of operations, as `allow` in a rule gives it.
+/// A set of operations: the `allow` of a rule.
 struct Operations: OptionSet, Hashable, Sendable, CustomStringConvertible {
     let rawValue: UInt8
 

@@ -1,6 +1,6 @@
-/// A text that is not what its place in a rule or setting asks for.
+/// A text that does not have the form that a rule or a setting needs.
 package struct GrammarError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// A sentence for the person who wrote it.
+    /// A sentence for the person who wrote the text.
     package let text: String
     package init(_ text: String) { self.text = text }
     package var description: String { text }
@@ -25,7 +25,7 @@ package struct ByteCount: Hashable, Comparable, Sendable, CustomStringConvertibl
         self.bytes = bytes
     }
 
-    /// The shortest form that parses to the same.
+    /// The shortest text that parses to the same value.
     package var description: String {
         for (name, size): (String, Int64) in [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
         where bytes >= size && bytes % size == 0 { return "\(bytes / size) \(name)" }
@@ -35,7 +35,7 @@ package struct ByteCount: Hashable, Comparable, Sendable, CustomStringConvertibl
     package static func < (left: Self, right: Self) -> Bool { left.bytes < right.bytes }
 }
 
-/// How often something may happen: `100/s`, `6/min`, `1000/h`, as a token bucket has it.
+/// A rate limit, kept as a token bucket: `100/s`, `6/min`, `1000/h`.
 package struct Rate: Hashable, Sendable, CustomStringConvertible {
     package enum Unit: String, Sendable, CaseIterable {
         case second = "s"
@@ -53,9 +53,9 @@ package struct Rate: Hashable, Sendable, CustomStringConvertible {
 
     package let count: Int64
     package let unit: Unit
-    /// How many may come at once after a quiet time; one unit's worth unless set.
+    /// The size of the bucket: how many may come at once after a quiet time. By default `count`.
     package private(set) var burst: Int64
-    /// The time in which one more is allowed.
+    /// The time after which one more is allowed.
     let interval: Duration
 
     package init(_ text: String) throws(GrammarError) {
@@ -69,7 +69,7 @@ package struct Rate: Hashable, Sendable, CustomStringConvertible {
         interval = unit.length / Int(count)
     }
 
-    /// The same rate with a bucket of another size; nil leaves it. A size below 1 is 1.
+    /// The same rate with another bucket size. Nil keeps the size; a size below 1 becomes 1.
     package func with(burst: Int64?) -> Rate {
         var rate = self
         if let burst { rate.burst = max(1, burst) }
@@ -80,6 +80,6 @@ package struct Rate: Hashable, Sendable, CustomStringConvertible {
         "\(count)/\(unit.rawValue)" + (burst == count ? "" : " with a burst of \(burst)")
     }
 
-    /// The time in which an empty bucket fills.
+    /// The time in which an empty bucket becomes full.
     var depth: Duration { burst == count ? unit.length : interval * Int(burst) }
 }

@@ -1,43 +1,43 @@
-/// Accepted writes that will never arrive: announced, so that a consumer can prove that it has
-/// all the others.
+/// Accepted writes that will never arrive. They are announced, so that a consumer can prove that it
+/// has all others.
 package struct QueueLosses: Equatable, Sendable {
-    /// Why such a write is not to come.
+    /// Why such a write will not arrive.
     package enum Cause: String, CaseIterable, Sendable {
-        /// Dropped to make room, as `when_full = "drop-oldest"` has it.
+        /// Dropped to make room, because of `when_full = "drop-oldest"`.
         case full
         /// Older than `max_age`.
         case expired
-        /// No broker takes it: it stands among the dead letters.
+        /// No broker accepts it: it is a dead letter.
         case dead
-        /// Its row could not be opened any more.
+        /// Its row could not be opened.
         case damaged
-        /// Another user's claim destroyed it.
+        /// A claim by another user destroyed it.
         case destroyed
-        /// A number that may never have been given: a crash took the record of it.
+        /// A number that may never have been used: a crash lost the record of it.
         case unknown
     }
 
-    /// How many ranges are kept.
+    /// The largest number of ranges kept.
     package static let rangeLimit = 1024
     /// How many classes are counted by name; drops of a further one count as "*".
     package static let classLimit = 256
 
-    /// How many sequence numbers, ever.
+    /// The number of lost sequence numbers, ever.
     package var total: Int64 = 0
-    /// Which they are, rising, no two adjoining; those with the highest numbers, at most
-    /// `rangeLimit`.
+    /// The lost numbers as rising ranges, no two of them adjoining. At most `rangeLimit` ranges are
+    /// kept: those with the highest numbers.
     package var ranges: [ClosedRange<Int64>] = []
-    /// How many for each cause, ever.
+    /// The losses for each cause, ever.
     package var causes: [Cause: Int64] = [:]
-    /// How many were dropped of each class, for room or for age, ever.
+    /// The drops of each class, for lack of room or for age, ever.
     package var drops: [String: Int64] = [:]
 
     package init() {}
 
-    /// How many were dropped, of all classes.
+    /// The drops of all classes.
     package var dropped: Int64 { causes[.full, default: 0] + causes[.expired, default: 0] }
 
-    /// Adds numbers. Those that already stand in `ranges` are not counted twice.
+    /// Adds lost numbers. Numbers that are already in `ranges` do not count twice.
     package mutating func lose(_ lost: ClosedRange<Int64>, _ cause: Cause) {
         var (first, last) = (lost.lowerBound, lost.upperBound)
         var fresh = last.saturatingDistance(from: first)
@@ -75,7 +75,7 @@ extension Int64 {
         return overflow ? .max : sum
     }
 
-    /// How many numbers there are from `first` to this one.
+    /// The count of numbers from `first` to this one.
     fileprivate func saturatingDistance(from first: Int64) -> Int64 {
         let (span, overflow) = subtractingReportingOverflow(first)
         return overflow ? .max : span.saturatingSum(1)

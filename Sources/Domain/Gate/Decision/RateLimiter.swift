@@ -23,16 +23,17 @@ package struct AppliedRates: Sendable {
         self.policy = policy
     }
 
-    /// Those that there are, for people.
+    /// The rates that are present, for display to people.
     package var entries: [Entry] { [app, scope, policy].compactMap { $0 } }
 }
 
-/// Token buckets for the rates of apps and rules; its owner gives it the time.
+/// Token buckets for the rates of apps and rules. The caller supplies the time.
 package struct RateLimiter: Sendable {
-    /// For each rule and app the time at which its bucket will be full again.
+    /// For each rule and app, the time at which the bucket will be full again.
     private var fullAt: [Key: Duration] = [:]
-    /// At this many buckets the full ones are forgotten, which changes no verdict. Twice what
-    /// was left is waited for then, so that a take costs the same however many there are.
+    /// Above this many buckets the full ones are removed, which changes no verdict. The next
+    /// removal waits for twice the number that was left. So the average cost of a take does not
+    /// grow with the number of buckets.
     private var sweepAt = Self.manyBuckets
     private static let manyBuckets = 1024
 
@@ -43,8 +44,8 @@ package struct RateLimiter: Sendable {
 
     package init() {}
 
-    /// Takes one token of each rate, or none and returns why not. `now` never goes back.
-    /// Does not allocate, but for buckets that were not there.
+    /// Takes one token of each rate and returns nil. If a bucket is empty, takes none and returns
+    /// why. `now` never goes back. Allocates only for new buckets.
     package mutating func admit(
         _ app: AppName, _ rates: borrowing AppliedRates, at now: Duration
     ) -> Rejection? {
@@ -78,9 +79,9 @@ package struct RateLimiter: Sendable {
 
     /// Carries the buckets over to another policy file.
     ///
-    /// A rule's bucket goes with its app and class, not with its line: of the rules for one app
-    /// and class only the first is ever asked. A bucket is never fuller than before, nor emptier
-    /// than the new rate lets one be; one without a rate any more is forgotten.
+    /// A rule's bucket follows its app and class, not its line number: of the rules for one app and
+    /// class only the first ever matches. A carried bucket never has more tokens than before. It is
+    /// never emptier than the new rate allows. A bucket whose rate was removed is dropped.
     package mutating func carry(from old: Policy?, to new: Policy?, at now: Duration) {
         let moved = Self.sameRules(old, new)
         var carried: [Key: Duration] = [:]
@@ -108,7 +109,7 @@ package struct RateLimiter: Sendable {
         }
     }
 
-    /// For each rule of the old file the new one that takes its place.
+    /// For each rule of the old file, the rule of the new file for the same app and class.
     private static func sameRules(_ old: Policy?, _ new: Policy?) -> [RuleID: Rule] {
         let new = Dictionary((new?.rules ?? []).map { (Match($0), $0) }) { first, _ in first }
         return Dictionary(

@@ -1,4 +1,4 @@
-/// One rule of a policy file or a scope. The first that matches decides.
+/// One rule of a policy file or a scope. The first rule that matches decides.
 package struct Rule: Equatable, Sendable {
     package let id: RuleID
     /// Nil: any app.
@@ -6,7 +6,7 @@ package struct Rule: Equatable, Sendable {
     /// Nil: any class (`*`).
     package let className: ClassName?
     package let allow: Set<Operation>
-    /// Nil: the payload is not looked into. Else JSON with these members and no others.
+    /// Nil: the payload is not checked. Else the payload must be JSON with only these members.
     package let fields: [String: FieldType]?
     package let maxBytes: ByteCount?
     package let rate: Rate?
@@ -29,7 +29,7 @@ package struct Rule: Equatable, Sendable {
     }
 }
 
-/// What one app may send, whatever the class.
+/// The limits of one app, for any class.
 package struct AppLimit: Equatable, Sendable {
     package var rate: Rate?
     package var maxBytes: ByteCount?
@@ -46,7 +46,7 @@ package struct Policy: Equatable, Sendable {
     package let apps: [AppName: AppLimit]
     package let rules: [Rule]
 
-    /// Stands in for a policy that is lost.
+    /// Replaces a policy that is lost.
     package static let refusesAll = Policy(allowsByDefault: false, apps: [:], rules: [])
 
     package init(allowsByDefault: Bool, apps: [AppName: AppLimit], rules: [Rule]) {
@@ -55,13 +55,13 @@ package struct Policy: Equatable, Sendable {
         self.rules = rules
     }
 
-    /// A few words for a log.
+    /// A short summary for a log.
     package var summary: String {
         "\(rules.count) rules, by default \(allowsByDefault ? "allow" : "deny")"
     }
 }
 
-/// What a session may do on its board, as the authority limits it.
+/// What the authority allows a session to do on its board.
 package struct Scope: Equatable, Sendable {
     package let allowsByDefault: Bool
     package let rules: [Rule]

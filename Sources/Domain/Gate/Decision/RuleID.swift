@@ -1,4 +1,4 @@
-/// The name of what decided: it is told to the app and stands in logs.
+/// The name of the rule that decided. Apps receive it, and logs show it.
 ///
 /// Printed as `builtin:protected-class`, `scope:2`, `policy.toml:14` (a line), and the like.
 package struct RuleID: Hashable, Sendable, CustomStringConvertible {
@@ -6,12 +6,12 @@ package struct RuleID: Hashable, Sendable, CustomStringConvertible {
         case builtin(BuiltinRule)
         /// The n-th rule of the scope, from 1; 0 is its default.
         case scope(Int)
-        /// The rule whose header stands on this line; 0 is the file's default.
+        /// The rule whose header is on this line; 0 is the file's default.
         case policy(line: Int)
         case policyApp(AppName)
-        /// The scope's `topics`: where it lets a route lead.
+        /// The scope's `topics`: the topics that its routes may lead to.
         case scopeTopics
-        /// The route of `agent.toml` whose header stands on this line.
+        /// The route of `agent.toml` whose header is on this line.
         case route(line: Int)
     }
 

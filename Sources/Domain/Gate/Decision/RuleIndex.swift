@@ -1,18 +1,18 @@
-/// Finds the first rule for an app and a class in a time that does not grow with the rules.
+/// Finds the first rule for an app and a class. The time does not grow with the number of rules.
 ///
-/// A rule matches by app and class alone, so of all the rules with the same two only the first
-/// is ever asked; the deciding one is the first of at most four.
+/// A rule matches by app and class alone. So of the rules with the same app and class only the
+/// first can decide. The deciding rule is the first of at most four candidates.
 struct RuleIndex: Sendable {
     private struct Pair: Hashable {
         let app: Int
         let className: Int
     }
 
-    /// The names that rules have, numbered; any other name meets only the rules for any.
+    /// The names in the rules, numbered. Any other name matches only rules for any app or class.
     private var apps: [AppName: Int] = [:]
     private var classes: [ClassName: Int] = [:]
 
-    // The first rule for any app and class, for each app, for each class, and for both.
+    // The first rule for any app and class, for one app, for one class, and for both.
     private var always: Int?
     private var byApp: [Int?] = []
     private var byClass: [Int?] = []

@@ -16,12 +16,12 @@ struct RuleLayer: Sendable {
         hasRates = rules.contains { $0.rate != nil }
     }
 
-    /// The place of the rule that decides, or nil where the default does.
+    /// The index of the deciding rule; nil if the default decides.
     func position(of write: borrowing Write) -> Int? {
         index.firstMatch(app: write.app, className: write.className)
     }
 
-    /// What can be told without reading the payload; nil: nothing against it.
+    /// The rejection that needs no look at the payload; nil if there is none.
     func verdict(on write: borrowing Write, at position: Int?) -> Rejection? {
         guard let position else {
             return allowsByDefault ? nil : Rejection(.forbidden, defaultID, .noRule)
@@ -35,7 +35,7 @@ struct RuleLayer: Sendable {
         return write.excess(over: limit, under: rule.id)
     }
 
-    /// What the deciding rule's fields have against the payload.
+    /// The rejection by the deciding rule's `fields`; nil if there is none.
     func payloadVerdict(on write: borrowing Write, at position: Int?) -> Rejection? {
         guard let position, let shape = rules[position].shape,
             let fault = shape.fault(in: write.payload, of: write.operation)
@@ -51,7 +51,7 @@ struct RuleLayer: Sendable {
         return AppliedRates.Entry(rule: rules[position].id, rate: rate)
     }
 
-    /// The layer's verdict by itself.
+    /// The decision of this layer alone.
     func decide(_ write: borrowing Write) -> Decision {
         let position = position(of: write)
         if let rejection = verdict(on: write, at: position) { return .deny(rejection) }
@@ -59,7 +59,7 @@ struct RuleLayer: Sendable {
         return .allow(id(at: position))
     }
 
-    /// The rule that decides; nil where the default does.
+    /// The deciding rule; nil if the default decides.
     func rule(for write: borrowing Write) -> Rule? { position(of: write).map { rules[$0] } }
 
     func id(at position: Int?) -> RuleID {

@@ -1,6 +1,6 @@
-/// Rules as people read them.
+/// Rules as text for people.
 extension Rule {
-    /// Where a policy's rule stands; 0 for a rule of a scope.
+    /// The line of a rule in its policy file; 0 for a rule of a scope.
     package var line: Int { if case .policy(let line) = id.layer { line } else { 0 } }
 
     /// What the rule matches: `app thermo, class Reading`.
@@ -9,7 +9,7 @@ extension Rule {
         return (app.map { "app \($0), " } ?? "any app, ") + name
     }
 
-    /// What the rule says, on one line.
+    /// The rule as one line of text.
     package var text: String {
         var parts = [subject]
         parts.append("allow \(operations)")
@@ -23,7 +23,7 @@ extension Rule {
 }
 
 extension AppLimit {
-    /// What the limit says, on one line.
+    /// The limit as one line of text.
     package var text: String {
         let parts = [maxBytes.map { "max_bytes \($0)" }, rate.map { "rate \($0)" }]
         return parts.compactMap { $0 }.joined(separator: "; ")
@@ -31,7 +31,7 @@ extension AppLimit {
 }
 
 extension FieldRules {
-    /// As a policy file writes it, without its quotes: `{ at = { lat = number }, unit = string? }`.
+    /// The form of a policy file, without quotes: `{ at = { lat = number }, unit = string? }`.
     fileprivate var text: String {
         let list = fields.map { field in
             let isNested = field.type.value.nestedText != nil
@@ -43,7 +43,8 @@ extension FieldRules {
 }
 
 extension ValueType {
-    /// Of objects whose members are listed, and arrays of them; nil for all else.
+    /// Text for objects with listed members and for arrays of such objects; nil for all other
+    /// types.
     fileprivate var nestedText: String? {
         switch self {
         case .object(let fields?): fields.text
