@@ -8,7 +8,7 @@
 package enum FleetSpread {
     /// Suits a fleet of any size. The default for a board that received no other value.
     package static let widest = Duration.seconds(120)
-    /// The longest that may be configured or told.
+    /// The longest time that may be configured or received.
     package static let longest = Duration.seconds(3600)
     /// Up to this size a twentieth of the fleet is one board. A broker does not notice so few
     /// boards together, so they do not wait.

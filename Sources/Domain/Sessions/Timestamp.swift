@@ -53,7 +53,7 @@ extension Duration {
 package struct Instant: Hashable, Sendable {
     /// The system's wall clock, which may be wrong.
     package let wall: Timestamp
-    /// Since the machine's start, suspension included; never goes back.
+    /// The time since the machine started, suspension included; never goes back.
     package let monotonic: Duration
 
     package init(wall: Timestamp, monotonic: Duration) {

@@ -4,7 +4,7 @@ package import Sessions
 package struct AcceptedWrite: Equatable, Sendable {
     /// Increases with each write that this installation accepts.
     package let sequence: Int64
-    /// The session that accepted it, and that session's user.
+    /// The session that accepted the write, and the user of that session.
     package let session: ObjectID
     package let user: UserID
     package let acceptedAt: Timestamp

@@ -19,7 +19,7 @@ package struct QueueLosses: Equatable, Sendable {
 
     /// The largest number of ranges kept.
     package static let rangeLimit = 1024
-    /// How many classes are counted by name; drops of a further one count as "*".
+    /// The largest number of classes counted by name. Drops of further classes count as "*".
     package static let classLimit = 256
 
     /// The number of lost sequence numbers, ever.

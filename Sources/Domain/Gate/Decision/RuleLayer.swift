@@ -1,6 +1,6 @@
 import Sessions
 
-/// One list of rules with its default, ready to be asked.
+/// One list of rules with its default.
 struct RuleLayer: Sendable {
     let rules: [Rule]
     private let hasRates: Bool

@@ -1,10 +1,11 @@
-/// How far two names are apart.
+/// The number of edits between two names.
 package enum EditDistance {
-    /// Beyond this many bytes a name is compared by its beginning: the work stays bounded.
+    /// Only the first bytes of a name are compared, so that the work is limited.
     static let compared = 64
 
-    /// Insertions, deletions and replacements of bytes, and exchanges of two neighbours, that
-    /// lead from one to the other; no byte is edited twice (optimal string alignment).
+    /// The least number of edits that turn one name into the other. An edit inserts, deletes or
+    /// replaces a byte, or swaps two neighbours. No byte is edited twice (optimal string
+    /// alignment).
     package static func between(_ left: String, _ right: String) -> Int {
         between(Array(left.utf8.prefix(compared)), Array(right.utf8.prefix(compared)))
     }
@@ -17,7 +18,7 @@ package enum EditDistance {
             leftEnd -= 1
             rightEnd -= 1
         }
-        // What both begin and end with costs nothing.
+        // A common beginning and a common end need no edits.
         return distance(Array(left[start..<leftEnd]), Array(right[start..<rightEnd]))
     }
 

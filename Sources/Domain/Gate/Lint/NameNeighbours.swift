@@ -1,11 +1,11 @@
-/// Names that are in use, arranged so that those near to one are found without comparing it to
-/// every other.
+/// Known names, arranged to find similar ones without comparing a name to all of them.
 ///
-/// Names that differ in digits alone are a series, no mistake, and stand under their letters.
-/// Most series are passed over by their length and by which letters they have: an edit makes
+/// Names that differ only in digits are a series, not a mistake, and are grouped by their letters.
+/// Most series are skipped by their length and their set of letters: one edit changes either by at
+/// most one.
 /// them differ by one at most.
 struct NameNeighbours {
-    /// A name and from which line on it is better known than one that stands alone.
+    /// A name, and the line after which other names may be a mistyped form of it.
     private struct Known {
         let name: String
         let since: Int
@@ -15,7 +15,7 @@ struct NameNeighbours {
         let letters: [UInt8]
         let mask: UInt64
         var names: [Known] = []
-        /// By their digits, for the name that differs in letters alone.
+        /// Indexes of the names by their digits, to find a name that differs only in letters.
         var places: [[UInt8]: Int] = [:]
 
         func near(
@@ -32,14 +32,14 @@ struct NameNeighbours {
         }
     }
 
-    /// Of a long series so many names are compared with one, in the order of their lines.
+    /// The number of names compared in a long series, in the order of their lines.
     private static let comparedNames = 16
 
     private var series: [Series] = []
     private var placesByLength: [Int: [Int]] = [:]
     private var byCase: [String: [Known]] = [:]
 
-    /// The names, each with the line from which on it is better known than another.
+    /// Each name has the line after which other names may be a mistyped form of it.
     init(_ names: [String: Int]) {
         var places: [[UInt8]: Int] = [:]
         for (name, since) in names.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
@@ -57,8 +57,8 @@ struct NameNeighbours {
         }
     }
 
-    /// A better known name that was likely meant: equal but for case, one edit away, or two
-    /// where both have eight bytes or more. Those of up to three bytes are too short to tell.
+    /// A known name that was probably meant: equal except for case, or one edit away, or two edits
+    /// away from 8 bytes on. Names of up to 3 bytes are too short for edits.
     func likelyMeant(by name: String, on line: Int) -> String? {
         let equal = byCase[name.lowercased()]?.first { $0.since < line && $0.name != name }
         if let equal { return equal.name }
@@ -69,7 +69,7 @@ struct NameNeighbours {
         let most = length >= 8 ? 2 : 1
         for difference in [0, -1, 1, -2, 2] where difference.magnitude <= most {
             for place in placesByLength[letters.count + difference] ?? [] {
-                // They stand in the order of their first names' lines.
+                // The series are in the order of their first names' lines.
                 guard let since = series[place].names.first?.since, since < line else { break }
                 let theirs = series[place].mask
                 guard (mask & ~theirs).nonzeroBitCount <= most,
@@ -90,7 +90,7 @@ struct NameNeighbours {
         return parts
     }
 
-    /// A bit for each byte that is there; few bytes of names share one.
+    /// One bit for each byte that occurs. Few bytes in names share a bit.
     private static func mask(_ letters: [UInt8]) -> UInt64 {
         letters.reduce(0) { $0 | 1 << UInt64($1 & 63) }
     }

@@ -1,21 +1,21 @@
 import Sessions
 
-/// One line of a file of cases: a write, and what is expected of the gate.
+/// One case of a file of test cases: a write, and the decision expected from the gate.
 package struct PolicyCase: Equatable, Sendable {
-    /// What is written. Names that an app could put in a topic are judged, not refused here.
+    /// The write. The gate, not this type, refuses names that an app could put in a topic.
     package enum Subject: Equatable, Sendable {
         case write(AppName, Operation, className: String)
-        /// As the board's own bus would carry it.
+        /// A topic of the board's own bus.
         case topic(String)
     }
 
     package enum Payload: Equatable, Sendable {
         case text(String)
-        /// A file, relative to the file of cases.
+        /// The path of a file, relative to the file of cases.
         case file(String)
     }
 
-    /// What is nil is not looked at.
+    /// The expected decision. Members that are nil are not compared.
     package struct Expectation: Equatable, Sendable {
         package var allows: Bool
         package var rule: String?
@@ -32,7 +32,7 @@ package struct PolicyCase: Equatable, Sendable {
         }
     }
 
-    /// Of its `[[case]]`.
+    /// The line of its `[[case]]`.
     package let line: Int
     package let name: String?
     package let subject: Subject
@@ -51,7 +51,7 @@ package struct PolicyCase: Equatable, Sendable {
 }
 
 extension PolicyCase.Expectation {
-    /// Whether `decision` is what is expected, in all that is said of it.
+    /// Whether `decision` equals the expectation in every given member.
     package func agrees(with decision: Decision) -> Bool {
         switch decision {
         case .allow(let id):
@@ -73,7 +73,7 @@ extension PolicyCase.Expectation: CustomStringConvertible {
 }
 
 extension Decision: CustomStringConvertible {
-    /// In the same words as an expectation.
+    /// Printed in the same form as an expectation.
     package var description: String {
         switch self {
         case .allow(let rule): "allow \(rule)"

@@ -1,31 +1,31 @@
-/// What a policy says that cannot be what its author meant.
+/// A probable mistake in a policy: an entry that its author cannot have meant.
 package struct PolicyFinding: Equatable, Sendable {
-    /// Kebab-case, and never renamed.
+    /// The raw values are kebab-case and never renamed.
     package enum Kind: String, Sendable, CaseIterable {
-        /// An earlier rule takes each write that this one matches.
+        /// An earlier rule takes every write that this rule matches.
         case unreachableRule = "unreachable-rule"
-        /// A class that nothing else names, and that is nearly one that is named.
+        /// A class that appears only here, and whose name is close to a known one.
         case classTypo = "class-typo"
-        /// The same of an app.
+        /// The same for an app.
         case appTypo = "app-typo"
-        /// A class that is a system class but for its `_` or its case.
+        /// A class that differs from a system class only by its `_` or its case.
         case systemClass = "system-class"
-        /// A rule for a class that the built-in rules close anyway.
+        /// A rule for a class that the built-in rules close.
         case closedClass = "closed-class"
-        /// An operation that the session's scope never lets pass.
+        /// An operation that the session's scope never allows.
         case scopeForbids = "scope-forbids"
-        /// A `max_bytes` above what another layer lets pass.
+        /// A `max_bytes` above the limit of another layer.
         case sizeNotReached = "size-not-reached"
-        /// A limit on what is not allowed at all.
+        /// A limit in a rule that allows nothing.
         case noEffect = "no-effect"
-        /// A route that brings in what no payload could make pass.
+        /// A route whose writes are refused with any payload.
         case routeRefused = "route-refused"
     }
 
-    /// Where it stands.
+    /// The place of the mistake.
     package enum Place: Equatable, Sendable {
         case policy(line: Int)
-        /// In `agent.toml`.
+        /// A line in `agent.toml`.
         case route(line: Int)
 
         package var line: Int {
@@ -36,9 +36,9 @@ package struct PolicyFinding: Equatable, Sendable {
     }
 
     package let kind: Kind
-    /// What is at fault; for a route, what refuses it.
+    /// The faulty rule; for a route, the rule that refuses it.
     package let rule: RuleID
     package let place: Place
-    /// A sentence that says what to do.
+    /// A sentence that tells the author what to do.
     package let text: String
 }

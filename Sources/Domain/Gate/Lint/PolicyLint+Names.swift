@@ -1,7 +1,7 @@
-/// Names that nothing else names, and that are nearly another.
+/// Finds names that appear only once and are close to another name.
 extension PolicyLint {
-    /// Parse's classes that a person may think of as `User`. Its others, `_Product` and the
-    /// like, have names that a board's own class may well have.
+    /// Parse's classes that a person may write as `User`. Parse's other classes, such as
+    /// `_Product`, have names that a board's own class may also have.
     private static let systemClasses = ["_User", "_Session", "_Role", "_Installation"]
 
     func classTypos() -> [PolicyFinding] {
@@ -41,8 +41,8 @@ extension PolicyLint {
         return Self.typos(.appTypo, mentions, among: mentions, elsewhere: elsewhere)
     }
 
-    /// A name with one mention is suspect beside one that is in use elsewhere, that the file
-    /// mentions more often, or that it mentions earlier.
+    /// Reports a name that appears once and is close to a known name. A name is known if it is used
+    /// elsewhere, or if the file mentions it more often or earlier.
     private static func typos(
         _ kind: PolicyFinding.Kind, _ suspects: [Mention], among mentions: [Mention],
         elsewhere: Set<String>
@@ -70,14 +70,14 @@ extension PolicyLint {
         }
     }
 
-    /// The system class that differs by its `_` or by case alone; nil for itself.
+    /// The system class that differs only by its `_` or by case; nil if `name` is that class.
     private static func systemClass(like name: String) -> String? {
         let bare = name.lowercased().drop { $0 == "_" }
         return systemClasses.first { $0 != name && $0.lowercased().dropFirst() == bare }
     }
 }
 
-/// One place of the file that names something.
+/// One mention of a name in the file.
 private struct Mention {
     let name: String
     let rule: RuleID

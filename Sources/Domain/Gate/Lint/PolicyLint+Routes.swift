@@ -1,13 +1,13 @@
-/// Routes that bring in what nothing lets pass.
+/// Finds routes whose writes are never allowed.
 extension PolicyLint {
-    /// Judged by app, class, operation and topic; whatever the payload.
+    /// Checks app, class, operation and topic, but not the payload.
     func refusedRoutes() -> [PolicyFinding] {
         let gate = Gate(policy: policy, scope: scope)
         return routes.compactMap { refusedWrite($0, gate) ?? refusedTopic($0) }
     }
 
     private func refusedWrite(_ route: Route, _ gate: Gate) -> PolicyFinding? {
-        // A class that a level of the topic names is known only when one comes.
+        // If a level of the topic names the class, the class is known only when a message arrives.
         guard let className = route.className,
             let refusal = gate.refusalWhateverPayload(route.app, className, route.operation)
         else { return nil }

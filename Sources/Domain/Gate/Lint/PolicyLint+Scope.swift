@@ -1,4 +1,4 @@
-/// What a rule allows and the session's scope never lets pass.
+/// Finds operations that a rule allows and the session's scope never does.
 extension PolicyLint {
     func scopeFindings(_ rule: Rule) -> [PolicyFinding] {
         guard let scope, !rule.allow.isEmpty, rule.className?.isReserved != true else { return [] }
@@ -19,7 +19,7 @@ extension PolicyLint {
         return size(rule, verdicts)
     }
 
-    /// The scope's `max_bytes` where each of its rules that could let pass has a smaller one.
+    /// Reports a `max_bytes` above the `max_bytes` of all scope rules that could allow the write.
     private func size(_ rule: Rule, _ verdicts: [ScopeVerdict]) -> [PolicyFinding] {
         guard let size = rule.maxBytes else { return [] }
         let permitting = verdicts.filter { verdict in
@@ -37,7 +37,7 @@ extension PolicyLint {
     }
 }
 
-/// What the scope says on writes that one of its rules, or its default, takes.
+/// The limits of one scope rule, or of the scope's default.
 private struct ScopeVerdict {
     let id: RuleID
     let allow: Set<Operation>
@@ -54,7 +54,7 @@ extension Scope {
         var verdicts: [ScopeVerdict] = []
         var taken: Set<Pattern> = []
         for own in rules {
-            // What an earlier one takes whole does not come to this one.
+            // Writes that an earlier rule matches completely never reach this rule.
             guard let shared = Pattern(own).within(wanted),
                 taken.isDisjoint(with: shared.asWideOrWider)
             else { continue }

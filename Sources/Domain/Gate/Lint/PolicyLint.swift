@@ -1,12 +1,12 @@
-/// Looks for rules that are well-formed and cannot be meant. It reports what is certain, and
-/// names that are likely mistyped; no finding makes a policy invalid.
+/// Looks for well-formed rules that are probably mistakes. It reports certain mistakes and probable
+/// typing errors. No finding makes a policy invalid.
 package struct PolicyLint: Sendable {
     let policy: Policy
     let scope: Scope?
     let routes: [Route]
     /// The line of each `[app.NAME]`.
     let appLines: [AppName: Int]
-    /// Names that are in use somewhere else.
+    /// Names that are used elsewhere.
     let seenClasses: Set<ClassName>
     let seenApps: Set<AppName>
 
@@ -23,7 +23,7 @@ package struct PolicyLint: Sendable {
         self.seenApps = seenApps
     }
 
-    /// By file and line; of one place in the order of the kinds.
+    /// Sorted by file and line, then by kind.
     package var findings: [PolicyFinding] {
         var found = unreachable()
         for rule in policy.rules {
@@ -44,7 +44,7 @@ package struct PolicyLint: Sendable {
         PolicyFinding(kind: kind, rule: rule.id, place: .policy(line: rule.line), text: text)
     }
 
-    /// Each rule with the first one before it that takes all of its writes.
+    /// Reports each rule whose writes an earlier rule takes, with the first such rule.
     private func unreachable() -> [PolicyFinding] {
         var first: [Pattern: Rule] = [:]
         var found: [PolicyFinding] = []
@@ -64,7 +64,7 @@ package struct PolicyLint: Sendable {
 
     private func remedy(_ rule: Rule, behind earlier: Rule) -> String {
         guard Pattern(rule) == Pattern(earlier) else { return "put this one before it or drop it" }
-        // In the other order the other rule would be the unreachable one.
+        // Both rules match the same writes, so changing their order would not help.
         let missing = Operation.allCases.filter {
             rule.allow.contains($0) && !earlier.allow.contains($0)
         }
@@ -124,7 +124,7 @@ struct Pattern: Hashable {
         self.className = className
     }
 
-    /// The writes that both match; nil where there are none.
+    /// The writes that both patterns match; nil if there are none.
     func within(_ other: Pattern) -> Pattern? {
         if let app, let theirs = other.app, app != theirs { return nil }
         if let className, let theirs = other.className, className != theirs { return nil }
@@ -137,7 +137,7 @@ struct Pattern: Hashable {
 }
 
 extension PolicyFinding.Place {
-    /// The policy's lines before the routes'.
+    /// Sorts the policy's lines before the routes' lines.
     fileprivate var order: (Int, Int) {
         switch self {
         case .policy(let line): (0, line)

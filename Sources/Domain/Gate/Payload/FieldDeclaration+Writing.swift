@@ -1,6 +1,6 @@
 extension FieldType {
-    /// What `parse` reads as these fields. The bounds of an array whose elements are objects
-    /// with fields of their own cannot be written.
+    /// The declarations that `parse` reads as these fields. Cannot express the bounds of an array
+    /// whose elements are objects with listed fields.
     package static func declarations(
         of fields: [String: FieldType]
     ) -> [String: FieldDeclaration] {
@@ -21,7 +21,7 @@ extension FieldRules {
 }
 
 extension ValueType {
-    /// Of objects whose members are listed, and arrays of them; nil for all else.
+    /// For objects with listed members and arrays of such objects; nil for all other types.
     fileprivate var nestedDeclaration: FieldDeclaration? {
         switch self {
         case .object(let fields?): .object(fields.declarations)

@@ -1,21 +1,22 @@
-/// A field as a policy file or a scope writes it, not understood yet.
+/// A field as a policy file or a scope writes it, not parsed yet.
 ///
-/// Both write the same: a type's text, an object of named fields, or a list of one object, which
-/// is an array of such objects. `?` behind a name of the latter two says that it may be absent.
+/// Both use the same three forms: a type's text, an object of named fields, or a list of one
+/// object. The list means an array of such objects. In the last two forms a `?` behind the name
+/// means that the field may be absent.
 package indirect enum FieldDeclaration: Sendable {
     case type(String)
     case object([String: FieldDeclaration])
     case objects([String: FieldDeclaration])
 }
 
-/// What is wrong with a declaration, and at which names from the outside in.
+/// A mistake in a declaration, with the path of names to it, outermost first.
 package struct FieldDeclarationFault: Error, Equatable, Sendable {
     package let path: [String]
     package let sentence: String
 }
 
 extension FieldType {
-    /// Reads the members of `fields`; nothing is repaired or left out.
+    /// Parses the members of `fields`. Does not repair or skip anything.
     package static func parse(
         _ declared: [String: FieldDeclaration]
     ) throws(FieldDeclarationFault) -> [String: FieldType] {

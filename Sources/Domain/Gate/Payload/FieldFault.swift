@@ -1,9 +1,9 @@
 package import Sessions
 
-/// What is wrong with a payload, and where.
+/// A mistake in a payload, and its place.
 package struct FieldFault: Error, Equatable, Sendable {
-    /// The field, `position.lat` or `samples[3]`; empty: the payload as a whole. The payload's
-    /// own text, cut to 128 bytes a name.
+    /// The field, such as `position.lat` or `samples[3]`. Empty for the payload as a whole. The
+    /// names come from the payload, each cut to 128 bytes.
     package private(set) var path: String
     package let kind: Kind
 
@@ -13,11 +13,11 @@ package struct FieldFault: Error, Equatable, Sendable {
     }
 
     package enum Kind: Equatable, Sendable {
-        // The payload is not one JSON document with one meaning: 107.
+        // The payload is not one JSON document with one clear meaning: 107.
         case notJSON(JSONFlaw, offset: Int)
         case duplicateKey
         case tooDeep
-        // It is not what the rule expects: 111, 142, 119.
+        // The payload is not what the rule expects: 111, 142, 119.
         case wrongType(expected: String)
         case missing
         case outOfRange(expected: String)
@@ -25,13 +25,13 @@ package struct FieldFault: Error, Equatable, Sendable {
         case unknownField
         case tooManyMembers
         case tooManyValues
-        // It holds what only a server may say: 105, 119.
+        // The payload has a key or class that only a server may set: 105, 119.
         case badKey
         case serverKey(String)
         case protectedClass(String)
     }
 
-    /// The same fault, seen from the object or array around it.
+    /// The same fault with the name of the surrounding object or array in front.
     func within(_ parent: String) -> FieldFault {
         var fault = self
         if path.isEmpty {
@@ -44,7 +44,7 @@ package struct FieldFault: Error, Equatable, Sendable {
         return fault
     }
 
-    /// The contract's number, as Parse uses it.
+    /// The contract's error code, which is Parse's.
     package var code: ErrorCode {
         switch kind {
         case .notJSON, .duplicateKey, .tooDeep: .invalidJSON
@@ -57,7 +57,7 @@ package struct FieldFault: Error, Equatable, Sendable {
 }
 
 extension FieldFault.Kind {
-    /// A sentence for people, without the field's name, which stands beside it.
+    /// A sentence for people. It omits the field's name, which is shown beside it.
     var reason: String {
         switch self {
         case .notJSON(let flaw, let offset): "\(flaw.rawValue) at byte \(offset)"
@@ -78,7 +78,7 @@ extension FieldFault.Kind {
     }
 }
 
-/// Why bytes are not JSON. The raw values are for people.
+/// Why bytes are not JSON. The raw values are sentences for people.
 package enum JSONFlaw: String, Sendable, CaseIterable {
     case truncated = "the JSON ends too early"
     case unexpected = "not JSON: unexpected character"

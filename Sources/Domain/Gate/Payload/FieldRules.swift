@@ -1,17 +1,17 @@
-/// The fields that an object may have; all others are refused, as Parse's `addField = false`.
+/// The fields that an object may have. All others are refused, as with Parse's `addField = false`.
 package struct FieldRules: Equatable, Sendable {
     struct Field: Equatable, Sendable {
         let name: String
         let type: FieldType
-        /// A name that no rule can open: the server's own, or one that a server cannot store.
+        /// No rule can open this name: it is the server's own, or a server cannot store it.
         let isClosed: Bool
     }
 
-    /// In the order of their names, so that the same rules judge in the same order.
+    /// Sorted by name, so that the same rules always check in the same order.
     let fields: [Field]
-    /// Where those stand that are not optional.
+    /// The indexes of the fields that are not optional.
     let required: [Int]
-    /// Of the names, in bytes: few keys are compared with more than one.
+    /// The lengths of the names in bytes. They save most comparisons of names.
     private let lengths: [Int]
 
     package init(_ fields: [String: FieldType]) {
@@ -25,25 +25,25 @@ package struct FieldRules: Equatable, Sendable {
         lengths = self.fields.map(\.name.utf8.count)
     }
 
-    /// The place of the field that a key names.
+    /// The index of the field with this key.
     func index(of key: ScannedString, in bytes: [UInt8]) -> Int? {
         lengths.indices.first {
             lengths[$0] == key.decodedLength && key.equals(fields[$0].name, in: bytes)
         }
     }
 
-    /// What is wrong with `payload`, or nil. One pass over the bytes, no tree.
+    /// The fault of `payload`, or nil. One pass over the bytes, without building a tree.
     ///
-    /// As in Parse, an update may leave any of the record's own fields away; an object or array
-    /// that it names replaces the old one, and so must be whole. A delete without payload has no
-    /// fields and passes; one with a payload is judged like an update.
+    /// As in Parse, an update may omit any of the record's own fields. An object or array in the
+    /// update replaces the old one, and so must be complete. A delete without a payload passes. A
+    /// delete with a payload is checked like an update.
     package func fault(in payload: [UInt8], of operation: Operation) -> FieldFault? {
         if operation == .delete, payload.isEmpty { return nil }
         return PayloadScanner.fault(in: payload, rules: self, requiresAll: operation == .create)
     }
 }
 
-/// Which fields of one object were seen. Allocates only where rules list more than 64.
+/// The fields of one object that were seen. Allocates only if rules list more than 64 fields.
 struct FieldSet {
     private var first: UInt64 = 0
     private var others: Set<Int> = []
@@ -52,7 +52,7 @@ struct FieldSet {
         index < UInt64.bitWidth ? first >> UInt64(index) & 1 == 1 : others.contains(index)
     }
 
-    /// Whether it was not there before.
+    /// Returns whether the index is new.
     mutating func insert(_ index: Int) -> Bool {
         guard index < UInt64.bitWidth else { return others.insert(index).inserted }
         defer { first |= 1 << UInt64(index) }

@@ -1,6 +1,6 @@
-/// What a member of a payload must be, and whether it may be absent: `number`, `string?`.
+/// The type of a payload member, and whether the member may be absent: `number`, `string?`.
 ///
-/// A member that may be absent may be null, too, as a Parse server reads it.
+/// A member that may be absent may also be null, as a Parse server reads it.
 package struct FieldType: Equatable, Sendable, CustomStringConvertible {
     package let value: ValueType
     package let isOptional: Bool
@@ -33,7 +33,7 @@ package struct FieldType: Equatable, Sendable, CustomStringConvertible {
 
     /// Why a field cannot have this name, or nil.
     ///
-    /// A rule that lists such a name lets nothing through by it: the scanner refuses the key.
+    /// A rule that lists such a name does not open it: the scanner still refuses the key.
     package static func nameFault(_ name: String) -> String? {
         let bytes = name.utf8
         if name == "ACL" { return "ACL is the server's to set" }

@@ -1,6 +1,7 @@
-/// A key of an object that nobody typed, kept while the object is open.
+/// A key of an object without field rules, kept while the object is open.
 struct OpenKey {
-    /// FNV-1a over the decoded text: most unequal keys differ here, which is compared first.
+    /// FNV-1a over the decoded text. It is compared first, because it differs for most unequal
+    /// keys.
     private let hash: UInt64
     private let key: ScannedString
 

@@ -1,9 +1,9 @@
-/// Objects and arrays: what may stand in them, and what hides in them.
+/// Objects and arrays: their syntax, and the keys that they may have.
 extension PayloadScanner {
-    /// An object of which the rule lists each field.
+    /// An object whose fields the rule lists.
     mutating func object(_ rules: FieldRules, depth: Int) throws(FieldFault) {
         try open(depth)
-        // An update leaves members of the record away, but what it names it replaces whole.
+        // An update may omit members of the record, but it replaces a nested object as a whole.
         let requiresAll = requiresAll || depth > 1
         var seen = FieldSet()
         var hasMore = try hasFirst(end: UInt8(ascii: "}"))
@@ -27,7 +27,7 @@ extension PayloadScanner {
         }
     }
 
-    /// A key that may not stand here: named for what it is, if a server would obey it.
+    /// The fault of a key that is not allowed. A key that a server would obey gets its own fault.
     private func refusal(
         of key: ScannedString, otherwise kind: FieldFault.Kind
     ) -> FieldFault {
@@ -39,7 +39,7 @@ extension PayloadScanner {
         }
     }
 
-    /// An object whose fields nobody lists: anything but what only a server may say.
+    /// An object without field rules. It may have any member that is not reserved for a server.
     mutating func freeObject(depth: Int) throws(FieldFault) {
         try open(depth)
         let start = openKeys.count
@@ -66,7 +66,7 @@ extension PayloadScanner {
         }
     }
 
-    /// Refuses keys that a Parse server obeys or cannot store.
+    /// Refuses keys that a Parse server obeys, and keys that it cannot store.
     private func checkKey(_ key: ScannedString) throws(FieldFault) {
         for name in ["__op", "_method", "ACL"] where key.equals(name, in: bytes) {
             throw FieldFault(.serverKey(name))
@@ -75,10 +75,10 @@ extension PayloadScanner {
         guard key.isStorable(in: bytes) else { throw FieldFault(.badKey) }
     }
 
-    /// The value behind a key. Null passes where none need be.
+    /// The value of a key. Null passes if the field is optional.
     ///
-    /// `className` and a batch's `requests` are judged by their key, wherever they stand: a
-    /// receiver may read them in any order.
+    /// `className` and a batch's `requests` are refused by their key at any place, because a
+    /// receiver may read members in any order.
     private mutating func member(
         _ key: ScannedString, _ field: FieldType, depth: Int
     ) throws(FieldFault) {

@@ -1,17 +1,18 @@
-/// A JSON number that was scanned.
+/// A scanned JSON number.
 struct ScannedNumber {
-    /// Infinite where a double cannot hold it.
+    /// Infinite if a double cannot hold the number.
     let value: Double
-    /// Written without fraction and exponent.
+    /// Whether the number has no fraction and no exponent.
     let isInteger: Bool
 }
 
-/// Numbers: their syntax, and their value to a reader that keeps doubles.
+/// Numbers: their syntax, and their value as a double.
 extension PayloadScanner {
-    /// The longest that is read; what is longer counts as overflow.
+    /// The longest number that is converted, in bytes. A longer one with many digits is an
+    /// overflow.
     private static let longestNumber = 1024
 
-    /// Scans the number that begins here. Source: RFC 8259 §6.
+    /// Scans the number at this position. Source: RFC 8259 §6.
     mutating func number() throws(FieldFault) -> ScannedNumber {
         let start = position
         let isNegative = next == UInt8(ascii: "-")
@@ -53,7 +54,7 @@ extension PayloadScanner {
         position = end
     }
 
-    /// The rare number: many digits, or an exponent.
+    /// Converts the rare numbers that have many digits or an exponent.
     private func parse(from start: Int) -> Double {
         guard position - start <= Self.longestNumber else { return .infinity }
         var text = ""
@@ -62,18 +63,18 @@ extension PayloadScanner {
     }
 }
 
-/// A number's digits, as long as they fit what a double holds exactly.
+/// A number's digits, as long as a double can hold them exactly.
 private struct Digits {
     private var mantissa: UInt64 = 0
     private var count = 0
-    /// The power of ten that they are times of; never above 0.
+    /// The power of ten to multiply the digits with; never above 0.
     var scale = 0
 
     private static let powers: [Double] = [
         1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
     ]
 
-    /// Adds the digits that begin at `start`, and returns where they end.
+    /// Adds the digits that begin at `start`, and returns the position after them.
     @inline(__always)
     mutating func add(all bytes: Span<UInt8>, from start: Int) -> Int {
         var digits = self
@@ -89,9 +90,9 @@ private struct Digits {
         return index
     }
 
-    /// The value, rounded once, where at most 15 digits make it; else nil.
+    /// The value, rounded once, if the number has at most 15 digits; else nil.
     ///
-    /// Both parts are exact doubles then, and so one division rounds correctly.
+    /// Both parts are then exact doubles, so one division rounds correctly.
     var exactValue: Double? {
         guard count <= 15, -scale < Self.powers.count else { return nil }
         return Double(mantissa) / Self.powers[-scale]

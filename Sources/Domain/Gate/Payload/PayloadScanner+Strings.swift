@@ -1,6 +1,6 @@
-/// Strings: their syntax, their UTF-8, and what they decode to.
+/// Strings: their syntax, their UTF-8, and their decoded length.
 extension PayloadScanner {
-    /// Scans the string that begins here, quotes included. One pass; does not allocate.
+    /// Scans the string at this position, quotes included. One pass; does not allocate.
     mutating func string() throws(FieldFault) -> ScannedString {
         position += 1
         let start = position
@@ -26,7 +26,7 @@ extension PayloadScanner {
         }
     }
 
-    /// Behind the ASCII that stands for itself.
+    /// The position after the plain ASCII characters that need no decoding.
     private func endOfPlainText(from start: Int) -> Int {
         let span = bytes.span
         var index = start
@@ -40,7 +40,7 @@ extension PayloadScanner {
         return index
     }
 
-    /// Returns how many bytes of UTF-8 the escape stands for.
+    /// Scans one escape and returns the number of UTF-8 bytes of the character.
     private mutating func escape() throws(FieldFault) -> Int {
         let isUnicode = position + 1 < bytes.count && bytes[position + 1] == UInt8(ascii: "u")
         guard let scalar = JSONEscape.scalar(in: bytes, at: &position) else {
@@ -49,7 +49,7 @@ extension PayloadScanner {
         return UTF8.width(scalar)
     }
 
-    /// Whether the `\u` that failed here is half a pair or no number.
+    /// Whether the wrong `\u` at this position is half a surrogate pair or not a number.
     private var halfOrBad: JSONFlaw {
         guard position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "d") else {
             return .badString
@@ -57,9 +57,7 @@ extension PayloadScanner {
         return .loneSurrogate
     }
 
-    /// A character of two to four bytes. Source: RFC 3629 §4.
-    ///
-    /// Returns how many bytes it has.
+    /// Scans a character of two to four bytes and returns its number of bytes. Source: RFC 3629 §4.
     private mutating func multibyte(_ first: UInt8) throws(FieldFault) -> Int {
         let (length, second): (Int, ClosedRange<UInt8>)
         switch first {

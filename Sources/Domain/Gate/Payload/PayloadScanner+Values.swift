@@ -1,13 +1,13 @@
 package import Sessions
 
-/// Reads a document instead of judging it: what a peer sends is read by the code that judges what a
-/// program writes.
+/// Builds the values of a document. One scanner both reads a peer's messages and checks an app's
+/// payloads.
 extension PayloadScanner {
-    /// The values of one document, itself the first: 32 levels, no member twice.
+    /// The value of one document: at most 32 levels, no repeated member.
     ///
-    /// Takes a time that grows with the number of bytes alone.
+    /// The time grows only with the number of bytes.
     ///
-    /// - Parameter limit: of the number of values in it.
+    /// - Parameter limit: the most values in the document, itself included.
     static func values(of bytes: [UInt8], limit: Int) throws(FieldFault) -> JSONValue {
         var scanner = PayloadScanner(bytes, requiresAll: false)
         var left = limit
@@ -49,7 +49,7 @@ extension PayloadScanner {
             try expect(UInt8(ascii: ":"))
             skipSpace()
             let value = try read(depth: depth, &left)
-            // Also two spellings of one text, which Swift takes for the same.
+            // Two spellings that Swift compares as equal also count as the same member.
             guard members.updateValue(value, forKey: key) == nil else {
                 throw FieldFault(.duplicateKey)
             }
@@ -71,8 +71,8 @@ extension PayloadScanner {
         return values
     }
 
-    /// A whole number is an integer however it is written, as `5`, `5.0` or `5e0`, where it is
-    /// surely the one that was written: up to 2^53, without fraction and exponent up to 64 bits.
+    /// A whole number becomes an integer in every spelling, such as `5`, `5.0` or `5e0`, if its
+    /// value is certain. Without fraction and exponent that is true for 64 bits, else up to 2^53.
     private mutating func readNumber() throws(FieldFault) -> JSONValue {
         let start = position
         let number = try number()
@@ -88,10 +88,11 @@ extension PayloadScanner {
 }
 
 extension JSONValue {
-    /// Reads one JSON text, strictly: UTF-8 without a byte-order mark, at most 32 levels, no member
-    /// twice, no half of a surrogate pair, no number beyond what a double holds.
+    /// Reads one JSON text, strictly. It must be UTF-8 without a byte-order mark and have at most
+    /// 32 levels. It may have no repeated member, no half of a surrogate pair, and no number beyond
+    /// a double.
     ///
-    /// - Parameter values: the most values that it may hold, the text itself being one.
+    /// - Parameter values: the most values in the text, the text itself included.
     /// - Throws: the first fault. Source: RFC 8259, RFC 7493 §2 (I-JSON).
     package init(reading bytes: [UInt8], values: Int) throws(FieldFault) {
         self = try PayloadScanner.values(of: bytes, limit: values)
@@ -99,7 +100,7 @@ extension JSONValue {
 }
 
 extension ScannedString {
-    /// All of the decoded text.
+    /// The complete decoded text.
     fileprivate func whole(in bytes: [UInt8]) -> String {
         hasEscapes
             ? String(decoding: Array(decoded(in: bytes)), as: UTF8.self)

@@ -1,19 +1,19 @@
-/// Judges JSON in one pass over its bytes, without building it.
+/// Checks JSON in one pass over its bytes, without building a tree.
 ///
-/// It judges what a receiver would read, so it is stricter than RFC 8259: no duplicate key
-/// (compared decoded), no lone surrogate, no number that overflows a double, no byte-order
-/// mark, at most 32 levels. Source: RFC 8259, RFC 7493 §2 (I-JSON), RFC 3629 §4.
+/// It checks what a receiver would read, so it is stricter than RFC 8259: no duplicate key
+/// (compared decoded), no lone surrogate, no number that overflows a double, no byte-order mark, at
+/// most 32 levels. Source: RFC 8259, RFC 7493 §2 (I-JSON), RFC 3629 §4.
 struct PayloadScanner {
-    /// Objects and arrays within each other, the document itself being the first.
+    /// The most levels of nested objects and arrays, the document itself included.
     static let maxDepth = 32
-    /// In one object that has no field rules of its own.
+    /// The most members of one object without field rules.
     static let maxMembers = 512
 
     let bytes: [UInt8]
     var position = 0
-    /// Whether fields that are not optional must be there.
+    /// Whether fields that are not optional must be present.
     let requiresAll: Bool
-    /// The keys of the open objects without field rules, innermost last.
+    /// The keys of the open objects without field rules, innermost object last.
     var openKeys: [OpenKey] = []
 
     init(_ bytes: [UInt8], requiresAll: Bool) {
@@ -21,8 +21,8 @@ struct PayloadScanner {
         self.requiresAll = requiresAll
     }
 
-    /// What is wrong with a record of these fields, or nil. Allocates only for what is refused
-    /// and for objects whose fields nobody lists.
+    /// The fault of a record with these fields, or nil. Allocates only for a refusal, and for
+    /// objects without field rules.
     static func fault(
         in bytes: [UInt8], rules: FieldRules, requiresAll: Bool
     ) -> FieldFault? {
@@ -41,7 +41,7 @@ struct PayloadScanner {
         }
     }
 
-    /// What is wrong with a document of this type, or nil.
+    /// The fault of a document of this type, or nil.
     static func fault(in bytes: [UInt8], type: ValueType) -> FieldFault? {
         var scanner = PayloadScanner(bytes, requiresAll: true)
         do throws(FieldFault) {
@@ -63,10 +63,10 @@ struct PayloadScanner {
         FieldFault(.notJSON(position < bytes.count ? flaw : atEnd(flaw), offset: position))
     }
 
-    /// A document that just stops is truncated, whatever was looked for.
+    /// A document that ends too early is truncated, whatever character was expected.
     private func atEnd(_ flaw: JSONFlaw) -> JSONFlaw { flaw == .unexpected ? .truncated : flaw }
 
-    /// The byte here, or 0 at the end: no rule takes NUL for anything.
+    /// The byte at this position, or 0 at the end. No syntax rule accepts NUL.
     var next: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
     mutating func skipSpace() {
@@ -89,7 +89,7 @@ struct PayloadScanner {
         for byte in word.utf8 { try expect(byte) }
     }
 
-    /// Scans one value and judges it. `depth` counts the objects and arrays around it.
+    /// Scans and checks one value. `depth` is the number of objects and arrays around it.
     mutating func value(_ type: ValueType, depth: Int) throws(FieldFault) {
         switch next {
         case UInt8(ascii: "{"):

@@ -1,13 +1,13 @@
-/// A JSON string that was scanned: where it stands, and what it holds once decoded.
+/// A scanned JSON string: its place in the bytes, and the length of its decoded text.
 struct ScannedString {
-    /// Of the raw text between the quotes.
+    /// The bounds of the raw text between the quotes.
     let start: Int
     let end: Int
     let hasEscapes: Bool
     /// In bytes of UTF-8.
     let decodedLength: Int
 
-    /// Whether it is `text`, decoded, byte for byte.
+    /// Whether the decoded string equals `text`, byte for byte.
     func equals(_ text: String, in bytes: [UInt8]) -> Bool {
         guard decodedLength == text.utf8.count else { return false }
         let other = text.utf8.span
@@ -19,8 +19,8 @@ struct ScannedString {
         return decoded(in: bytes).elementsEqual(text.utf8)
     }
 
-    /// Whether a Parse server could store it as a key: 1 to 128 bytes, no `_` in front, no `$`,
-    /// no dot, no control character.
+    /// Whether a Parse server could store the string as a key: 1 to 128 bytes, no `_` at the start,
+    /// no `$`, no dot, no control character.
     func isStorable(in bytes: [UInt8]) -> Bool {
         guard (1...128).contains(decodedLength), !begins(with: UInt8(ascii: "_"), in: bytes) else {
             return false
@@ -34,7 +34,7 @@ struct ScannedString {
         return isStorable
     }
 
-    /// Calls `body` with each decoded byte; most strings have no escape and are read in place.
+    /// Calls `body` with each decoded byte. Most strings have no escape, so no decoding is needed.
     @inline(__always)
     func forEachByte(in bytes: [UInt8], _ body: (UInt8) -> Void) {
         guard hasEscapes else {
@@ -52,11 +52,11 @@ struct ScannedString {
         return decoded.next() == byte
     }
 
-    /// The decoded text, cut to 128 bytes at most, for people.
+    /// The decoded text, cut to at most 128 bytes, for people.
     func text(in bytes: [UInt8]) -> String {
         let all = Array(decoded(in: bytes))
         guard all.count > 128 else { return String(decoding: all, as: UTF8.self) }
-        // Cut before a character, not within: a continuation byte is 10xxxxxx.
+        // Cut before a whole character: a continuation byte is 10xxxxxx.
         var cut = 128
         while cut > 0, all[cut] & 0xC0 == 0x80 { cut -= 1 }
         return String(decoding: all[..<cut], as: UTF8.self)
@@ -65,12 +65,12 @@ struct ScannedString {
     func decoded(in bytes: [UInt8]) -> DecodedBytes { DecodedBytes(of: self, in: bytes) }
 }
 
-/// What a scanned string decodes to, byte for byte. Does not allocate.
+/// The decoded bytes of a scanned string. Does not allocate.
 struct DecodedBytes: Sequence, IteratorProtocol {
     private let bytes: [UInt8]
     private var index: Int
     private let end: Int
-    /// What is left of the character that the last escape stood for.
+    /// The remaining bytes of the last escape's character.
     private var character = UTF8.EncodedScalar().makeIterator()
 
     fileprivate init(of string: ScannedString, in bytes: [UInt8]) {
@@ -79,7 +79,7 @@ struct DecodedBytes: Sequence, IteratorProtocol {
         end = string.end
     }
 
-    /// The scanner has checked all escapes, so what cannot be is passed over.
+    /// The scanner has checked all escapes, so a bad escape cannot occur here.
     mutating func next() -> UInt8? {
         if let byte = character.next() { return byte }
         while index < end {
@@ -98,9 +98,9 @@ struct DecodedBytes: Sequence, IteratorProtocol {
 
 /// The escapes of JSON strings. Source: RFC 8259 §7.
 enum JSONEscape {
-    /// Reads the escape at `index`, a pair of surrogates being one, and moves behind it.
+    /// Reads the escape at `index` and moves `index` behind it. A surrogate pair is one escape.
     ///
-    /// Nil for a bad escape or half a pair; `index` then stands where it is wrong.
+    /// Nil for a bad escape or half a pair; `index` is then at the mistake.
     static func scalar(in bytes: [UInt8], at index: inout Int) -> Unicode.Scalar? {
         index += 1
         guard index < bytes.count else { return nil }

@@ -1,6 +1,6 @@
 extension ValueType {
-    /// Parses a type; nil for anything else, for
-    /// an empty range, and for types nested deeper than a payload may be.
+    /// Parses a type. Nil for any other text, for an empty range, and for types nested deeper than
+    /// a payload may be.
     package init?(_ text: some StringProtocol) {
         self.init(Substring(text), depth: 0)
     }
@@ -49,8 +49,8 @@ extension ValueType {
         }
     }
 
-    /// `ELEMENT` or `ELEMENT, RANGE`. A range holds no comma and no parenthesis, so what stands
-    /// behind the last comma is one only if it parses as one.
+    /// Parses `ELEMENT` or `ELEMENT, RANGE`. A range has no comma and no parenthesis. So the text
+    /// behind the last comma is a range only if it parses as one.
     private static func array(_ inside: Substring, depth: Int) -> ValueType? {
         if let comma = inside.lastIndex(of: ",") {
             let behind = inside[inside.index(after: comma)...].drop { $0 == " " }
@@ -103,7 +103,7 @@ extension NumberRange {
     }
 }
 
-/// What stands before and behind the first `..`.
+/// The texts before and behind the first `..`.
 private func bounds(of text: Substring) -> (Substring, Substring)? {
     var index = text.startIndex
     while index < text.endIndex {

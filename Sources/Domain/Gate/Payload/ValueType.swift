@@ -1,24 +1,24 @@
-/// What a value must be.
+/// The type of a value.
 ///
-/// Spelt as in a policy file: `string`, `string(1..64)` (bytes of UTF-8), `number`,
+/// Written as in a policy file: `string`, `string(1..64)` (bytes of UTF-8), `number`,
 /// `number(-40..85)`, `integer`, `integer(0..)`, `boolean`, `null`, `any`, `enum(C|F)`, `array`,
 /// `array(number)`, `array(number(0..1), 1..8)`, `object`. Either end of a range may be absent.
 package indirect enum ValueType: Equatable, Sendable {
     case string(CountRange)
     case number(NumberRange)
-    /// Without fraction or exponent, and within ±(2^53 - 1): one number to every reader.
+    /// No fraction, no exponent, within ±(2^53 - 1), so that every reader sees the same number.
     case integer(NumberRange)
     case boolean
     case null
     case any
-    /// A string that is one of these.
+    /// A string that equals one of these.
     case oneOf([String])
     case array(ValueType, CountRange)
-    /// With fields: these alone. Without: any, save what only a server may say.
+    /// With fields: only these. Without: any members except those reserved for a server.
     case object(FieldRules?)
 }
 
-/// How many; a nil end is open.
+/// The allowed range of a count; a nil end is open.
 package struct CountRange: Equatable, Sendable {
     package let lower: Int?
     package let upper: Int?
@@ -30,7 +30,7 @@ package struct CountRange: Equatable, Sendable {
     var isOpen: Bool { lower == nil && upper == nil }
 }
 
-/// How much; a nil end is open.
+/// The allowed range of a number; a nil end is open.
 package struct NumberRange: Equatable, Sendable {
     package let lower: Double?
     package let upper: Double?
@@ -53,7 +53,7 @@ extension CountRange: CustomStringConvertible {
 extension NumberRange: CustomStringConvertible {
     package var description: String { Self.text(lower) + ".." + Self.text(upper) }
 
-    /// A whole number without `.0`, so that printing gives back what people write.
+    /// Prints a whole number without `.0`, so that the text is the same that people write.
     private static func text(_ bound: Double?) -> String {
         guard let bound else { return "" }
         if let whole = Int(exactly: bound) { return "\(whole)" }
@@ -62,7 +62,8 @@ extension NumberRange: CustomStringConvertible {
 }
 
 extension ValueType: CustomStringConvertible {
-    /// The text that `init?(_:)` parses; an object with fields has none and prints as `object`.
+    /// The text that `init?(_:)` parses. An object with fields has no such text and prints as
+    /// `object`.
     package var description: String {
         switch self {
         case .string(let range): range.isOpen ? "string" : "string(\(range))"

@@ -1,20 +1,21 @@
-/// Where a routed write goes, if not to the contract's topic for it.
+/// The destination of a routed write that does not go to the contract's topic.
 package enum Destination: Hashable, Sendable {
-    /// Behind the contract's topic, in which a consumer still reads the class and operation
-    /// that were judged.
+    /// Behind the contract's topic. A consumer still sees there the class and operation that the
+    /// gate checked.
     case behind(FurtherLevels)
-    /// To a topic outside the contract's root. The session's scope must grant it.
+    /// A topic outside the contract's root. The session's scope must grant it.
     case elsewhere(String)
 }
 
-/// Levels behind a board's data topic: at least one, none of them empty, at most 160 bytes.
+/// Levels behind a board's data topic: at least one, none empty, at most 160 bytes in all.
 package struct FurtherLevels: Hashable, Sendable, CustomStringConvertible {
-    /// In bytes. With the longest root, class and object id a topic stays below 512.
+    /// In bytes. With the longest root, class and object id, a topic is still shorter than 512
+    /// bytes.
     package static let longest = 160
 
     package let description: String
 
-    /// Nil where a level is empty, has a wildcard or NUL, or all are too long.
+    /// Nil if a level is empty, contains a wildcard or NUL, or if the text is too long.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count <= Self.longest, text.utf8.allSatisfy(TopicByte.isPlain),
             !text.topicLevels.contains(where: \.isEmpty)
@@ -23,14 +24,14 @@ package struct FurtherLevels: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// `to` of a route: a destination in which captures are still to be filled in.
+/// The `to` of a route: a destination whose captures are not filled in yet.
 struct DestinationText: Hashable, Sendable, CustomStringConvertible {
     private enum Base: Hashable {
         case behind
         case elsewhere
     }
 
-    /// Of a topic outside the contract's root, in bytes.
+    /// The longest topic outside the contract's root, in bytes.
     static let longest = 256
     private static let data = "{data}"
 
@@ -41,8 +42,8 @@ struct DestinationText: Hashable, Sendable, CustomStringConvertible {
 
     /// Nil for `{data}` alone, which is the contract's topic.
     ///
-    /// Refuses what is not allowed whatever is filled in. `reserved` are the topics that no
-    /// route leads to: the contract's and the agent's own.
+    /// Throws if the text is wrong for every capture. `reserved` are the topics that no route may
+    /// lead to: the contract's and the agent's own.
     init?(
         _ source: String, wildcards: Int, reserved: [TopicFilter]
     ) throws(GrammarError) {
@@ -57,12 +58,13 @@ struct DestinationText: Hashable, Sendable, CustomStringConvertible {
         self.reserved = reserved
         let rest = isBehind ? levels.dropFirst().joined(separator: "/") : source
         text = try RouteText(rest, wildcards: wildcards)
-        // No level of a topic root is a dot: what is wrong with this is wrong with all.
+        // No level of a topic root is a dot, so a fault in this sample is a fault for every
+        // capture.
         let sample = [Substring](repeating: ".", count: wildcards)
         if let fault = fault(in: text.text(captures: sample)) { throw GrammarError(fault) }
     }
 
-    /// What it comes to, or why that is no topic to publish to.
+    /// The destination for these captures, or the reason why it is not a topic to publish to.
     func destination(captures: [Substring]) -> Result<Destination, GrammarError> {
         if text.wildcards.contains(where: { captures.indices.contains($0) && captures[$0].isEmpty })
         {
@@ -75,15 +77,15 @@ struct DestinationText: Hashable, Sendable, CustomStringConvertible {
             ?? .failure(GrammarError("the levels behind {data} are no topic's"))
     }
 
-    /// A filter that matches all topics outside the contract's root to which it may come; nil
-    /// where it comes to none.
+    /// A filter that matches all topics outside the contract's root that this may lead to. Nil if
+    /// it leads to none.
     func topicsElsewhere(from: TopicFilter) -> TopicFilter? {
         guard base == .elsewhere else { return nil }
         let count = from.wildcards
         let captures = (0..<count).map { from.endsInMany && $0 == count - 1 ? "#" : "+" }
         var levels: [String] = []
         for level in text.text(captures: captures.map { $0[...] }).topicLevels {
-            // What a # stood for may have any number of levels.
+            // The text that a # matches may have any number of levels.
             if level.utf8.contains(TopicByte.many) {
                 levels.append("#")
                 break

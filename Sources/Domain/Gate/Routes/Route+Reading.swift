@@ -1,6 +1,6 @@
 import Sessions
 
-/// A route as `agent.toml` writes it, its texts not understood yet.
+/// A route as `agent.toml` writes it. Its texts are not parsed yet.
 package struct RouteDeclaration: Sendable {
     package let from: TopicFilter
     package let app: AppName
@@ -22,17 +22,17 @@ package struct RouteDeclaration: Sendable {
     }
 }
 
-/// What is wrong with a route, and at which key.
+/// A mistake in a route, and the key that has it.
 package struct RouteFault: Error, Equatable, Sendable {
     package let key: String
     package let sentence: String
 }
 
 extension Route {
-    /// In bytes. It bounds how deep a topic is followed.
+    /// In bytes. Limits how many levels of a topic are compared.
     package static let longestFilter = 512
 
-    /// Reads a route. `reserved` are the topics that none comes from and none leads to: the
+    /// Parses a route. `reserved` are the topics that no route may come from or lead to: the
     /// contract's and the agent's own.
     package init(
         _ declared: RouteDeclaration, line: Int, reserved: [TopicFilter]
@@ -62,7 +62,7 @@ extension Route {
         guard from.description.topicLevels.count <= TopicFilter.mostLevels else {
             throw RouteFault(key: "from", sentence: "has at most \(TopicFilter.mostLevels) levels")
         }
-        // From its own topics the agent would read its own words as a program's.
+        // On its own topics the agent would read its own messages as an app's.
         if let own = reserved.first(where: { $0.overlaps(from) }) {
             throw RouteFault(
                 key: "from", sentence: "\"\(from)\" takes in topics of \(own), Postern's own")
@@ -78,7 +78,7 @@ extension Route {
                     key: "class", sentence: "\"\(source)\" is no class: a letter, then at most"
                         + " 127 letters, digits and _; or {1}, the first wildcard of from")
             }
-            // A class that a level names is judged when it comes.
+            // If a level of the topic names the class, the class is checked when a message arrives.
             guard !name.isReserved else {
                 throw RouteFault(
                     key: "class", sentence: "no route leads to \(name), a system class")
@@ -114,7 +114,7 @@ extension Route {
         return text
     }
 
-    /// A text whose wildcards each stand for one level.
+    /// A text in which each wildcard matches exactly one level.
     private static func level(
         _ key: String, _ source: String, of from: TopicFilter
     ) throws(RouteFault) -> RouteText {

@@ -1,21 +1,21 @@
 import Sessions
 
-/// Another program's topic that enters as writes of one app.
+/// Maps another program's topic to writes of one app.
 package struct Route: Hashable, Sendable {
-    /// Where it stands in `agent.toml`.
+    /// The route's line in `agent.toml`.
     package let line: Int
     package let from: TopicFilter
-    /// Always written out: whoever names a foreign topic must not choose an app's name.
+    /// Always a fixed name: the sender of a foreign topic must not choose the name of an app.
     package let app: AppName
     package let operation: Operation
-    /// A class, or one wildcard.
+    /// A class name, or one wildcard.
     let classText: RouteText
     /// Nil exactly for `create`.
     let recordText: RouteText?
     /// Nil: the contract's topic.
     let to: DestinationText?
 
-    /// A route to the contract's topic that looks at nothing of the topic it came from.
+    /// A route to the contract's topic that uses no level of the source topic.
     package init(
         line: Int, from: TopicFilter, app: AppName, className: ClassName, operation: Operation
     ) {
@@ -37,10 +37,10 @@ package struct Route: Hashable, Sendable {
         self.to = to
     }
 
-    /// The class that it leads to, unless a level of the topic names it.
+    /// The class that the route writes to; nil if a level of the topic names the class.
     package var className: ClassName? { classText.literal.flatMap { ClassName($0) } }
 
-    /// What it makes of a topic that `from` matches.
+    /// The write for a topic that `from` matches, or the refusal.
     func entry(of topic: String) -> RouteEntry {
         let captures = from.captures(of: topic)
         guard let className = ClassName(classText.text(captures: captures)) else {
@@ -67,7 +67,7 @@ package struct Route: Hashable, Sendable {
         .refused(app, Rejection(code: code, rule: .route(line: line), reason: reason))
     }
 
-    /// Whether each topic that enters comes to the same write.
+    /// Whether every matching topic gives the same write.
     var isFixed: Bool {
         classText.literal != nil && (recordText.map { $0.literal != nil } ?? true) && to == nil
     }

@@ -1,14 +1,14 @@
 import Sessions
 
-/// Where other people's topics enter: the routes of `agent.toml`, ready to be asked.
+/// The routes of `agent.toml`, prepared for a fast search by topic.
 package struct RouteTable: Sendable {
     /// In the file's order.
     package let routes: [Route]
-    /// The write that each route always comes to; nil where it depends on the topic.
+    /// The write that a route always gives; nil if it depends on the topic.
     private let fixed: [NamedWrite?]
     private let trie: TopicTrie
 
-    /// `routes` do not overlap, see `TopicFilter.firstOverlap(in:)`.
+    /// `routes` must not overlap, see `TopicFilter.firstOverlap(in:)`.
     package init(_ routes: [Route] = []) {
         self.routes = routes
         trie = TopicTrie(routes.map(\.from))
@@ -18,11 +18,11 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// What a message on `topic` would write; nil where no route takes it, and for every topic
-    /// that begins with `$`, whatever a route says.
+    /// The write that a message on `topic` asks for. Nil if no route matches, and always nil for a
+    /// topic that begins with `$`.
     ///
-    /// Takes no longer with more routes. Does not allocate where the topic has no part in the
-    /// write.
+    /// The time does not grow with the number of routes. Does not allocate if the write does not
+    /// depend on the topic.
     package func entry(of topic: String) -> RouteEntry? {
         let bytes = topic.utf8.span
         guard !bytes.isEmpty, bytes[0] != TopicByte.dollar, let index = trie.match(bytes) else {
@@ -32,8 +32,8 @@ package struct RouteTable: Sendable {
         return routes[index].entry(of: topic)
     }
 
-    /// What the route of a refused topic says of it: its operation, and its class if it names
-    /// one. Nil where no route takes the topic.
+    /// The operation that the route of a refused topic states, and its class if it names one. Nil
+    /// if no route matches the topic.
     package func stated(of topic: String) -> (operation: String, className: String)? {
         trie.match(topic.utf8.span).map { index in
             let route = routes[index]
@@ -42,9 +42,9 @@ package struct RouteTable: Sendable {
     }
 }
 
-/// What a route makes of one topic.
+/// The result of a route for one topic.
 package enum RouteEntry: Equatable, Sendable {
     case write(NamedWrite)
-    /// A level of the topic is no name of a class or record; the app that the route stands for.
+    /// A level of the topic is not a valid class, record or destination. Names the route's app.
     case refused(AppName, Rejection)
 }

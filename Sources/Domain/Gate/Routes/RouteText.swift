@@ -1,4 +1,4 @@
-/// A text of a route, in which `{n}` stands for what the n-th wildcard of `from` matched.
+/// A text of a route. In it `{n}` means the text that the n-th wildcard of `from` matched.
 package struct RouteText: Hashable, Sendable {
     private enum Part: Hashable {
         case text(String)
@@ -10,7 +10,7 @@ package struct RouteText: Hashable, Sendable {
 
     init(literal text: String) { parts = [.text(text)] }
 
-    /// Parses a text for a filter with so many wildcards. `{` and `}` stand for nothing else.
+    /// Parses a text for a filter with `wildcards` wildcards. `{` and `}` have no other use.
     init(_ text: some StringProtocol, wildcards: Int) throws(GrammarError) {
         var parts: [Part] = []
         var rest = Substring(text).utf8[...]
@@ -37,17 +37,17 @@ package struct RouteText: Hashable, Sendable {
         self.parts = parts
     }
 
-    /// The text, where no wildcard is in it.
+    /// The text if it names no wildcard, else nil.
     var literal: String? {
         wildcards.isEmpty ? text(captures: []) : nil
     }
 
-    /// The wildcards that it names, counted from 0.
+    /// The indexes of the wildcards in the text, counted from 0.
     var wildcards: [Int] {
         parts.compactMap { if case .wildcard(let index) = $0 { index } else { nil } }
     }
 
-    /// Whether it is one `{n}` and nothing else.
+    /// Whether the text is exactly one `{n}`.
     var isOneWildcard: Bool { parts.count == 1 && wildcards.count == 1 }
 
     func text(captures: [Substring]) -> String {

@@ -1,6 +1,6 @@
-/// Filters as sets of topics: what two share, and which holds the other.
+/// Filters as sets of topics: whether two overlap, and whether one covers the other.
 extension TopicFilter {
-    /// A filter's levels in bytes, for canonically equal texts are different topics.
+    /// A filter's levels as bytes, because canonically equal texts are different topics.
     /// Source: MQTT 5.0 §4.7.3.
     private typealias Levels = [[UInt8]]
 
@@ -9,10 +9,10 @@ extension TopicFilter {
 
     private var levels: Levels { description.topicLevels.map { Array($0.utf8) } }
 
-    /// Whether some topic matches both.
+    /// Whether at least one topic matches both filters.
     package func overlaps(_ other: TopicFilter) -> Bool { Self.overlap(levels, other.levels) }
 
-    /// The first two that some topic matches both of, by their places; the lower one first.
+    /// The indexes of the first two filters that overlap, the lower index first.
     package static func firstOverlap(in filters: [TopicFilter]) -> (earlier: Int, later: Int)? {
         let all = filters.map(\.levels)
         for later in all.indices {
@@ -24,7 +24,7 @@ extension TopicFilter {
     }
 
     private static func overlap(_ left: Levels, _ right: Levels) -> Bool {
-        // The parent of `/#` would be the empty topic, which is none.
+        // The parent of `/#` would be the empty topic, which is not a valid topic.
         if min(left.count, right.count) == 1, [left, right].contains([[], many]) {
             return left == [many] || right == [many]
         }
@@ -40,9 +40,9 @@ extension TopicFilter {
         return true
     }
 
-    /// Whether each topic that matches `other` matches this filter, too.
+    /// Whether every topic that matches `other` also matches this filter.
     package func covers(_ other: TopicFilter) -> Bool {
-        // Every topic has a first level, and one that begins with a slash has a second.
+        // Every topic has a first level. A topic that begins with a slash has a second level.
         if other.description == "#", description == "+/#" { return true }
         if other.description == "/#", ["/+/#", "+/+/#"].contains(description) { return true }
         let left = levels
@@ -60,8 +60,8 @@ extension TopicFilter {
         return true
     }
 
-    /// Whether one first level is a wildcard and the other begins with `$`, which it never
-    /// matches. Source: MQTT 5.0 §4.7.2.
+    /// Whether one first level is a wildcard and the other begins with `$`. A wildcard never
+    /// matches `$` there. Source: MQTT 5.0 §4.7.2.
     private static func dollarEscapes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         func isWild(_ level: [UInt8]) -> Bool { level == one || level == many }
         func isDollar(_ level: [UInt8]) -> Bool { level.first == TopicByte.dollar }
@@ -69,15 +69,15 @@ extension TopicFilter {
     }
 }
 
-/// What stood where a filter has its wildcards.
+/// The levels that a filter's wildcards match.
 extension TopicFilter {
-    /// How many wildcards it has.
+    /// The number of wildcards in the filter.
     var wildcards: Int { levels.count { $0 == Self.one || $0 == Self.many } }
 
     var endsInMany: Bool { levels.last == Self.many }
 
-    /// What each wildcard stands for in a topic that matches, in order: `+` for one level, `#`
-    /// for all the levels that are left, or for nothing.
+    /// The text that each wildcard matches in a matching topic, in order. `+` matches one level.
+    /// `#` matches all levels that are left, or none.
     func captures(of topic: String) -> [Substring] {
         let topicLevels = topic.topicLevels
         var captures: [Substring] = []

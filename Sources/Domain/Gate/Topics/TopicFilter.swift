@@ -1,19 +1,18 @@
-/// A topic filter: 1 to 65535 bytes, `+` and `#` only where they stand alone in a level, `#`
-/// only in the last.
+/// A topic filter: 1 to 65535 bytes. `+` and `#` each fill a whole level, and `#` only the last.
 ///
-/// This is the only matcher that decides a permission: libmosquitto's stops at NUL and takes
-/// empty topics. Source: MQTT 5.0 §4.7.
+/// This is the only matcher that decides a permission. The one of libmosquitto stops at NUL and
+/// accepts empty topics. Source: MQTT 5.0 §4.7.
 package struct TopicFilter: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
-    /// In bytes of UTF-8, of a filter and of a topic. Source: MQTT 5.0 §4.7.3.
+    /// The longest filter or topic, in bytes of UTF-8. Source: MQTT 5.0 §4.7.3.
     package static let longest = 65_535
 
-    /// Of what a route subscribes or publishes to. Mosquitto ends the connection of a client
-    /// that names a topic with more than 200 slashes.
+    /// The most levels of a topic that a route subscribes or publishes to. Mosquitto disconnects a
+    /// client that names a topic with more than 200 slashes.
     static let mostLevels = 128
 
-    /// Parses a filter; nil for an empty or too long one, NUL, or a misplaced wildcard.
+    /// Parses a filter. Nil if it is empty or too long, contains NUL, or has a misplaced wildcard.
     package init?(_ text: String) {
         guard (1...Self.longest).contains(text.utf8.count), Self.isValid(text.utf8) else {
             return nil
@@ -38,15 +37,15 @@ package struct TopicFilter: Hashable, Sendable, CustomStringConvertible {
         return true
     }
 
-    /// Whether it begins with `$`, as the server's own topics do.
+    /// Whether the filter begins with `$`, as the server's own topics do.
     package var beginsWithDollar: Bool { description.utf8.first == TopicByte.dollar }
 
-    /// Whether `topic` is a valid name and matches. Does not allocate; one pass.
+    /// Whether `topic` is valid and matches. One pass; does not allocate.
     package func matches(_ topic: String) -> Bool {
         Self.matches(filter: description.utf8.span, topic: topic.utf8.span)
     }
 
-    /// Whether a topic as it came from the wire is valid and matches. Does not allocate.
+    /// Whether a topic from the wire is valid and matches. Does not allocate.
     package func matches(bytes: Span<UInt8>) -> Bool {
         Self.matches(filter: description.utf8.span, topic: bytes)
     }
@@ -78,7 +77,7 @@ package struct TopicFilter: Hashable, Sendable, CustomStringConvertible {
                 }
             }
             if there == topic.count {
-                // `sport/#` matches its parent, `sport`, too.
+                // `sport/#` also matches its parent, `sport`.
                 return here == filter.count
                     || here + 2 == filter.count && filter[here + 1] == TopicByte.many
             }

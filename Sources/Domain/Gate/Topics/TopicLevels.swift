@@ -1,8 +1,8 @@
 extension StringProtocol {
-    /// A topic's or a filter's levels, the empty ones too.
+    /// The levels of a topic or filter, empty ones included.
     ///
-    /// Split at each byte `/`: a combining mark that follows makes no other character of it.
-    /// Source: MQTT 5.0 §4.7.1.1, §4.7.3.
+    /// Splits at each byte `/`, even if a combining mark follows it. Source: MQTT 5.0 §4.7.1.1,
+    /// §4.7.3.
     package var topicLevels: [Substring] {
         Substring(self).utf8
             .split(separator: TopicByte.separator, omittingEmptySubsequences: false)
@@ -10,13 +10,13 @@ extension StringProtocol {
     }
 }
 
-/// The bytes with a meaning in topics.
+/// The bytes with a special meaning in topics.
 enum TopicByte {
     static let separator = UInt8(ascii: "/")
     static let one = UInt8(ascii: "+")
     static let many = UInt8(ascii: "#")
     static let dollar = UInt8(ascii: "$")
 
-    /// Whether a topic may hold it: all but NUL and the wildcards. Source: MQTT 5.0 §4.7.3.
+    /// Whether a topic may contain the byte: all but NUL and wildcards. Source: MQTT 5.0 §4.7.3.
     static func isPlain(_ byte: UInt8) -> Bool { byte != 0 && byte != one && byte != many }
 }

@@ -1,37 +1,37 @@
-/// Finds which of many filters matches a topic, in a time that does not grow with their number.
+/// Finds a filter that matches a topic. The time does not grow with the number of filters.
 ///
-/// A tree over the levels: the named children of all nodes stand in one table, found by the
-/// hash of parent and name. It is made once. Of filters that overlap it finds any one that
-/// matches; a topic then costs at most the nodes whose path it matches.
+/// A tree over the levels, built once. One table holds the named children of all nodes, found by
+/// the hash of parent and name. If filters overlap, the result is any one that matches. A search
+/// then visits at most the nodes whose path the topic matches.
 struct TopicTrie: Sendable {
     private static let none: Int32 = -1
 
     private struct Node {
         /// The child for `+`.
         var one = none
-        /// The filter whose `#` stands below.
+        /// The filter whose `#` is the next level.
         var many = none
         /// The filter that ends here.
         var end = none
         var hasNames = false
     }
 
-    /// An entry of the table; `child` is `none` where it is free.
+    /// An entry of the table. The entry is free if `child` is `none`.
     private struct Edge {
         var hash: UInt32 = 0
         var parent = none
         var child = none
-        /// Where the name begins in `names`, and its length.
+        /// The start of the name in `names`, and its length.
         var start = 0
         var count = 0
     }
 
     private var nodes = [Node()]
     private var edges = [Edge()]
-    /// The names of all levels, one behind the other.
+    /// The names of all levels, one after the other.
     private var names: [UInt8] = []
 
-    /// Where two are the same, the first counts.
+    /// If two filters are equal, the first one counts.
     init(_ filters: [TopicFilter]) {
         var children: [Place: Int32] = [:]
         for (index, filter) in filters.enumerated() {
@@ -69,7 +69,7 @@ struct TopicTrie: Sendable {
         if nodes[node].end == Self.none { nodes[node].end = index }
     }
 
-    /// Fills the table, at most half.
+    /// Fills the table to at most half of its size.
     private mutating func hang(_ children: [Place: Int32]) {
         var size = 1
         while size < children.count * 2 + 1 { size *= 2 }
@@ -85,8 +85,8 @@ struct TopicTrie: Sendable {
         }
     }
 
-    /// The place of a filter that matches; nil for none, and for what is no topic. Does not
-    /// allocate.
+    /// The index of a filter that matches. Nil if none does, or if `topic` is not a valid topic.
+    /// Does not allocate.
     func match(_ topic: Span<UInt8>) -> Int? {
         guard !topic.isEmpty, topic.count <= TopicFilter.longest else { return nil }
         var index = 0
@@ -98,11 +98,11 @@ struct TopicTrie: Sendable {
         return found == Self.none ? nil : Int(found)
     }
 
-    /// `start` is where a level begins; one past the end of the topic, there is none left.
+    /// `start` is the start of a level. If it is past the end of the topic, no level is left.
     private func find(below node: Int, from start: Int, in topic: Span<UInt8>) -> Int32 {
         let here = nodes[node]
         if start > topic.count {
-            // `sport/#` matches its parent, `sport`, too.
+            // `sport/#` also matches its parent, `sport`.
             return here.end == Self.none ? here.many : here.end
         }
         var end = start
@@ -151,8 +151,8 @@ struct TopicTrie: Sendable {
         return true
     }
 
-    /// FNV-1a, from the parent's number on. Names come from the board's own file, so whoever
-    /// chooses topics cannot make the table slow.
+    /// FNV-1a, starting from the parent's number. The names come from the board's own file, so
+    /// nobody can make the table slow by choosing topics.
     private static func hash(
         _ bytes: Span<UInt8>, _ start: Int, _ end: Int, under parent: Int32
     ) -> UInt32 {
