@@ -5,14 +5,15 @@ import CQREncode
 /// Error correction is level M (15 %), which phones read from a terminal without trouble.
 /// The corresponding C function is `QRcode_encodeString8bit`. Source: ISO/IEC 18004.
 package struct QRCode: Equatable, Sendable {
-    /// Why there is no code: the text does not fit (2,331 bytes at most), or no memory.
+    /// Why there is no code: the text has more than 2,331 bytes, it contains NUL, or encoding
+    /// failed.
     package enum Failure: Error, Equatable, Sendable {
         case tooLong
         case hasNUL
         case failed
     }
 
-    /// Modules on a side, from 21 to 177, without the quiet zone.
+    /// The modules on one side, from 21 to 177, without the quiet zone.
     package let size: Int
     private let modules: [Bool]
 
@@ -26,11 +27,11 @@ package struct QRCode: Equatable, Sendable {
         let side = unsafe Int(code.pointee.width)
         guard let data = unsafe code.pointee.data, side > 0 else { throw .failed }
         size = side
-        // The lowest bit of each byte is the module; the others say what it belongs to.
+        // The lowest bit of each byte is the module. The other bits describe its function.
         modules = unsafe UnsafeBufferPointer(start: data, count: side * side).map { $0 & 1 == 1 }
     }
 
-    /// Whether the module is dark. Outside the square everything is light.
+    /// Whether the module is dark. Everything outside the square is light.
     package subscript(x: Int, y: Int) -> Bool {
         guard (0..<size).contains(x), (0..<size).contains(y) else { return false }
         return modules[y * size + x]
@@ -39,10 +40,10 @@ package struct QRCode: Equatable, Sendable {
     /// The light border that readers need, in modules. Source: ISO/IEC 18004 §6.3.8.
     private static let quietZone = 4
 
-    /// Two rows of modules a line, as half blocks, with the quiet zone; ends with a newline.
+    /// Half-block characters with the quiet zone, two rows of modules a line. Ends with a newline.
     ///
-    /// On a dark terminal the characters are the light modules; on a light one, with
-    /// `lightTerminal`, they are the dark ones. Most readers take either.
+    /// By default, for a dark terminal, the characters draw the light modules. With `lightTerminal`
+    /// they draw the dark modules. Most readers accept both.
     package func terminalText(lightTerminal: Bool = false) -> String {
         let range = -Self.quietZone..<(size + Self.quietZone)
         var text = ""

@@ -1,7 +1,7 @@
 import CTSS2
 import Sessions
 
-/// One use of a TPM, from the opening of the libraries to their closing.
+/// One use of a TPM, from opening the libraries to closing them.
 ///
 /// The corresponding C type is `ESYS_CONTEXT`.
 @safe
@@ -11,11 +11,11 @@ final class Conversation {
     private let libraries: Libraries
     private var transport: OpaquePointer?
     private var context: OpaquePointer?
-    /// What stands in the TPM because of this, in the order of its coming.
+    /// The objects and sessions that this use created in the TPM, in order of creation.
     private var handles: [ESYS_TR] = []
 
     private static let none = ESYS_TR(ESYS_TR_NONE)
-    /// Room for any of the marshalled structures.
+    /// The largest size of a marshalled structure, in bytes.
     private static let room = 2048
 
     init(_ place: String) throws(TrustedPlatformError) {
@@ -37,7 +37,7 @@ final class Conversation {
         if unsafe transport != nil { unsafe libraries.functions.close_transport?(&transport) }
     }
 
-    /// The same key each time, for the TPM derives it from its seed and the template.
+    /// Creates the same key each time, because the TPM derives it from its seed and the template.
     private func createRoot() throws(TrustedPlatformError) {
         var sensitive = TPM2B_SENSITIVE_CREATE()
         var template = tss_storage_root()
@@ -55,8 +55,8 @@ final class Conversation {
         }
     }
 
-    /// Begins the session that proves each command and hides what is secret in it: its key is
-    /// agreed with the storage root key. Source: TPM 2.0 Library, Part 1, §19.6.5 and §21.
+    /// Starts the session that authenticates each command and encrypts its secrets. The session's
+    /// key is agreed with the storage root key. Source: TPM 2.0 Library, Part 1, §19.6.5 and §21.
     func startSession() throws(TrustedPlatformError) {
         var cipher = TPMT_SYM_DEF()
         cipher.algorithm = TPMI_ALG_SYM(TPM2_ALG_AES)
@@ -69,7 +69,8 @@ final class Conversation {
         handles.append(session)
     }
 
-    /// Whether the first parameter of the next command is hidden; that of its answer always is.
+    /// Sets whether the first parameter of the next command is encrypted. That of the answer always
+    /// is.
     private func hide(command: Bool) throws(TrustedPlatformError) {
         let wanted = UInt32(TPMA_SESSION_CONTINUESESSION) | UInt32(TPMA_SESSION_ENCRYPT)
             | (command ? UInt32(TPMA_SESSION_DECRYPT) : 0)
@@ -159,7 +160,8 @@ final class Conversation {
         throw .refused(function: function, code: code ?? .max)
     }
 
-    /// A changed blob fails its integrity check, or is of no right form, in some parameter.
+    /// A changed blob fails its integrity check or has a wrong form. The error then names a
+    /// parameter.
     ///
     /// Source: TPM 2.0 Library, Part 2, §6.6.3, TPM_RC_INTEGRITY and the format-one codes.
     private static func failure(_ function: String, _ code: TSS2_RC?) -> TrustedPlatformError {
@@ -170,7 +172,7 @@ final class Conversation {
     }
 }
 
-/// The libraries of tpm2-tss, closed with their owner.
+/// The libraries of tpm2-tss. They are closed when this object ends.
 @safe
 private final class Libraries {
     let functions: tss_functions

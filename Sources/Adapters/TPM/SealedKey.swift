@@ -1,6 +1,6 @@
-/// A key that one TPM alone can open again. Nothing in it is secret.
+/// A key that only one TPM can open again. Nothing in it is secret.
 package struct SealedKey: Equatable, Sendable {
-    /// The public part of the storage root key it was sealed under, as the TPM marshals it.
+    /// The public part of the storage root key that sealed it, as the TPM marshals it.
     package let parent: [UInt8]
     package let publicPart: [UInt8]
     /// Encrypted by the TPM.
@@ -13,17 +13,17 @@ package struct SealedKey: Equatable, Sendable {
     }
 }
 
-/// Why a TPM did not do as asked, sorted by what helps.
+/// Why a TPM operation failed, sorted by the remedy.
 package enum TrustedPlatformError: Error, Equatable, Sendable {
     /// The libraries of tpm2-tss are not installed.
     case noLibrary
-    /// No TPM answers there, or this user may not speak with it.
+    /// No TPM answers at this transport, or this user may not open it.
     case unreachable(transport: String)
     /// Another TPM than the one it was sealed by.
     case otherChip
-    /// What is to be opened was never made by a TPM, or was changed since.
+    /// No TPM made this sealed key, or it was changed later.
     case damaged
-    /// The TPM, or the way to it, said no in this function; `code` is a TSS2_RC.
+    /// The TPM, or the transport to it, refused this function; `code` is a TSS2_RC.
     case refused(function: String, code: UInt32)
 }
 

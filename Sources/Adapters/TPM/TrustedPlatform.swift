@@ -1,21 +1,21 @@
 package import Sessions
 
-/// A TPM 2.0, by way of tpm2-tss: it seals a key so that this chip alone opens it again.
+/// A TPM 2.0, used through tpm2-tss. It seals a key so that only this chip can open it again.
 ///
-/// The key lies under the storage root key of the owner's hierarchy, whose password must be
-/// empty, and is bound to no state of the machine: who has the whole board has the key. On the
-/// way to and from the chip it is encrypted, so a listener on the bus learns nothing.
-/// Each call speaks with the TPM anew and leaves nothing in it. It blocks for up to seconds.
+/// The key is sealed under the storage root key of the owner's hierarchy, whose password must be
+/// empty. It does not depend on the machine's state: a thief of the whole board has the key. It is
+/// encrypted on the way to and from the chip, so a listener on that bus learns nothing. Each call
+/// opens a new connection to the TPM and leaves nothing in it. A call may block for seconds.
 package struct TrustedPlatform: Sendable {
     /// The most bytes that can be sealed. Source: TPM 2.0 Library, Part 2, MAX_SYM_DATA.
     package static let limit = 128
 
-    /// How the TPM is reached, such as `device:/dev/tpmrm0`. Source: tctildr(3).
+    /// The address of the TPM, such as `device:/dev/tpmrm0`. Source: tctildr(3).
     package let transport: String
 
     package init(transport: String) { self.transport = transport }
 
-    /// Throws why no key could be sealed now; does nothing else.
+    /// Checks that the TPM can be reached; else throws the reason. Seals nothing.
     package func probe() throws(TrustedPlatformError) {
         _ = try Conversation(transport)
     }
@@ -27,8 +27,8 @@ package struct TrustedPlatform: Sendable {
         return try conversation.seal(secret)
     }
 
-    /// Throws `otherChip` before anything is asked of a TPM with another storage root key: so
-    /// who stands between chip and board and shows a root of his own gets nothing either.
+    /// Throws `otherChip` for a TPM with another storage root key, before it sends that TPM
+    /// anything secret. So an attacker between chip and board with their own root key gets nothing.
     package func unseal(_ key: SealedKey) throws(TrustedPlatformError) -> SecretBytes {
         let conversation = try Conversation(transport)
         guard conversation.parent == key.parent else { throw .otherChip }

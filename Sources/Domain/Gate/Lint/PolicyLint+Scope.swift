@@ -47,8 +47,8 @@ private struct ScopeVerdict {
 }
 
 extension Scope {
-    /// All that may decide on a write that `rule` matches: in order, to the first that takes
-    /// every one of them. None is left out, so what all refuse is refused.
+    /// All scope rules that may decide about a write that `rule` matches, in order, up to one that
+    /// matches all these writes. None is left out, so an operation that all refuse is refused.
     fileprivate func verdicts(on rule: Rule) -> [ScopeVerdict] {
         let wanted = Pattern(rule)
         var verdicts: [ScopeVerdict] = []

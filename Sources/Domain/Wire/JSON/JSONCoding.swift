@@ -2,7 +2,7 @@ import Gate
 package import Sessions
 
 extension JSONValue {
-    /// The most values that one text may hold, itself the first.
+    /// The most values in one text, the text itself included.
     package static let valueLimit = 32_768
 
     /// Parses one JSON text of at most `limit` bytes and `values` values.
@@ -17,15 +17,15 @@ extension JSONValue {
         }
     }
 
-    /// The JSON text, members in the order of their names. Numbers that JSON cannot write
-    /// (they never come from JSON) become `null`.
+    /// The JSON text, with members sorted by name. Numbers that JSON cannot express become `null`;
+    /// such numbers never come from JSON.
     package var bytes: [UInt8] { JSONWriter.write(self) }
 
     /// The JSON text as a string.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// A JSON object whose members are asked for by name and type.
+/// A JSON object, with typed access to its members by name.
 package struct JSONObject: Equatable, Sendable {
     package var members: [String: JSONValue]
 
@@ -49,7 +49,7 @@ package struct JSONObject: Equatable, Sendable {
         return result
     }
 
-    /// A member that must be there.
+    /// A member that must be present.
     package func required<T>(
         _ name: String, _ read: (JSONValue) throws(WireError) -> T?
     ) throws(WireError) -> T {
@@ -74,7 +74,7 @@ package struct JSONObject: Equatable, Sendable {
         try required(name) { $0.asObject.map(JSONObject.init) }
     }
 
-    /// A member whose text has a type of its own.
+    /// A member whose text is parsed into its own type.
     package func parsed<T>(_ name: String, _ parse: (String) -> T?) throws(WireError) -> T {
         try required(name) { value in value.asString.flatMap(parse) }
     }

@@ -32,14 +32,14 @@ struct JSONWriter {
         }
     }
 
-    /// The shortest text that reads back as the same double; one that is whole without ".0".
+    /// The shortest text that reads back as the same double. Whole numbers have no ".0".
     private mutating func add(_ number: Double) {
         guard number.isFinite else { return bytes.append(contentsOf: "null".utf8) }
         let text = number.description.utf8
         bytes.append(contentsOf: number.description.hasSuffix(".0") ? text.dropLast(2) : text[...])
     }
 
-    /// Members in the order of their names.
+    /// Writes the members sorted by name.
     private mutating func add(_ members: [String: JSONValue]) {
         bytes.append(UInt8(ascii: "{"))
         var isFirst = true

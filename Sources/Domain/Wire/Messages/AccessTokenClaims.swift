@@ -6,7 +6,7 @@ package struct AccessTokenHeader: Equatable, Sendable {
 
     package init(kid: KeyID) { self.kid = kid }
 
-    /// Refuses any `alg` but EdDSA and any `typ` but `at+jwt`.
+    /// Refuses every `alg` except EdDSA and every `typ` except `at+jwt`.
     package init(parsing bytes: [UInt8]) throws(WireError) {
         let json = try JSONObject(parsing: bytes, limit: 4096)
         guard try json.string("alg") == "EdDSA" else { throw .mistyped("alg") }
@@ -25,9 +25,9 @@ package struct AccessTokenHeader: Equatable, Sendable {
 /// The claims of an access token. Source: the wire contract, The access token; RFC 7519 §4.1.
 package struct AccessTokenClaims: Equatable, Sendable {
     package static let audience = "postern"
-    /// From `iat` to `exp`.
+    /// The longest time from `iat` to `exp`.
     package static let longestLife = Duration.seconds(3600)
-    /// How far the clocks of who signs and who reads may be apart.
+    /// The largest difference allowed between the clocks of signer and reader.
     package static let tolerance = Duration.seconds(60)
 
     package var issuer: String
@@ -61,7 +61,7 @@ package struct AccessTokenClaims: Equatable, Sendable {
         self.deviceKey = deviceKey
     }
 
-    /// Parses and checks form, audience and life; identities are the caller's to judge, and the
+    /// Parses and checks form, audience and lifetime. The caller checks the identities, and the
     /// times against a clock.
     package init(parsing bytes: [UInt8]) throws(WireError) {
         let json = try JSONObject(parsing: bytes, limit: AccessToken.limit)
@@ -82,12 +82,12 @@ package struct AccessTokenClaims: Equatable, Sendable {
         deviceKey = try json.object("cnf").parsed("kid", KeyID.init)
     }
 
-    /// Whether it has begun, by a clock that is `tolerance` off at most.
+    /// Whether the token's time has begun, by a clock that is at most `tolerance` wrong.
     package func hasBegun(at now: Timestamp) -> Bool {
         max(issuedAt, notBefore) <= now + Self.tolerance
     }
 
-    /// Whether it is in force, by such a clock.
+    /// Whether the token is valid now, by a clock that is at most `tolerance` wrong.
     package func isTimely(at now: Timestamp) -> Bool {
         hasBegun(at: now) && now < expiresAt + Self.tolerance
     }

@@ -1,13 +1,13 @@
 import Sessions
 
-/// Sequence numbers of a board that will never arrive, as its status and health announce them.
+/// A board's sequence numbers that will never arrive, as its status and health announce them.
 package struct AnnouncedGaps: Equatable, Sendable {
-    /// How many ranges are told: the newest.
+    /// The largest number of ranges; the newest are kept.
     package static let rangeLimit = 1024
 
-    /// How many numbers, ever.
+    /// The count of missing numbers, ever.
     package let total: Int64
-    /// Which: rising, apart from each other, the newest `rangeLimit`.
+    /// The missing numbers as rising, separate ranges: the newest `rangeLimit`.
     package let ranges: [ClosedRange<Int64>]
 
     package static let none = AnnouncedGaps(total: 0, ranges: [])
@@ -17,7 +17,7 @@ package struct AnnouncedGaps: Equatable, Sendable {
         self.ranges = Array(ranges.suffix(Self.rangeLimit))
     }
 
-    /// From `gaps` and `gapRanges`; a board of an older version says neither or the first.
+    /// Reads `gaps` and `gapRanges`. Either may be absent.
     init(json: JSONObject) throws(WireError) {
         total = try json.optional("gaps") { $0.asInteger } ?? 0
         ranges = try json.optional("gapRanges") { value in
@@ -25,8 +25,8 @@ package struct AnnouncedGaps: Equatable, Sendable {
         } ?? []
     }
 
-    /// Nil unless each is `[first, last]`, above the one before, and there are no more than
-    /// `rangeLimit`.
+    /// Nil if there are more than `rangeLimit` ranges, or if one is not `[first, last]` above the
+    /// one before.
     private static func ranges(_ values: [JSONValue]) -> [ClosedRange<Int64>]? {
         guard values.count <= rangeLimit else { return nil }
         var ranges: [ClosedRange<Int64>] = []

@@ -1,6 +1,6 @@
 package import Sessions
 
-/// What the authority says to a board, as the plaintext of a sealed message.
+/// A message from the authority to a board: the plaintext of a sealed message.
 ///
 /// Source: the wire contract, The content.
 package struct AuthorityMessage: Sendable {
@@ -23,7 +23,7 @@ package struct AuthorityMessage: Sendable {
         self.body = body
     }
 
-    /// Parses the plaintext of a message that was opened.
+    /// Parses the plaintext of an opened message.
     package init(parsing plaintext: [UInt8]) throws(WireError) {
         let json = try JSONObject(parsing: plaintext)
         id = try json.parsed("id", MessageID.init)
@@ -68,7 +68,7 @@ package struct AuthorityMessage: Sendable {
     }
 }
 
-/// A key that signs access tokens, by its name.
+/// A public key that verifies access tokens, with its key id.
 package struct SigningKey: Hashable, Sendable {
     package let kid: KeyID
     /// The raw Ed25519 public key, 32 bytes.

@@ -1,6 +1,6 @@
 package import Sessions
 
-/// What a board says to its authority, as the plaintext of a sealed message.
+/// A message from a board to its authority: the plaintext of a sealed message.
 ///
 /// Source: the wire contract, The content.
 package struct BoardMessage: Sendable {
@@ -8,8 +8,8 @@ package struct BoardMessage: Sendable {
         case provisionAccepted(re: MessageID, session: ObjectID)
         case provisionRejected(re: MessageID, error: Refusal)
         case sessionEnded(re: MessageID, session: ObjectID)
-        /// The heartbeat; with minutes it also extends. A report that is malformed is read as
-        /// none: what a board says of itself decides nothing.
+        /// The heartbeat; with minutes it also extends the session. A malformed report counts as
+        /// none, because a report decides nothing.
         case authenticate(SessionToken, durationMinutes: Int64?, report: BoardReport? = nil)
         case refresh(RefreshToken)
         case revoke(SessionToken)
@@ -21,7 +21,7 @@ package struct BoardMessage: Sendable {
 
     package let id: MessageID
     package let issuedAt: Timestamp
-    /// The board does not trust its clock; it judges no expiry and asks for the time.
+    /// The board does not trust its clock: it checks no expiry and asks for the time.
     package let clockUnset: Bool
     package let body: Body
 
@@ -34,7 +34,7 @@ package struct BoardMessage: Sendable {
 }
 
 extension BoardMessage.Body {
-    /// The token under which it asks.
+    /// The session token that authenticates the message, if there is one.
     package var sessionToken: SessionToken? {
         switch self {
         case .authenticate(let token, _, _), .revoke(let token), .list(let token),
@@ -44,8 +44,8 @@ extension BoardMessage.Body {
         }
     }
 
-    /// Whether a token in it must not be looked at while the board's clock is off. A `revoke` was
-    /// perhaps sealed long before it could be sent, and ends no session but its own.
+    /// Whether the message's token must not be checked while the board's clock is wrong. A `revoke`
+    /// may have been sealed long before it was sent, and ends only its own session.
     package var needsClock: Bool {
         switch self {
         case .authenticate, .refresh, .list, .user: true
@@ -54,15 +54,15 @@ extension BoardMessage.Body {
     }
 }
 
-/// A message whose plaintext was readable as far as its `id`, and not further.
+/// A message whose plaintext could not be parsed completely.
 package struct UnreadableMessage: Error, Equatable, Sendable {
-    /// Nil if not even the id could be read; then nothing can be answered.
+    /// Nil if even the id could not be read. Such a message cannot be answered.
     package let id: MessageID?
     package let reason: WireError
 }
 
 extension BoardMessage {
-    /// Parses the plaintext of a message that was opened.
+    /// Parses the plaintext of an opened message.
     package init(parsing plaintext: [UInt8]) throws(UnreadableMessage) {
         var id: MessageID?
         do throws(WireError) {
@@ -163,7 +163,7 @@ extension JSONObject {
 }
 
 extension BoardMessage {
-    /// What kind of request it is, without what is in it.
+    /// The type of a message, without its content.
     package enum Kind: String, Sendable, CaseIterable {
         case provisionAccepted = "provision.accepted"
         case provisionRejected = "provision.rejected"

@@ -1,18 +1,18 @@
 package import Gate
 package import Sessions
 
-/// What a board tells of itself with each heartbeat: how much waits, what was refused and by
-/// which rule, and the rules of its policy file.
+/// The report of a board with each heartbeat: its queue, its refused writes with their rules, and
+/// the rules of its policy file.
 ///
 /// Source: the wire contract, The board's report.
 package struct BoardReport: Equatable, Sendable {
-    /// What waits for the upstream broker.
+    /// The messages that wait for the upstream broker.
     package struct Queue: Equatable, Sendable {
         package let messages: Int64
         package let bytes: Int64
-        /// When the oldest was accepted; nil where none waits.
+        /// The time when the oldest was accepted; nil if none waits.
         package let oldest: Timestamp?
-        /// How long it has waited, in seconds; nil where none waits or it was not told.
+        /// The wait of the oldest, in seconds; nil if none waits or the board did not say.
         package var oldestAge: Int64?
 
         package init(
@@ -27,28 +27,28 @@ package struct BoardReport: Equatable, Sendable {
 
     /// The board's own rules.
     package enum Rules: Equatable, Sendable {
-        /// It has no policy file.
+        /// The board has no policy file.
         case noFile
         case file(PolicyDocument)
-        /// It has one that is too large, or that cannot be written.
+        /// The board's policy is too large, or cannot be written as JSON.
         case omitted
     }
 
     package var queue: Queue
-    /// How many writes were refused since the agent's start.
+    /// The number of writes refused since the agent's start.
     package var refused: Int64
-    /// The same by app and rule, 64 at most.
+    /// The refused writes by app and rule, at most 64 entries.
     package var refusals: [RefusalCount]
-    /// Nil: as told last.
+    /// Nil: unchanged since the last report.
     package var rules: Rules?
     /// Whether another machine uses this board's identity, by what its broker tells it.
     package var isShared: Bool
-    /// The highest number of a data message that the upstream broker has acknowledged to this
-    /// process; nil before the first, or where it was not told.
+    /// The highest sequence number that the upstream broker acknowledged to this process. Nil
+    /// before the first one, or if the board did not say.
     package var lastForwarded: Int64?
-    /// Which process says this: another with each start. Nil: not said.
+    /// The id of the agent process, new at each start. Nil: not given.
     package var run: MessageID?
-    /// Which process spoke before `run`. The authority's own; a board's word for it is not kept.
+    /// The id of the process before `run`. Set by the authority; a value from a board is not kept.
     package var earlierRun: MessageID?
 
     package static let refusalLimit = 64
@@ -78,7 +78,7 @@ extension BoardReport.Rules {
 }
 
 extension BoardReport {
-    /// Reads a report; one with any fault is refused as a whole.
+    /// Reads a report. A report with any fault is refused as a whole.
     package init(json: JSONObject) throws(WireError) {
         let queue = try json.object("queue")
         self.init(
@@ -134,7 +134,7 @@ extension BoardReport {
 }
 
 extension BoardReport.Rules {
-    /// Nil where `policy` is absent: nothing new.
+    /// Nil if `policy` is absent: the rules are unchanged.
     fileprivate init?(json: JSONObject) throws(WireError) {
         let isOmitted = try json.optional("policyOmitted") { $0.asBool } ?? false
         switch json.members["policy"] {
@@ -146,7 +146,7 @@ extension BoardReport.Rules {
         }
     }
 
-    /// The members of a report that say it.
+    /// The members of a report for these rules.
     package var members: [String: JSONValue] {
         switch self {
         case .noFile: ["policy": .null]
@@ -157,7 +157,8 @@ extension BoardReport.Rules {
 }
 
 extension RefusalCount {
-    /// Whether an agent may have written it: a rule's name is a `RuleID`'s, or stands for all.
+    /// Whether an agent may have written this: the app is an app's name or `any`, and the rule fits
+    /// a `RuleID`.
     fileprivate var isWellFormed: Bool {
         let mayStand = rule.utf8.allSatisfy { byte in
             (UInt8(ascii: "!")...UInt8(ascii: "~")).contains(byte)
@@ -168,7 +169,7 @@ extension RefusalCount {
 }
 
 extension JSONObject {
-    /// A number of things, none or more.
+    /// A count: 0 or more.
     func count(_ name: String) throws(WireError) -> Int64 {
         try required(name, Self.count)
     }

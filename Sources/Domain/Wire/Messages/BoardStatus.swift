@@ -1,6 +1,6 @@
 package import Sessions
 
-/// A board's state for anyone upstream, retained on its `status` topic.
+/// A board's state for upstream consumers, retained on its `status` topic.
 package struct BoardStatus: Equatable, Sendable {
     package var up: Bool
     package var available: Bool
@@ -8,10 +8,10 @@ package struct BoardStatus: Equatable, Sendable {
     package var since: Timestamp
     /// The gaps in `seq` that this board announces.
     package var gaps: AnnouncedGaps
-    /// How many messages wait on the board. Nil where nobody knows: an older board, or a last
-    /// will, which was written when the board connected.
+    /// The number of messages that wait on the board. Nil if not given, as in a last will, which
+    /// was written when the board connected.
     package var queue: Int64?
-    /// How many writes it refused since its agent's start; nil as above.
+    /// The number of writes refused since the agent's start; nil as above.
     package var refused: Int64?
 
     package init(
@@ -35,7 +35,7 @@ package struct BoardStatus: Equatable, Sendable {
         guard ["available", "unavailable"].contains(session) else { throw .mistyped("session") }
         up = status == "up"
         available = session == "available"
-        // Pages and logs show it, and not every database takes each of them.
+        // Pages and logs show the version, and some databases do not accept control characters.
         let version = try json.string("version")
         guard !version.hasControlCharacters else { throw .mistyped("version") }
         self.version = String(version.prefix(64))

@@ -1,6 +1,6 @@
 package import Sessions
 
-/// What the board's programs see of the session, retained on `postern/session`.
+/// The session as the board's apps see it, retained on `postern/session`.
 package struct SessionNotice: Equatable, Sendable {
     package enum State: Equatable, Sendable {
         case available(Session, validatedAt: Timestamp)
@@ -8,7 +8,7 @@ package struct SessionNotice: Equatable, Sendable {
     }
 
     package let state: State
-    /// Beside code 209, whether only a provisioning helps.
+    /// With code 209: whether only a new provisioning helps.
     package let isFinal: Bool?
 
     package init(_ state: State, isFinal: Bool? = nil) {
@@ -33,7 +33,7 @@ package struct SessionNotice: Equatable, Sendable {
 }
 
 extension JSONValue {
-    /// An object with one member more; the same where there is none to add.
+    /// This object with one more member; unchanged if `value` is nil.
     package func with(_ name: String, _ value: JSONValue?) -> JSONValue {
         guard case .object(var members) = self, let value else { return self }
         members[name] = value
@@ -41,14 +41,14 @@ extension JSONValue {
     }
 }
 
-/// `{"seq":n}`: the promise that a write is durable.
+/// `{"seq":n}`: the write is stored durably.
 package enum AcceptedNotice {
     package static func payload(sequence: Int64) -> [UInt8] {
         Array("{\"seq\":\(sequence)}".utf8)
     }
 }
 
-/// The agent's state for whoever watches the board, retained on `postern/health`.
+/// The agent's state for monitoring, retained on `postern/health`.
 package struct HealthNotice: Equatable, Sendable {
     package var up: Bool
     package var pid: Int64
@@ -62,18 +62,18 @@ package struct HealthNotice: Equatable, Sendable {
     package var bytesPerSecondOut = 0.0
     package var dropped: Int64
     package var refused: Int64
-    /// The refused by app and rule, since this agent started.
+    /// The refused writes by app and rule, since this agent started.
     package var refusals: [RefusalCount]
     package var gaps = AnnouncedGaps.none
-    /// Dropped from the outbox, for room or for age, of each class.
+    /// The writes of each class that the outbox dropped, for lack of room or for age.
     package var drops: [String: Int64] = [:]
-    /// How many writes stand among the dead letters.
+    /// The number of dead letters.
     package var dead: Int64 = 0
-    /// Absent where the local broker does not tell.
+    /// Nil if the local broker does not report it.
     package var bus: BusBrokerFigures?
     /// A part of the board's state is lost, until a person acts.
     package var isDegraded = false
-    /// How many classes `drops` names; the rest is one sum, under `*`.
+    /// The most entries in `drops`. The rest is one sum under `*`.
     package static let dropLimit = 64
 
     package init(up: Bool, pid: Int64, time: Timestamp, uplink: String) {
@@ -88,7 +88,7 @@ package struct HealthNotice: Equatable, Sendable {
         refusals = []
     }
 
-    /// How long the oldest message has waited for its acknowledgement upstream, in seconds.
+    /// The time that the oldest message has waited for its upstream acknowledgement, in seconds.
     package var oldestAge: Int64? { oldest.map { max(0, (time - $0).components.seconds) } }
 
     package var payload: [UInt8] { json.bytes }
@@ -119,7 +119,7 @@ package struct HealthNotice: Equatable, Sendable {
         .integer(Int64(min(max(number.rounded(), 0), 1e15)))
     }
 
-    /// The largest first, in the order of their names where they are alike.
+    /// The largest drops, at most `dropLimit` entries; equal ones in the order of their names.
     package var namedDrops: [String: Int64] {
         guard drops.count > Self.dropLimit else { return drops }
         let sorted = drops.sorted { (-$0.value, $0.key) < (-$1.value, $1.key) }
@@ -129,11 +129,11 @@ package struct HealthNotice: Equatable, Sendable {
     }
 }
 
-/// What the local broker says of its own queue. Each is nil until it has said it.
+/// The local broker's report about its own queue. Each member is nil until it is reported.
 package struct BusBrokerFigures: Equatable, Sendable {
-    /// Messages to any of its clients that it dropped since its start.
+    /// The messages to any client that the broker dropped since its start.
     package var dropped: Int64?
-    /// Messages that it holds, retained ones among them.
+    /// The messages that the broker holds, retained ones included.
     package var stored: Int64?
 
     package init(dropped: Int64? = nil, stored: Int64? = nil) {

@@ -1,8 +1,8 @@
 import Sessions
 
-/// What of members that an authority has added to a session or a user may be shown to the
-/// programs on a board: no token and no password, by its name or its form, and no session that
-/// is not restricted, however deep they lie.
+/// Filters the extra members of a session or user before the board's apps see them. It removes
+/// tokens and passwords, found by name or form, at any depth. It also removes sessions that are not
+/// restricted.
 ///
 /// Source: the wire contract, Reads (`never a token`), and its first lines: a
 /// restricted session never reads an unrestricted one.
@@ -10,7 +10,7 @@ enum Disclosure {
     private static let secretNames: Set<String> = [
         "sessionToken", "accessToken", "refreshToken", "password", "authData",
     ]
-    /// A token's text after its prefix is at least so long.
+    /// The least length of a token's text after its prefix, in bytes.
     private static let tokenLength = 16
 
     static func of(_ members: [String: JSONValue]) -> [String: JSONValue] {
@@ -21,7 +21,7 @@ enum Disclosure {
         return shown
     }
 
-    /// The value without what is not to be shown; nil where nothing of it is.
+    /// The value without its secret parts; nil if nothing is left.
     private static func of(_ value: JSONValue) -> JSONValue? {
         switch value {
         case .string(let text): isToken(text) ? nil : value
@@ -31,8 +31,8 @@ enum Disclosure {
         }
     }
 
-    /// Names with a leading underscore are Parse's own, such as `_session_token`; custom fields
-    /// have none.
+    /// A name that begins with an underscore is Parse's own, such as `_session_token`. Custom
+    /// fields have no such names.
     private static func isSecret(_ name: String) -> Bool {
         name.utf8.first == UInt8(ascii: "_") || secretNames.contains(name)
     }

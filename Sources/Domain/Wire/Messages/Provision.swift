@@ -1,24 +1,25 @@
 package import Sessions
 
-/// Everything a board needs to live under an authority: a session, its tokens, and whom to
-/// trust. Sealed; it stands in clear nowhere.
+/// Everything a board needs to work under an authority: a session, its tokens, and the keys to
+/// trust. Always sealed, never stored in clear.
 ///
 /// Source: the wire contract, The content (`provision`) and Provisioning.
 package struct Provision: Sendable {
     package var sequence: Int64
-    /// After this the provisioning is void.
+    /// After this time the provisioning is not valid.
     package var expiresAt: Timestamp
     package var authority: PinnedAuthority
     package var session: Session
     package var user: UserProfile
     package var tokens: SessionTokens
-    /// Absent: everything the contract leaves a restricted session.
+    /// Nil: everything that the contract allows a restricted session.
     package var scope: ScopeDocument?
     package var heartbeat: Duration
-    /// How long after the last contact the session stays usable.
+    /// The time after the last contact for which the session stays usable.
     package var offline: Duration
     package var broker: BrokerAccess?
-    /// Over how long the board spreads what a fleet would do at one moment; nil: not said.
+    /// The time over which a board spreads actions that a whole fleet wants at one moment; nil: not
+    /// given.
     package var spread: Duration?
 
     package init(
@@ -39,7 +40,7 @@ package struct Provision: Sendable {
     }
 }
 
-/// The authority that a board trusts: the keys it was provisioned under.
+/// The authority that a board trusts, with the keys received at provisioning.
 package struct PinnedAuthority: Equatable, Sendable {
     package var name: String
     /// The raw X25519 public key that seals and opens the authority's messages.
@@ -92,7 +93,7 @@ package struct SessionTokens: Sendable {
     }
 }
 
-/// How a board reaches its broker from now on; each member stands in for what it had.
+/// New broker settings for a board. Each member that is present replaces the old value.
 package struct BrokerAccess: Sendable {
     package var uri: String?
     package var username: String?
@@ -132,7 +133,7 @@ extension Provision {
     private static let spans: ClosedRange<Int64> = 1...(400 * 86_400)
 
     package init(json: JSONObject) throws(WireError) {
-        // Null says that the session never ends; nothing at all says nothing.
+        // Null means that the session never expires. If the member is absent, nothing is known.
         guard try json.object("session").members["expiresAt"] != nil else {
             throw .missing("expiresAt")
         }
@@ -159,7 +160,7 @@ extension Provision {
         return .seconds(seconds)
     }
 
-    /// The members of the message, and of the vault's record of it.
+    /// The members of the message, and of its record in the vault.
     package var members: [String: JSONValue] {
         var members = tokens.members
         members["type"] = .string("provision")
@@ -178,7 +179,7 @@ extension Provision {
 }
 
 extension JSONObject {
-    /// `spread`: 0 to 3600 whole seconds; absent: not said.
+    /// `spread`: 0 to 3600 whole seconds; nil if absent.
     ///
     /// Source: the wire contract, Spreading.
     package func spread() throws(WireError) -> Duration? {

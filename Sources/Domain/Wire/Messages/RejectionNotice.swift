@@ -1,6 +1,6 @@
 package import Sessions
 
-/// Why a write was refused, as its app is told.
+/// The reason for a refused write, as its app receives it.
 package struct RejectionNotice: Equatable, Sendable {
     package let code: Int
     package let error: String
@@ -9,13 +9,13 @@ package struct RejectionNotice: Equatable, Sendable {
     package let className: String
     package let operation: String
     package let topic: String
-    /// The offending field of the payload, where one decided.
+    /// The payload field that caused the refusal, if one did.
     package let field: String?
-    /// Beside code 209, whether only a provisioning helps; false: trying again may.
+    /// With code 209: whether only a new provisioning helps. False: a retry may help.
     package let isFinal: Bool?
 
-    /// A topic is cut to 512 bytes and a field to 256: what is sent back is no longer than
-    /// what any well-formed write has.
+    /// Cuts the topic to 512 bytes and the field to 256 bytes, so that a notice is not longer than
+    /// that of any well-formed write.
     package init(
         code: Int, error: String, rule: String, className: String, operation: String,
         topic: String, field: String? = nil, isFinal: Bool? = nil
@@ -30,10 +30,10 @@ package struct RejectionNotice: Equatable, Sendable {
         self.isFinal = isFinal
     }
 
-    /// `id` makes two rejections of one text tell apart.
+    /// `id` distinguishes two rejections with the same text.
     package func payload(id: MessageID) -> [UInt8] { JSONValue.object(members(id)).bytes }
 
-    /// The summary of `count` refusals that were not told singly, this one the last of them.
+    /// The summary of `count` refusals that were not reported one by one. This is the last one.
     package func payload(id: MessageID, count: Int64) -> [UInt8] {
         var members = members(id)
         members["count"] = .integer(count)
@@ -54,9 +54,9 @@ package struct RejectionNotice: Equatable, Sendable {
     }
 }
 
-/// How many writes of one app one rule has refused.
+/// The number of writes of one app that one rule refused.
 package struct RefusalCount: Equatable, Sendable {
-    /// Stands for an app without a name, and for all that have no entry of their own.
+    /// Means an app without a name, or all that have no entry of their own.
     package static let any = "*"
 
     package let app: String
@@ -81,7 +81,7 @@ package struct RefusalCount: Equatable, Sendable {
 }
 
 extension StringProtocol {
-    /// Its first `limit` bytes; a character that the cut runs through is replaced.
+    /// The first `limit` bytes. If the cut divides a character, the part is replaced.
     func cut(to limit: Int) -> String {
         utf8.count <= limit ? String(self) : String(decoding: utf8.prefix(limit), as: UTF8.self)
     }

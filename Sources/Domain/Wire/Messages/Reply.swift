@@ -1,6 +1,6 @@
 package import Sessions
 
-/// The authority's answer to one request, which it names by its id.
+/// The authority's answer to one request, identified by the request's id.
 ///
 /// Source: the wire contract, The content (`reply`).
 package struct Reply: Sendable {
@@ -8,7 +8,7 @@ package struct Reply: Sendable {
     package var re: MessageID
     package var now: Timestamp
     package var outcome: Outcome
-    /// Replaces the pinned set.
+    /// Replaces the board's pinned signing keys.
     package var signKeys: [SigningKey]?
 
     package enum Outcome: Sendable {
@@ -16,7 +16,7 @@ package struct Reply: Sendable {
         case result(Result)
     }
 
-    /// The members of every kind of result; each request has its own.
+    /// The members of all kinds of result. Each request uses its own part.
     package struct Result: Sendable {
         package var session: Session?
         package var user: UserProfile?
@@ -24,9 +24,9 @@ package struct Reply: Sendable {
         package var accessToken: AccessToken?
         package var refreshToken: RefreshToken?
         package var sessions: [Session]?
-        /// As `Provision.spread`, of a heartbeat's answer; nil: not said.
+        /// In a heartbeat's answer: see `Provision.spread`; nil: not given.
         package var spread: Duration?
-        /// Of a heartbeat's answer: another machine uses this board's identity.
+        /// In a heartbeat's answer: whether another machine uses this board's identity.
         package var isShared = false
 
         package init() {}

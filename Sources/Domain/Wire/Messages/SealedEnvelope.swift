@@ -1,21 +1,21 @@
 package import Sessions
 
-/// One HPKE message as it stands in an MQTT payload.
+/// One HPKE message in the form of an MQTT payload.
 ///
 /// Source: the wire contract, Sealed messages; RFC 9180 §6.1.
 package struct SealedEnvelope: Equatable, Sendable {
     package enum Mode: String, Sendable {
-        /// A provisioning under a claim secret.
+        /// A provisioning with a claim secret.
         case psk
-        /// Everything else, in both directions.
+        /// All other messages, in both directions.
         case auth
     }
 
     /// The `info` of every sealed message.
     package static let info = Array("postern/v1 sealed".utf8)
-    /// The most bytes a payload may have.
+    /// The largest payload, in bytes.
     package static let limit = 128 * 1024
-    /// The five members, and some that a later version may add.
+    /// Room for the five members, and for some that a later version may add.
     private static let valueLimit = 64
 
     package let mode: Mode
@@ -33,7 +33,7 @@ package struct SealedEnvelope: Equatable, Sendable {
         self.ct = ct
     }
 
-    /// Parses a payload; lengths are checked here, before any cryptography.
+    /// Parses a payload. Lengths are checked here, before any cryptography.
     package init(parsing payload: [UInt8]) throws(WireError) {
         let json = try JSONObject(parsing: payload, limit: Self.limit, values: Self.valueLimit)
         guard try json.integer("v") == 1 else { throw .mistyped("v") }

@@ -6,8 +6,8 @@ extension Session {
         "expiresAt", "sessionToken", "accessToken", "refreshToken",
     ]
 
-    /// Reads a session as the contract writes it; members that are not the contract's are
-    /// kept as custom fields, but for what no program may be shown.
+    /// Reads a session as the contract writes it. Other members become custom fields, without those
+    /// that no app may see.
     package init(json: JSONObject) throws(WireError) {
         let origin = try json.object("createdWith")
         self.init(
@@ -45,7 +45,7 @@ extension Session {
 }
 
 extension UserProfile {
-    /// Reads a user as the contract writes it; what no program may be shown is dropped.
+    /// Reads a user as the contract writes it, without the members that no app may see.
     package init(json: JSONObject) throws(WireError) {
         self.init(
             objectID: try json.parsed("objectId", UserID.init),
@@ -74,8 +74,8 @@ extension JSONObject {
 }
 
 extension Refusal {
-    /// Reads `{"code", "error"}`, and `retryAfter` where it says 1 to 3600 s. Control
-    /// characters are left out of the text.
+    /// Reads `{"code", "error"}`, and `retryAfter` if it is 1 to 3600 s. Removes control characters
+    /// from the text.
     package init(json: JSONObject) throws(WireError) {
         guard let code = Int(exactly: try json.integer("code")) else { throw .mistyped("code") }
         let text = try json.string("error").withoutControlCharacters

@@ -1,19 +1,20 @@
 package import Sessions
 
-/// Bytes from a peer that are not the message they should be.
+/// Bytes from a peer that are not a valid message.
 ///
-/// The member names are the contract's or the sender's own, bounded; no value is repeated.
+/// Member names come from the contract or the sender, and are limited in length. No value is
+/// included.
 package enum WireError: Error, Equatable, Sendable {
     /// Not JSON, or not a JSON object.
     case notJSON
-    /// A member that must be there is not.
+    /// A required member is absent.
     case missing(String)
-    /// A member has another type, form or range than the contract gives it.
+    /// A member has not the type, form or range of the contract.
     case mistyped(String)
-    /// More bytes than a message of this kind may have.
+    /// The message is larger than its kind allows.
     case tooLarge(limit: Int)
 
-    /// What a peer is told.
+    /// The refusal that the peer receives.
     package var refusal: Refusal {
         switch self {
         case .notJSON: Refusal(.invalidJSON, "not a JSON object")

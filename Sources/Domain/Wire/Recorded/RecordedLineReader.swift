@@ -1,7 +1,7 @@
-/// Reads the members of a recorded line, each from the bytes as they stand.
+/// Reads the members of a recorded line from its raw bytes.
 ///
-/// No JSON decoder does: a payload that is not UTF-8 stands raw in the line, and of `%J` the
-/// payload's own text is wanted, duplicate keys and all.
+/// A JSON decoder cannot do this. A payload that is not UTF-8 is in the line unchanged. With `%J`
+/// the payload's own text is needed, duplicate keys included.
 struct RecordedLineReader {
     struct Members {
         var topic: String?
@@ -15,7 +15,8 @@ struct RecordedLineReader {
         let bytes: [UInt8]
         let isRewritten: Bool
 
-        /// No payload is written as null, and so is the payload `null` of `%J`, of 4 bytes.
+        /// An absent payload is written as null. The payload `null` with `%J` is also null, but has
+        /// 4 bytes.
         func unlessAbsent(_ length: Int?) -> Payload {
             guard length ?? 0 == 0, isRewritten, bytes.elementsEqual("null".utf8) else {
                 return self
@@ -100,7 +101,7 @@ struct RecordedLineReader {
         return number
     }
 
-    /// Goes behind a value without reading it: strings and brackets are all that is looked at.
+    /// Skips a value without decoding it: only strings and brackets are checked.
     private mutating func skipValue(isCut: Bool) throws(RecordedMessage.Fault) {
         let start = position
         var depth = 0
@@ -128,7 +129,7 @@ struct RecordedLineReader {
         guard position > start, depth == 0 || isCut else { throw Self.notObject }
     }
 
-    /// The decoded bytes of the string that begins here.
+    /// Decodes the string at this position.
     private mutating func string(isCut: Bool) throws(RecordedMessage.Fault) -> [UInt8] {
         try expect(UInt8(ascii: "\""))
         var decoded: [UInt8] = []
@@ -149,13 +150,14 @@ struct RecordedLineReader {
         return decoded
     }
 
-    /// What there is of a string whose end, an escape's middle, was cut off.
+    /// The decoded part of a string whose end was cut off within an escape.
     private mutating func endCut(_ decoded: [UInt8]) -> [UInt8] {
         position = bytes.count
         return decoded
     }
 
-    /// Reads behind a backslash; nil for a bad escape or half a pair of surrogates.
+    /// Reads the rest of an escape after the backslash. Nil for a bad escape or half a surrogate
+    /// pair.
     private mutating func escape() -> Unicode.Scalar? {
         guard let byte = next else { return nil }
         position += 1

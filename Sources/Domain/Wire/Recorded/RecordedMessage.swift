@@ -1,31 +1,32 @@
 import Sessions
 
-/// One line of what `mosquitto_sub -F %j` or `-F %J` writes: a message, and when it came.
+/// One line written by `mosquitto_sub -F %j` or `-F %J`: a message and its arrival time.
 ///
 /// Source: mosquitto_sub(1), Output format; mosquitto 2.0.11, client/sub_client_output.c.
 package struct RecordedMessage: Equatable, Sendable {
     package let topic: String
-    /// Since 1970-01-01 UTC.
+    /// The time since 1970-01-01 UTC.
     package let time: Duration
     package let isRetained: Bool
-    /// The payload's bytes, as far as the line has them.
+    /// The payload's bytes, as far as the line contains them.
     ///
-    /// `%j` ends a payload at its first NUL; the rest is NUL here, up to the recorded length.
-    /// JSON holds no NUL, so it is refused at the same byte as the payload that was sent.
+    /// `%j` ends a payload at its first NUL. Here the missing rest is filled with NUL up to the
+    /// recorded length. JSON allows no NUL, so the gate refuses it at the same byte as the
+    /// original.
     package let payload: [UInt8]
-    /// `%J` writes JSON anew: its white space, its numbers' digits and its escapes are not
-    /// those that were sent. Spaces stand here for what that has shortened.
+    /// `%J` rewrites JSON: white space, the digits of numbers and escapes can differ from the
+    /// original. Spaces fill up the length that the rewriting removed.
     package let isRewritten: Bool
 
-    /// Why a line is no message. The sentence holds nothing of the line.
+    /// Why a line is not a message. The sentence contains no part of the line.
     package struct Fault: Error, Equatable, Sendable {
         package let sentence: String
     }
 
-    /// Reads a line without its end. Of a payload no more than `most` bytes are kept.
+    /// Reads a line without its line end. Keeps at most `most` bytes of the payload.
     ///
-    /// A line whose end `isCut` off is read if nothing but the payload's end is missing and the
-    /// length is known.
+    /// `isCut` says that the line's end was cut off. Such a line is readable if only the end of the
+    /// payload is missing and the length is known.
     package init(
         _ line: [UInt8], isCut: Bool = false, most: Int
     ) throws(Fault) {
@@ -58,8 +59,8 @@ package struct RecordedMessage: Equatable, Sendable {
         isRewritten = value.isRewritten
     }
 
-    /// `2026-11-21T17:05:15.733904Z+0000`: local time, then its distance from UTC; `Z` and the
-    /// distance may be absent.
+    /// Parses `2026-11-21T17:05:15.733904Z+0000`: local time, then its offset from UTC. `Z` and the
+    /// offset may be absent.
     static func time(_ text: String) -> Duration? {
         let bytes = Array(text.utf8)
         guard bytes.count >= 26, bytes[23..<26].allSatisfy({ (0x30...0x39).contains($0) }),
@@ -72,7 +73,7 @@ package struct RecordedMessage: Equatable, Sendable {
         return .milliseconds(start.milliseconds) + .microseconds(micros) - .seconds(offset)
     }
 
-    /// Seconds east of UTC: `+0530`, `+05:30`, or nothing.
+    /// The offset in seconds, east of UTC positive: `+0530`, `+05:30`, or empty.
     private static func offset(_ text: ArraySlice<UInt8>) -> Int64? {
         guard let sign = text.first else { return 0 }
         var digits = Array(text.dropFirst())

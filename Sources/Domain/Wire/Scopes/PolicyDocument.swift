@@ -1,19 +1,19 @@
 package import Gate
 package import Sessions
 
-/// A board's policy file as its report tells it: a scope's `default` and `rules`, and what a
-/// scope has no words for, each rule's `line`, its `rate` and `burst`, and the file's `apps`.
+/// A board's policy file in its report. It has the `default` and `rules` of a scope. It adds each
+/// rule's `line`, `rate` and `burst`, and the file's `apps`.
 ///
 /// Source: the wire contract, The board's report.
 package struct PolicyDocument: Equatable, Sendable {
-    /// The most bytes that it may have as JSON.
+    /// The largest size as JSON, in bytes.
     package static let limit = 8 * 1024
 
     package let json: JSONValue
-    /// The same as the gate reads it.
+    /// The policy as the gate reads it.
     package let policy: Policy
 
-    /// Nil for a policy that is too large, or that read back would not be the same.
+    /// Nil if the policy is too large, or if reading the JSON back would give another policy.
     package init?(_ policy: Policy) {
         let json = policy.json
         do throws(WireError) {
@@ -24,7 +24,7 @@ package struct PolicyDocument: Equatable, Sendable {
         guard self.policy == policy else { return nil }
     }
 
-    /// Reads one strictly: a rule that is misread could seem to allow what it refuses.
+    /// Reads strictly, because a misread rule could seem to allow what it refuses.
     package init(json: JSONValue) throws(WireError) {
         guard let members = json.asObject else { throw .mistyped("policy") }
         guard json.bytes.count <= Self.limit else { throw .tooLarge(limit: Self.limit) }

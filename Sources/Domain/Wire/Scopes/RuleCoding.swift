@@ -1,15 +1,15 @@
 import Gate
 import Sessions
 
-/// Rules as JSON has them, in a scope and in a board's report.
+/// Rules as JSON, in a scope and in a board's report.
 extension Rule {
-    /// A rule of a scope; one for a class of the system's is an error.
+    /// A rule of a scope. A rule for a system class is an error.
     init(scope json: JSONObject, number: Int) throws(WireError) {
         try self.init(json: json, id: .scope(number), rate: nil)
         if className?.isReserved == true { throw .mistyped("class") }
     }
 
-    /// A rule of a policy file, which may close a class of the system's and never open one.
+    /// A rule of a policy file. It may close a system class, but never open one.
     init(policy json: JSONObject) throws(WireError) {
         let line = try json.required("line") { value in
             value.asInteger.flatMap { (1...Self.lineLimit).contains($0) ? Int($0) : nil }
@@ -68,7 +68,7 @@ extension Rule {
 }
 
 extension Rule {
-    /// A policy file's rule as `init(policy:)` reads it.
+    /// The JSON of a policy file's rule, in the form that `init(policy:)` reads.
     var policyJSON: JSONValue {
         var members: [String: JSONValue] = [
             "class": .string(className?.description ?? "*"), "line": .integer(Int64(line)),
@@ -94,7 +94,7 @@ extension FieldDeclaration {
 }
 
 extension Rate? {
-    /// `rate`, and `burst` where it is not the usual one.
+    /// `rate`, and `burst` if it differs from the default.
     var members: [String: JSONValue] {
         guard let rate = self else { return [:] }
         var members: [String: JSONValue] = [
@@ -114,7 +114,7 @@ extension JSONObject {
         }
     }
 
-    /// `rate` with its `burst`, as a policy file has them.
+    /// `rate` with its `burst`, as in a policy file.
     func rate() throws(WireError) -> Rate? {
         let burst = try optional("burst") { value in
             value.asInteger.flatMap { (1...1_000_000).contains($0) ? $0 : nil }

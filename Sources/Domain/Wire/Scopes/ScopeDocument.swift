@@ -1,7 +1,7 @@
 package import Gate
 package import Sessions
 
-/// A scope as it stands in JSON: kept as it came, judged as the gate reads it.
+/// A scope as JSON, kept unchanged. `Scope` is its parsed form.
 ///
 /// Source: the wire contract, Scope.
 package struct ScopeDocument: Equatable, Sendable {
@@ -21,8 +21,8 @@ extension JSONObject {
 extension Scope {
     private static let ruleLimit = 1000
 
-    /// Reads a scope. A member that is mistyped, and a rule for a class of the system's, is an
-    /// error: a rule that is misread could allow what it was meant to refuse.
+    /// Parses a scope. A mistyped member is an error, and so is a rule for a system class: a
+    /// misread rule could allow what it should refuse.
     package init(_ document: ScopeDocument) throws(WireError) {
         guard case .object(let members) = document.json else { throw .mistyped("scope") }
         let json = JSONObject(members)

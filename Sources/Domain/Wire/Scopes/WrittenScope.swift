@@ -1,15 +1,15 @@
 import Gate
 import Sessions
 
-/// What is wrong with a scope that a person wrote: a sentence that names the place.
+/// A mistake in a scope that a person wrote. The sentence names the place.
 package struct ScopeFault: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
 }
 
-/// Scopes as people write them. A board ignores a member that it does not know, as the contract
-/// has it, so a mistyped one would leave open what it was to close: whoever writes it is told.
+/// Scopes written by people. A board ignores an unknown member, as the contract says. So a mistyped
+/// member would leave open what it should close, and is reported to the author.
 extension ScopeDocument {
-    /// Reads a scope file with nothing in it that would be passed over.
+    /// Reads a scope file. An unknown or repeated member is an error.
     package init(written bytes: [UInt8]) throws(ScopeFault) {
         if let path = RepeatedKey.first(in: bytes) {
             throw ScopeFault(description: "\(path) stands there twice")
@@ -25,7 +25,7 @@ extension ScopeDocument {
         }
     }
 
-    /// The first member that no scope has, `rules[0].feilds`; nil where all are known.
+    /// The path of the first unknown member, such as `rules[0].feilds`; nil if all are known.
     package var strangeMember: String? {
         let members = json.asObject ?? [:]
         if let name = Self.stranger(members, among: ["default", "rules", "topics"]) { return name }

@@ -1,12 +1,12 @@
-/// Where a broker listens: `mqtt://host[:port]`, `mqtts://host[:port]` or `unix:/path`.
+/// A broker's address: `mqtt://host[:port]`, `mqtts://host[:port]` or `unix:/path`.
 ///
-/// IPv6 addresses stand in brackets. There is no user, path or query in it: credentials never
-/// travel in an address. Printing and parsing are inverses.
+/// IPv6 addresses are in brackets. There is no user, path or query: credentials are never in an
+/// address. Printing and parsing are inverses.
 package struct BrokerURI: Equatable, Sendable {
     package enum Scheme: String, Equatable, Sendable {
         case mqtt, mqtts, unix
 
-        /// The port that needs no mention; 0 for a Unix socket, which has none.
+        /// The port if none is given; 0 for a Unix socket.
         package var defaultPort: UInt16 {
             switch self {
             case .mqtt: 1883
@@ -16,7 +16,7 @@ package struct BrokerURI: Equatable, Sendable {
         }
     }
 
-    /// What is wrong with an address, as a sentence for the person who wrote it.
+    /// The mistake in an address, as a sentence for the person who wrote it.
     package struct ParseError: Error, Equatable, Sendable, CustomStringConvertible {
         package let description: String
     }
@@ -29,7 +29,7 @@ package struct BrokerURI: Equatable, Sendable {
     /// The socket's absolute path; empty unless `scheme` is `unix`.
     package let path: String
 
-    /// Throws a `ParseError` that says which part is not understood.
+    /// Throws a `ParseError` that names the faulty part.
     package init(_ text: String) throws(ParseError) {
         if let path = text.removingPrefix("unix:") {
             try Self.checkPath(path)
@@ -53,7 +53,7 @@ package struct BrokerURI: Equatable, Sendable {
         self.path = path
     }
 
-    /// Whether it cannot leave this machine: 127.0.0.0/8, ::1, localhost or a Unix socket.
+    /// Whether connections stay on this machine: 127.0.0.0/8, ::1, localhost or a Unix socket.
     package var isLoopback: Bool {
         if scheme == .unix || host == "localhost" || host == "::1" { return true }
         guard let octets = Self.octets(host) else { return false }
@@ -62,7 +62,7 @@ package struct BrokerURI: Equatable, Sendable {
 }
 
 extension BrokerURI: CustomStringConvertible {
-    /// The shortest address that parses to the same.
+    /// The shortest address that parses to the same value.
     package var description: String {
         guard scheme != .unix else { return "unix:\(path)" }
         let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
@@ -71,7 +71,7 @@ extension BrokerURI: CustomStringConvertible {
     }
 }
 
-// The parts of an address. Hosts are kept in lower case, so that equal ones compare equal.
+// The parts of an address. Hosts are kept in lower case, so that equal hosts compare equal.
 extension BrokerURI {
     private static func authority(
         _ text: Substring
@@ -127,7 +127,7 @@ extension BrokerURI {
         guard path.first == "/", path.utf8.count > 1 else {
             throw ParseError(description: "unix: is followed by an absolute path")
         }
-        // sockaddr_un has 108 bytes, its NUL among them. Source: unix(7).
+        // sockaddr_un has room for 108 bytes, NUL included. Source: unix(7).
         guard path.utf8.count < 108, !path.utf8.contains(0) else {
             throw ParseError(description: "the path of a socket has at most 107 bytes")
         }
@@ -135,7 +135,7 @@ extension BrokerURI {
 
     private static func octets(_ host: String) -> [UInt8]? {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        // A leading zero means octal to the resolver: 0127 is 87, which is no loopback.
+        // To the resolver a leading zero means octal: 0127 is 87, which is not loopback.
         let octets = parts.compactMap { part in
             UInt8(part).flatMap { String($0) == part ? $0 : nil }
         }

@@ -1,9 +1,9 @@
-/// The SHA-256 of a certificate's DER form, by which a person tells one from all others:
-/// `SHA256:` and 32 bytes in hexadecimal with colons between, as browsers and
-/// `openssl x509 -fingerprint -sha256` show them.
+/// The SHA-256 of a certificate's DER form, by which people recognise a certificate. The text is
+/// `SHA256:` and 32 bytes in hexadecimal, separated by colons, as browsers and `openssl x509
+/// -fingerprint -sha256` show it.
 ///
-/// Read with or without `SHA256:`, with all colons or none, in either case; printed in one
-/// form, which is read as the same.
+/// Parsing accepts upper and lower case, with or without `SHA256:`, with all colons or none.
+/// Printing always uses the form above.
 package struct CertificateFingerprint: Hashable, Sendable {
     /// Length in bytes.
     package static let count = 32
@@ -11,13 +11,13 @@ package struct CertificateFingerprint: Hashable, Sendable {
 
     package let bytes: [UInt8]
 
-    /// Nil unless there are 32 bytes.
+    /// Nil unless `bytes` has 32 bytes.
     package init?(bytes: [UInt8]) {
         guard bytes.count == Self.count else { return nil }
         self.bytes = bytes
     }
 
-    /// Nil for any text but the forms above.
+    /// Nil for any text that has none of the forms above.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.prefix.utf8.count + 3 * Self.count else { return nil }
         let hasPrefix = text.uppercased().hasPrefix(Self.prefix)

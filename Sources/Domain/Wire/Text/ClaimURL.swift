@@ -1,9 +1,9 @@
 package import Sessions
 
-/// What a board shows to be claimed: who it is, its key, and a secret that serves once.
+/// The data that a board shows to be claimed: its id, its key, and a one-time secret.
 ///
-/// `<base>#v=1&i=<iid>&k=<b64 key>&c=<b64 secret>&n=<percent-encoded name>`. Everything
-/// secret stands behind `#`, which no browser sends to a server.
+/// `<base>#v=1&i=<iid>&k=<b64 key>&c=<b64 secret>&n=<percent-encoded name>`. All secret parts are
+/// behind `#`, because browsers never send that part to a server.
 ///
 /// Source: the wire contract, Identities and claims.
 package struct ClaimURL: Sendable {
@@ -16,9 +16,9 @@ package struct ClaimURL: Sendable {
     package let installation: InstallationID
     /// The board's raw X25519 public key, 32 bytes.
     package let deviceKey: [UInt8]
-    /// 32 bytes that only the board and whoever sees the code know.
+    /// 32 bytes, known only to the board and to people who see the code.
     package let secret: SecretBytes
-    /// For people; at most 64 characters, no control character.
+    /// For people; at most 64 characters, without control characters.
     package let name: String
 
     package init(
@@ -32,7 +32,7 @@ package struct ClaimURL: Sendable {
         self.name = Self.shown(name)
     }
 
-    /// Parses a claim URL; the error says what is wrong with it and repeats none of it.
+    /// Parses a claim URL. The error names the mistake but repeats no value of the URL.
     package init(_ text: String) throws(WireError) {
         guard text.utf8.count <= Self.limit else { throw .tooLarge(limit: Self.limit) }
         let halves = text.split(separator: "#", omittingEmptySubsequences: false)
@@ -51,7 +51,7 @@ package struct ClaimURL: Sendable {
         self.name = name
     }
 
-    /// The URL with its secret, to be shown to the person at the board and nobody else.
+    /// The URL with its secret. Show it only to the person at the board.
     package func reveal() -> String {
         "\(base)#v=1&i=\(installation)&k=\(Base64URL.encode(deviceKey))"
             + "&c=\(Base64URL.encode(secret.reveal()))&n=\(PercentEncoding.encode(name))"
@@ -76,7 +76,8 @@ package struct ClaimURL: Sendable {
         return bytes
     }
 
-    /// A board's name as it may be shown anywhere: bounded, nothing that moves a cursor.
+    /// A board's name, safe to show anywhere: limited in length, and no character that moves a
+    /// cursor.
     package static func shown(_ name: String) -> String {
         let visible = name.unicodeScalars.filter { scalar in
             switch scalar.properties.generalCategory {

@@ -1,5 +1,5 @@
 extension String {
-    /// Those of C0 and C1, and DEL. Source: Unicode, general category Cc.
+    /// The control characters of C0 and C1, and DEL. Source: Unicode, general category Cc.
     var hasControlCharacters: Bool { unicodeScalars.contains(where: Self.isControl) }
 
     var withoutControlCharacters: String {

@@ -14,7 +14,7 @@ package enum ParseDate {
             + parts.joined(separator: ":") + ".\(padded(rest % 1000, 3))Z"
     }
 
-    /// Nil for anything but that form, and for days and hours that no calendar has.
+    /// Nil for any other form, and for a date or time that does not exist.
     package static func parse(_ text: String) -> Timestamp? {
         let bytes = Array(text.utf8)
         guard bytes.count == 24 else { return nil }
@@ -42,8 +42,8 @@ package enum ParseDate {
         return String(repeating: "0", count: max(0, width - text.count)) + text
     }
 
-    /// The proleptic Gregorian date of a day counted from 1970-01-01, for days not before it.
-    /// Years begin in March here, so that the leap day is a year's last.
+    /// The proleptic Gregorian date of a day counted from 1970-01-01; the day must not be negative.
+    /// Years begin in March here, so that the leap day is the last day of a year.
     private static func civil(fromDay day: Int64) -> (year: Int64, month: Int64, date: Int64) {
         let shifted = day + 719_468
         let era = shifted / 146_097
@@ -56,7 +56,7 @@ package enum ParseDate {
         return (years + era * 400 + (month <= 2 ? 1 : 0), month, date)
     }
 
-    /// The inverse; nil for a date that is none.
+    /// The day of a date: the inverse of `civil`. Nil for a date that does not exist.
     private static func day(year: Int64, month: Int64, date: Int64) -> Int64? {
         guard (1...12).contains(month), (1...31).contains(date) else { return nil }
         let shiftedYear = month <= 2 ? year - 1 : year

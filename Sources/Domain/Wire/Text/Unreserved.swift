@@ -1,5 +1,5 @@
 extension UInt8 {
-    /// Whether it stands for itself anywhere in an address. Source: RFC 3986 §2.3.
+    /// Whether the byte needs no escape anywhere in an address. Source: RFC 3986 §2.3.
     package var isUnreserved: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

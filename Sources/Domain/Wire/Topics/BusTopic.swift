@@ -1,17 +1,17 @@
 package import Gate
 package import Sessions
 
-/// What a program on the board asks of the agent, read from a topic of the board's own bus.
+/// A request of an app to the agent, read from a topic of the board's own bus.
 ///
 /// Source: the wire contract, For apps.
 package enum BusRequest: Equatable, Sendable {
     case write(AppName, RecordPath)
     case read(AppName, BusQuery)
-    /// A topic of the agent's that names something malformed. The app is known, so that it
-    /// can be told; nil where the app's own name is what is wrong.
+    /// A request with a malformed topic. The app is given so that it can be answered; nil if the
+    /// app's own name is malformed.
     case malformed(AppName?, Refusal)
 
-    /// Nil for a topic that is not an app's.
+    /// Nil for a topic that is not an app's request.
     package init?(_ topic: String) {
         let levels = topic.topicLevels
         guard levels.count >= 4, levels[0] == "postern", levels[1] == "app" else { return nil }
@@ -50,7 +50,7 @@ package enum BusRequest: Equatable, Sendable {
     }
 }
 
-/// What a program may read over the bus.
+/// The data that an app may read over the bus.
 package enum BusQuery: String, Sendable, CaseIterable {
     case session
     case user
@@ -61,22 +61,23 @@ package enum BusQuery: String, Sendable, CaseIterable {
 package enum BusTopic {
     package static let session = "postern/session"
     package static let health = "postern/health"
-    /// What the agent subscribes to. `$`-topics and retained messages are not read.
+    /// The topics that the agent subscribes to. It ignores `$`-topics and retained messages.
     package static let requests =
         ["create/#", "update/#", "delete/#", "get/#"].map { "postern/app/+/\($0)" }
 
-    /// What the agent says and is asked on, whole: no route comes from it or leads to it.
+    /// All topics of the agent's own messages and requests. No route may come from them or lead to
+    /// them.
     package static let own = [session, health, "postern/app/#"].compactMap(TopicFilter.init)
 
     package static func rejected(_ app: AppName) -> String { "postern/app/\(app)/rejected" }
 
-    /// Whether it is under the folder of some app: a request, and no route's topic.
+    /// Whether the topic is in an app's folder: it is a request, not a route's topic.
     package static func isRequest(_ topic: String) -> Bool {
         topic.utf8.starts(with: "postern/app/".utf8)
     }
 
-    /// What a malformed request has in the place of its operation and its class, as it came
-    /// and cut to 256 bytes; empty where it has nothing there.
+    /// The texts at the places of operation and class in a malformed request, unchanged but cut to
+    /// 256 bytes. Empty if the topic has nothing at that place.
     package static func stated(in topic: String) -> (operation: String, className: String) {
         guard isRequest(topic) else { return ("", "") }
         let levels = topic.split(
@@ -87,8 +88,8 @@ package enum BusTopic {
         return (levels[3].cut(to: 256), className.cut(to: 256))
     }
 
-    /// Whether `topic` may carry an answer to `app`: under its own folder, not where requests
-    /// go, without a wildcard.
+    /// Whether `topic` may carry an answer to `app`: in the app's own folder, outside the request
+    /// topics, without a wildcard.
     package static func isResponse(_ topic: String, for app: AppName) -> Bool {
         let folder = "postern/app/\(app)/"
         guard topic.utf8.count <= 512, topic.hasPrefix(folder),

@@ -1,7 +1,7 @@
 package import Gate
 package import Sessions
 
-/// Where the contract's topics begin; `postern/v1` unless configured.
+/// The first levels of the contract's topics; `postern/v1` unless configured.
 package struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
     package let description: String
     package static let standard = TopicRoot(unchecked: "postern/v1")
@@ -25,7 +25,7 @@ package enum ContractTopic: Hashable, Sendable {
     case inbox(InstallationID)
     case outbox(InstallationID)
     case status(InstallationID)
-    /// A write, and the levels that a route put behind it.
+    /// A write, and the further levels that a route added.
     case data(InstallationID, RecordPath, FurtherLevels?)
 
     package func text(under root: TopicRoot) -> String {
@@ -59,7 +59,8 @@ package enum ContractTopic: Hashable, Sendable {
         }
     }
 
-    /// Class, operation, the object id unless it is a create, and what a route put behind.
+    /// Parses class, operation, the object id unless it is a create, and the levels that a route
+    /// added.
     private init?(_ board: InstallationID, data levels: ArraySlice<Substring>) {
         guard let className = levels.first, let operation = levels.dropFirst().first else {
             return nil
@@ -75,7 +76,7 @@ package enum ContractTopic: Hashable, Sendable {
     }
 }
 
-/// What a write does: an operation on a class, and on which record unless it creates one.
+/// The target of a write: an operation on a class, and a record unless it creates one.
 package struct RecordPath: Hashable, Sendable {
     package let className: ClassName
     package let operation: Operation

@@ -1,14 +1,14 @@
 package import Gate
 import Sessions
 
-/// What a message on a topic of the board's own bus is, to the agent and to who tries its rules.
+/// The meaning of a message on the board's own bus. Used by the agent and by rule tests.
 package enum TopicReading: Equatable, Sendable {
     case write(NamedWrite)
-    /// The topic itself is malformed; nil where the app's own name is.
+    /// The topic itself is malformed. Nil if the app's own name is malformed.
     case refused(AppName?, Rejection)
-    /// A program asks for what the agent knows: no write.
+    /// An app asks for data that the agent has. Not a write.
     case query(AppName, BusQuery)
-    /// No app's request, and no route takes it: the agent does not read it.
+    /// Not an app's request, and no route matches: the agent ignores it.
     case ignored
 
     package init(_ topic: String, routes: RouteTable) {
