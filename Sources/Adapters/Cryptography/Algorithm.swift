@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// The algorithms that are used, fetched from OpenSSL once for the whole process.
+/// The algorithms in use, fetched from OpenSSL once for the whole process.
 ///
-/// Fetching costs a search under a lock each time, and naming an algorithm anew (`EVP_sha256`)
-/// fetches it anew. What was fetched never changes and may be used by many threads. It is not
-/// freed: it lives as long as the process. Source: OpenSSL crypto(7), Performance.
+/// Each fetch costs a search under a lock, and each use of a name such as `EVP_sha256` fetches
+/// again. A fetched algorithm never changes, and many threads may use it. It is never freed.
+/// Source: OpenSSL crypto(7), Performance.
 enum Algorithm {
     static var aes256GCM: OpaquePointer {
         get throws(CryptographyError) {

@@ -1,21 +1,21 @@
 import Sessions
 
-/// The standard base64 alphabet, for formats of others; the contract's own is base64url.
+/// Standard base64, for foreign formats. The contract itself uses base64url.
 ///
 /// Source: RFC 4648 §4.
 enum Base64 {
-    /// Text of whole groups of four, filled up with `=`.
+    /// Text in whole groups of four characters, padded with `=`.
     static func encodePadded(_ bytes: [UInt8]) -> String {
         let text = encode(bytes)
         return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
     }
 
-    /// Text without padding, as the PHC string format has it.
+    /// Text without padding, as in the PHC string format.
     static func encode(_ bytes: [UInt8]) -> String {
         translate(Base64URL.encode(bytes), ["-": "+", "_": "/"])
     }
 
-    /// The bytes behind text without padding, or nil for anything that `encode` does not make.
+    /// The bytes of a text without padding; nil for any text that `encode` cannot produce.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         guard !text.utf8.contains(where: { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") })
         else { return nil }

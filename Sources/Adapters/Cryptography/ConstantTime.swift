@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// Whether both hold the same bytes. The time depends on the lengths alone, never on where
-/// they differ; lengths are compared first and are no secret.
+/// Whether both hold the same bytes. The time depends only on the lengths, never on the place of a
+/// difference. The lengths are compared first and are not secret.
 ///
 /// The corresponding C function is `CRYPTO_memcmp`.
 package func constantTimeEquals(

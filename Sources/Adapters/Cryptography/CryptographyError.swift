@@ -1,11 +1,11 @@
-/// Why a cryptographic operation gave no result, sorted by what the caller can do.
+/// Why a cryptographic operation failed, sorted by what the caller can do.
 package enum CryptographyError: Error, Equatable, Sendable {
-    /// The input has the wrong length or shape. Found before any cryptography was done.
+    /// The input has the wrong length or form. Found before any cryptography.
     case malformed
-    /// A tag, a signature or a password did not verify: the message is forged, damaged or
-    /// for someone else. Which of these cannot be told.
+    /// A tag, a signature or a password did not verify. The message is forged, damaged or for
+    /// another recipient; the error cannot tell which.
     case notAuthentic
-    /// OpenSSL failed in the function of this name. No input explains it; memory or the
-    /// installation may.
+    /// The OpenSSL function of this name failed. The input is not the cause; memory or the
+    /// installation may be.
     case openSSL(String)
 }

@@ -1,7 +1,7 @@
 import COpenSSL
 import Sessions
 
-/// The two curves' kinds of key. Source: RFC 8410 §3.
+/// The two kinds of curve key. Source: RFC 8410 §3.
 enum KeyKind {
     case x25519
     case ed25519
@@ -17,15 +17,15 @@ enum KeyKind {
     }
 }
 
-/// One OpenSSL key, freed with its last owner; OpenSSL wipes a private one.
+/// One OpenSSL key, freed with its last owner. OpenSSL wipes a private key.
 ///
-/// A key does not change after it is made and OpenSSL only reads it in every operation here,
-/// so threads may share it. The corresponding C type is `EVP_PKEY`.
+/// The key never changes and OpenSSL only reads it, so threads may share it. The corresponding C
+/// type is `EVP_PKEY`.
 @safe
 final class KeyHandle: @unchecked Sendable {
     private let raw: OpaquePointer
 
-    /// A private key; its public half is computed. Throws `malformed` unless it has 32 bytes.
+    /// A private key; OpenSSL computes the public key. Throws `malformed` unless it has 32 bytes.
     ///
     /// The corresponding C function is `EVP_PKEY_new_raw_private_key`.
     init(_ kind: KeyKind, privateKey: SecretBytes) throws(CryptographyError) {
@@ -60,7 +60,7 @@ final class KeyHandle: @unchecked Sendable {
         return bytes
     }
 
-    /// Lends the key to `body` for the length of the call.
+    /// Gives the key to `body` for the duration of the call.
     func withKey<R: ~Copyable>(
         _ body: (OpaquePointer) throws(CryptographyError) -> R
     ) throws(CryptographyError) -> R {

@@ -1,10 +1,9 @@
 import COpenSSL
 
-/// OpenSSL's return conventions, one function each.
+/// Checks OpenSSL's return values, with one function for each convention.
 ///
-/// Each takes the name of the function that was called and what it returned. On failure it
-/// empties the thread's error queue, so that no later call (a TLS read, which judges by that
-/// queue) takes an old error for its own.
+/// Each takes the name of the called function and its result. On failure it clears the thread's
+/// error queue, because a later TLS read would take an old error for its own.
 enum OpenSSL {
     /// 1 is success, anything else is failure.
     static func one(_ function: StaticString, _ result: Int32) throws(CryptographyError) {

@@ -3,13 +3,13 @@ package import Sessions
 
 /// Bytes nobody can foretell, from OpenSSL's generator, which the kernel seeds.
 package enum RandomBytes {
-    /// The most bytes one call gives; more is a caller's mistake.
+    /// The most bytes of one call; a larger count is a mistake of the caller.
     static let limit = 1 << 20
 
-    /// `count` random bytes that others may see: nonces, ids, salts. At most 1 MiB.
+    /// `count` random bytes that need not be secret: nonces, ids, salts. At most 1 MiB.
     ///
-    /// Throws `malformed` for a count out of range, `library` when the generator fails; no
-    /// weaker source takes its place. The corresponding C function is `RAND_bytes`.
+    /// Throws `malformed` for a count out of range, and `openSSL` if the generator fails. There is
+    /// no weaker fallback. The corresponding C function is `RAND_bytes`.
     package static func make(_ count: Int) throws(CryptographyError) -> [UInt8] {
         guard (0...limit).contains(count) else { throw .malformed }
         var bytes = [UInt8](repeating: 0, count: count)
@@ -17,9 +17,9 @@ package enum RandomBytes {
         return bytes
     }
 
-    /// `count` random bytes that stay secret: keys, tokens. At most 1 MiB.
+    /// `count` random bytes that must stay secret: keys, tokens. At most 1 MiB.
     ///
-    /// They come from a generator of their own, so that nothing about them shows in `make`.
+    /// They come from a separate generator, so the output of `make` reveals nothing about them.
     /// The corresponding C function is `RAND_priv_bytes`.
     package static func secret(_ count: Int) throws(CryptographyError) -> SecretBytes {
         guard (0...limit).contains(count) else { throw .malformed }

@@ -1,7 +1,7 @@
 import COpenSSL
 import Sessions
 
-/// Memory in which a secret is put together, cleansed when it goes.
+/// Memory for building a secret. It is overwritten when the scratch ends.
 ///
 /// The corresponding C function is `OPENSSL_cleanse`.
 @safe
@@ -20,7 +20,7 @@ struct SecretScratch: ~Copyable {
         unsafe memory.deallocate()
     }
 
-    /// Adds a copy of `bytes`. More than the capacity is a bug and traps.
+    /// Adds a copy of `bytes`. Traps if the capacity is too small, because that is a bug.
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         unsafe precondition(bytes.count <= memory.count - used, "the scratch is too small")
         unsafe UnsafeMutableRawBufferPointer(rebasing: memory[used...]).copyMemory(from: bytes)
@@ -35,7 +35,7 @@ struct SecretScratch: ~Copyable {
         unsafe secret.withBytes { unsafe append($0) }
     }
 
-    /// Lends all of the memory to `body`, which fills it.
+    /// Gives all of the memory to `body`, which must fill it.
     mutating func fill(
         _ body: (UnsafeMutableRawBufferPointer) throws(CryptographyError) -> Void
     ) throws(CryptographyError) {
@@ -43,14 +43,14 @@ struct SecretScratch: ~Copyable {
         used = unsafe memory.count
     }
 
-    /// A copy of what was put in; the scratch is cleansed.
+    /// A copy of the added bytes. The scratch itself is overwritten.
     consuming func secret() -> SecretBytes {
         unsafe SecretBytes(UnsafeRawBufferPointer(rebasing: memory[..<used]))
     }
 }
 
 extension SecretBytes {
-    /// `count` bytes that `body` writes; the memory it writes to is cleansed.
+    /// `count` bytes written by `body`. The memory it writes to is overwritten afterwards.
     static func filled(
         count: Int, by body: (UnsafeMutableRawBufferPointer) throws(CryptographyError) -> Void
     ) throws(CryptographyError) -> SecretBytes {

@@ -19,7 +19,7 @@ package enum TrustedPlatformError: Error, Equatable, Sendable {
     case noLibrary
     /// No TPM answers at this transport, or this user may not open it.
     case unreachable(transport: String)
-    /// Another TPM than the one it was sealed by.
+    /// This TPM is not the one that sealed the key.
     case otherChip
     /// No TPM made this sealed key, or it was changed later.
     case damaged

@@ -1,5 +1,5 @@
-// libcurl. This is code because Swift cannot call a C function that takes a variable number of
-// arguments, as curl_easy_setopt and curl_easy_getinfo do: each kind of argument has its own here.
+// libcurl. Swift cannot call a C function with a variable number of arguments, such as
+// curl_easy_setopt and curl_easy_getinfo. So each type of argument has its own function here.
 #pragma once
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
@@ -14,7 +14,7 @@ static inline bool curl_set_text(CURL *curl, CURLoption option, const char *text
     return curl_easy_setopt(curl, option, text) == CURLE_OK;
 }
 
-// Bytes, of which libcurl keeps a copy.
+// libcurl keeps a copy of the bytes.
 static inline bool curl_set_blob(
     CURL *curl, CURLoption option, const void *bytes, size_t count) {
     struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
@@ -30,7 +30,7 @@ static inline bool curl_set_headers(CURL *curl, struct curl_slist *headers) {
     return curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers) == CURLE_OK;
 }
 
-// `error` has CURL_ERROR_SIZE bytes.
+// `error` must have CURL_ERROR_SIZE bytes.
 static inline bool curl_set_error_text(CURL *curl, char *error) {
     return curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error) == CURLE_OK;
 }
@@ -44,13 +44,13 @@ static inline bool curl_set_receiver(
         && curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L) == CURLE_OK;
 }
 
-// A status, or an errno; 0 where there is none.
+// A status or an errno; 0 if there is none.
 static inline long curl_get_number(CURL *curl, CURLINFO info) {
     long value = 0;
     return curl_easy_getinfo(curl, info, &value) == CURLE_OK ? value : 0;
 }
 
-// After how many microseconds a step ended; 0 if it has not.
+// The time at which a step ended, in microseconds; 0 if it has not ended.
 static inline curl_off_t curl_get_time(CURL *curl, CURLINFO info) {
     curl_off_t value = 0;
     return curl_easy_getinfo(curl, info, &value) == CURLE_OK ? value : 0;

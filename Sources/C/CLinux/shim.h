@@ -1,6 +1,6 @@
-// What Swift's Glibc module leaves out: headers it does not list, and declarations that
-// glibc shows only under _GNU_SOURCE. Nothing here is code but
-// the variadic prctl and ioctl, and epoll's events, whose union Swift calls unsafe.
+// Declarations that Swift's Glibc module does not have: further headers, and functions that glibc
+// declares only under _GNU_SOURCE. The only code here wraps the variadic prctl and ioctl, and
+// epoll's events, whose union is unsafe in Swift.
 #pragma once
 #include <malloc.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ static inline int watch_descriptor(
     return epoll_ctl(queue, operation, descriptor, &event);
 }
 
-// The tokens of what is ready, 256 at most.
+// Waits and writes the tokens of the ready descriptors, at most 256.
 static inline int await_descriptors(int queue, uint64_t *tokens, int room, int timeout) {
     struct epoll_event events[256];
     int count = epoll_wait(queue, events, room < 256 ? room : 256, timeout);

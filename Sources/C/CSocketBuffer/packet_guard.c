@@ -13,7 +13,7 @@ enum type {
     unsuback = 11, pingresp = 13, disconnect = 14
 };
 
-// What the next byte belongs to.
+// The part of a packet that the next byte belongs to.
 enum step {
     first, length, ack_flags, topic_length, topic, packet_id, code, properties_length, property,
     byte_value, number_value, text_length, text, rest
@@ -21,32 +21,32 @@ enum step {
 
 struct packet_guard {
     int descriptor;
-    // A forked child has a copy of it; closing there ends nothing here.
+    // A forked child has a copy of the guard. A close in the child must not end the guard here.
     pid_t process;
     bool is_tls, is_v5, has_refused;
     uint32_t most;
     uint8_t step, type, qos;
-    // Bytes to come: of the packet, of its properties, of a text, of a number.
+    // The bytes that are left: of the packet, of its properties, of a text. `count`: of a number.
     uint32_t left, properties, skip;
     uint8_t count;
-    // A number as far as it has come, and how many bits of a variable one.
+    // The value of a number so far, and the number of bits read of a variable one.
     uint32_t number;
     uint8_t bits;
     uint8_t id, texts;
-    // A bit for each property that came.
+    // One bit for each property that was seen.
     uint64_t seen;
 };
 
-// By descriptor. Only the owner's thread follows a pointer.
+// Indexed by descriptor. Only the owner's thread follows a pointer.
 static _Atomic(struct packet_guard *) guards[descriptors];
-// So that SSL_read of everybody else costs one look.
+// While it is 0, SSL_read costs other callers only one look.
 static atomic_int tls_guards;
 
 // Properties.
 
 #define BIT(id) (UINT64_C(1) << (id))
 
-// Which may stand in a packet of each type. Source: MQTT 5 §2.2.2.2.
+// The properties that a packet of each type may have. Source: MQTT 5 §2.2.2.2.
 static uint64_t allowed(uint8_t type) {
     const uint64_t told = BIT(0x1F) | BIT(0x26);
     switch (type) {
@@ -62,7 +62,7 @@ static uint64_t allowed(uint8_t type) {
     }
 }
 
-// A number of `count` bytes comes next, or of as many as it says itself.
+// Expects a number of `count` bytes next, or a variable one that shows its own end.
 static void expect(struct packet_guard *guard, enum step step, uint8_t count) {
     guard->step = step;
     guard->count = count;
@@ -72,7 +72,7 @@ static void expect(struct packet_guard *guard, enum step step, uint8_t count) {
 
 static bool begin_property(struct packet_guard *guard, uint8_t id) {
     if (id >= 64 || !(allowed(guard->type) & BIT(id))) return false;
-    // A user property may stand there again, and so may a subscription's identifier.
+    // Only a user property and a subscription identifier may be repeated.
     if (guard->seen & BIT(id) && id != 0x26 && id != 0x0B) return false;
     guard->seen |= BIT(id);
     guard->id = id;
@@ -103,7 +103,7 @@ static bool begin_packet(struct packet_guard *guard, uint8_t byte) {
     switch (guard->type) {
     case publish:
         guard->qos = (flags >> 1) & 3;
-        // A first delivery of QoS 0 is never repeated.
+        // A message of QoS 0 must not have the DUP flag.
         return guard->qos != 3 && !(guard->qos == 0 && flags & 8);
     case pubrel: return flags == 2;
     case connack: case puback: case pubrec: case pubcomp: case suback: case unsuback: case pingresp:
@@ -141,7 +141,7 @@ static bool end_properties(struct packet_guard *guard) {
 
 static bool begin_properties(struct packet_guard *guard) {
     if (!guard->is_v5) {
-        // UNSUBACK has no codes in 3.1.1, an acknowledgement nothing but its id.
+        // In 3.1.1 an UNSUBACK has no codes, and an acknowledgement has only its id.
         if (guard->type == unsuback) return end_packet(guard);
         return end_properties(guard);
     }
@@ -184,12 +184,12 @@ static bool begin_text(struct packet_guard *guard, enum step step) {
     return guard->skip > 0 || end_text(guard);
 }
 
-// Whether a number goes on: 1 yes, 0 no, -1 it is malformed.
+// Whether the number has more bytes: 1 yes, 0 no, -1 malformed.
 static int take_variable(struct packet_guard *guard, uint8_t byte) {
     guard->number |= (uint32_t)(byte & 0x7F) << guard->bits;
     guard->bits += 7;
     if (byte & 0x80) return guard->bits < 28 ? 1 : -1;
-    // No more bytes than it needs. Source: MQTT 5 §1.5.5.
+    // The number must use as few bytes as possible. Source: MQTT 5 §1.5.5.
     return byte == 0 && guard->bits > 7 ? -1 : 0;
 }
 
@@ -199,7 +199,7 @@ static bool has_more(struct packet_guard *guard, uint8_t byte) {
 }
 
 static bool end_number(struct packet_guard *guard) {
-    // 0 is no receive maximum, topic alias, maximum packet size or subscription identifier.
+    // Receive maximum, topic alias, maximum packet size and subscription identifier must not be 0.
     bool may_be_zero = guard->id != 0x21 && guard->id != 0x23 && guard->id != 0x27
         && guard->id != 0x0B;
     return (guard->number != 0 || may_be_zero) && next_property(guard);
@@ -229,7 +229,7 @@ static bool take_number(struct packet_guard *guard, uint8_t byte) {
 }
 
 static bool take_code(struct packet_guard *guard) {
-    // A broker of 3.1.1 answers a CONNECT of MQTT 5 in its own form.
+    // A 3.1.1 broker answers an MQTT 5 CONNECT with a CONNACK of its own version.
     if (guard->left == 0) return end_packet(guard);
     return guard->is_v5 && begin_properties(guard);
 }
@@ -257,7 +257,7 @@ static bool take(struct packet_guard *guard, uint8_t byte) {
     }
 }
 
-// What needs no look: topics, texts, payloads and the codes of a SUBACK.
+// Skips the parts that are not checked: topics, texts, payloads and the codes of a SUBACK.
 static bool pass(struct packet_guard *guard, size_t *at, size_t count) {
     uint32_t wanted = guard->step == rest ? guard->left : guard->skip;
     size_t taken = count - *at < wanted ? count - *at : wanted;
@@ -274,7 +274,7 @@ bool packet_guard_accepts(struct packet_guard *guard, const uint8_t *bytes, size
     while (!guard->has_refused && at < count) {
         bool is_passed = guard->step == rest || guard->step == text || guard->step == topic;
         bool is_fine = is_passed ? pass(guard, &at, count) : take(guard, bytes[at++]);
-        // A packet ends where its last part does.
+        // A packet must not end before its last part is complete.
         bool is_cut = guard->left == 0 && guard->step > length;
         if (!is_fine || is_cut) guard->has_refused = true;
     }
@@ -302,7 +302,7 @@ struct packet_guard *packet_guard_new(int descriptor, bool is_tls, bool is_v5, u
     return guard;
 }
 
-// The descriptor may have another owner by now: only this guard is taken away.
+// The descriptor may have another owner by now, so only this guard is removed.
 static void remove_guard(struct packet_guard *guard) {
     struct packet_guard *expected = guard;
     bool is_there = atomic_compare_exchange_strong(&guards[guard->descriptor], &expected, NULL);
@@ -337,7 +337,8 @@ void packet_guard_forget(int descriptor) {
 typedef int (*tls_reader)(void *, void *, int);
 extern int SSL_get_fd(const void *);
 
-// Hides OpenSSL's. A negative count while OpenSSL wants nothing is a failure to libmosquitto.
+// Hides OpenSSL's SSL_read. If the count is negative and OpenSSL waits for nothing, libmosquitto
+// takes that as a failure.
 __attribute__((visibility("default")))
 int SSL_read(void *connection, void *bytes, int count) {
     static _Atomic(tls_reader) known;

@@ -3,8 +3,9 @@
 #include "packet_guard.h"
 #include <sys/types.h>
 
-/// `found` if what was read into `bytes` is well-formed, or nobody guards it; else -1 and EPROTO.
+/// Returns `found` if the bytes read into `bytes` are well-formed or the descriptor has no guard.
+/// Else returns -1 with EPROTO.
 ssize_t packet_guard_judge(int descriptor, const void *bytes, ssize_t found);
 
-/// The descriptor is about to be closed.
+/// Removes the guard of a descriptor that will be closed next.
 void packet_guard_forget(int descriptor);

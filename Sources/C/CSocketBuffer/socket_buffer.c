@@ -10,22 +10,22 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Some hundred packets: more saves nothing that can be measured.
+// Room for some hundred packets. A larger buffer saves nothing measurable.
 enum { capacity = 16 * 1024, descriptors = 4096 };
 
 struct socket_buffer {
     int descriptor;
-    // A forked child has a copy of the buffer and must not send what is in it.
+    // A forked child has a copy of the buffer and must not send its content.
     pid_t process;
     bool is_gathering;
-    // What was read ahead stands in input[input_start ..< input_end].
+    // The bytes read ahead are in input[input_start ..< input_end].
     size_t input_start, input_end;
     size_t output_start, output_end;
     char input[capacity];
     char output[capacity];
 };
 
-// By descriptor. Only the owner's thread follows a pointer; all threads look for one.
+// Indexed by descriptor. All threads look up an entry, but only the owner's thread uses it.
 static _Atomic(struct socket_buffer *) buffers[descriptors];
 static _Thread_local bool is_muted;
 static _Thread_local bool is_withheld;
@@ -34,9 +34,9 @@ typedef ssize_t (*reader)(int, void *, size_t);
 typedef ssize_t (*writer)(int, const void *, size_t);
 typedef int (*closer)(int);
 
-// Functions of the same name that come next: libc's, or those preloaded before it. They are
-// looked for at the first call, which a library's own initialiser may make; where the linker
-// knows none, the kernel is asked.
+// The next functions of the same name: libc's, or those of a preloaded library. They are looked up
+// at the first call, which may come from a library's initialiser. If the linker finds none, a
+// system call is used.
 static _Atomic(reader) known_read;
 static _Atomic(writer) known_write;
 static _Atomic(closer) known_close;
@@ -78,7 +78,7 @@ static closer next_close(void) {
     return next;
 }
 
-// Before there is a second thread or a signal handler that could ask first.
+// Runs before a second thread or a signal handler can make the first call.
 __attribute__((constructor)) static void find_next(void) {
     next_read();
     next_write();
@@ -103,7 +103,7 @@ struct socket_buffer *socket_buffer_new(int descriptor) {
     return buffer;
 }
 
-// The descriptor may have another owner by now: only this buffer is taken away.
+// The descriptor may have another owner by now, so only this buffer is removed.
 static void remove_buffer(struct socket_buffer *buffer) {
     struct socket_buffer *expected = buffer;
     atomic_compare_exchange_strong(&buffers[buffer->descriptor], &expected, NULL);
@@ -111,7 +111,7 @@ static void remove_buffer(struct socket_buffer *buffer) {
 
 void socket_buffer_free(struct socket_buffer *buffer) {
     remove_buffer(buffer);
-    // A CONNECT with its password may have gone through it.
+    // A CONNECT with its password may have been in the buffer.
     explicit_bzero(buffer, sizeof *buffer);
     free(buffer);
 }
@@ -129,7 +129,7 @@ void socket_buffer_gather(struct socket_buffer *buffer, bool is_wanted) {
 }
 
 int socket_buffer_flush(struct socket_buffer *buffer) {
-    // Closed meanwhile: the number may be another file's.
+    // The descriptor was closed: its number may belong to another file now.
     if (buffer_of(buffer->descriptor) != buffer) return 0;
     while (socket_buffer_unsent(buffer) > 0) {
         ssize_t count = next_write()(
@@ -146,14 +146,14 @@ int socket_buffer_flush(struct socket_buffer *buffer) {
 void socket_wakes_mute(bool is_wanted) { is_muted = is_wanted; }
 void socket_pairs_withhold(bool is_wanted) { is_withheld = is_wanted; }
 
-// The definitions that hide libc's. They keep its promises: a count may be short, 0 is the end,
-// -1 and EAGAIN mean not now.
+// These definitions hide libc's and behave like them. A count may be short, 0 is the end of the
+// stream, and -1 with EAGAIN means not now.
 
 static ssize_t buffered_read(int descriptor, void *bytes, size_t count) {
     struct socket_buffer *buffer = buffer_of(descriptor);
     if (!buffer) return next_read()(descriptor, bytes, count);
     if (socket_buffer_unread(buffer) == 0) {
-        // What is large goes where it belongs without a copy.
+        // A large read goes straight to the caller's memory, without a copy.
         if (count >= capacity) return next_read()(descriptor, bytes, count);
         ssize_t found = next_read()(descriptor, buffer->input, capacity);
         if (found <= 0) return found;
@@ -187,7 +187,8 @@ ssize_t write(int descriptor, const void *bytes, size_t count) {
             return -1;
         }
         if (socket_buffer_unsent(buffer) > 0) {
-            // What waits goes first; behind it there is room for a part, or for nothing.
+            // Waiting bytes go first. Behind them there is room for a part of the new bytes, or for
+            // none.
             if (!buffer->is_gathering || buffer->output_end == capacity) {
                 errno = EAGAIN;
                 return -1;

@@ -5,12 +5,12 @@
 
 // Overwrites memory when it is freed.
 //
-// A token passes through many hands: an MQTT packet, what OpenSSL decrypted, JSON's text, a
-// string. Each frees its copy, and the C library leaves the bytes where they were. This defines
-// `free` and `realloc` of the program, in place of the C library's: the dynamic linker binds the
-// calls of all libraries to them. (glibc's manual, "Replacing malloc"; its `mallopt(M_PERTURB)`
-// leaves out the blocks that a thread keeps for itself.) What the C library frees
-// within itself, as `getline` does, is not overwritten.
+// A token is copied many times: in an MQTT packet, in OpenSSL's plaintext, in JSON text, in a
+// string. Each owner frees its copy, and the C library leaves the bytes in memory. So this file
+// defines the program's `free` and `realloc`, and the dynamic linker binds the calls of all
+// libraries to them. (Source: glibc's manual, "Replacing malloc". glibc's `mallopt(M_PERTURB)` does
+// not overwrite the blocks that a thread keeps for reuse.) Memory that the C library frees
+// internally, as in `getline`, is not overwritten.
 
 extern void __libc_free(void *block);
 
@@ -21,7 +21,7 @@ void free(void *block) {
     __libc_free(block);
 }
 
-// glibc's own would free the old block without a word to `free`.
+// glibc's `realloc` would free the old block without calling this `free`.
 void *realloc(void *block, size_t size) {
     if (block == NULL)
         return malloc(size);

@@ -6,16 +6,15 @@ package enum AES256GCM {
     package static let keyCount = 32
     /// Length of a nonce in bytes.
     package static let nonceCount = 12
-    /// Length of a tag in bytes; a sealed message is so much longer than its plaintext.
+    /// Length of a tag in bytes. A sealed message is longer than its plaintext by this.
     package static let tagCount = 16
     /// The most bytes of plaintext or additional data in one message: 1 GiB.
     package static let limit = 1 << 30
 
-    /// Ciphertext followed by the 16-byte tag.
+    /// The ciphertext, followed by the 16-byte tag.
     ///
-    /// The nonce must never come twice under one key. Throws `malformed` for a key that has
-    /// not 32 bytes, a nonce that has not 12, or more than 1 GiB. For many messages under one
-    /// key use `RecordCipher`.
+    /// Never use a nonce twice with one key. Throws `malformed` unless the key has 32 bytes, the
+    /// nonce 12, and each input at most 1 GiB. For many messages with one key use `RecordCipher`.
     package static func seal(
         _ plaintext: [UInt8], key: SecretBytes, nonce: [UInt8], aad: [UInt8]
     ) throws(CryptographyError) -> [UInt8] {
@@ -25,10 +24,10 @@ package enum AES256GCM {
         return sealed
     }
 
-    /// The plaintext of what `seal` made.
+    /// The plaintext of a message that `seal` made.
     ///
-    /// Throws `malformed` for fewer than 16 bytes or a wrong key or nonce length, and
-    /// `notAuthentic` when key, nonce, additional data or any bit differs.
+    /// Throws `malformed` for fewer than 16 bytes or a wrong key or nonce length. Throws
+    /// `notAuthentic` if the key, the nonce, the additional data or any bit is different.
     package static func open(
         _ sealed: [UInt8], key: SecretBytes, nonce: [UInt8], aad: [UInt8]
     ) throws(CryptographyError) -> [UInt8] {

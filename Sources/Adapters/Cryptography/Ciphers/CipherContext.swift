@@ -1,22 +1,22 @@
 import COpenSSL
 import Sessions
 
-/// One AES-256-GCM context under one key, freed with its owner; OpenSSL wipes the key.
+/// One AES-256-GCM context with one key, freed with its owner. OpenSSL wipes the key.
 ///
-/// The key is expanded once; each message sets only its nonce. Sealing and opening may
+/// The key is expanded once, and each message sets only its nonce. Sealing and opening may
 /// alternate. The corresponding C type is `EVP_CIPHER_CTX`.
 @safe
 struct CipherContext: ~Copyable {
     private let raw: OpaquePointer
 
-    /// A context without a key: `start` comes first.
+    /// A context without a key. Call `start` first.
     init() throws(CryptographyError) {
         unsafe raw = try OpenSSL.pointer("EVP_CIPHER_CTX_new", EVP_CIPHER_CTX_new())
     }
 
     deinit { unsafe EVP_CIPHER_CTX_free(raw) }
 
-    /// Expands the key. Throws `malformed` for one that has not 32 bytes.
+    /// Expands the key. Throws `malformed` unless the key has 32 bytes.
     mutating func start(key: SecretBytes) throws(CryptographyError) {
         guard key.count == AES256GCM.keyCount else { throw .malformed }
         let cipher = try unsafe Algorithm.aes256GCM
@@ -27,7 +27,7 @@ struct CipherContext: ~Copyable {
         try OpenSSL.one("EVP_EncryptInit_ex", result)
     }
 
-    /// Appends ciphertext and tag to `record`, which is left as it was when this throws.
+    /// Appends ciphertext and tag to `record`. If it throws, `record` is unchanged.
     mutating func seal(
         _ plaintext: Span<UInt8>, nonce: Span<UInt8>, aad: Span<UInt8>, into record: inout [UInt8]
     ) throws(CryptographyError) {
@@ -53,8 +53,8 @@ struct CipherContext: ~Copyable {
         }
     }
 
-    /// Appends the plaintext to `plaintext`; when this throws it is left as it was, and what
-    /// was decrypted before the tag proved wrong is cleansed.
+    /// Appends the plaintext to `plaintext`. If it throws, `plaintext` is unchanged, and the bytes
+    /// decrypted before the tag was checked are overwritten.
     mutating func open(
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, aad: Span<UInt8>, into plaintext: inout [UInt8]
     ) throws(CryptographyError) {
@@ -91,7 +91,7 @@ struct CipherContext: ~Copyable {
         UnsafePointer<UInt8>?, Int32
     ) -> Int32
 
-    /// Feeds `input` in; without an output it is additional data.
+    /// Adds `input` to the message. Without an output, `input` is additional data.
     private func update(
         _ function: Update, _ name: StaticString, _ input: Span<UInt8>,
         into output: UnsafeMutablePointer<UInt8>?
@@ -114,7 +114,7 @@ struct CipherContext: ~Copyable {
 
     private func finishOpening(tag: Span<UInt8>) throws(CryptographyError) {
         let result = unsafe tag.withUnsafeBufferPointer { tag in
-            // OpenSSL only reads the tag; its one control function takes it as mutable.
+            // OpenSSL only reads the tag, although its control function takes a mutable pointer.
             let bytes = unsafe UnsafeMutableRawPointer(mutating: tag.baseAddress)
             return unsafe EVP_CIPHER_CTX_ctrl(
                 raw, EVP_CTRL_AEAD_SET_TAG, Int32(tag.count), bytes)
@@ -123,7 +123,8 @@ struct CipherContext: ~Copyable {
         var nothing: UInt8 = 0
         var written: Int32 = 0
         let verdict = unsafe EVP_DecryptFinal_ex(raw, &nothing, &written)
-        // A wrong tag is 0 or negative, by version. No other failure is known here.
+        // For a wrong tag the result is 0 or negative, depending on the version. No other failure
+        // is known here.
         guard try OpenSSL.verdict("EVP_DecryptFinal_ex", max(verdict, 0)) else {
             throw .notAuthentic
         }

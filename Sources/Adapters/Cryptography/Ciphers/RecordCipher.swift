@@ -1,26 +1,26 @@
 package import Sessions
 
-/// AES-256-GCM for many records under one key: one context, no allocation for each record
-/// beyond the caller's own buffer.
+/// AES-256-GCM for many records with one key. It uses one context and allocates nothing for a
+/// record except in the caller's buffer.
 ///
-/// One owner, one thread at a time. The caller makes the nonces: 12 random bytes each serve
-/// for 2^32 records, after which the key must change. Drawing one costs three times as much as
-/// sealing 256 bytes; draw many at once. Source: NIST SP 800-38D §8.3.
+/// For one owner, one thread at a time. The caller makes the nonces. Random 12-byte nonces suffice
+/// for 2^32 records; then the key must change. Making one random nonce takes three times as long as
+/// sealing 256 bytes, so make many at once. Source: NIST SP 800-38D §8.3.
 package struct RecordCipher: ~Copyable {
     private var context: CipherContext
 
-    /// Throws `malformed` for a key that has not 32 bytes.
+    /// Throws `malformed` unless the key has 32 bytes.
     package init(key: SecretBytes) throws(CryptographyError) {
         var started = try CipherContext()
         try started.start(key: key)
         context = started
     }
 
-    /// Appends ciphertext and 16-byte tag to `record`, so that a header or the nonce may
-    /// stand before them in one buffer.
+    /// Appends ciphertext and 16-byte tag to `record`, so one buffer can have a header or the nonce
+    /// in front.
     ///
-    /// When it throws `record` is as it was. Throws `malformed` for a nonce that has not 12
-    /// bytes or more than 1 GiB.
+    /// If it throws, `record` is unchanged. Throws `malformed` unless the nonce has 12 bytes, and
+    /// for more than 1 GiB.
     package mutating func seal(
         _ plaintext: Span<UInt8>, nonce: Span<UInt8>, aad: Span<UInt8>, into record: inout [UInt8]
     ) throws(CryptographyError) {
@@ -29,9 +29,9 @@ package struct RecordCipher: ~Copyable {
 
     /// Appends the plaintext of `sealed` (ciphertext and tag) to `plaintext`.
     ///
-    /// When it throws `plaintext` is as it was. Throws `malformed` for fewer than 16 bytes or
-    /// a nonce that has not 12, `notAuthentic` when key, nonce, additional data or any bit
-    /// differs.
+    /// If it throws, `plaintext` is unchanged. Throws `malformed` for fewer than 16 bytes, or
+    /// unless the nonce has 12. Throws `notAuthentic` if the key, the nonce, the additional data or
+    /// any bit is different.
     package mutating func open(
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, aad: Span<UInt8>, into plaintext: inout [UInt8]
     ) throws(CryptographyError) {

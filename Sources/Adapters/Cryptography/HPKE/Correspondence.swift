@@ -1,11 +1,12 @@
 import Sessions
 
 extension HPKE {
-    /// Two static keys that write to each other, one of them ours, with what they agree on
-    /// computed once: half the agreements of `sealAuth` and `openAuth`, the same messages.
+    /// Two static keys that write to each other, one of them our own, with their shared secret
+    /// computed once. The messages are those of `sealAuth` and `openAuth`, with half the key
+    /// agreements.
     ///
-    /// What it keeps is worth as much as either private key between these two, and nothing
-    /// towards anyone else. Source: RFC 9180 §4.1 and §5.1.3.
+    /// Between these two keys the stored secret is as valuable as either private key. For all other
+    /// keys it has no value. Source: RFC 9180 §4.1 and §5.1.3.
     package struct Correspondence: Sendable {
         private let own: X25519PrivateKey
         package let peer: X25519PublicKey
@@ -17,7 +18,7 @@ extension HPKE {
             agreement = try own.sharedSecret(with: peer)
         }
 
-        /// Seals for the peer, who learns that it came from our key. As `HPKE.sealAuth`.
+        /// Seals for the peer. The peer learns that our key sealed it, as with `HPKE.sealAuth`.
         package func seal(
             _ plaintext: [UInt8], info: [UInt8], aad: [UInt8]
         ) throws(CryptographyError) -> Sealed {
@@ -25,7 +26,7 @@ extension HPKE {
             return try HPKE.seal(plaintext, to: peer, from: sender, info: info, aad: aad)
         }
 
-        /// Opens what the peer sealed for us. Throws as `HPKE.openAuth` does.
+        /// Opens a message that the peer sealed for us. Throws the errors of `HPKE.openAuth`.
         package func open(
             _ sealed: Sealed, info: [UInt8], aad: [UInt8]
         ) throws(CryptographyError) -> [UInt8] {

@@ -6,15 +6,16 @@ enum DHKEM {
     static let identifier: UInt16 = 0x0020
     private static let hkdf = LabeledHKDF(suite: Array("KEM".utf8) + bigEndian(identifier))
 
-    /// Who a message comes from: the static key, and what it and the recipient's agree on.
+    /// The sender of a message: its static public key, and its shared secret with the recipient's
+    /// static key.
     ///
-    /// The agreement is DH(skS, pkR) = DH(skR, pkS), the same in both directions.
+    /// The shared secret is DH(skS, pkR) = DH(skR, pkS), the same in both directions.
     struct Sender {
         let publicKey: X25519PublicKey
         let agreement: SecretBytes
     }
 
-    /// Encap(pkR), or AuthEncap(pkR, skS) with a sender. The ephemeral key serves once.
+    /// Encap(pkR), or AuthEncap(pkR, skS) with a sender. The ephemeral key is used once.
     ///
     /// Source: RFC 9180 §4.1.
     static func encapsulate(
@@ -29,7 +30,7 @@ enum DHKEM {
 
     /// Decap(enc, skR), or AuthDecap(enc, skR, pkS) with a sender.
     ///
-    /// Throws `malformed` for an `enc` that is no usable public key. Source: RFC 9180 §4.1.
+    /// Throws `malformed` if `enc` is not a usable public key. Source: RFC 9180 §4.1.
     static func decapsulate(
         _ enc: [UInt8], with recipient: X25519PrivateKey, from sender: Sender?
     ) throws(CryptographyError) -> SecretBytes {

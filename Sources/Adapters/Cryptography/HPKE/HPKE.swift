@@ -1,11 +1,11 @@
 package import Sessions
 
-/// Hybrid public key encryption, single shot: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256,
-/// AES-256-GCM. Each message is sealed under a key of its own.
+/// Hybrid public key encryption, single shot: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM.
+/// Each message has its own key.
 ///
 /// Source: RFC 9180 §6.1.
 package enum HPKE {
-    /// A secret both sides hold already, and its name.
+    /// A secret that both sides already have, and its name.
     package struct PreSharedKey: Sendable {
         static let leastCount = 32
         /// At least 32 bytes of full entropy.
@@ -30,9 +30,9 @@ package enum HPKE {
         }
     }
 
-    /// Seals for `recipient`, who learns that the sender holds `psk`.
+    /// Seals for `recipient`. The recipient learns that the sender has `psk`.
     ///
-    /// Throws `malformed` for a psk under 32 bytes or without a name. Source: RFC 9180 §5.1.2.
+    /// Throws `malformed` if the psk has fewer than 32 bytes or no name. Source: RFC 9180 §5.1.2.
     package static func sealPSK(
         _ plaintext: [UInt8], to recipient: X25519PublicKey, info: [UInt8], aad: [UInt8],
         psk: PreSharedKey
@@ -42,8 +42,9 @@ package enum HPKE {
 
     /// Opens what `sealPSK` sealed.
     ///
-    /// Throws `malformed` before any cryptography for a message whose lengths are impossible,
-    /// `notAuthentic` for any other key, psk, name, info, additional data or bit.
+    /// Throws `malformed` before any cryptography if the lengths are impossible. Throws
+    /// `notAuthentic` if the key, the psk, the name, the info, the additional data or any bit is
+    /// different.
     package static func openPSK(
         _ sealed: Sealed, with recipient: X25519PrivateKey, info: [UInt8], aad: [UInt8],
         psk: PreSharedKey
@@ -51,9 +52,10 @@ package enum HPKE {
         try open(sealed, with: recipient, info: info, aad: aad, psk: psk)
     }
 
-    /// Seals for `recipient`, who learns that it came from `sender`'s key.
+    /// Seals for `recipient`. The recipient learns that `sender`'s key sealed it.
     ///
-    /// Between the same two keys `HPKE.Correspondence` does it faster. Source: RFC 9180 §5.1.3.
+    /// For many messages between the same keys, `HPKE.Correspondence` is faster. Source: RFC 9180
+    /// §5.1.3.
     package static func sealAuth(
         _ plaintext: [UInt8], to recipient: X25519PublicKey, from sender: X25519PrivateKey,
         info: [UInt8], aad: [UInt8]
@@ -61,11 +63,12 @@ package enum HPKE {
         try Correspondence(own: sender, peer: recipient).seal(plaintext, info: info, aad: aad)
     }
 
-    /// Opens what `sealAuth` sealed. Who holds the recipient's own private key can forge it
-    /// for that recipient. Source: RFC 9180 §9.1.
+    /// Opens what `sealAuth` sealed. The owner of the recipient's private key can forge such a
+    /// message to that recipient. Source: RFC 9180 §9.1.
     ///
-    /// Throws `malformed` before any cryptography for a message whose lengths are impossible,
-    /// `notAuthentic` for any other key, sender, info, additional data or bit.
+    /// Throws `malformed` before any cryptography if the lengths are impossible. Throws
+    /// `notAuthentic` if the key, the sender, the info, the additional data or any bit is
+    /// different.
     package static func openAuth(
         _ sealed: Sealed, with recipient: X25519PrivateKey, from sender: X25519PublicKey,
         info: [UInt8], aad: [UInt8]
@@ -74,7 +77,7 @@ package enum HPKE {
         return try Correspondence(own: recipient, peer: sender).open(sealed, info: info, aad: aad)
     }
 
-    /// Seal in any mode. Only a published vector brings its own ephemeral key.
+    /// Seals in any mode. Only tests with published vectors pass an ephemeral key.
     ///
     /// Source: RFC 9180 §6.1.
     static func seal(
@@ -91,7 +94,7 @@ package enum HPKE {
         return Sealed(enc: enc, ct: ct)
     }
 
-    /// Open in any mode. Source: RFC 9180 §6.1.
+    /// Opens in any mode. Source: RFC 9180 §6.1.
     static func open(
         _ sealed: Sealed, with recipient: X25519PrivateKey, from sender: DHKEM.Sender? = nil,
         info: [UInt8], aad: [UInt8], psk: PreSharedKey? = nil
@@ -104,7 +107,8 @@ package enum HPKE {
             sealed.ct, key: schedule.key, nonce: schedule.baseNonce, aad: aad)
     }
 
-    /// Lengths before cryptography: an encapsulated key has 32 bytes, a ciphertext its tag.
+    /// Checks lengths before cryptography: 32 bytes for the key, at least the tag for the
+    /// ciphertext.
     private static func checkLengths(_ sealed: Sealed) throws(CryptographyError) {
         guard sealed.enc.count == KeyKind.count, sealed.ct.count >= AES256GCM.tagCount else {
             throw .malformed

@@ -1,6 +1,6 @@
 import Sessions
 
-/// What HPKE's key schedule makes of a shared secret. Source: RFC 9180 §5.1.
+/// The key and nonce that HPKE derives from a shared secret. Source: RFC 9180 §5.1.
 struct KeySchedule {
     /// Source: RFC 9180 §5, table 1.
     enum Mode: UInt8 {
@@ -11,7 +11,7 @@ struct KeySchedule {
     }
 
     let key: SecretBytes
-    /// The nonce of the first message, the only one in a single shot.
+    /// The nonce of the first message, which is the only one in a single shot.
     let baseNonce: [UInt8]
 
     /// HKDF-SHA256 and AES-256-GCM. Source: RFC 9180 §7.2 and §7.3, tables 3 and 5.
@@ -19,8 +19,8 @@ struct KeySchedule {
         suite: Array("HPKE".utf8) + bigEndian(DHKEM.identifier)
             + bigEndian(0x0001) + bigEndian(0x0002))
 
-    /// KeySchedule(mode, shared_secret, info, psk, psk_id); the mode follows from what is
-    /// there. The exporter secret is not made: nothing here exports.
+    /// KeySchedule(mode, shared_secret, info, psk, psk_id). The arguments decide the mode. The
+    /// exporter secret is not made, because nothing here uses it.
     ///
     /// Source: RFC 9180 §5.1.
     init(
@@ -43,7 +43,8 @@ struct KeySchedule {
         ).reveal()
     }
 
-    /// A pre-shared key has at least 32 bytes and a name. Source: RFC 9180 §5.1 and §5.1.2.
+    /// Checks that a pre-shared key has at least 32 bytes and a name. Source: RFC 9180 §5.1 and
+    /// §5.1.2.
     private static func verify(_ psk: HPKE.PreSharedKey?) throws(CryptographyError) {
         guard let psk else { return }
         guard psk.key.count >= HPKE.PreSharedKey.leastCount, !psk.id.isEmpty else {

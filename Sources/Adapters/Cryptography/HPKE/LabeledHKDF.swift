@@ -1,12 +1,12 @@
 import Sessions
 
-/// HKDF as HPKE uses it: each use bound to its suite and its label. Source: RFC 9180 §4.
+/// HKDF for HPKE: each use is bound to its suite and its label. Source: RFC 9180 §4.
 struct LabeledHKDF {
     private static let version = Array("HPKE-v1".utf8)
-    /// `suite_id`: of the KEM alone, or of the whole suite.
+    /// `suite_id` of the KEM alone, or of the whole suite.
     let suite: [UInt8]
 
-    /// LabeledExtract(salt, label, ikm). The parts of `ikm` are taken one after another.
+    /// LabeledExtract(salt, label, ikm). The parts of `ikm` are joined in order.
     func extract(
         salt: SecretBytes, label: String, from ikm: [SecretBytes]
     ) throws(CryptographyError) -> SecretBytes {

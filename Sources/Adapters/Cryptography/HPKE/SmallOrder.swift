@@ -1,8 +1,8 @@
-/// Public keys that lie in a curve's small subgroup. With such a key the other side learns
-/// nothing secret and proves nothing, so they are refused wherever a key comes in.
+/// Public keys in a curve's small subgroup. Such a key gives no secret and proves nothing, so every
+/// public key from outside is checked for it.
 enum SmallOrder {
-    /// Whether the u-coordinate is one of the points whose order divides 8, or of the twist's
-    /// whose order divides 4, in any encoding. The top bit is not part of it.
+    /// Whether the u-coordinate is a point whose order divides 8, or a point of the twist whose
+    /// order divides 4, in any encoding. The top bit is not part of the coordinate.
     ///
     /// Source: RFC 7748 §5 and §6.1; RFC 9180 §7.1.4.
     static func holdsX25519(_ key: [UInt8]) -> Bool { matches(key, Self.x25519) }
@@ -18,7 +18,8 @@ enum SmallOrder {
         return list.contains { $0.elementsEqual(masked) }
     }
 
-    /// A number below 2^255, little-endian, from its lowest byte, the middle and its highest.
+    /// A number below 2^255, little-endian: the lowest byte, 30 equal middle bytes, the highest
+    /// byte.
     private static func number(_ low: UInt8, _ middle: UInt8, _ high: UInt8) -> [UInt8] {
         [low] + [UInt8](repeating: middle, count: 30) + [high]
     }

@@ -1,11 +1,11 @@
 import COpenSSL
 package import Sessions
 
-/// A private key for agreement on Curve25519: a device key or an authority's seal key.
+/// A private key for key agreement on Curve25519: a device key or an authority's seal key.
 ///
 /// Source: RFC 7748 §5 and §6.1.
 package struct X25519PrivateKey: Sendable {
-    /// The 32 bytes to keep, encrypted.
+    /// The 32 bytes to store, encrypted.
     package let rawRepresentation: SecretBytes
     package let publicKey: X25519PublicKey
     private let handle: KeyHandle
@@ -15,16 +15,18 @@ package struct X25519PrivateKey: Sendable {
         try self.init(rawRepresentation: RandomBytes.secret(KeyKind.count))
     }
 
-    /// A key that was kept. Throws `malformed` unless it has 32 bytes.
+    /// A key that was stored. Throws `malformed` unless it has 32 bytes.
     package init(rawRepresentation: SecretBytes) throws(CryptographyError) {
         handle = try KeyHandle(.x25519, privateKey: rawRepresentation)
         publicKey = try X25519PublicKey(rawRepresentation: handle.publicKey())
         self.rawRepresentation = rawRepresentation
     }
 
-    /// The 32 bytes that only the two keys' owners can compute. Not yet a key: derive one.
+    /// The 32 bytes that only the owners of the two keys can compute. Do not use them as a key;
+    /// derive one from them.
     ///
-    /// Throws `malformed` if the result is all zero, which a peer's key of small order makes.
+    /// Throws `malformed` if the result is all zero, which happens with a peer's key of small
+    /// order.
     /// Source: RFC 7748 §6.1. The corresponding C function is `EVP_PKEY_derive`.
     package func sharedSecret(
         with peer: X25519PublicKey
@@ -42,10 +44,10 @@ package struct X25519PrivateKey: Sendable {
     }
 }
 
-/// The public half: 32 bytes, of any encoding but one of small order.
+/// A public key: 32 bytes that are not a point of small order.
 package struct X25519PublicKey: Hashable, Sendable {
     package let rawRepresentation: [UInt8]
-    /// The key's name on the wire: b64 of the first 8 bytes of its SHA-256.
+    /// The key id on the wire: b64 of the first 8 bytes of the key's SHA-256.
     package let keyID: KeyID
 
     /// Throws `malformed` unless it has 32 bytes that are not a point of small order.
@@ -58,7 +60,7 @@ package struct X25519PublicKey: Hashable, Sendable {
     }
 }
 
-/// One agreement under one private key, freed with its owner.
+/// One key agreement with one private key, freed with its owner.
 ///
 /// The corresponding C type is `EVP_PKEY_CTX`.
 @safe

@@ -1,22 +1,22 @@
 package import Sessions
 
-/// HKDF with SHA-256, over OpenSSL's HMAC. OpenSSL's own HKDF takes twice as long for a short
-/// key: it looks up HMAC and the hash by their names at each step.
+/// HKDF with SHA-256, built on OpenSSL's HMAC. For a short key OpenSSL's own HKDF takes twice as
+/// long, because each step looks up HMAC and the hash by name.
 ///
 /// Source: RFC 5869 §2.
 package enum HKDFSHA256 {
-    /// The most bytes one derivation gives: 255 blocks. Source: RFC 5869 §2.3.
+    /// The most bytes of one derivation: 255 blocks. Source: RFC 5869 §2.3.
     package static let limit = 255 * SHA256.count
-    /// The most bytes of `info`; no use here comes near.
+    /// The most bytes of `info`; all uses here are far below.
     package static let infoLimit = 1024
 
-    /// Stands for an absent salt. Source: RFC 5869 §2.2.
+    /// Replaces an absent salt. Source: RFC 5869 §2.2.
     private static let noSalt = SecretBytes([UInt8](repeating: 0, count: SHA256.count))
 
-    /// Derives `count` bytes, 1 to 8160, by extract and expand.
+    /// Derives `count` bytes, 1 to 8160, with extract and expand.
     ///
-    /// Throws `malformed` for an empty key, a count out of range or an `info` over 1 KiB.
-    /// An empty salt stands for 32 zero bytes. Source: RFC 5869 §2.1.
+    /// Throws `malformed` for an empty key, a count out of range or an `info` over 1 KiB. An empty
+    /// salt means 32 zero bytes. Source: RFC 5869 §2.1.
     package static func derive(
         from key: SecretBytes, salt: [UInt8], info: [UInt8], count: Int
     ) throws(CryptographyError) -> SecretBytes {
@@ -25,8 +25,8 @@ package enum HKDFSHA256 {
             from: extract(from: [key], salt: SecretBytes(salt)), info: info, count: count)
     }
 
-    /// A 32-byte pseudorandom key of the parts, taken one after another. The salt may be secret
-    /// too. Source: RFC 5869 §2.2.
+    /// A 32-byte pseudorandom key from the parts, joined in order. The salt may be secret. Source:
+    /// RFC 5869 §2.2.
     static func extract(
         from parts: [SecretBytes], salt: SecretBytes
     ) throws(CryptographyError) -> SecretBytes {
@@ -35,7 +35,7 @@ package enum HKDFSHA256 {
         return try code.secret()
     }
 
-    /// Stretches a pseudorandom key. Source: RFC 5869 §2.3.
+    /// Expands a pseudorandom key to `count` bytes. Source: RFC 5869 §2.3.
     static func expand(
         from key: SecretBytes, info: [UInt8], count: Int
     ) throws(CryptographyError) -> SecretBytes {

@@ -6,7 +6,7 @@ package enum HMACSHA256 {
     /// Length of a code in bytes.
     package static let count = 32
 
-    /// The 32-byte code of `message` under `key`. An empty key is `malformed`.
+    /// The 32-byte code of `message` with `key`. Throws `malformed` for an empty key.
     ///
     /// Compare codes with `constantTimeEquals`, never with `==`.
     package static func authenticate(
@@ -18,7 +18,7 @@ package enum HMACSHA256 {
     }
 }
 
-/// One OpenSSL message authentication, freed with its owner; OpenSSL wipes its key.
+/// One OpenSSL MAC computation, freed with its owner. OpenSSL wipes its key.
 ///
 /// The corresponding C type is `EVP_MAC_CTX`.
 @safe
@@ -66,7 +66,7 @@ struct MACContext: ~Copyable {
         try OpenSSL.one("EVP_MAC_update", result)
     }
 
-    /// The code; nothing may be added after it. The corresponding C function is `EVP_MAC_final`.
+    /// The code. Add nothing after this. The corresponding C function is `EVP_MAC_final`.
     func secret() throws(CryptographyError) -> SecretBytes {
         try unsafe SecretBytes.filled(count: HMACSHA256.count) {
             output throws(CryptographyError) in

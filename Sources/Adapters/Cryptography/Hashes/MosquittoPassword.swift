@@ -1,18 +1,19 @@
 import COpenSSL
 package import Sessions
 
-/// A password as mosquitto keeps it: PBKDF2 with HMAC-SHA512, 12 bytes of salt, 64 of hash.
+/// A password hash in mosquitto's form: PBKDF2 with HMAC-SHA512, 12 bytes of salt, 64 of hash.
 ///
-/// The broker is one thread and does this work at each CONNECT, so the default is mosquitto's
-/// own 101 rounds: enough for passwords of 32 random bytes, which is all that Postern gives a
-/// broker, and too few for a person's. Source: RFC 8018 §5.2; mosquitto 2.0, `pw__hash`.
+/// The broker has one thread and does this work at each CONNECT. So the default is mosquitto's own
+/// 101 rounds. They suffice for passwords of 32 random bytes, the only ones that Postern gives a
+/// broker. They are too few for a person's password. Source: RFC 8018 §5.2; mosquitto 2.0,
+/// `pw__hash`.
 package enum MosquittoPassword {
     /// Mosquitto's own default, `PW_DEFAULT_ITERATIONS`.
     package static let standardIterations = 101
     private static let saltCount = 12
     private static let hashCount = 64
 
-    /// One user's entry in either of mosquitto's files. Salt and hash are standard base64
+    /// The hash of one user in either of mosquitto's files. Salt and hash are standard base64
     /// with padding.
     package struct Entry: Equatable, Sendable {
         /// `salt` in `dynamic-security.json`.
@@ -22,14 +23,14 @@ package enum MosquittoPassword {
         /// `iterations` in `dynamic-security.json`.
         package let iterations: Int
 
-        /// What stands after `name:` in a `password_file`: `$7$iterations$salt$hash`.
+        /// The text after `name:` in a `password_file`: `$7$iterations$salt$hash`.
         package var passwordFileField: String { "$7$\(iterations)$\(salt)$\(password)" }
     }
 
     /// The entry for `password`, with a new salt.
     ///
-    /// Throws `malformed` for a password that is empty, over 1 KiB or has a NUL (mosquitto
-    /// would stop reading there), or for iterations outside 1...1,000,000.
+    /// Throws `malformed` for a password that is empty, over 1 KiB, or has a NUL, where mosquitto
+    /// would stop reading. Also for iterations outside 1...1,000,000.
     package static func entry(
         for password: SecretBytes, iterations: Int = standardIterations
     ) throws(CryptographyError) -> Entry {

@@ -1,7 +1,7 @@
 import COpenSSL
 package import Sessions
 
-/// A person's password as an authority keeps it: scrypt with a salt and its parameters.
+/// A person's password hash, as an authority stores it: scrypt with its salt and parameters.
 ///
 /// Source: RFC 7914 §6; the PHC string format.
 package struct PasswordHash: Sendable {
@@ -12,7 +12,8 @@ package struct PasswordHash: Sendable {
     static let saltCount = 16
     static let hashCount = 32
 
-    /// Hashes `password` with a new salt. Takes some 0.3 s and 32 MiB, so not on an event loop.
+    /// Hashes `password` with a new salt. Takes about 0.3 s and 32 MiB, so never call it on an
+    /// event loop.
     ///
     /// Throws `malformed` for a password that is empty or over 1 KiB.
     package static func make(_ password: SecretBytes) throws(CryptographyError) -> PasswordHash {
@@ -28,9 +29,9 @@ package struct PasswordHash: Sendable {
         self.hash = hash
     }
 
-    /// Whether `password` is the one that was hashed. Takes as long as `make`.
+    /// Whether `password` is the hashed password. Takes as long as `make`.
     ///
-    /// False, without the work, for a password that `make` would refuse.
+    /// Returns false at once for a password that `make` would refuse.
     package func verify(_ password: SecretBytes) throws(CryptographyError) -> Bool {
         guard Scrypt.passwordCounts.contains(password.count) else { return false }
         let candidate = try Scrypt.derive(
@@ -38,10 +39,10 @@ package struct PasswordHash: Sendable {
         return candidate.matches(SecretBytes(hash))
     }
 
-    /// Whether it was made at another cost than `make` makes one now.
+    /// Whether the cost differs from the cost that `make` uses now.
     package var isOutdated: Bool { cost != .standard }
 
-    /// Does the work of `verify` for a user that is not there, so that the time tells nobody
+    /// Does the work of `verify` for a user that does not exist, so that the time does not reveal
     /// which names exist. Always false.
     package static func verifyNobody(_ password: SecretBytes) throws(CryptographyError) -> Bool {
         let salt = [UInt8](repeating: 0, count: saltCount)
@@ -53,14 +54,14 @@ package struct PasswordHash: Sendable {
 }
 
 extension PasswordHash {
-    /// `$scrypt$ln=15,r=8,p=3$salt$hash`, to be stored. Source: the PHC string format.
+    /// The stored form: `$scrypt$ln=15,r=8,p=3$salt$hash`. Source: the PHC string format.
     package var phc: String {
         let parameters = "ln=\(cost.log2N),r=\(cost.r),p=\(cost.p)"
         return "$scrypt$\(parameters)$\(Base64.encode(salt))$\(Base64.encode(hash))"
     }
 
-    /// Parses what `phc` printed; nil for anything else, or for parameters that would cost
-    /// more than 128 MiB or protect nothing.
+    /// Parses the output of `phc`. Nil for any other text, and for parameters that need more than
+    /// 128 MiB or are too weak.
     package init?(phc: String) {
         guard phc.utf8.count <= 512 else { return nil }
         let fields = phc.split(separator: "$", maxSplits: 5, omittingEmptySubsequences: false)
@@ -74,7 +75,7 @@ extension PasswordHash {
 }
 
 extension PasswordHash: CustomStringConvertible, CustomReflectable {
-    /// Never the hash, which helps a guesser.
+    /// Never shows the hash, because it would help to guess the password.
     package var description: String { "(password hash)" }
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -10,7 +10,7 @@ package enum SHA256 {
         try digest(bytes.span)
     }
 
-    /// The 32-byte digest of borrowed bytes.
+    /// The 32-byte digest of bytes that are not copied.
     ///
     /// The corresponding C function is `EVP_Digest`.
     package static func digest(_ bytes: Span<UInt8>) throws(CryptographyError) -> [UInt8] {

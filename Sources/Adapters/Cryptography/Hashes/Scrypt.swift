@@ -1,23 +1,23 @@
 import COpenSSL
 import Sessions
 
-/// What one scrypt costs: N = 2^log2N blocks of 128 r bytes, p times. Source: RFC 7914 §2.
+/// The cost of scrypt: N = 2^log2N blocks of 128 r bytes, p times. Source: RFC 7914 §2.
 struct ScryptCost: Equatable, Sendable {
     let log2N: Int
     let r: Int
     let p: Int
 
-    /// 32 MiB and some 0.3 s. Source: OWASP Password Storage Cheat Sheet, scrypt.
+    /// 32 MiB and about 0.3 s. Source: OWASP Password Storage Cheat Sheet, scrypt.
     static let standard = ScryptCost(log2N: 15, r: 8, p: 3)
 
-    /// Checks no bounds: for what is written in the program.
+    /// Checks no bounds: only for constants in the program.
     init(log2N: Int, r: Int, p: Int) {
         self.log2N = log2N
         self.r = r
         self.p = p
     }
 
-    /// Parses `ln=15,r=8,p=1` in just this order and form; nil outside the bounds.
+    /// Parses `ln=15,r=8,p=1` in exactly this order and form; nil outside the bounds.
     init?(_ text: some StringProtocol) {
         let fields = text.split(separator: ",", maxSplits: 3, omittingEmptySubsequences: false)
         guard fields.count == 3,
@@ -30,7 +30,7 @@ struct ScryptCost: Equatable, Sendable {
         self = cost
     }
 
-    /// Bytes of memory for the blocks.
+    /// The memory for the blocks, in bytes.
     var memory: Int { (128 * r) << log2N }
 
     private static func number(_ field: some StringProtocol, named name: String) -> Int? {
@@ -43,19 +43,19 @@ struct ScryptCost: Equatable, Sendable {
     }
 }
 
-/// Password-based derivation that costs memory. Source: RFC 7914 §6.
+/// Password-based key derivation that needs much memory. Source: RFC 7914 §6.
 enum Scrypt {
-    /// A password's bytes: not none, and no more than 1 KiB.
+    /// The allowed length of a password: 1 byte to 1 KiB.
     static let passwordCounts = 1...1024
 
-    /// Throws `malformed` for a password out of bounds.
+    /// Throws `malformed` for a password length outside `passwordCounts`.
     ///
     /// The corresponding C function is `EVP_PBE_scrypt`.
     static func derive(
         from password: SecretBytes, salt: [UInt8], cost: ScryptCost, count: Int
     ) throws(CryptographyError) -> SecretBytes {
         guard passwordCounts.contains(password.count) else { throw .malformed }
-        // Beside the blocks OpenSSL counts p further blocks and a little more.
+        // OpenSSL also counts p further blocks and a little more against the limit.
         let limit = UInt64(cost.memory + 128 * cost.r * cost.p + (1 << 20))
         return try unsafe SecretBytes.filled(count: count) {
             output throws(CryptographyError) in

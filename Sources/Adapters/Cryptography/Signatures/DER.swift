@@ -1,14 +1,14 @@
-/// The few of ASN.1's distinguished encodings that public keys and signatures need.
+/// The DER encodings that public keys and signatures need.
 ///
-/// Only written, never read: what a peer sends is put into these, and OpenSSL reads them.
-/// Source: X.690 §8 and §10.
+/// Only writes DER. It encodes a peer's values, and OpenSSL then reads the result. Source: X.690 §8
+/// and §10.
 enum DER {
-    /// A SEQUENCE of what is encoded already.
+    /// A SEQUENCE of encoded parts.
     static func sequence(_ parts: [UInt8]...) -> [UInt8] {
         value(0x30, Array(parts.joined()))
     }
 
-    /// An INTEGER that is not negative, from its bytes, the most significant first.
+    /// An INTEGER that is not negative, from its bytes in big-endian order.
     static func integer(_ magnitude: some Collection<UInt8>) -> [UInt8] {
         let digits = magnitude.drop { $0 == 0 }
         let first = digits.first ?? 0
@@ -18,7 +18,7 @@ enum DER {
     /// A BIT STRING of whole bytes.
     static func bitString(_ bytes: [UInt8]) -> [UInt8] { value(0x03, [0] + bytes) }
 
-    /// An OBJECT IDENTIFIER, its content encoded already.
+    /// An OBJECT IDENTIFIER from its encoded content.
     static func objectID(_ content: [UInt8]) -> [UInt8] { value(0x06, content) }
 
     static let null: [UInt8] = [0x05, 0x00]

@@ -1,9 +1,9 @@
 import COpenSSL
 package import Sessions
 
-/// A private key for signatures with Ed25519. Source: RFC 8032 §5.1.
+/// A private key for Ed25519 signatures. Source: RFC 8032 §5.1.
 package struct Ed25519PrivateKey: Sendable {
-    /// The 32-byte seed to keep, encrypted.
+    /// The 32-byte seed to store, encrypted.
     package let rawRepresentation: SecretBytes
     package let publicKey: Ed25519PublicKey
     private let handle: KeyHandle
@@ -13,14 +13,14 @@ package struct Ed25519PrivateKey: Sendable {
         try self.init(rawRepresentation: RandomBytes.secret(KeyKind.count))
     }
 
-    /// A key that was kept. Throws `malformed` unless it has 32 bytes.
+    /// A key that was stored. Throws `malformed` unless it has 32 bytes.
     package init(rawRepresentation: SecretBytes) throws(CryptographyError) {
         handle = try KeyHandle(.ed25519, privateKey: rawRepresentation)
         publicKey = try Ed25519PublicKey(rawRepresentation: handle.publicKey())
         self.rawRepresentation = rawRepresentation
     }
 
-    /// The 64-byte signature of `message`; the same message always gets the same one.
+    /// The 64-byte signature of `message`. The same message always gets the same signature.
     ///
     /// Source: RFC 8032 §5.1.6. The corresponding C function is `EVP_DigestSign`.
     package func sign(_ message: [UInt8]) throws(CryptographyError) -> [UInt8] {
@@ -28,18 +28,18 @@ package struct Ed25519PrivateKey: Sendable {
     }
 }
 
-/// The public half: 32 bytes that are not a point of small order.
+/// A public key: 32 bytes that are not a point of small order.
 package struct Ed25519PublicKey: Hashable, Sendable {
     /// Length of a signature in bytes.
     package static let signatureCount = 64
 
     package let rawRepresentation: [UInt8]
-    /// The key's `kid`: b64 of the first 8 bytes of its SHA-256.
+    /// The key id (`kid`): b64 of the first 8 bytes of the key's SHA-256.
     package let keyID: KeyID
 
     /// Throws `malformed` unless it has 32 bytes that are not a point of small order.
     ///
-    /// Bytes that are no point at all are found by `verify`, which is then false.
+    /// Bytes that are not a point of the curve are accepted here, and `verify` then returns false.
     package init(rawRepresentation: [UInt8]) throws(CryptographyError) {
         guard rawRepresentation.count == KeyKind.count,
             !SmallOrder.holdsEd25519(rawRepresentation)
@@ -48,12 +48,13 @@ package struct Ed25519PublicKey: Hashable, Sendable {
         keyID = KeyID(digest: try SHA256.digest(rawRepresentation))
     }
 
-    /// Whether `signature` was made of `message` by this key's owner. False for any other
-    /// length, and when OpenSSL fails.
+    /// Whether the owner of this key signed `message` with `signature`. False for any other length,
+    /// and if OpenSSL fails.
     ///
-    /// The equation without cofactor: R must be the encoding that the verifier computes and
-    /// S below the group's order, so a signature cannot be changed into another that verifies.
-    /// Source: RFC 8032 §5.1.7 and §8.4. The corresponding C function is `EVP_DigestVerify`.
+    /// Uses the equation without cofactor. R must have exactly the encoding that the verifier
+    /// computes, and S must be below the group's order. So nobody can change a signature into
+    /// another valid one. Source: RFC 8032 §5.1.7 and §8.4. The corresponding C function is
+    /// `EVP_DigestVerify`.
     package func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard signature.count == Self.signatureCount else { return false }
         do {
@@ -65,7 +66,7 @@ package struct Ed25519PublicKey: Hashable, Sendable {
     }
 }
 
-/// One signature made or verified, freed with its owner.
+/// Makes or verifies one signature; freed with its owner.
 ///
 /// The corresponding C type is `EVP_MD_CTX`.
 @safe

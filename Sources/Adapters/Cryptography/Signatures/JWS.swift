@@ -1,14 +1,14 @@
 import Sessions
 
-/// Signed tokens in compact form, bytes only: what header and payload say is judged elsewhere.
+/// Signed tokens in compact form. The content of header and payload is checked elsewhere.
 ///
-/// The key decides the algorithm, the token's `alg` never; we sign with Ed25519 alone.
-/// Source: RFC 7515 §7.1; RFC 8037 §3.1; RFC 8725 §3.1.
+/// The key decides the algorithm, never the token's `alg`. Our own tokens use only Ed25519. Source:
+/// RFC 7515 §7.1; RFC 8037 §3.1; RFC 8725 §3.1.
 package enum JWS {
-    /// The most bytes a token may have: 16 KiB.
+    /// The largest token, in bytes: 16 KiB.
     package static let limit = 16 * 1024
 
-    /// A token's three parts, decoded; nothing about them is verified yet.
+    /// A token's three parts, decoded but not verified.
     package struct Parts: Equatable, Sendable {
         package let header: [UInt8]
         package let payload: [UInt8]
@@ -21,7 +21,7 @@ package enum JWS {
             key.verify(signature, of: signingInput)
         }
 
-        /// The same for a key of any kind that others sign with.
+        /// The same for keys of other issuers, which may have any supported algorithm.
         package func isSigned(by key: SignatureKey) -> Bool {
             key.verify(signature, of: signingInput)
         }
@@ -44,8 +44,8 @@ package enum JWS {
 
     /// The parts of a token.
     ///
-    /// Throws `malformed` unless there are exactly three, each strict base64url without
-    /// padding, the header not empty, all within 16 KiB. Source: RFC 7515 §5.2.
+    /// Throws `malformed` unless there are exactly three parts in strict base64url without padding,
+    /// the header is not empty, and the token has at most 16 KiB. Source: RFC 7515 §5.2.
     package static func parse(_ compact: String) throws(CryptographyError) -> Parts {
         guard compact.utf8.count <= limit else { throw .malformed }
         let texts = compact.utf8.split(

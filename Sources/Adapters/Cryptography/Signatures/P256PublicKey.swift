@@ -7,7 +7,7 @@ package struct P256PublicKey: Sendable {
 
     private let handle: PublicKeyHandle
 
-    /// Throws unless both coordinates have 32 bytes and are a point of the curve.
+    /// Throws `malformed` unless each coordinate has 32 bytes and they are a point of the curve.
     ///
     /// Source: RFC 7518 §6.2.1.2; RFC 8725 §3.4 (validate all cryptographic inputs).
     package init(x: [UInt8], y: [UInt8]) throws(CryptographyError) {
@@ -22,11 +22,11 @@ package struct P256PublicKey: Sendable {
         }
     }
 
-    /// Whether `signature`, the two numbers R and S in 64 bytes, was made of `message` by this
-    /// key's owner. False for any other length, and when OpenSSL fails.
+    /// Whether the owner of this key signed `message` with `signature`: R and S in 64 bytes. False
+    /// for any other length, and if OpenSSL fails.
     ///
-    /// Whoever has a signature can make another of the same message that verifies too, so a
-    /// signature names no message. Source: RFC 7518 §3.4.
+    /// Anyone with a signature can make another valid signature of the same message. So do not use
+    /// a signature to identify a message. Source: RFC 7518 §3.4.
     package func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard signature.count == 2 * Self.count else { return false }
         let der = DER.sequence(

@@ -1,22 +1,21 @@
 import COpenSSL
 
-/// One public key of OpenSSL's with the algorithm that its signatures have, freed with its
-/// last owner. Threads may share it, as they may a `KeyHandle`.
+/// One OpenSSL public key, freed with its last owner. Threads may share it, like a `KeyHandle`.
 ///
 /// The corresponding C type is `EVP_PKEY`.
 @safe
 final class PublicKeyHandle: @unchecked Sendable {
     private let raw: OpaquePointer
 
-    /// What a key's signatures are padded with.
+    /// The padding of a key's signatures.
     enum Padding: Sendable {
-        /// Nothing is to be said of it: the key is none of RSA's, or RSASSA-PKCS1-v1_5.
+        /// The default: RSASSA-PKCS1-v1_5 for RSA, no padding for other keys.
         case standard
-        /// RSASSA-PSS with MGF1 of the same hash, the salt as long as the hash.
+        /// RSASSA-PSS with MGF1 of the same hash, and a salt as long as the hash.
         case pss
     }
 
-    /// Reads a SubjectPublicKeyInfo. Throws if it is no key that OpenSSL knows.
+    /// Reads a SubjectPublicKeyInfo. Throws if OpenSSL does not know the key.
     ///
     /// Source: RFC 5280 §4.1. The corresponding C function is `d2i_PUBKEY`.
     init(subjectPublicKeyInfo der: [UInt8]) throws(CryptographyError) {
@@ -29,7 +28,7 @@ final class PublicKeyHandle: @unchecked Sendable {
 
     deinit { unsafe EVP_PKEY_free(raw) }
 
-    /// Throws unless the key lies in its group.
+    /// Throws unless the key is in its group.
     ///
     /// Source: SP 800-56A §5.6.2.3. The corresponding C function is `EVP_PKEY_public_check`.
     func check() throws(CryptographyError) {
@@ -41,7 +40,7 @@ final class PublicKeyHandle: @unchecked Sendable {
         else { throw .malformed }
     }
 
-    /// Whether `signature` is one of SHA-256 over `message`.
+    /// Whether `signature` is a valid signature of `message` with SHA-256.
     ///
     /// The corresponding C function is `EVP_DigestVerify`.
     func verify(
@@ -49,7 +48,7 @@ final class PublicKeyHandle: @unchecked Sendable {
     ) throws(CryptographyError) -> Bool {
         let context = try unsafe OpenSSL.pointer("EVP_MD_CTX_new", EVP_MD_CTX_new())
         defer { unsafe EVP_MD_CTX_free(context) }
-        // The context owns what it puts here.
+        // The context owns these parameters.
         var parameters: OpaquePointer?
         let digest = try unsafe Algorithm.sha256
         try unsafe OpenSSL.one(

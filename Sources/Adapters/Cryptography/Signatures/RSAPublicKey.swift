@@ -1,6 +1,6 @@
-/// A public key for signatures with RSA and SHA-256, 2048 to 8192 bits.
+/// A public key for RSA signatures with SHA-256, 2048 to 8192 bits.
 ///
-/// Each key has one of the two paddings: a signature with the other one does not verify.
+/// Each key uses one of the two paddings. A signature with the other padding does not verify.
 /// Source: RFC 7518 §3.3 and §3.5; RFC 8017 §8.1.2 and §8.2.2.
 package struct RSAPublicKey: Sendable {
     package enum Padding: Sendable {
@@ -17,8 +17,8 @@ package struct RSAPublicKey: Sendable {
     /// Length of the modulus and of each signature in bytes.
     private let count: Int
 
-    /// Throws `malformed` unless the modulus is odd, of the right length and without a leading
-    /// zero byte, and the exponent odd, at least 3, of at most 4 bytes, without leading zeros.
+    /// Throws `malformed` unless the modulus is odd, has an allowed length and no leading zero
+    /// byte. The exponent must be odd, at least 3, of at most 4 bytes, and without leading zeros.
     ///
     /// Source: RFC 7518 §6.3.1 (Base64urlUInt: no leading zeros) and §3.3 (2048 bits).
     package init(
@@ -37,8 +37,8 @@ package struct RSAPublicKey: Sendable {
             DER.bitString(DER.sequence(DER.integer(modulus), DER.integer(exponent)))))
     }
 
-    /// Whether `signature` was made of `message` by this key's owner. False for any other
-    /// length than the modulus has, and when OpenSSL fails.
+    /// Whether the owner of this key signed `message` with `signature`. False unless the signature
+    /// is as long as the modulus, and if OpenSSL fails.
     package func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard signature.count == count else { return false }
         do throws(CryptographyError) {

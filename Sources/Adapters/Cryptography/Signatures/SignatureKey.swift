@@ -1,8 +1,8 @@
-/// A public key of somebody else's that verifies signatures, of one algorithm each.
+/// Another issuer's public key for verifying signatures. Each key has one algorithm.
 ///
 /// Source: RFC 8725 §3.1: a key is used with one algorithm, and that is found with the key.
 package enum SignatureKey: Sendable {
-    /// `RS256` or `PS256`, as the key says.
+    /// `RS256` or `PS256`, depending on the key.
     case rsa(RSAPublicKey)
     /// `ES256`.
     case p256(P256PublicKey)

@@ -1,19 +1,19 @@
 import COpenSSL
 package import Sessions
 
-/// One X.509 certificate, read or made. It never changes, so threads may share it.
+/// One X.509 certificate. It never changes, so threads may share it.
 ///
 /// Source: RFC 5280. The corresponding C type is `X509`.
 @safe
 package final class Certificate: @unchecked Sendable {
     private let raw: OpaquePointer
-    /// SHA-256 of its DER form, by which people compare it.
+    /// The SHA-256 of its DER form, for people to compare.
     package let sha256: [UInt8]
-    /// Before and after these it is not valid; whole seconds.
+    /// The first and the last time at which it is valid, in whole seconds.
     package let notBefore: Timestamp
     package let notAfter: Timestamp
 
-    /// Takes over `raw`, which the caller owned.
+    /// Takes ownership of `raw` from the caller.
     @unsafe
     init(owning raw: OpaquePointer) throws(CryptographyError) {
         unsafe self.raw = raw
@@ -29,11 +29,11 @@ package final class Certificate: @unchecked Sendable {
 
     deinit { unsafe X509_free(raw) }
 
-    /// The certificates of a PEM text in their order, `limit` at most; what else stands there, a
-    /// key for one, is passed over.
+    /// The certificates of a PEM text in their order, at most `limit`. Other entries, such as a
+    /// key, are skipped.
     ///
-    /// Throws `malformed` for none, too many, or one that cannot be read. The corresponding C
-    /// function is `PEM_read_bio_X509`.
+    /// Throws `malformed` if there are none or too many, or if one cannot be read. The
+    /// corresponding C function is `PEM_read_bio_X509`.
     package static func chain(
         pem: [UInt8], atMost limit: Int = 16
     ) throws(CryptographyError) -> [Certificate] {
@@ -50,12 +50,12 @@ package final class Certificate: @unchecked Sendable {
                 return unsafe found
             }
         }
-        // Where nothing more begins, and nowhere else, the text ended as it should.
+        // The text was read completely only if the last error is that no further entry begins.
         let isWhole = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
         ERR_clear_error()
         var certificates: [Certificate] = []
         for unsafe pointer in unsafe pointers {
-            // One that is bad is freed at once; the others must be owned all the same.
+            // A bad one is freed at once. The others still need an owner, so the loop continues.
             if let one = try? unsafe Certificate(owning: pointer) { certificates.append(one) }
         }
         guard isWhole, unsafe certificates.count == pointers.count,
@@ -63,7 +63,7 @@ package final class Certificate: @unchecked Sendable {
         return certificates
     }
 
-    /// As PEM. Source: RFC 7468 §5.
+    /// The certificate as PEM. Source: RFC 7468 §5.
     package func pem() throws(CryptographyError) -> [UInt8] {
         let text = try PEMText()
         try unsafe text.withText { text throws(CryptographyError) in
@@ -72,27 +72,27 @@ package final class Certificate: @unchecked Sendable {
         return unsafe try text.withBytes { unsafe Array($0) }
     }
 
-    /// Whether it may sign others' and signed itself.
+    /// Whether it may sign other certificates and is signed by its own key.
     package var isRoot: Bool {
         defer { ERR_clear_error() }
         return unsafe X509_check_ca(raw) == 1 && X509_self_signed(raw, 1) == 1
     }
 
-    /// Whether this one's key made the signature of `other`.
+    /// Whether this certificate's key signed `other`.
     package func signed(_ other: Certificate) -> Bool {
         defer { ERR_clear_error() }
         return unsafe X509_check_issued(raw, other.raw) == X509_V_OK
             && X509_verify(other.raw, X509_get0_pubkey(raw)) == 1
     }
 
-    /// Whether `key` is its private key.
+    /// Whether `key` is the private key of this certificate.
     package func fits(_ key: CertificateKey) -> Bool {
         defer { ERR_clear_error() }
         let result = try? unsafe key.withKey { unsafe X509_check_private_key(raw, $0) }
         return result == 1
     }
 
-    /// Whether it stands for a host, as a TLS client would find.
+    /// Whether it is valid for a host, as a TLS client checks it.
     package func covers(_ host: CertificateHost) -> Bool {
         defer { ERR_clear_error() }
         return host.isAddress
@@ -100,7 +100,7 @@ package final class Certificate: @unchecked Sendable {
             : unsafe X509_check_host(raw, host.text, host.text.utf8.count, 0, nil) == 1
     }
 
-    /// Lends the `X509` to `body` for the length of the call.
+    /// Gives the `X509` to `body` for the duration of the call.
     package func withRaw<R>(
         _ body: (OpaquePointer) throws(CryptographyError) -> R
     ) throws(CryptographyError) -> R {
@@ -116,7 +116,7 @@ package final class Certificate: @unchecked Sendable {
         return Array(digest.prefix(Int(count)))
     }
 
-    /// Saturates outside what a `Timestamp` holds.
+    /// Saturates outside the range of a `Timestamp`.
     @unsafe
     private static func time(
         _ time: UnsafePointer<ASN1_TIME>?

@@ -1,11 +1,11 @@
 package import Sessions
 
-/// A certificate that signs servers', and its key.
+/// A certificate that signs server certificates, with its private key.
 package struct CertificateAuthority: Sendable {
     package let certificate: Certificate
     package let key: CertificateKey
 
-    /// A new one that signed itself.
+    /// A new, self-signed certificate and its key.
     package init(
         commonName: String, now: Timestamp, lifetime: Duration
     ) throws(CryptographyError) {
@@ -16,15 +16,15 @@ package struct CertificateAuthority: Sendable {
             .signed(by: key, issuer: nil, request.extensions)
     }
 
-    /// One that was kept. Throws `malformed` unless the key is its own and it may sign.
+    /// A stored certificate. Throws `malformed` unless it is a root and `key` is its key.
     package init(certificate: Certificate, key: CertificateKey) throws(CryptographyError) {
         guard certificate.isRoot, certificate.fits(key) else { throw .malformed }
         self.certificate = certificate
         self.key = key
     }
 
-    /// A certificate for what is asked and `key`. It ends with this authority's own at the
-    /// latest; one for no host at all is `malformed`.
+    /// A certificate for `request` and `key`. It expires no later than this authority's own. Throws
+    /// `malformed` for a server without hosts, and for an authority.
     package func issue(
         _ request: CertificateRequest, for key: CertificateKey
     ) throws(CryptographyError) -> Certificate {

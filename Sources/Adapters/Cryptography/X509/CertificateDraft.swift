@@ -1,14 +1,14 @@
 import COpenSSL
 import Sessions
 
-/// A certificate in the making; signing ends it.
+/// An unsigned certificate. Signing consumes it.
 ///
 /// The corresponding C type is `X509`.
 @safe
 struct CertificateDraft: ~Copyable {
     private let raw: OpaquePointer
 
-    /// One for `key` that says what is asked; its extensions come with the signature.
+    /// A draft for `key` with the content of `request`. Signing adds the extensions.
     static func make(
         _ request: CertificateRequest, key: CertificateKey
     ) throws(CryptographyError) -> CertificateDraft {
@@ -21,7 +21,7 @@ struct CertificateDraft: ~Copyable {
         unsafe raw = try OpenSSL.pointer("X509_new", X509_new())
     }
 
-    /// Version 3 with a serial number of 128 random bits. Source: RFC 5280 §4.1.2.2.
+    /// Sets version 3 and a serial number of 128 random bits. Source: RFC 5280 §4.1.2.2.
     private func fill(
         _ request: CertificateRequest, key: CertificateKey
     ) throws(CryptographyError) {
@@ -60,7 +60,7 @@ struct CertificateDraft: ~Copyable {
         }
     }
 
-    /// The certificate, under `issuer`'s name, or its own where there is none.
+    /// The signed certificate. Its issuer name is `issuer`'s, or its own name if there is none.
     ///
     /// Source: RFC 5280 §4.1.1.3; ECDSA with SHA-256. The corresponding C function is
     /// `X509_sign`.
@@ -91,7 +91,7 @@ struct CertificateDraft: ~Copyable {
             try unsafe add(one.identifier, one.value, issuer: issuer)
         }
         try unsafe key.withKey { key throws(CryptographyError) in
-            // It returns the signature's length.
+            // The result is the signature's length.
             try unsafe OpenSSL.positive("X509_sign", X509_sign(raw, key, Algorithm.sha256))
         }
     }
@@ -109,7 +109,7 @@ struct CertificateDraft: ~Copyable {
     }
 }
 
-/// OpenSSL's numbers of the extensions that we write.
+/// OpenSSL's numbers of the extensions in our certificates.
 enum ExtensionID {
     static let basicConstraints = NID_basic_constraints
     static let keyUsage = NID_key_usage

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// For whom a server's certificate is: a host name, or a numeric address.
+/// The host that a server certificate is for: a host name or a numeric address.
 ///
 /// Source: RFC 5280 §4.2.1.6 (`dNSName`, `iPAddress`).
 package struct CertificateHost: Hashable, Sendable {
@@ -8,7 +8,7 @@ package struct CertificateHost: Hashable, Sendable {
     package let text: String
     package let isAddress: Bool
 
-    /// Nil unless it is an address, or has 1 to 253 of a host name's characters.
+    /// Nil unless the text is an address, or 1 to 253 characters of a host name.
     package init?(_ text: String) {
         let characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:"
         guard (1...253).contains(text.utf8.count),
@@ -22,6 +22,6 @@ package struct CertificateHost: Hashable, Sendable {
         self.text = text
     }
 
-    /// As OpenSSL's configuration has it. No character that it allows means anything there.
+    /// The text for OpenSSL's configuration. No allowed character has a special meaning there.
     var alternativeName: String { isAddress ? "IP:\(text)" : "DNS:\(text)" }
 }

@@ -1,11 +1,11 @@
 import COpenSSL
 package import Sessions
 
-/// The private key of a certificate. Ours are for ECDSA on P-256; one that was brought may be
-/// of any kind that OpenSSL knows.
+/// The private key of a certificate. Our own keys are for ECDSA on P-256. An imported key may be of
+/// any kind that OpenSSL knows.
 ///
-/// It does not change after it is made and OpenSSL only reads it, so threads may share it. The
-/// corresponding C type is `EVP_PKEY`; OpenSSL wipes it when it is freed.
+/// The key never changes and OpenSSL only reads it, so threads may share it. OpenSSL wipes it when
+/// it is freed. The corresponding C type is `EVP_PKEY`.
 @safe
 package final class CertificateKey: @unchecked Sendable {
     private let raw: OpaquePointer
@@ -25,10 +25,10 @@ package final class CertificateKey: @unchecked Sendable {
         unsafe raw = try OpenSSL.pointer("EVP_PKEY_generate", key)
     }
 
-    /// The first private key in a PEM text; what else stands there is passed over.
+    /// The first private key in a PEM text. Other entries are skipped.
     ///
-    /// Throws `malformed` without one, and for one under a passphrase: nobody is asked.
-    /// The corresponding C function is `PEM_read_bio_PrivateKey`.
+    /// Throws `malformed` if there is none, or if it needs a passphrase, because nobody can enter
+    /// one. The corresponding C function is `PEM_read_bio_PrivateKey`.
     package init(pem: SecretBytes) throws(CryptographyError) {
         let key = try unsafe pem.withBytes { bytes throws(CryptographyError) in
             try unsafe PEMText.reading(bytes) { text in
@@ -44,7 +44,7 @@ package final class CertificateKey: @unchecked Sendable {
 
     deinit { unsafe EVP_PKEY_free(raw) }
 
-    /// As PKCS #8 in PEM, not encrypted.
+    /// The key as PKCS #8 in PEM, not encrypted.
     ///
     /// Source: RFC 5958 §2, RFC 7468 §10. The corresponding C function is
     /// `PEM_write_bio_PrivateKey`.
@@ -58,7 +58,7 @@ package final class CertificateKey: @unchecked Sendable {
         return unsafe try text.withBytes { unsafe SecretBytes($0) }
     }
 
-    /// Lends the key to `body` for the length of the call.
+    /// Gives the key to `body` for the duration of the call.
     package func withKey<R: ~Copyable>(
         _ body: (OpaquePointer) throws(CryptographyError) -> R
     ) throws(CryptographyError) -> R {

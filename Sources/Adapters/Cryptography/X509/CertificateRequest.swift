@@ -1,20 +1,20 @@
 package import Sessions
 
-/// What a certificate is to say.
+/// The content of a certificate that will be issued.
 package struct CertificateRequest: Sendable {
     package enum Purpose: Equatable, Sendable {
-        /// It signs servers' certificates, and none that sign others.
+        /// Signs server certificates, but no certificates of further authorities.
         case authority
         case server([CertificateHost])
     }
 
     package var purpose: Purpose
-    /// For people; 64 characters at most are kept.
+    /// For people; at most 64 characters are used.
     package var commonName: String
     package var notBefore: Timestamp
     package var notAfter: Timestamp
 
-    /// Valid from a day before `now`: clocks that are a little behind take it at once.
+    /// Valid from one day before `now`, so that slightly slow clocks accept it at once.
     package init(_ purpose: Purpose, commonName: String, now: Timestamp, lifetime: Duration) {
         self.purpose = purpose
         self.commonName = commonName
@@ -22,7 +22,7 @@ package struct CertificateRequest: Sendable {
         notAfter = now + lifetime
     }
 
-    /// Identifiers and values of its extensions, in OpenSSL's words. Source: RFC 5280 §4.2.1.
+    /// The identifiers and values of the extensions, in OpenSSL's syntax. Source: RFC 5280 §4.2.1.
     var extensions: [(identifier: Int32, value: String)] {
         switch purpose {
         case .authority:

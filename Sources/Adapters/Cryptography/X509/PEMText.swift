@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A text that OpenSSL writes into memory, wiped when it is freed.
+/// Memory that OpenSSL writes a text into. It is wiped when it is freed.
 ///
 /// The corresponding C type is `BIO`, of `BIO_s_secmem`.
 @safe
@@ -19,7 +19,7 @@ struct PEMText: ~Copyable {
         try unsafe body(raw)
     }
 
-    /// Lends what was written.
+    /// Gives the written bytes to `body`.
     func withBytes<R>(
         _ body: (UnsafeRawBufferPointer) -> R
     ) throws(CryptographyError) -> R {
@@ -29,7 +29,7 @@ struct PEMText: ~Copyable {
         return unsafe body(UnsafeRawBufferPointer(start: start, count: Int(count)))
     }
 
-    /// Calls `body` with a reader of `bytes`; throws `malformed` for none, or over 1 MiB.
+    /// Calls `body` with a reader of `bytes`. Throws `malformed` if `bytes` is empty or over 1 MiB.
     ///
     /// The corresponding C function is `BIO_new_mem_buf`.
     @unsafe

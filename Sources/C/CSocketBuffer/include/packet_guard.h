@@ -1,13 +1,14 @@
 // Refuses malformed MQTT before libmosquitto parses it.
 //
-// libmosquitto before 2.0.16 ends the process at some malformed packets (a property where none
-// may be is one), and any of them allocates as many bytes as a packet says it has. A guard sees
-// every byte that goes to libmosquitto, behind TLS where there is TLS, by the same means as
+// Before 2.0.16 some malformed packets end the process of libmosquitto, for example a property at a
+// place where none is allowed. Any version allocates as many bytes as a packet announces. A guard
+// sees every byte before libmosquitto does, decrypted if there is TLS. It uses the same method as
 // `socket_buffer.h`. At the first byte that no broker may send, the read fails with EPROTO, and
-// libmosquitto ends the connection as it does after any failure.
+// libmosquitto ends the connection.
 //
-// It judges what stands before a payload: types, flags, lengths, packet ids, and of MQTT 5 which
-// property may stand where, how often and with what number. Texts are libmosquitto's to judge.
+// A guard checks the parts before a payload: types, flags, lengths and packet ids. In MQTT 5 it
+// also checks which properties a packet has, how often, and with what numbers. libmosquitto itself
+// checks the texts.
 //
 // A guard belongs to one thread, and ends when its descriptor is closed.
 //
@@ -19,17 +20,17 @@
 
 struct packet_guard;
 
-/// Guards what a client reads from a socket from now on. `most` is how many bytes a packet may
-/// have after its first ones. NULL without memory, or when the descriptor can have none.
+/// Guards all later reads from a socket. `most` is the most bytes of a packet after its length
+/// field. NULL if memory is short, or if this descriptor cannot have a guard.
 struct packet_guard *packet_guard_new(int descriptor, bool is_tls, bool is_v5, uint32_t most);
 
 void packet_guard_free(struct packet_guard *guard);
 
-/// Whether something was refused.
+/// Whether the guard has refused a byte.
 bool packet_guard_has_refused(const struct packet_guard *guard);
 
-/// Whether libraries that are linked dynamically come by here when they read.
+/// Whether the reads of dynamically linked libraries reach these guards.
 bool packet_guards_are_called(void);
 
-/// What libmosquitto is about to be given. False from the first byte that is wrong, for ever.
+/// Checks bytes before libmosquitto receives them. False from the first wrong byte on, for ever.
 bool packet_guard_accepts(struct packet_guard *guard, const uint8_t *bytes, size_t count);

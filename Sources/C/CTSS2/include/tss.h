@@ -1,10 +1,10 @@
-// The few functions of tpm2-tss by which a key is sealed to a TPM 2.0, found when they are needed.
+// The functions of tpm2-tss that seal a key to a TPM 2.0. The libraries are loaded only when
+// needed.
 //
-// Most boards have no TPM: linked, its libraries would have to be installed on each of them, and
-// stand in the agent's memory. So they are opened for the moment of a use and closed again. This
-// is C because only C can say that a pointer has the type which the library's own header gives the
-// function (`__typeof__`): in Swift each of these types would be written down by hand, and no
-// compiler would see a mistake in one.
+// Most boards have no TPM. If the libraries were linked, every board would have to install them and
+// keep them in the agent's memory. So they are opened for each use and closed again. This is C
+// because `__typeof__` takes each function's type from the library's own header. In Swift the types
+// would be written by hand, and no compiler would find a mistake.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,20 +32,20 @@ struct tss_functions {
     __typeof__(&Tss2_MU_TPM2B_PRIVATE_Unmarshal) read_private;
 };
 
-/// Opens the libraries and finds every function; false, and nothing is open, where one is not
-/// there.
+/// Opens the libraries and finds every function. Returns false and leaves nothing open if one is
+/// missing.
 bool tss_open(struct tss_functions *functions);
 
-/// Closes the libraries; nothing of them may be called any more.
+/// Closes the libraries. Their functions must not be called after this.
 void tss_close(struct tss_functions *functions);
 
-/// The template of the storage root key: ECC on P-256, AES-128-CFB for what is below it.
+/// The template of the storage root key: ECC on P-256, with AES-128-CFB for the keys below it.
 /// Source: TCG TPM v2.0 Provisioning Guidance §7.5.1; TPM 2.0 Library, Part 2, table 199.
 TPM2B_PUBLIC tss_storage_root(void);
 
-/// The template of a sealed secret that only this TPM opens, without a password.
+/// The template of a sealed secret that only this TPM can open, without a password.
 /// Source: TPM 2.0 Library, Part 1, §27.7.
 TPM2B_PUBLIC tss_sealed_secret(void);
 
-/// Overwrites memory; the compiler does not leave it out.
+/// Overwrites memory. The compiler does not remove this.
 void tss_wipe(void *bytes, size_t count);

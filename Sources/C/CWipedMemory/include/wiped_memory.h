@@ -1,2 +1,2 @@
 #pragma once
-// Nothing to call: see wiped_memory.c.
+// There is no function to call: see wiped_memory.c.

@@ -71,7 +71,7 @@ package struct HealthNotice: Equatable, Sendable {
     package var dead: Int64 = 0
     /// Nil if the local broker does not report it.
     package var bus: BusBrokerFigures?
-    /// A part of the board's state is lost, until a person acts.
+    /// A part of the board's state is lost until a person repairs it.
     package var isDegraded = false
     /// The most entries in `drops`. The rest is one sum under `*`.
     package static let dropLimit = 64
