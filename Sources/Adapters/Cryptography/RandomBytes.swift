@@ -1,7 +1,7 @@
 import COpenSSL
 package import Sessions
 
-/// Bytes nobody can foretell, from OpenSSL's generator, which the kernel seeds.
+/// Unpredictable bytes from OpenSSL's generator, which the kernel seeds.
 package enum RandomBytes {
     /// The most bytes of one call; a larger count is a mistake of the caller.
     static let limit = 1 << 20

@@ -3,9 +3,9 @@ package import Sessions
 /// A TPM 2.0, used through tpm2-tss. It seals a key so that only this chip can open it again.
 ///
 /// The key is sealed under the storage root key of the owner's hierarchy, whose password must be
-/// empty. It does not depend on the machine's state: a thief of the whole board has the key. It is
-/// encrypted on the way to and from the chip, so a listener on that bus learns nothing. Each call
-/// opens a new connection to the TPM and leaves nothing in it. A call may block for seconds.
+/// empty. The key does not depend on the machine's state: a thief of the whole board has the key.
+/// It is encrypted on the way to and from the chip, so a listener on that bus learns nothing. Each
+/// call opens a new connection to the TPM and leaves nothing in it. A call may block for seconds.
 package struct TrustedPlatform: Sendable {
     /// The most bytes that can be sealed. Source: TPM 2.0 Library, Part 2, MAX_SYM_DATA.
     package static let limit = 128
@@ -15,7 +15,7 @@ package struct TrustedPlatform: Sendable {
 
     package init(transport: String) { self.transport = transport }
 
-    /// Checks that the TPM can be reached; else throws the reason. Seals nothing.
+    /// Throws the reason if no key could be sealed now. Does nothing else.
     package func probe() throws(TrustedPlatformError) {
         _ = try Conversation(transport)
     }

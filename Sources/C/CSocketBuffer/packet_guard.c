@@ -39,7 +39,7 @@ struct packet_guard {
 
 // Indexed by descriptor. Only the owner's thread follows a pointer.
 static _Atomic(struct packet_guard *) guards[descriptors];
-// While it is 0, SSL_read costs other callers only one look.
+// The number of guards with TLS. While it is 0, SSL_read costs other callers only one look.
 static atomic_int tls_guards;
 
 // Properties.

@@ -8,7 +8,7 @@
 // A token is copied many times: in an MQTT packet, in OpenSSL's plaintext, in JSON text, in a
 // string. Each owner frees its copy, and the C library leaves the bytes in memory. So this file
 // defines the program's `free` and `realloc`, and the dynamic linker binds the calls of all
-// libraries to them. (Source: glibc's manual, "Replacing malloc". glibc's `mallopt(M_PERTURB)` does
+// libraries to them. (See glibc's manual, "Replacing malloc". glibc's `mallopt(M_PERTURB)` does
 // not overwrite the blocks that a thread keeps for reuse.) Memory that the C library frees
 // internally, as in `getline`, is not overwritten.
 

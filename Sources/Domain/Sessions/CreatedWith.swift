@@ -1,4 +1,5 @@
-/// How a session began, in the words of any peer. Source: Parse REST guide, Sessions.
+/// How a session began. A peer may send values that are not listed here. Source: Parse REST guide,
+/// Sessions.
 package struct CreatedWith: Equatable, Sendable {
     package let action: String
     package let authProvider: String

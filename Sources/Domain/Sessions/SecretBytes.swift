@@ -7,7 +7,7 @@ package final class SecretBytes: @unchecked Sendable {
     // Written once in `init` and only read afterwards, hence `@unchecked Sendable`.
     private let storage: UnsafeMutableRawBufferPointer
 
-    /// Copies `bytes`. The caller must wipe its own copy.
+    /// Copies `bytes`. The caller is responsible for its own copy.
     package init(_ bytes: some Collection<UInt8>) {
         unsafe storage = .allocate(byteCount: bytes.count, alignment: 1)
         // `copyBytes` is generic in the library and takes several times as long.

@@ -11,7 +11,7 @@ package struct Session: Equatable, Sendable {
     package let createdAt: Timestamp
     /// Nil: it never expires.
     package var expiresAt: Timestamp?
-    /// Further members, unchanged from the source.
+    /// Further members, kept unchanged.
     package var custom: [String: JSONValue]
 
     package init(
@@ -34,7 +34,7 @@ package struct Session: Equatable, Sendable {
 package struct UserProfile: Equatable, Sendable {
     package let objectID: UserID
     package let username: String
-    /// Further members, unchanged from the source.
+    /// Further members, kept unchanged.
     package let custom: [String: JSONValue]
 
     package init(objectID: UserID, username: String, custom: [String: JSONValue] = [:]) {

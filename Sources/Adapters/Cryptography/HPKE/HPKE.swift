@@ -54,8 +54,8 @@ package enum HPKE {
 
     /// Seals for `recipient`. The recipient learns that `sender`'s key sealed it.
     ///
-    /// For many messages between the same keys, `HPKE.Correspondence` is faster. Source: RFC 9180
-    /// §5.1.3.
+    /// For many messages between the same keys, `HPKE.Correspondence` is faster.
+    /// Source: RFC 9180 §5.1.3.
     package static func sealAuth(
         _ plaintext: [UInt8], to recipient: X25519PublicKey, from sender: X25519PrivateKey,
         info: [UInt8], aad: [UInt8]

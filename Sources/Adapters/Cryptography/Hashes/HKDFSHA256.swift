@@ -25,8 +25,8 @@ package enum HKDFSHA256 {
             from: extract(from: [key], salt: SecretBytes(salt)), info: info, count: count)
     }
 
-    /// A 32-byte pseudorandom key from the parts, joined in order. The salt may be secret. Source:
-    /// RFC 5869 §2.2.
+    /// A 32-byte pseudorandom key from the parts, joined in order. The salt may be secret.
+    /// Source: RFC 5869 §2.2.
     static func extract(
         from parts: [SecretBytes], salt: SecretBytes
     ) throws(CryptographyError) -> SecretBytes {

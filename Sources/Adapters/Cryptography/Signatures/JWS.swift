@@ -2,8 +2,8 @@ import Sessions
 
 /// Signed tokens in compact form. The content of header and payload is checked elsewhere.
 ///
-/// The key decides the algorithm, never the token's `alg`. Our own tokens use only Ed25519. Source:
-/// RFC 7515 §7.1; RFC 8037 §3.1; RFC 8725 §3.1.
+/// The key decides the algorithm, never the token's `alg`. Our own tokens use only Ed25519.
+/// Source: RFC 7515 §7.1; RFC 8037 §3.1; RFC 8725 §3.1.
 package enum JWS {
     /// The largest token, in bytes: 16 KiB.
     package static let limit = 16 * 1024

@@ -1,10 +1,10 @@
 // Refuses malformed MQTT before libmosquitto parses it.
 //
 // Before 2.0.16 some malformed packets end the process of libmosquitto, for example a property at a
-// place where none is allowed. Any version allocates as many bytes as a packet announces. A guard
-// sees every byte before libmosquitto does, decrypted if there is TLS. It uses the same method as
-// `socket_buffer.h`. At the first byte that no broker may send, the read fails with EPROTO, and
-// libmosquitto ends the connection.
+// place where none is allowed. libmosquitto also allocates as many bytes as a packet announces. A
+// guard sees every byte before libmosquitto does, decrypted if there is TLS. It uses the same
+// method as `socket_buffer.h`. At the first byte that no broker may send, the read fails with
+// EPROTO, and libmosquitto ends the connection.
 //
 // A guard checks the parts before a payload: types, flags, lengths and packet ids. In MQTT 5 it
 // also checks which properties a packet has, how often, and with what numbers. libmosquitto itself

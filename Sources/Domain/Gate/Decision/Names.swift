@@ -55,7 +55,7 @@ package struct AppName: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a write does to a record.
+/// The effect of a write on a record.
 package enum Operation: String, Sendable, CaseIterable {
     case create
     case update

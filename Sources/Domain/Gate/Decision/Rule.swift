@@ -61,7 +61,7 @@ package struct Policy: Equatable, Sendable {
     }
 }
 
-/// What the authority allows a session to do on its board.
+/// The limits that the authority sets for a session on its board.
 package struct Scope: Equatable, Sendable {
     package let allowsByDefault: Bool
     package let rules: [Rule]

@@ -9,7 +9,7 @@ package struct RuleID: Hashable, Sendable, CustomStringConvertible {
         /// The rule whose header is on this line; 0 is the file's default.
         case policy(line: Int)
         case policyApp(AppName)
-        /// The scope's `topics`: the topics that its routes may lead to.
+        /// The scope's `topics`: the topics that routes may lead to.
         case scopeTopics
         /// The route of `agent.toml` whose header is on this line.
         case route(line: Int)

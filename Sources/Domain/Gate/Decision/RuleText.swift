@@ -3,7 +3,7 @@ extension Rule {
     /// The line of a rule in its policy file; 0 for a rule of a scope.
     package var line: Int { if case .policy(let line) = id.layer { line } else { 0 } }
 
-    /// What the rule matches: `app thermo, class Reading`.
+    /// The app and class that the rule matches: `app thermo, class Reading`.
     package var subject: String {
         let name = className.map { "class \($0)" } ?? "any class"
         return (app.map { "app \($0), " } ?? "any app, ") + name

@@ -3,7 +3,6 @@
 /// Names that differ only in digits are a series, not a mistake, and are grouped by their letters.
 /// Most series are skipped by their length and their set of letters: one edit changes either by at
 /// most one.
-/// them differ by one at most.
 struct NameNeighbours {
     /// A name, and the line after which other names may be a mistyped form of it.
     private struct Known {
@@ -58,7 +57,7 @@ struct NameNeighbours {
     }
 
     /// A known name that was probably meant: equal except for case, or one edit away, or two edits
-    /// away from 8 bytes on. Names of up to 3 bytes are too short for edits.
+    /// away if both have 8 bytes or more. Names of up to 3 bytes are too short for edits.
     func likelyMeant(by name: String, on line: Int) -> String? {
         let equal = byCase[name.lowercased()]?.first { $0.since < line && $0.name != name }
         if let equal { return equal.name }

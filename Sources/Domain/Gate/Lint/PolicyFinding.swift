@@ -1,4 +1,4 @@
-/// A probable mistake in a policy: an entry that its author cannot have meant.
+/// A certain or probable mistake in a policy or a route.
 package struct PolicyFinding: Equatable, Sendable {
     /// The raw values are kebab-case and never renamed.
     package enum Kind: String, Sendable, CaseIterable {

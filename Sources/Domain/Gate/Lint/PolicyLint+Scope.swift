@@ -1,4 +1,4 @@
-/// Finds operations that a rule allows and the session's scope never does.
+/// Finds operations that a rule allows and the session's scope never allows.
 extension PolicyLint {
     func scopeFindings(_ rule: Rule) -> [PolicyFinding] {
         guard let scope, !rule.allow.isEmpty, rule.className?.isReserved != true else { return [] }

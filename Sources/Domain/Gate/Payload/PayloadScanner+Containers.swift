@@ -77,7 +77,7 @@ extension PayloadScanner {
 
     /// The value of a key. Null passes if the field is optional.
     ///
-    /// `className` and a batch's `requests` are refused by their key at any place, because a
+    /// `className` and a batch's `requests` are checked by their key at any place, because a
     /// receiver may read members in any order.
     private mutating func member(
         _ key: ScannedString, _ field: FieldType, depth: Int

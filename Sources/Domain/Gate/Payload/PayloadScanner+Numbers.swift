@@ -8,8 +8,7 @@ struct ScannedNumber {
 
 /// Numbers: their syntax, and their value as a double.
 extension PayloadScanner {
-    /// The longest number that is converted, in bytes. A longer one with many digits is an
-    /// overflow.
+    /// The longest number that is converted, in bytes. A longer number counts as overflow.
     private static let longestNumber = 1024
 
     /// Scans the number at this position. Source: RFC 8259 §6.

@@ -71,8 +71,8 @@ extension PayloadScanner {
         return values
     }
 
-    /// A whole number becomes an integer in every spelling, such as `5`, `5.0` or `5e0`, if its
-    /// value is certain. Without fraction and exponent that is true for 64 bits, else up to 2^53.
+    /// A number without fraction and exponent becomes an integer if it fits 64 bits. Other
+    /// spellings of a whole number, such as `5.0` or `5e0`, become an integer up to 2^53.
     private mutating func readNumber() throws(FieldFault) -> JSONValue {
         let start = position
         let number = try number()

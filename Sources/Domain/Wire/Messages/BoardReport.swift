@@ -41,7 +41,7 @@ package struct BoardReport: Equatable, Sendable {
     package var refusals: [RefusalCount]
     /// Nil: unchanged since the last report.
     package var rules: Rules?
-    /// Whether another machine uses this board's identity, as its broker reports.
+    /// Whether another machine uses this board's identity, as the board learns from its broker.
     package var isShared: Bool
     /// The highest sequence number that the upstream broker acknowledged to this process. Nil
     /// before the first one, or if the board did not say.

@@ -1,7 +1,7 @@
 package import Sessions
 
 /// Everything a board needs to work under an authority: a session, its tokens, and the keys to
-/// trust. Always sealed, never stored in clear.
+/// trust. Always sealed or encrypted, never in clear.
 ///
 /// Source: the wire contract, The content (`provision`) and Provisioning.
 package struct Provision: Sendable {
@@ -133,7 +133,8 @@ extension Provision {
     private static let spans: ClosedRange<Int64> = 1...(400 * 86_400)
 
     package init(json: JSONObject) throws(WireError) {
-        // Null means that the session never expires. If the member is absent, nothing is known.
+        // Null means that the session never expires. An absent member is an error, because it says
+        // nothing.
         guard try json.object("session").members["expiresAt"] != nil else {
             throw .missing("expiresAt")
         }

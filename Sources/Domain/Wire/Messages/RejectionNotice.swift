@@ -14,8 +14,8 @@ package struct RejectionNotice: Equatable, Sendable {
     /// With code 209: whether only a new provisioning helps. False: a retry may help.
     package let isFinal: Bool?
 
-    /// Cuts the topic to 512 bytes and the field to 256 bytes, so that a notice is not longer than
-    /// that of any well-formed write.
+    /// Cuts the topic to 512 bytes and the field to 256 bytes, so that no notice is longer than one
+    /// for a well-formed write.
     package init(
         code: Int, error: String, rule: String, className: String, operation: String,
         topic: String, field: String? = nil, isFinal: Bool? = nil

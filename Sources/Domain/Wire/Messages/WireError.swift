@@ -9,7 +9,7 @@ package enum WireError: Error, Equatable, Sendable {
     case notJSON
     /// A required member is absent.
     case missing(String)
-    /// A member has not the type, form or range of the contract.
+    /// A member does not have the type, form or range that the contract gives it.
     case mistyped(String)
     /// The message is larger than its kind allows.
     case tooLarge(limit: Int)
