@@ -13,7 +13,7 @@ package enum ErrorCode: Int, Sendable, CaseIterable {
     case forbidden = 119
     /// Quota: the queue is full.
     case quota = 140
-    /// Validation failed; also a clock that is off.
+    /// Validation failed; also a wrong clock.
     case validation = 142
     case rateLimit = 155
     case sessionMissing = 206

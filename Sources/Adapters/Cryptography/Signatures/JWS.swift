@@ -44,8 +44,8 @@ package enum JWS {
 
     /// The parts of a token.
     ///
-    /// Throws `malformed` unless there are exactly three parts in strict base64url without padding,
-    /// the header is not empty, and the token has at most 16 KiB. Source: RFC 7515 §5.2.
+    /// Throws `malformed` for a token over 16 KiB, or unless there are exactly three parts, all
+    /// strict base64url without padding. The header must not be empty. Source: RFC 7515 §5.2.
     package static func parse(_ compact: String) throws(CryptographyError) -> Parts {
         guard compact.utf8.count <= limit else { throw .malformed }
         let texts = compact.utf8.split(
