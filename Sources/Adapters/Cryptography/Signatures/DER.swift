@@ -1,7 +1,7 @@
 /// The DER encodings that public keys and signatures need.
 ///
-/// Only writes DER. It encodes a peer's values, and OpenSSL then reads the result. Source: X.690 §8
-/// and §10.
+/// Only writes DER. It encodes a peer's values, and OpenSSL then reads the result.
+/// Source: X.690 §8 and §10.
 enum DER {
     /// A SEQUENCE of encoded parts.
     static func sequence(_ parts: [UInt8]...) -> [UInt8] {
