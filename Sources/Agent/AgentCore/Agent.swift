@@ -2,32 +2,34 @@ package import Gate
 package import Sessions
 package import Wire
 
-/// What the agent is told once, at its start.
+/// The agent's settings, fixed at its start.
 package struct AgentSettings: Sendable {
     package var name: String
     package var topicRoot: TopicRoot
     /// The claim page, or `postern://claim`.
     package var claimBase: String
     package var claimLifetime: Duration
-    /// The board's own grace without contact; nil: until the session expires.
+    /// How long the board itself allows a session without contact. Nil: until the session
+    /// expires.
     package var offline: Duration?
-    /// Other programs' topics, as they are at the start.
+    /// The routes for foreign topics at the start.
     package var routes: RouteTable
     /// The most bytes the outbox may hold.
     package var queueLimit: Int64
-    /// Room kept free for messages that are already on their way when reading stops.
+    /// Bytes that stay free for messages that are already on their way when reading stops.
     package var queueReserve: Int64
-    /// How old a queued write may become.
+    /// The maximum age of a queued write.
     package var queueAge: Duration
     package var version: String
     package var buildDate: Timestamp
     package var processID: Int64
-    /// A full outbox drops its oldest and is read into for ever; else reading stops.
+    /// If true, a full outbox drops its oldest messages. Otherwise the agent stops reading the
+    /// bus.
     package var dropsOldest = false
-    /// What Home Assistant is told of this board; nil: it is told nothing.
+    /// The Home Assistant discovery messages. Nil: the agent sends none.
     package var discovery: HomeAssistantDiscovery?
-    /// Over how long this board spreads what a fleet would do at one moment; nil: as long as
-    /// its authority says.
+    /// The period over which this board randomly delays actions that a whole fleet would do at
+    /// once. Nil: the authority's value.
     package var spread: Duration?
 
     package init(
@@ -51,10 +53,10 @@ package struct AgentSettings: Sendable {
     }
 }
 
-/// The board's side of Postern: an event and an instant go in, effects come out.
+/// The board's side of Postern. It takes an event and an instant, and returns effects.
 ///
-/// It opens, judges and remembers; it reads no clock, no file and no socket. What must be
-/// durable before it is said stands in a `commit` before the effect that says it.
+/// The agent opens, judges and remembers. It reads no clock, no file and no socket. If an effect
+/// announces something that must be durable, its `commit` comes before that effect.
 package struct Agent: Sendable {
     let settings: AgentSettings
     let cryptography: any BoardCryptography
@@ -62,21 +64,22 @@ package struct Agent: Sendable {
     var clock: BoardClock
     var gate: Gate
     var policy: Policy?
-    /// The policy file that was in force is gone, and nobody has said that this is meant: every
-    /// write is refused.
+    /// The active policy file is missing, and no operator has confirmed that no policy is
+    /// intended. The agent refuses every write.
     package internal(set) var isPolicyLost: Bool
     var routes: RouteTable {
         didSet { readings.forget() }
     }
     var readings = TopicReadings()
-    /// Reused for each message.
+    /// A buffer that is reused for each message.
     var digestInput: [UInt8] = []
     var limiter = RateLimiter()
-    /// Where the session's life stands, as of the last instant it was looked at.
+    /// The session's state when it was last computed.
     var life: SessionLife
-    /// What `postern/session` says now; nil before the first publication.
+    /// The state last published on `postern/session`. Nil before the first publication.
     var published: SessionNotice.State?
-    /// Whether it says that only a provisioning helps; nil: it says neither.
+    /// The last published `final` flag: whether only a new provisioning helps. Nil: not
+    /// published.
     var publishedIsFinal: Bool?
     var uplink: Uplink
     var requests: Requests
@@ -84,41 +87,42 @@ package struct Agent: Sendable {
     var waits = CommandWaits()
     var readers = SessionReaders()
     var signOutTries = SignOutTries()
-    /// False while it was only opened to be asked: then nothing comes of waiting.
+    /// False in an agent that was opened only to answer a command. Such an agent cannot wait for
+    /// a reply.
     private(set) var hasStarted = false
     var bus: Bus
     var queue = QueueState()
-    /// The oldest write's time when something was dropped for its age last.
+    /// The oldest write's time at the last removal of old writes.
     var expiredBefore: Timestamp?
-    /// Of writes accepted in this turn, which `queue` does not tell of yet. A turn of the loop
-    /// ends with a deadline; what it holds back from the disk by then is not in the outbox.
+    /// Bytes of accepted writes that `queue` does not include yet. The deadline at the end of a
+    /// turn resets the sum: writes that are not on disk by then are not in the outbox.
     var unsettledBytes: Int64 = 0
     var flow = QueueFlow()
     var lossNews = LossNews()
     var statusNews = StatusNews()
     var rulesNews = RulesNews()
-    /// Writes that were accepted in this life.
+    /// The number of writes that this process has accepted.
     var accepted: Int64 = 0
-    /// The highest number of a data message that the upstream broker has acknowledged in this
-    /// life; nil before the first.
+    /// The highest data message number that the upstream broker has acknowledged to this process.
+    /// Nil before the first.
     var lastForwarded: Int64?
-    /// Messages on the inbox that could not be opened or were not for now.
+    /// The number of inbox messages that could not be opened or could not be used.
     var dropped: Int64 = 0
     var refusals = RefusalTally()
     var refusalPace = RefusalPace()
     var summariesSaid: Int64 = 0
     var refusedProvisionings: Int64 = 0
-    /// The last of those that came under the claim secret. The authority has given them up, so
-    /// one that comes late, once the clock is right, must not be taken. At most 16; a restart
-    /// forgets them.
+    /// Refused provisionings that used the claim secret. The authority has given them up, so a
+    /// late copy must not be accepted once the clock is right. Keeps at most 16. A restart clears
+    /// the list.
     var givenUp: [MessageID] = []
     let startedAt: Timestamp
-    /// Names this process to the authority; nil before the first report.
+    /// Identifies this process to the authority. Nil before the first report.
     var run: MessageID?
-    /// Filled by one call of `handle`, and returned by it.
+    /// The effects that the current call of `handle` will return.
     var effects: [AgentEffect] = []
 
-    /// `window` is what the store remembers of the last accepted packets of the bus.
+    /// `window` holds the last accepted packets of the bus, from the store.
     package init(
         settings: AgentSettings, cryptography: any BoardCryptography, records: BoardRecords,
         policy: Policy?, window: [DeliveredPacket], queue: QueueState, at instant: Instant
@@ -141,10 +145,11 @@ package struct Agent: Sendable {
         startedAt = instant.wall
     }
 
-    /// Whether a record of the board is lost, so that writes wait until it is paired again.
+    /// Whether the session's record cannot be read. Then writes wait until the board is paired
+    /// again.
     package var isUnreadable: Bool { records.isUnreadable }
 
-    /// Takes one event. Returns what is to be done, in order; nothing is done yet.
+    /// Takes one event and returns the effects for it, in order. The caller carries them out.
     package mutating func handle(_ event: AgentEvent, at instant: Instant) -> [AgentEffect] {
         effects.removeAll(keepingCapacity: true)
         startClaimWhenClockIsSet(at: instant)
@@ -170,7 +175,7 @@ package struct Agent: Sendable {
         return effects
     }
 
-    /// The monotonic time at which `deadline` is wanted; nil: nothing is waited for.
+    /// The monotonic time at which the agent needs a `deadline` event. Nil: it waits for nothing.
     package func nextDeadline(at instant: Instant) -> Duration? {
         [
             uplink.retryAt, requests.nextDeadline, sessionDeadline(at: instant),
@@ -219,11 +224,12 @@ package struct Agent: Sendable {
         emit(.exit)
     }
 
-    /// The rules are in force before the topics of new routes come. Buckets and counters stay.
+    /// Applies new rules before messages of new routes arrive. Keeps rate limit buckets and
+    /// counters.
     private mutating func adopt(
         _ policy: Policy?, _ routes: RouteTable, at instant: Instant
     ) {
-        // New routes confirm nothing.
+        // A reload of routes does not confirm that the policy was removed on purpose.
         if policy != nil || !isPolicyLost { put(policy, inForceAt: instant) }
         if routes.routes != self.routes.routes {
             self.routes = routes
@@ -235,7 +241,8 @@ package struct Agent: Sendable {
 
     mutating func emit(_ effect: AgentEffect) { effects.append(effect) }
 
-    /// 16 fresh random bytes as an id; nil when the library has no randomness, which is said.
+    /// Makes an id from 16 random bytes. Nil if the library has no randomness; the log then
+    /// contains an error.
     mutating func freshID() -> MessageID? {
         do throws(CryptographyFailure) {
             return MessageID(random: try cryptography.random(16))
@@ -245,8 +252,8 @@ package struct Agent: Sendable {
         }
     }
 
-    /// Nil where there is none. One that cannot be read allows nothing: it was written to forbid
-    /// something.
+    /// The scope of a session. Nil if the session has none. A scope that cannot be read allows
+    /// nothing, because it may contain restrictions.
     static func scope(of held: HeldSession?) -> Scope? {
         guard let document = held?.scope else { return nil }
         do throws(WireError) {

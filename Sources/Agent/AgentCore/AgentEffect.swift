@@ -2,32 +2,33 @@ package import Gate
 package import Sessions
 package import Wire
 
-/// What the agent wants done, in order. An effect after a `commit` is done only once the
-/// commit is durable; if it fails, the rest is not done and the agent starts again from disk.
+/// An action for the loop. The loop carries out effects in order. It carries out an effect after
+/// a `commit` only when that commit is durable. If the commit fails, the loop drops the remaining
+/// effects and the agent starts again from disk.
 package enum AgentEffect: Sendable {
     case commit([RecordChange])
-    /// On the bus, over the connection that carries no acknowledgements.
+    /// Publishes on the bus, over the connection that carries no acknowledgements.
     case publishBus(BusPublication)
     case connectUplink(UplinkLogin)
     case disconnectUplink
-    /// Ends the connection without writing what is queued for it.
+    /// Ends the connection and drops the data that is queued for it.
     case abandonUplink
     case subscribeInbox(String)
-    /// A sealed message to the authority.
+    /// Sends a sealed message to the authority.
     case send(topic: String, payload: [UInt8])
     case publishStatus(topic: String, BoardStatus)
-    /// Whether queued records may leave, and whose.
+    /// Sends queued records of this user. Nil: sends none.
     case forward(user: UserID?)
-    /// Where this board may publish, by the scope now in force.
+    /// The topics on which this board may publish under the current scope.
     case grant(PublishGrants)
-    /// The session lives, so a broker that did not let it publish is tried again.
+    /// Tries a broker again that refused this board's writes. The session is valid.
     case retryForwarding
-    /// Whether the bus is read. While it is not, the broker keeps what comes.
+    /// Whether the agent reads the bus. While it does not, the broker keeps new messages.
     case readBus(Bool)
-    /// Whether what comes on the bus is neither taken nor acknowledged, but left to its broker.
-    /// Comes first at a start, before the bus is connected, or not at all.
+    /// Whether to leave bus messages with the broker: neither accepted nor acknowledged. At a
+    /// start this effect comes before the bus connects, if it is needed.
     case holdBus(Bool)
-    /// Which other programs' topics are read from now on; the agent judges them already.
+    /// The foreign topics to read from now on. The agent already applies the new routes.
     case readRoutes([TopicFilter])
     case answer(connection: Int, JSONValue)
     case log(LogLevel, String)
@@ -36,31 +37,35 @@ package enum AgentEffect: Sendable {
 
 package enum LogLevel: Sendable { case info, warning, error }
 
-/// One change to what is on disk; a `commit` makes all of its changes or none.
+/// One change to the stored records. A `commit` makes all of its changes or none.
 package enum RecordChange: Sendable {
     case claim(PendingClaim?)
     case trust(Trust)
-    /// Nil destroys the session: its record can be read nowhere afterwards.
+    /// Nil destroys the session. Its record cannot be recovered.
     case session(HeldSession?)
     case memory(BoardMemory)
     case append([AcceptedWrite], window: [DeliveredPacket])
-    /// Drops what was accepted in this span, for it is older than `max_age`; not what waits for
-    /// its PUBACK upstream, which is asked for again once that is lost or refused.
+    /// Drops writes that were accepted in this time range, because they are older than `max_age`.
+    /// A write that waits for its upstream PUBACK stays. The agent requests the removal again
+    /// after the connection is lost or the broker refuses the write.
     case expire(Range<Timestamp>)
-    /// These sequences may have been given and will not come again.
+    /// Declares these sequence numbers as gaps. They may have been assigned, but their writes
+    /// will never arrive.
     case lose([Int64])
     case clearWindow
-    /// Another user's claim: what the old one's queue holds can never be read again.
+    /// Destroys the outbox after another user has claimed the board. The old user's data can
+    /// never be read again.
     case destroyQueue
 }
 
-/// A packet of the bus that was accepted: it keeps its `seq` should it come again.
+/// An accepted packet of the bus. If the broker delivers it again, it keeps its `seq`.
 package struct DeliveredPacket: Hashable, Sendable {
     package let packetID: UInt16
-    /// The first 16 bytes of SHA-256 over topic, NUL and payload.
+    /// The first 16 bytes of SHA-256 over topic, response topic, correlation data and payload.
     package let digest: UInt128
     package let sequence: Int64
-    /// False where the sequence is all that outlived a crash: the write itself is taken anew.
+    /// False if only the sequence number survived a crash. The write itself must be accepted
+    /// again.
     package let isDurable: Bool
 
     package init(packetID: UInt16, digest: UInt128, sequence: Int64, isDurable: Bool = true) {
@@ -72,7 +77,7 @@ package struct DeliveredPacket: Hashable, Sendable {
 }
 
 package struct BusPublication: Equatable, Sendable {
-    /// The longest correlation data that is carried back.
+    /// The most bytes of correlation data that an answer copies from its request.
     package static let correlationLimit = 1024
 
     package let topic: String
@@ -87,7 +92,8 @@ package struct BusPublication: Equatable, Sendable {
         self.correlation = correlation
     }
 
-    /// Whether an answer may bear this: none at all, or no more than the limit.
+    /// Whether an answer can carry this correlation data: none, or at most `correlationLimit`
+    /// bytes.
     package static func carries(_ correlation: [UInt8]?) -> Bool {
         (correlation?.count ?? 0) <= correlationLimit
     }
@@ -95,9 +101,9 @@ package struct BusPublication: Equatable, Sendable {
 
 /// One way to log in at the upstream broker.
 package struct UplinkLogin: Sendable {
-    /// Nil: what `agent.toml` says.
+    /// Nil: use the URI from `agent.toml`.
     package let uri: String?
-    /// CA certificates, PEM; nil: what `agent.toml` says.
+    /// CA certificates in PEM. Nil: use the certificates from `agent.toml`.
     package let ca: String?
     package let clientID: String
     package let username: String

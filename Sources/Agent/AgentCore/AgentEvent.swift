@@ -2,26 +2,28 @@ package import Gate
 package import Sessions
 import Wire
 
-/// What happened to the agent. The loop makes these; the agent never asks.
+/// An input of the agent. The loop creates events; the agent never polls.
 package enum AgentEvent: Sendable {
     case started
-    /// A deadline that the agent named has come.
+    /// The time of `Agent.nextDeadline` has been reached.
     case deadline
     case busConnected(resumed: Bool)
     case busLost
-    /// Messages from the board's bus, in order. Their PUBACKs wait for the effects.
+    /// Messages from the board's bus, in order. The loop acknowledges them after it has carried
+    /// out the effects.
     case bus([BusMessage])
     case uplink(UplinkEvent)
     /// A message on this board's inbox.
     case inbox([UInt8])
-    /// The outbox after a commit or a removal.
+    /// The state of the outbox after a commit or a removal.
     case queue(QueueState)
-    /// The upstream broker has acknowledged data messages, this number the highest.
+    /// The upstream broker has acknowledged data messages. The value is the highest acknowledged
+    /// number.
     case forwarded(Int64)
-    /// How the local broker says its own queue is; nil: nothing new of that.
+    /// The local broker's counters for its own queue. Nil: this counter has no new value.
     case busBroker(dropped: Int64?, stored: Int64?)
     case control(ControlRequest, connection: Int)
-    /// The rule files were read again, and are whole: these rules replace the old ones.
+    /// The rule files were read again without an error. These rules replace the old ones.
     case rules(Policy?, RouteTable)
     case stop
 }
@@ -30,15 +32,15 @@ package enum UplinkEvent: Sendable {
     case connected
     /// The inbox is subscribed.
     case ready
-    /// The broker did not let this login in.
+    /// The broker refused this login.
     case refused(String)
-    /// The connection failed or ended; the text names the layer.
+    /// The connection failed or ended. The text names the layer.
     case lost(String)
-    /// The broker ended it because another client of this board's id was let in.
+    /// The broker ended the connection, because another client with this board's id connected.
     case takenOver
-    /// Why the broker takes no writes for now; nil: it takes them again.
+    /// Why the broker accepts no writes for now. Nil: it accepts writes again.
     case held(WriteHold?)
-    /// A write that made the broker end the connection is out of the way.
+    /// A write caused the broker to end the connection. That write no longer blocks the outbox.
     case unblocked
 }
 
@@ -66,7 +68,7 @@ package struct BusMessage: Sendable {
 }
 
 extension BusMessage {
-    /// The same, with nobody to answer.
+    /// The same message without a response topic and correlation data.
     var unasked: BusMessage {
         BusMessage(
             topic: topic, payload: payload, isRetained: isRetained, packetID: packetID,
@@ -79,7 +81,7 @@ package struct QueueState: Equatable, Sendable {
     package var messages: Int64
     package var bytes: Int64
     package var oldest: Timestamp?
-    /// How many writes stand among the dead letters.
+    /// The number of dead letters.
     package var dead: Int64 = 0
     package var losses = QueueLosses()
 

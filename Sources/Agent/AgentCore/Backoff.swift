@@ -1,5 +1,5 @@
-/// Spans between tries: doubling to a limit, each shortened by up to half at random so that
-/// a fleet does not try in step.
+/// Pauses between tries. They double up to a limit. A random share of up to half shortens each,
+/// so that a fleet does not try at the same moment.
 package struct Backoff: Sendable {
     private let first: Duration
     private let limit: Duration
@@ -10,7 +10,7 @@ package struct Backoff: Sendable {
         self.limit = limit
     }
 
-    /// The span before the next try; `share` is drawn from 0 to 1.
+    /// The pause before the next try. `share` is a random number from 0 to 1.
     package mutating func next(share: Double) -> Duration {
         let span = min(first * (1 << min(tries, 16)), limit)
         tries += 1

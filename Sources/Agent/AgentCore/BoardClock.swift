@@ -1,23 +1,25 @@
 package import Sessions
 
-/// What time it is, on a board whose own clock may be wrong.
+/// The time of a board whose system clock may be wrong.
 ///
-/// Below the program's build date or below the floor, the highest time that the authority
-/// has told, the clock is unset: nothing is judged by it. A reply's `now` sets it both ways;
-/// from then on it follows the monotonic clock, whatever the system's clock does.
+/// The clock is unset below the program's build date, and below the floor. The floor is the
+/// highest time that the authority has sent. An unset clock judges nothing. A reply's `now` sets
+/// the clock forward or back. From then on it follows the monotonic clock and ignores the system
+/// clock.
 ///
 /// Source: the wire contract, Time and the clock.
 package struct BoardClock: Sendable {
-    /// The contract's times are whole seconds: a clock set by one is up to a second behind a
-    /// message of the next instant, and is not unset for that.
+    /// The contract's times are whole seconds, so a clock set from one may be up to a second
+    /// behind the next message. This difference does not make it unset.
     private static let resolution = Duration.seconds(2)
 
     private let buildDate: Timestamp
     package private(set) var floor: Timestamp
     private var anchor: Instant?
-    /// A message that cannot be as old as this clock makes it has shown that it is wrong.
+    /// True after a message has shown that this clock is wrong: the message cannot be as old as
+    /// the clock says.
     private var isDoubted = false
-    /// Whether the authority has told the time to this process.
+    /// Whether this process has set the clock from a reply of the authority.
     package var isSet: Bool { anchor != nil }
 
     package init(buildDate: Timestamp, floor: Timestamp) {
@@ -36,19 +38,19 @@ package struct BoardClock: Sendable {
         return now < buildDate || now + Self.resolution < floor
     }
 
-    /// Takes the time from a reply to a request of one's own; it may lower the floor.
+    /// Sets the time from a reply to the board's own request. May lower the floor.
     package mutating func set(to time: Timestamp, at instant: Instant) {
         isDoubted = false
         anchor = Instant(wall: time, monotonic: instant.monotonic)
         floor = time
     }
 
-    /// Judges nothing by this clock until the authority has told the time.
+    /// Treats the clock as unset until the authority sends the time.
     package mutating func doubt() {
         if anchor == nil { isDoubted = true }
     }
 
-    /// Takes a time that the authority has told unasked: it can only raise the floor.
+    /// Takes a time from a message that the board did not request. It can only raise the floor.
     package mutating func raiseFloor(to time: Timestamp) {
         floor = max(floor, time)
     }

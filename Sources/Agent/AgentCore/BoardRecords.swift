@@ -1,7 +1,7 @@
 package import Sessions
 package import Wire
 
-/// Who this board is. Made once, never replaced.
+/// The board's identity. It is created once and never replaced.
 package struct BoardIdentity: Sendable {
     package let installation: InstallationID
     /// The raw X25519 private key.
@@ -16,11 +16,11 @@ package struct BoardIdentity: Sendable {
     }
 }
 
-/// A claim secret that has not been used.
+/// A claim secret that was not used yet.
 package struct PendingClaim: Sendable {
     package let secret: SecretBytes
     package let expiresAt: Timestamp
-    /// It was made while the clock was unset: its time begins when the clock is set.
+    /// True if the clock was unset at creation. The lifetime then begins when the clock is set.
     package let awaitsClock: Bool
 
     package init(secret: SecretBytes, expiresAt: Timestamp, awaitsClock: Bool = false) {
@@ -30,58 +30,60 @@ package struct PendingClaim: Sendable {
     }
 }
 
-/// Whom the board trusts and how it reaches its broker. It outlives its session: a
-/// revocation that comes again must still be opened and answered.
+/// The trusted authority and the access to its broker. The trust outlives the session, because a
+/// repeated revocation must still be opened and answered.
 package struct Trust: Sendable {
     package var authority: PinnedAuthority
-    /// What the provisioning said of the broker.
+    /// The broker access from the provisioning.
     package var broker: BrokerAccess?
-    /// The password before it, at first the derived one, until the provisioned one has worked.
+    /// The password before the provisioned one; at first the derived password. It is kept until
+    /// the provisioned password has worked.
     package var firstPassword: SecretBytes?
-    /// The user name that goes with it; nil: the installation id.
+    /// The user name for `firstPassword`. Nil: the installation id.
     package var firstUsername: String?
-    /// The highest `seq` taken from the authority's seal key.
+    /// The highest `seq` accepted from the authority's seal key.
     package var highestSequence: Int64
-    /// The provisioning that was accepted: its id, its session, the SHA-256 of its payload.
+    /// The id, the session and the payload's SHA-256 of the accepted provisioning.
     package var provision: MessageID
     package var session: ObjectID
     package var payloadDigest: [UInt8]
-    /// Any reply has come since, so the acceptance was heard.
+    /// True after any later reply, which shows that the authority received the acceptance.
     package var isAcknowledged: Bool
-    /// Whose data the queue holds.
+    /// The user whose data the queue holds.
     package var user: UserID
     /// `iss` of the first access token.
     package var issuer: String
-    /// Over how long the authority has its boards spread what all want at one moment; nil: it
-    /// never said.
+    /// The period over which the authority lets its boards spread common actions. Nil: the
+    /// authority never sent it.
     package var spread: Duration?
 }
 
-/// The session on this board, with its tokens. Lost for ever when the session ends.
+/// The session on this board, with its tokens. It cannot be recovered after it ends.
 package struct HeldSession: Sendable {
     package var session: Session
     package var user: UserProfile
     package var tokens: SessionTokens
     package var scope: ScopeDocument?
     package var heartbeat: Duration
-    /// How long after the last contact it stays usable.
+    /// How long the session stays usable after the last contact.
     package var offline: Duration
     package var lastContact: Timestamp
-    /// The `id` of a refresh that was begun and not answered: it is repeated until it is.
+    /// The `id` of a refresh that has no answer yet. The board repeats the refresh until it is
+    /// answered.
     package var pendingRefresh: MessageID?
-    /// The user's restricted sessions as last heard of; nil before the first answer.
+    /// The user's restricted sessions from the last answer. Nil before the first answer.
     package var sessions: [Session]?
 }
 
-/// What the board remembers whatever happens to its session.
+/// Values that the board keeps when its session ends.
 package struct BoardMemory: Equatable, Sendable {
-    /// The highest time that the authority has told; a clock below it is not set.
+    /// The highest time that the authority has sent. A clock below it counts as unset.
     package var floor: Timestamp
     /// Why the last session ended, if one has.
     package var ended: UnavailableReason?
     /// A sign-out on this board that the authority has not confirmed.
     package var signOut: SignOut?
-    /// A policy file was in force last.
+    /// Whether a policy file was in force last.
     package var hasPolicy: Bool
 
     package init(
@@ -95,17 +97,17 @@ package struct BoardMemory: Equatable, Sendable {
     }
 }
 
-/// Everything that was on disk when the agent started.
+/// All records on disk when the agent started.
 package struct BoardRecords: Sendable {
     package var identity: BoardIdentity
     package var claim: PendingClaim?
     package var trust: Trust?
     package var session: HeldSession?
     package var memory: BoardMemory
-    /// The session's record is there and cannot be opened.
+    /// The session's record exists but cannot be opened.
     package var isUnreadable: Bool
     package var lastSequence: Int64
-    /// Whose data the queue holds, looked up where the trust does not tell it.
+    /// The users whose data the queue holds, for the case that the trust cannot be read.
     package var queueUsers: [String] = []
 
     package init(

@@ -91,7 +91,7 @@ extension HeldSession {
                 value.asString.flatMap(MessageID.init)
             },
             sessions: try json.optional("sessions") { value in
-                // A cache: what of it cannot be read is not worth the session.
+                // This is only a cache: skip entries that cannot be read, and keep the session.
                 value.asArray?.compactMap { entry in
                     entry.asObject.flatMap { try? Session(json: JSONObject($0)) }
                 }

@@ -1,51 +1,50 @@
 import Sessions
 import Wire
 
-// A fleet that lost its broker or its authority lost it at one moment, and every board of it
-// wants the same things next. Each waits for a moment of its own first, drawn uniformly from
-// `spread`. A wait that ends in a failure is followed by another draw: whatever common moment
-// ended the tries, the next ones do not begin together. Adding a draw to a wait never makes
-// the whole denser than the draw, so what follows one another stays spread as well.
+// A fleet loses its broker or its authority at one moment, and then all boards want the same
+// things. Each board first waits for a random part of `spread`. A wait that ends in a failure is
+// followed by another random wait, so that the next tries do not begin together. Later requests
+// stay spread as well, because an added random wait never increases the peak load.
 
 extension Agent {
-    /// The board's own setting, what its authority said last, or what suits any fleet.
+    /// The board's own setting, else the authority's last value, else the widest spread.
     var spread: Duration {
         settings.spread ?? records.trust?.spread ?? FleetSpread.widest
     }
 
-    /// How long the next try to connect waits for the sake of others.
+    /// The random delay before the next try to connect.
     ///
-    /// The first try of a process waits, too: power that comes back to a district starts a
-    /// fleet at one moment. Only what touches the upstream broker waits: the session is
-    /// restored and told on the board's own bus before.
+    /// The first try of a process waits, too, because a whole district may get its power back at
+    /// one moment. Only uplink traffic waits. The session is restored and published on the
+    /// board's own bus before.
     func spreadWait(at instant: Instant) -> Duration {
         isInStep(at: instant) ? spread * randomShare() : .zero
     }
 
-    /// What a try that failed adds at least: half a spread, so that while a broker stays away
-    /// each board tries about once in a spread.
+    /// The minimum pause after a failed try: half a spread. So each board tries about once in a
+    /// spread while the broker is away.
     func pauseAfterFailure(at instant: Instant) -> Duration {
         isInStep(at: instant) ? min(spread, FleetSpread.widest) / 2 : .zero
     }
 
-    /// Whether others may do the same at this moment. A board without a session is no part of
-    /// a fleet, and one that is being claimed has somebody at its side: its authority may end
-    /// the connection to set a password.
+    /// Whether other boards may do the same at this moment. False for a board without a session,
+    /// because it is not part of a fleet. False for 120 s after a provisioning, because a person
+    /// waits at the board and the authority may end the connection to set a password.
     private func isInStep(at instant: Instant) -> Bool {
         guard records.session != nil else { return false }
         guard let since = uplink.provisionedAt else { return true }
         return instant.monotonic - since >= .seconds(120)
     }
 
-    /// From 0 to 1 in steps of 2^-32; a failing library makes it 0. One byte would not do: its
-    /// 256 steps are half a second apart, and a large fleet would come in steps.
+    /// A random number from 0 to 1 in steps of 2^-32; 0 if the library fails. One byte is too
+    /// coarse: its 256 steps are half a second apart, and a large fleet would arrive in steps.
     func randomShare() -> Double {
         let bytes = (try? cryptography.random(4)) ?? []
         return Double(bytes.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }) / Double(UInt32.max)
     }
 
-    /// Remembers a request that is being sent: it is repeated after 10 s and a draw, then
-    /// after a back-off and a draw. See `Requests.add`.
+    /// Remembers a request that is being sent. The first repeat comes after 10 s plus a random
+    /// delay. Later repeats come after a backoff plus a random delay. See `Requests.add`.
     mutating func remember(
         _ id: MessageID, _ kind: Requests.Kind, isNew: Bool, at instant: Instant
     ) {
@@ -56,10 +55,11 @@ extension Agent {
             backoff: backoff, at: instant.monotonic)
     }
 
-    /// The authority is overloaded, and has done nothing. The request stays and is made again
-    /// under its id, so that a refresh that was acted on before is answered as it was; what is
-    /// left of the session's time is as before, for nothing was validated. A list is left out:
-    /// who reads gets what there is.
+    /// Delays a request that an overloaded authority refused. The authority has not acted on it.
+    ///
+    /// The request keeps its id, so that a refresh that already took effect gets the same answer.
+    /// The session's offline grace does not change, because nothing was validated. A session list
+    /// is not repeated: its readers receive the cached sessions.
     mutating func putOff(
         _ request: Requests.Pending, after refusal: Refusal, at instant: Instant
     ) {

@@ -2,12 +2,12 @@ import Gate
 import Sessions
 import Wire
 
-/// A policy file that was in force and is gone: a file that is lost must open nothing.
+/// A policy file that was in force and is missing now. A lost file must not allow anything.
 extension Agent {
     static let lostPolicy = "policy.toml was in force and is gone, so every write is refused: "
         + "bring it back, or run `postern-agent policy accept-none`"
 
-    /// Says at the start that the policy is lost, or remembers whether there is one.
+    /// Logs at the start that the policy is lost, or remembers whether a policy exists.
     mutating func judgePolicyAtStart() {
         if isPolicyLost { return emit(.log(.error, Self.lostPolicy)) }
         remember(policy)
@@ -20,7 +20,7 @@ extension Agent {
         emit(.commit([.memory(records.memory)]))
     }
 
-    /// Puts a policy in force, or none, which is then meant.
+    /// Puts a policy in force. Nil means that no policy is intended.
     mutating func put(_ policy: Policy?, inForceAt instant: Instant) {
         isPolicyLost = false
         bus.healthIsStale = true
@@ -32,13 +32,13 @@ extension Agent {
         gate = Gate(policy: policy, scope: Self.scope(of: records.session))
     }
 
-    /// What a lost policy refuses is refused for that, not for want of a rule.
+    /// Gives a refusal the lost policy as its reason, instead of a missing rule.
     func named(_ rejection: Rejection) -> Rejection {
         guard isPolicyLost, rejection.rule == .policyDefault else { return rejection }
         return Rejection(code: rejection.code, rule: .policyDefault, reason: Self.lostPolicy)
     }
 
-    /// Refuses where a policy is in force.
+    /// Confirms that no policy is intended. Refuses if a policy is in force.
     mutating func acceptNoPolicy(at instant: Instant) -> JSONValue {
         guard policy == nil || isPolicyLost else {
             return Refusal(.forbidden, "a policy file is in force").json

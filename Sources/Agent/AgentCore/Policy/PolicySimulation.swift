@@ -2,11 +2,11 @@ package import Gate
 import Sessions
 package import Wire
 
-/// What a policy would have made of recorded messages: they go through as on the bus, one
-/// after the other, each at the time at which it came.
+/// Applies a policy to recorded messages. The messages are judged as on the bus, one by one, each
+/// at the time of its arrival.
 ///
-/// Its memory does not grow with the messages: refusals are counted by what they have in
-/// common, and no more than `rowLimit` kinds of them are told apart.
+/// Memory does not grow with the number of messages. Refusals are counted by kind, with at most
+/// `rowLimit` kinds.
 package struct PolicySimulation: Sendable {
     package static let rowLimit = 1000
 
@@ -19,14 +19,14 @@ package struct PolicySimulation: Sendable {
     package private(set) var messages = 0
     package private(set) var writes = 0
     package private(set) var allowed = 0
-    /// Passed over as on the bus: retained, or no write.
+    /// Messages that are skipped as on the bus: retained, or not a write.
     package private(set) var retained = 0
     package private(set) var otherTopics = 0
-    /// Those whose payload the recorder wrote anew.
+    /// Messages whose payload the recorder has rewritten.
     package private(set) var rewritten = 0
-    /// Of kinds beyond `rowLimit`.
+    /// Refusals of kinds beyond `rowLimit`.
     package private(set) var untoldRefusals = 0
-    /// When the first and the last message came.
+    /// The arrival times of the first and the last message.
     package private(set) var span: ClosedRange<Duration>?
 
     package var refused: Int { writes - allowed }
@@ -35,7 +35,7 @@ package struct PolicySimulation: Sendable {
 
     package mutating func take(_ message: RecordedMessage) {
         messages += 1
-        // A limiter's time does not go back, and a recorder's clock may.
+        // A rate limiter's time never goes back, but a recorder's clock may.
         now = max(now, message.time)
         span = min(span?.lowerBound ?? message.time, message.time)...max(
             span?.upperBound ?? message.time, message.time)
@@ -94,7 +94,7 @@ package struct PolicySimulation: Sendable {
         rows[key] = row
     }
 
-    /// The kinds of refusals, the most frequent first.
+    /// The kinds of refusals, sorted by count, highest first.
     package var refusals: [RefusalRow] {
         rows.values.sorted { left, right in
             left.count == right.count
@@ -102,17 +102,18 @@ package struct PolicySimulation: Sendable {
         }
     }
 
-    /// How often a rule of the policy was come to, and how often it refused.
+    /// How often a rule of the policy matched, and how often it refused.
     package func use(of rule: RuleID) -> RuleUse { uses[rule] ?? RuleUse() }
 }
 
-/// How a recorded hour used one rule.
+/// How often recorded messages matched one rule, and how often it refused.
 package struct RuleUse: Equatable, Sendable {
     package internal(set) var matched = 0
     package internal(set) var refused = 0
 }
 
-/// Refusals that have app, class, operation, rule and code in common; the rest is the first's.
+/// Refusals with the same app, class, operation, rule and code. The other members are those of
+/// the first refusal.
 package struct RefusalRow: Equatable, Sendable {
     package let names: RefusalNames
     package let rule: String
@@ -128,7 +129,7 @@ package struct RefusalRow: Equatable, Sendable {
     }
 }
 
-/// Who wrote what; empty where the topic did not say.
+/// The app, class and operation of a write. A name is empty if the topic does not contain it.
 package struct RefusalNames: Hashable, Sendable {
     package let app: String
     package let className: String

@@ -2,14 +2,14 @@ package import Gate
 import Sessions
 package import Wire
 
-/// A gate and routes that are tried out: what they would say, with nothing stored or sent.
+/// A gate and routes for a trial: it decides without storing or sending anything.
 ///
-/// It stands for a board whose session lives; whether one does is not the rules' matter.
+/// It assumes that the board's session is valid, because the rules do not depend on that.
 package struct PolicyTrial: Sendable {
     package let gate: Gate
     package let routes: RouteTable
-    /// Whether the gate has all that a session's scope says. If not, no write is refused for
-    /// what only a scope grants.
+    /// Whether the gate has the full scope of a session. If not, a write is not refused for a
+    /// missing grant of the scope.
     private let isScopeJudged: Bool
 
     package init(gate: Gate, routes: RouteTable, isScopeJudged: Bool) {
@@ -18,7 +18,7 @@ package struct PolicyTrial: Sendable {
         self.isScopeJudged = isScopeJudged
     }
 
-    /// What a subject comes to: a write with its names, a refusal of its topic, or no write.
+    /// Reads a subject: a write with its names, a refused topic, or no write.
     package func reading(of subject: PolicyCase.Subject) -> TopicReading {
         switch subject {
         case .topic(let topic):
@@ -39,7 +39,8 @@ package struct PolicyTrial: Sendable {
         }
     }
 
-    /// Nil where the subject is no write. Rates are left out: they are no matter of one write.
+    /// The decision on a subject and its payload. Nil if the subject is not a write. Does not
+    /// apply rate limits, because they do not depend on one write alone.
     package func decision(on subject: PolicyCase.Subject, _ payload: [UInt8]) -> Decision? {
         switch reading(of: subject) {
         case .write(let write): gate.decide(write.with(payload))
