@@ -6,20 +6,20 @@ import Wire
 struct Bus: Sendable {
     var isConnected = false
     var isReading = true
-    /// Whether its broker keeps all that comes: the session cannot be read.
+    /// Whether messages stay with the bus's broker, because the session cannot be read.
     var isHolding = false
     var healthIsStale = true
-    /// When the health topic was last written.
+    /// When the health topic was last published.
     var healthAt: Duration?
-    /// When what it says of the outlook is no longer so, though nothing has happened.
+    /// When its outlook becomes outdated without an event.
     var healthFadesAt: Duration?
-    /// What the local broker has told of its own queue.
+    /// The local broker's counters for its own queue.
     var broker: BusBrokerFigures?
-    /// Whether the agent was away or did not read since the broker told of its drops.
+    /// Whether the agent was away or did not read since the broker last reported its drops.
     var hasRested = true
-    /// How often drops were seen meanwhile.
+    /// How often drops were seen during such pauses.
     var dropsSeen: Int64 = 0
-    /// Whether the log was told that reading stopped, and when it was last.
+    /// Whether the log has reported that reading stopped, and when it last did.
     var isRestSaid = false
     var restSaidAt: Duration?
     private(set) var window: RedeliveryWindow
@@ -43,7 +43,7 @@ struct Bus: Sendable {
     mutating func forgetWindow() { window = RedeliveryWindow([]) }
 }
 
-/// What one batch of the bus comes to.
+/// The result of judging one batch of the bus.
 private struct Batch {
     var writes: [AcceptedWrite] = []
     var window: [DeliveredPacket] = []
@@ -56,20 +56,21 @@ extension Agent {
         bus.isConnected = true
         bus.healthIsStale = true
         bus.healthAt = nil
-        // A retained message of an earlier life may stand there: say what is so, once more.
+        // The broker may hold a retained message of an earlier process: publish the current state
+        // again.
         published = nil
         tellHomeAssistant()
-        // What is held comes once more on the connection that ends the hold.
+        // Held messages come again on the connection that ends the hold, so keep them for now.
         let gone = bus.isHolding && resumed ? [] : bus.endRedeliveries()
         if !gone.isEmpty { emit(.commit([.lose(gone)])) }
         guard !resumed, !bus.window.isEmpty else { return }
-        // The broker has forgotten what it delivered: its packet ids begin anew.
+        // The broker has lost its session, so its packet ids start again.
         bus.forgetWindow()
         emit(.commit([.clearWindow]))
     }
 
-    /// Judges a batch. The commit comes first, then the answers; the loop acknowledges the
-    /// batch to the broker after both.
+    /// Judges a batch. The commit comes first, then the answers. The loop acknowledges the batch
+    /// to the broker after both.
     mutating func judge(_ messages: [BusMessage], at instant: Instant) {
         var batch = Batch()
         batch.writes.reserveCapacity(messages.count)
@@ -92,7 +93,7 @@ extension Agent {
         at instant: Instant
     ) {
         let topic = read(message.topic)
-        // A route's message is answered on no topic that its sender names.
+        // The agent never answers a route's message on a topic that its sender names.
         let message = topic.isRequest ? message : message.unasked
         switch topic.reading {
         case .write(let write):
@@ -102,7 +103,7 @@ extension Agent {
                 waitsForSessions(message, app, at: instant)
             { return }
             answer(query, to: message, from: app, state, into: &batch)
-        // Accepted under another route, and durable: it only comes once more.
+        // This message was accepted under an earlier route and is durable: ignore the redelivery.
         case .refused where redelivered(message) != nil: break
         case .refused(let app?, let rejection):
             let stated = routes.stated(of: message.topic) ?? BusTopic.stated(in: message.topic)
@@ -130,7 +131,7 @@ extension Agent {
         let digest = deliveryDigest(of: message)
         let known = redelivered(message, digest)
         if let known, known.isDurable {
-            // It was accepted and is durable, whatever the rules say by now.
+            // The write was accepted and is durable, even if the rules have changed since.
             confirm(known.sequence, message, write.app, into: &batch)
         } else if let rejection = rejection(of: message, write, state, at: instant)
             ?? lackOfRoom(for: message, of: write.app)
@@ -146,7 +147,8 @@ extension Agent {
     private mutating func rejection(
         of message: BusMessage, _ write: NamedWrite, _ state: SessionState, at instant: Instant
     ) -> Rejection? {
-        // Past the offline grace the bus is not read: what was on its way is kept, not lost.
+        // After the offline grace the agent does not read the bus. It still accepts messages that
+        // were already on their way.
         if case .unavailable(let reason) = state, reason != .offline {
             let text = reason == .unclaimed
                 ? "this board is not provisioned" : "this board's session is over"
@@ -159,7 +161,7 @@ extension Agent {
         }
     }
 
-    /// `known` is the sequence that it was given before a crash.
+    /// `known` is the sequence number that the write received before a crash.
     private mutating func accept(
         _ message: BusMessage, _ write: NamedWrite, _ upstream: String?, _ digest: UInt128?,
         as known: Int64?, into batch: inout Batch, at instant: Instant
@@ -181,7 +183,7 @@ extension Agent {
         confirm(sequence, message, write.app, into: &batch)
     }
 
-    /// Promises the write to whoever asked for it.
+    /// Confirms the write if its sender asked for an answer.
     private func confirm(
         _ sequence: Int64, _ message: BusMessage, _ app: AppName, into batch: inout Batch
     ) {
@@ -189,8 +191,8 @@ extension Agent {
         answer(message, app, AcceptedNotice.payload(sequence: sequence), into: &batch)
     }
 
-    /// Where it goes upstream. Nil for a record with a create, or none with an update, which no
-    /// topic is read as.
+    /// The upstream topic of a write. Nil for a create with a record, or an update without one.
+    /// No topic is read as either.
     private func topic(of write: NamedWrite) -> String? {
         if case .elsewhere(let topic) = write.destination { return topic }
         guard let path = RecordPath(
@@ -213,8 +215,9 @@ extension Agent {
         return bus.isRedelivery(packetID, digest)
     }
 
-    /// Of all that a redelivery repeats. A broker that lost its last minute in a power cut gives
-    /// packet ids anew: a write with correlation data of its own is still told from an old one.
+    /// A digest of everything that a redelivery repeats. A broker that lost its last minute in a
+    /// power cut assigns the same packet ids again. Its own correlation data still distinguishes
+    /// a new write from an old one.
     private mutating func deliveryDigest(of message: BusMessage) -> UInt128? {
         guard message.packetID != nil else { return nil }
         digestInput.removeAll(keepingCapacity: true)
@@ -236,7 +239,7 @@ extension Agent {
         return first
     }
 
-    /// `stated` is the operation and the class, as the topic has them or its route.
+    /// `stated` is the operation and the class from the topic or its route.
     private mutating func reject(
         _ message: BusMessage, _ app: AppName, _ rejection: Rejection,
         _ stated: (operation: String, className: String), into batch: inout Batch,
@@ -261,7 +264,7 @@ extension Agent {
             topic: topic, payload: payload, retain: false, correlation: message.correlation))
     }
 
-    /// Answers a read from what is cached; a token is never part of it.
+    /// Answers a query from the cache. An answer never contains a token.
     private func answer(
         _ query: BusQuery, to message: BusMessage, from app: AppName, _ state: SessionState,
         into batch: inout Batch

@@ -1,14 +1,15 @@
 import Wire
 
 extension Agent {
-    /// The local broker has told of its own queue, as mosquitto does on `$SYS`; nil is what it
-    /// did not tell of this time.
+    /// Takes the local broker's counters for its own queue, as mosquitto publishes them on
+    /// `$SYS`. Nil: this counter was not reported this time.
     ///
-    /// What it dropped is no gap: it was never accepted, and nobody else would say so.
+    /// Messages that the broker dropped are no gap, because the agent never accepted them. Only
+    /// the agent reports them.
     mutating func busBrokerTold(dropped: Int64?, stored: Int64?) {
         var told = bus.broker ?? BusBrokerFigures()
         if let stored {
-            // It changes with every message; it is news while messages pile up there.
+            // It changes with every message. It matters only while messages pile up there.
             if !bus.isReading || bus.broker == nil { bus.healthIsStale = true }
             told.stored = stored
         }
@@ -21,7 +22,8 @@ extension Agent {
         bus.broker = told
     }
 
-    /// A rise while the agent did not read, or was not there. A fall: the broker began anew.
+    /// Logs a rise while the agent was away or did not read. A fall means that the broker has
+    /// restarted.
     private mutating func sayDrops(since before: Int64?, now dropped: Int64) {
         guard dropped > before ?? 0, bus.hasRested else { return }
         bus.dropsSeen += 1

@@ -2,28 +2,28 @@ package import Gate
 package import Sessions
 package import Wire
 
-/// How the agent is, as numbers: for the service manager's status and for monitoring. There is
-/// no name of a person and no secret in it.
+/// The agent's metrics, for the service manager's status and for monitoring. They contain no
+/// person's name and no secret.
 package struct AgentFigures: Sendable {
     package var state: SessionState
-    /// When the session ends; nil without a session, or where it has no end.
+    /// When the session ends. Nil without a session or without an end.
     package var expiresAt: Timestamp?
-    /// When an outage that goes on stops the session; nil without a session.
+    /// When the session stops if the outage continues. Nil without a session.
     package var graceEnds: Timestamp?
-    /// When the authority was heard last; nil without a session.
+    /// The last contact with the authority. Nil without a session.
     package var lastContact: Timestamp?
-    /// The board's time, as it reckons it.
+    /// The board's time by its own clock.
     package var now: Timestamp
     package var isClockSet: Bool
     package var health: HealthNotice
-    /// Of all times: by what cause accepted writes never arrive.
+    /// Accepted writes that will never arrive, by cause, since the first start.
     package var losses: QueueLosses
     package var queueLimit: Int64
     package var accepted: Int64
     package var isUplinkReady: Bool
     package var connects: Int64
     package var isBusConnected: Bool
-    /// False while the outbox is full, or the offline grace over.
+    /// False while the outbox is full or the offline grace has ended.
     package var isReading: Bool
 }
 
@@ -42,7 +42,7 @@ extension Agent {
 }
 
 extension AgentFigures {
-    /// One line for people: the session, what waits, and the way upstream.
+    /// One line for people: the session, the waiting messages, and the uplink.
     package var sentence: String {
         let session = switch state {
         case .available:

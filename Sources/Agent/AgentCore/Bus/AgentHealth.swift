@@ -4,17 +4,17 @@ package import Wire
 
 extension Agent {
     private static let healthInterval = Duration.seconds(5)
-    /// While messages wait, `oldestAge` is no older than this.
+    /// How old a published `oldestAge` may be while messages wait.
     private static let ageInterval = Duration.seconds(60)
 
-    /// When the health topic may be written next; nil while it says what is so.
+    /// When to publish the health topic next. Nil: it is up to date.
     var healthDeadline: Duration? {
         guard bus.isConnected else { return nil }
         guard bus.healthIsStale else { return bus.healthFadesAt }
         return bus.healthAt.map { $0 + Self.healthInterval }
     }
 
-    /// At once for the first change, and then at most every five seconds.
+    /// Publishes the first change at once, and then at most every five seconds.
     mutating func publishHealthIfDue(at instant: Instant) {
         guard bus.isConnected else { return }
         if let due = bus.healthFadesAt, due <= instant.monotonic { bus.healthIsStale = true }
@@ -27,8 +27,8 @@ extension Agent {
         let notice = health(up: up, at: instant)
         bus.healthIsStale = false
         bus.healthAt = instant.monotonic
-        // When nothing comes any more, the rates are no longer so, and no event says it; what
-        // waits grows older without one.
+        // No event occurs when messages stop, although the rates change. The oldest message also
+        // grows older without an event. Publish again after this time.
         let isFlowing = notice.bytesPerSecondIn > 0 || notice.bytesPerSecondOut > 0
         let fades = queue.messages > 0 ? Self.ageInterval : isFlowing ? QueueFlow.window : nil
         bus.healthFadesAt = fades.map { instant.monotonic + $0 }
@@ -58,7 +58,7 @@ extension Agent {
         return notice
     }
 
-    /// What anyone upstream is told of this board, without the numbers that a last will cannot
+    /// The board's status for upstream readers. It contains no numbers that a last will cannot
     /// know.
     func boardStatus(up: Bool, at instant: Instant) -> BoardStatus {
         let isAvailable = if case .available = published { true } else { false }

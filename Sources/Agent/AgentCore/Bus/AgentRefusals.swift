@@ -3,8 +3,8 @@ import Sessions
 import Wire
 
 extension Agent {
-    /// Counts a refusal. Returns what its app is told of it now: to the response topic if the
-    /// app named one that is its own, else to `…/rejected`; nil where a summary will tell it.
+    /// Counts a refusal and returns the message for its app. It goes to the response topic if
+    /// that belongs to the app, else to `…/rejected`. Nil: a later summary contains this refusal.
     mutating func tellRefusal(
         _ message: BusMessage, of app: AppName, _ rule: RuleID, _ notice: RejectionNotice,
         at instant: Instant
@@ -23,17 +23,17 @@ extension Agent {
             retain: false, correlation: isCarried ? message.correlation : nil)
     }
 
-    /// Counts a refusal that nobody can be told of: no topic is surely this app's.
+    /// Counts a refusal without a message, because no topic certainly belongs to the app.
     mutating func countUntold(_ rule: RuleID) {
         refusals.add(nil, rule)
         bus.healthIsStale = true
     }
 
-    /// When a summary may be said; nil where there is none, or nobody to hear it.
+    /// When the next summary is due. Nil if there is none or the bus is away.
     var refusalDeadline: Duration? { bus.isConnected ? refusalPace.nextDeadline : nil }
 
-    /// Tells each app that was refused too often how many more it were, once a second; those
-    /// that are due by `now`, or all.
+    /// Publishes, for each app over its rate limit, how many more refusals occurred, once a
+    /// second. `now` limits this to summaries that are due by then; nil: all.
     mutating func summarizeRefusals(due now: Duration?) {
         guard bus.isConnected else { return }
         for (app, summary) in refusalPace.takeSummaries(due: now) {
@@ -42,7 +42,7 @@ extension Agent {
                 topic: BusTopic.rejected(app),
                 payload: summary.last.payload(id: id, count: summary.count), retain: false)))
             summariesSaid += 1
-            // A mad app must not fill the log: 1, 2, 4, 8, … are said.
+            // A faulty app must not fill the log: log summaries 1, 2, 4, 8, ….
             if summariesSaid & (summariesSaid - 1) == 0 {
                 emit(.log(.warning, "\(app) is refused faster than it is told why "
                     + "(\(summary.last.rule)); \(refusals.total) refused so far, of all apps"))

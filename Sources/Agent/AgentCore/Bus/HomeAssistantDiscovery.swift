@@ -2,19 +2,20 @@ import Gate
 import Sessions
 package import Wire
 
-/// What Home Assistant is told, so that it shows this board without being configured.
+/// The discovery messages with which Home Assistant shows this board without configuration.
 ///
-/// Each sensor is one retained message on the board's own bus, and reads topics that are there
-/// anyway. Source: Home Assistant, MQTT integration, MQTT Discovery.
+/// Each sensor is one retained message on the board's own bus. It reads topics that exist anyway.
+/// Source: Home Assistant, MQTT integration, MQTT Discovery.
 package enum HomeAssistantDiscovery: Equatable, Sendable {
-    /// Sensors stand below this topic.
+    /// Sensors are announced below this topic.
     case announced(below: TopicRoot)
-    /// Those announced before are taken back, by empty retained messages.
+    /// Earlier announcements are removed with empty retained messages.
     case withdrawn(below: TopicRoot)
 }
 
 extension Agent {
-    /// At each connect: what is retained may be of another release, or gone with the broker.
+    /// Publishes discovery at each connect. The retained messages may come from another release,
+    /// or the broker may have lost them.
     mutating func tellHomeAssistant() {
         guard let discovery = settings.discovery else { return }
         let board = HomeAssistantBoard(
@@ -31,13 +32,13 @@ extension Agent {
     }
 }
 
-/// The board, as Home Assistant's list of devices has it.
+/// The board as a device in Home Assistant.
 struct HomeAssistantBoard: Sendable {
     let installation: InstallationID
     let name: String
     let version: String
 
-    /// Of this board alone, and no level of a topic more.
+    /// A name that is unique to this board, and safe as one topic level.
     var node: String { "postern_\(installation)" }
 
     var device: JSONValue {
@@ -49,14 +50,14 @@ struct HomeAssistantBoard: Sendable {
     }
 }
 
-/// One sensor: which topic it reads, and what of it.
+/// One sensor: the topic that it reads, and the value that it takes.
 struct HomeAssistantSensor: Sendable {
     let component: String
     let object: String
     let name: String
     let topic: String
     let template: String
-    /// What only this kind of sensor has.
+    /// Members that only this kind of sensor has.
     let more: [String: JSONValue]
 
     func topic(of board: HomeAssistantBoard, below root: TopicRoot) -> String {
@@ -83,7 +84,7 @@ struct HomeAssistantSensor: Sendable {
 extension HomeAssistantSensor {
     static let all = [session, expiry, queue, refused, uplink]
 
-    /// `available`, or why not.
+    /// `available`, or the reason why not.
     private static let session = HomeAssistantSensor(
         component: "sensor", object: "session", name: "Session", topic: BusTopic.session,
         template: "{{ value_json.reason if value_json.state == 'unavailable' "
@@ -96,7 +97,7 @@ extension HomeAssistantSensor {
             "icon": .string("mdi:shield-key"),
         ])
 
-    /// "None" is what Home Assistant shows as unknown.
+    /// Home Assistant shows "None" as unknown.
     private static let expiry = HomeAssistantSensor(
         component: "sensor", object: "expiry", name: "Session ends", topic: BusTopic.session,
         template: "{{ (value_json.session.expiresAt | as_datetime).isoformat() "

@@ -1,11 +1,11 @@
-/// Accepted packets that the bus's broker may deliver again after a connection was lost.
+/// Accepted packets that the bus's broker may deliver again after a lost connection.
 ///
-/// A packet id comes back for another message sooner or later, and libmosquitto does not say
-/// whether a message is a duplicate. So only what was accepted before this connection counts,
-/// only once, and only before the connection's SUBACK: a broker repeats what is unacknowledged
-/// before it answers or delivers anything new. Source: MQTT 5.0 §4.4 and §4.6.
+/// A packet id is used again for another message, and libmosquitto does not report duplicates. So
+/// a packet counts as a redelivery only if it was accepted before this connection. It counts only
+/// once, and only before the connection's SUBACK. A broker repeats unacknowledged messages before
+/// it answers or delivers anything new. Source: MQTT 5.0 §4.4 and §4.6.
 struct RedeliveryWindow: Sendable {
-    /// The most that is on its way unacknowledged: the reading connection's Receive Maximum.
+    /// The most packets without an acknowledgement: the reading connection's Receive Maximum.
     static let limit = 1024
 
     /// The newest last, at most `limit`.
@@ -20,27 +20,27 @@ struct RedeliveryWindow: Sendable {
 
     var isEmpty: Bool { recent.isEmpty }
 
-    /// A connection was lost: what it brought last may come again on the next.
+    /// Prepares for a new connection, on which the last packets may come again.
     mutating func restart() {
         recent = Array(recent.suffix(Self.limit))
         expected = Dictionary(recent.map { ($0.packetID, $0) }) { $1 }
         delivered = 0
     }
 
-    /// Counts a packet of QoS 1, whatever it is: no more than a Receive Maximum is repeated.
+    /// Counts a QoS 1 packet of any content. A broker repeats no more than a Receive Maximum.
     mutating func count() {
         delivered += 1
         if delivered > Self.limit { expected.removeAll() }
     }
 
-    /// What comes from now on is new. Returns the sequences that were given, are not durable and
-    /// have not come again: nobody has their writes any more.
+    /// Treats all later packets as new. Returns sequence numbers that were assigned but are not
+    /// durable and did not come again. Their writes are lost.
     mutating func endRedeliveries() -> [Int64] {
         defer { expected.removeAll() }
         return expected.values.filter { !$0.isDurable }.map(\.sequence).sorted()
     }
 
-    /// What a packet was accepted as, if it comes again.
+    /// The earlier acceptance of this packet, if it is a redelivery.
     mutating func take(_ packetID: UInt16, _ digest: UInt128) -> DeliveredPacket? {
         guard let known = expected[packetID] else { return nil }
         expected[packetID] = nil

@@ -1,11 +1,11 @@
 import Gate
 import Wire
 
-/// How often an app is told of refusals: each by itself as far as its bucket reaches, the
-/// others together, once a second.
+/// The rate limit for refusal messages to an app. Each refusal has its own message while the
+/// app's bucket allows it. One summary a second covers the others.
 ///
-/// An app is forgotten once its bucket is full again, which changes nothing. Where more apps
-/// than have room are refused at once, the others share a bucket and get no summary.
+/// An app is removed once its bucket is full again, which changes nothing. If more than
+/// `appLimit` apps are refused at once, the others share a bucket and get no summary.
 struct RefusalPace: Sendable {
     /// 100 a second, and 500 after a quiet time.
     static let interval = Duration.milliseconds(10)
@@ -13,23 +13,23 @@ struct RefusalPace: Sendable {
     static let summaryInterval = Duration.seconds(1)
     static let appLimit = 256
 
-    /// What an app was not told singly.
+    /// Refusals without a message of their own.
     struct Summary: Sendable {
         var last: RejectionNotice
         var count: Int64
         let due: Duration
     }
 
-    /// The time at which the bucket of an app will be full again, and that of the shared one.
+    /// When each app's bucket is full again, and when the shared bucket is.
     private var fullAt: [AppName: Duration] = [:]
     private var sharedFullAt: Duration?
     private var summaries: [AppName: Summary] = [:]
 
-    /// When the next summary is due; nil while there is nothing to say.
+    /// When the next summary is due. Nil: there is none.
     var nextDeadline: Duration? { summaries.values.lazy.map(\.due).min() }
 
-    /// Whether the app is told of this one by itself; if not, its summary has it. `now` never
-    /// goes back.
+    /// Whether this refusal gets its own message; if not, the summary counts it. `now` never goes
+    /// back.
     mutating func tells(_ notice: RejectionNotice, to app: AppName, at now: Duration) -> Bool {
         guard hasRoom(for: app, at: now) else { return Self.take(from: &sharedFullAt, at: now) }
         if Self.take(from: &fullAt[app], at: now) { return true }
@@ -54,7 +54,7 @@ struct RefusalPace: Sendable {
         return fullAt.count < Self.appLimit
     }
 
-    /// Takes out the summaries that are due by `now`, or all, in the order of the apps' names.
+    /// Removes and returns the summaries that are due by `now`, sorted by app name. Nil: all.
     mutating func takeSummaries(due now: Duration?) -> [(app: AppName, summary: Summary)] {
         let due = summaries.filter { entry in now.map { entry.value.due <= $0 } ?? true }
         for app in due.keys { summaries[app] = nil }

@@ -1,16 +1,16 @@
 import Gate
 import Wire
 
-/// How many writes were refused since the start, by app and by the rule that decided.
+/// The number of writes refused since the start, by app and rule.
 ///
-/// Each named count is exact. Once there are as many as have room, what others are refused is
-/// one sum: names of apps cost an attacker nothing where the local broker proves none.
+/// Each named count is exact. When all `namedLimit` entries are used, one sum counts the rest. If
+/// the local broker does not verify app names, an attacker can invent any number of them.
 struct RefusalTally: Sendable {
-    /// With the sum of the others there are 64 entries at most.
+    /// With the sum of the rest there are at most 64 entries.
     static let namedLimit = 63
 
     private struct Key: Hashable {
-        /// Nil where the topic names no app.
+        /// Nil if the topic names no app.
         let app: AppName?
         let rule: RuleID
     }
@@ -29,7 +29,7 @@ struct RefusalTally: Sendable {
         }
     }
 
-    /// The largest first; those of equal size in the order of their names.
+    /// Sorted by count, largest first; equal counts are sorted by name.
     var entries: [RefusalCount] {
         var entries = counts.map { key, count in
             RefusalCount(

@@ -1,21 +1,21 @@
 import Gate
 import Wire
 
-/// What a topic of the bus stands for, whatever is written on it.
+/// The meaning of a bus topic, independent of the payload.
 struct ReadTopic: Sendable {
     let reading: TopicReading
-    /// Whether it is a request to the agent, and no route's topic.
+    /// Whether the topic is a request to the agent, not a route's topic.
     let isRequest: Bool
-    /// Where a write on it goes upstream; nil where none does.
+    /// The upstream topic of a write. Nil if this is not a write.
     let upstream: String?
 }
 
-/// What the last topics were read as. A board's programs write on a few topics again and again,
-/// and reading one costs more than judging what was written on it.
+/// A cache of parsed topics. A board's programs use a few topics again and again, and parsing a
+/// topic costs more than judging its payload.
 ///
-/// It depends on the routes and on nothing else that changes: forget it with them.
+/// The entries depend only on the routes: clear the cache when the routes change.
 struct TopicReadings: Sendable {
-    /// Beyond these all are forgotten: a program that invents topics costs some time, no memory.
+    /// A full cache is cleared. A program that invents topics costs some time, but no memory.
     static let limit = 256
     static let longest = 256
 
@@ -27,7 +27,7 @@ struct TopicReadings: Sendable {
         last = nil
     }
 
-    /// What a topic was read as; nil where it was not lately.
+    /// The cached reading of a topic. Nil: not cached.
     mutating func find(_ topic: String) -> ReadTopic? {
         if let last, last.topic == topic { return last.read }
         guard let found = known[topic] else { return nil }

@@ -2,33 +2,34 @@ import Gate
 package import Sessions
 import Wire
 
-/// When the losses of the outbox are told, and how often.
+/// When and how often losses of the outbox are reported.
 struct LossNews: Sendable {
-    /// The status upstream follows a loss at once, and then at most once a second.
+    /// The upstream status reports a loss at once, and then at most once a second.
     static let interval = Duration.seconds(1)
 
-    /// What the status upstream does not say yet.
+    /// Whether there are losses that the upstream status does not contain yet.
     var isUntold = false
     var toldAt: Duration?
-    /// How many losses the log hears of next: 1, 2, 4, 8 and so on.
+    /// The number of losses at which the log reports next: 1, 2, 4, 8 and so on.
     var nextSaid: Int64 = 1
 }
 
-// How full the outbox is, what it lost and how long it lasts.
+// The outbox's fill level, losses and remaining time.
 extension Agent {
-    /// How long the outbox lasts at the present rate. While there is no way out, the present
-    /// rate is what comes in.
+    /// How long the outbox lasts at the present rate. While the uplink is down, only the incoming
+    /// rate counts.
     package func queueOutlook(at instant: Instant) -> QueueOutlook {
         let rates = flow.rates(at: instant.monotonic)
         var outlook = QueueOutlook(
             in: rates.incoming, out: rates.outgoing, room: fullMark - queue.bytes,
             hasWayOut: uplink.isReady)
-        // What was dropped went in and never out: it leaves a rate, and nothing that grows.
+        // Dropped messages count as incoming but never as outgoing. They leave a rate, although
+        // nothing grows.
         if uplink.isReady, queue.messages == 0 { outlook.hoursLeft = nil }
         return outlook
     }
 
-    /// Above this many bytes reading stops, or the oldest are dropped.
+    /// The number of bytes above which reading stops or the oldest messages are dropped.
     private var fullMark: Int64 {
         settings.dropsOldest
             ? settings.queueLimit : settings.queueLimit - settings.queueReserve
@@ -61,14 +62,14 @@ extension Agent {
             + "(\(causes.joined(separator: ", "))): announced as gaps"))
     }
 
-    /// When the status upstream may tell of losses next.
+    /// When the upstream status may report losses next.
     var lossDeadline: Duration? {
         guard lossNews.isUntold, uplink.isReady else { return nil }
         return lossNews.toldAt.map { $0 + LossNews.interval }
     }
 
-    /// At once, and then at most once a second, so that a consumer knows which numbers not to
-    /// wait for.
+    /// Reports losses at once, and then at most once a second. Consumers learn which numbers will
+    /// never arrive.
     mutating func tellLossesIfDue(at instant: Instant) {
         guard lossNews.isUntold, uplink.isReady else { return }
         if let due = lossDeadline, due > instant.monotonic { return }
@@ -77,18 +78,19 @@ extension Agent {
     }
 }
 
-// The last room of a full outbox.
+// Decides about the last space of a full outbox.
 extension Agent {
-    /// About what a message takes in the outbox: its payload, topic, and a row's bookkeeping.
+    /// The approximate bytes of a message in the outbox: payload, topic and 192 bytes for a row's
+    /// own data.
     static func size(of message: BusMessage) -> Int64 {
         Int64(message.payload.count) + Int64(message.topic.utf8.count) + 192
     }
 
-    /// Nil where the outbox takes this write.
+    /// The refusal of a write for lack of space. Nil: the outbox accepts it.
     ///
-    /// Past the mark where reading stops, the reserve is for messages that are on their way
-    /// and whose senders wait for no answer: those who asked are told 140 and can try again.
-    /// Beyond the limit nothing is taken.
+    /// Above `fullMark`, the reserve is for messages on their way whose senders wait for no
+    /// answer. Senders that asked for an answer get error 140 and can try again. Above the limit
+    /// nothing is accepted.
     func lackOfRoom(for message: BusMessage, of app: AppName) -> Rejection? {
         guard !settings.dropsOldest else { return nil }
         let used = queue.bytes + unsettledBytes
@@ -101,8 +103,8 @@ extension Agent {
             code: .quota, rule: .builtin(.queue), reason: "the outbox of this board is full")
     }
 
-    /// The bus is read unless the offline grace is over or the outbox is full. Once full, it is
-    /// read again when an eighth of it is free, not at every message that leaves.
+    /// Reads the bus unless the offline grace has ended or the outbox is full. After a full
+    /// outbox, reading starts again when an eighth is free, not after each message that leaves.
     mutating func steerReading(at instant: Instant) {
         steerHold()
         let mark = bus.isReading ? fullMark : fullMark - fullMark / 8
@@ -115,8 +117,8 @@ extension Agent {
         sayReading(isFull: isFull, at: instant)
     }
 
-    /// A session that cannot be read may be there again after the next claim: until then what
-    /// comes is neither accepted nor refused.
+    /// Holds the bus while the session cannot be read. The next claim may restore the session.
+    /// Until then messages are neither accepted nor refused.
     private mutating func steerHold() {
         let holds = published == .unavailable(.unreadable)
         guard holds != bus.isHolding else { return }
@@ -127,8 +129,8 @@ extension Agent {
             : .log(.info, "reading the bus again"))
     }
 
-    /// A small outbox on a slow uplink may fill and empty many times a minute: the log hears of
-    /// one in a minute.
+    /// Logs that reading stopped or started. A small outbox on a slow uplink may fill many times
+    /// a minute, so the log gets at most one entry a minute.
     private mutating func sayReading(isFull: Bool, at instant: Instant) {
         if bus.isReading {
             if bus.isRestSaid { emit(.log(.info, "reading the bus again")) }

@@ -2,11 +2,11 @@ package import Gate
 import Sessions
 import Wire
 
-/// Why the upstream broker takes no writes for now.
+/// Why the upstream broker accepts no writes for now.
 package enum WriteHold: Equatable, Sendable, CustomStringConvertible {
-    /// It does not let this board publish there.
+    /// The broker does not allow this board to publish.
     case forbidden
-    /// It has had enough, or a fault of its own; in its words.
+    /// The broker has reached a limit or has an internal error. The text is the broker's.
     case refused(String)
 
     package var description: String {
@@ -19,9 +19,9 @@ package enum WriteHold: Equatable, Sendable, CustomStringConvertible {
 
 /// Where a board may publish its writes.
 package struct PublishGrants: Equatable, Sendable {
-    /// What the topics of the board's own data begin with.
+    /// The prefix of the board's own data topics.
     private let own: String
-    /// What its session's scope grants elsewhere.
+    /// Other topics that the session's scope grants.
     private let elsewhere: [TopicFilter]
 
     package init(own: String, elsewhere: [TopicFilter]) {
@@ -29,7 +29,7 @@ package struct PublishGrants: Equatable, Sendable {
         self.elsewhere = elsewhere
     }
 
-    /// Whether it is a topic of the board's own data. Asked for each write, so in a loop over
+    /// Whether this is a topic of the board's own data. It runs for each write, so it loops over
     /// bytes: the generic `starts(with:)` took 1 % of the agent's time.
     package func isOwn(_ topic: String) -> Bool {
         let (bytes, wanted) = (topic.utf8.span, own.utf8.span)
@@ -44,38 +44,39 @@ package struct PublishGrants: Equatable, Sendable {
 }
 
 extension Agent {
-    /// What the forwarder told of the broker. Forbidden, the authority is asked whether the
-    /// session lives: a 209 ends it; any other answer has the broker tried again.
+    /// Takes the forwarder's report about the broker. If publishing is forbidden, the agent asks
+    /// the authority whether the session is valid. Error 209 ends the session. After a result the
+    /// agent tries the broker again.
     mutating func held(_ hold: WriteHold?, at instant: Instant) {
         if hold != uplink.hold {
             emit(hold.map { .log(.warning, "writes are held, none is lost: \($0)") }
                 ?? .log(.info, "the upstream broker takes writes again"))
         }
         uplink.hold = hold
-        // A write that was refused is in flight no more.
+        // A refused write is no longer in flight, so it may expire.
         expiredBefore = nil
         if hold == .forbidden, uplink.isReady { authenticate(at: instant) }
     }
 
-    /// What made the connections end is gone: the next need not wait as if the last had failed.
+    /// Shortens the wait for the next connection: the cause of the failed ones is gone.
     mutating func connectAnew(at instant: Instant) {
         guard uplink.phase == .idle, let due = uplink.retryAt else { return }
         uplink.backoff.reset()
         uplink.retryAt = min(due, instant.monotonic + .seconds(1))
     }
 
-    /// The authority has said that the session lives.
+    /// Tries the broker again, because the authority has confirmed the session.
     mutating func retryIfForbidden() {
         if uplink.hold == .forbidden { emit(.retryForwarding) }
     }
 
-    /// After the commit of a scope that may have changed.
+    /// Sends the grants after the commit of a scope that may have changed.
     mutating func tellGrantsIfNew() {
         if uplink.grantsAreUntold { tellGrants() }
     }
 
-    /// Tells where writes may go. A scope that cannot be read makes no dead letters: then the
-    /// broker alone says what it takes.
+    /// Sends the topics on which writes may be published. A scope that cannot be read creates no
+    /// dead letters: the broker alone decides then.
     mutating func tellGrants() {
         uplink.grantsAreUntold = false
         guard let held = records.session else { return }

@@ -1,34 +1,34 @@
-/// How fast the outbox fills and empties, and how long it lasts so.
+/// How fast the outbox fills and empties, and how long it lasts at that rate.
 package struct QueueOutlook: Equatable, Sendable {
-    /// The longest span that is told, in hours.
+    /// The longest time that is reported, in hours.
     package static let longest = 9999.0
 
     package var bytesPerSecondIn: Double
     package var bytesPerSecondOut: Double
-    /// Until reading stops, or dropping begins; nil while the outbox does not grow.
+    /// Hours until reading stops or dropping begins. Nil while the outbox does not grow.
     package var hoursLeft: Double?
 
-    /// `room`: bytes until the outbox counts as full. Without a way out, what went out before
-    /// counts for nothing.
+    /// `room`: bytes until the outbox counts as full. `hasWayOut`: whether the uplink is
+    /// connected. If not, the outgoing rate does not count.
     package init(in incoming: Double, out outgoing: Double, room: Int64, hasWayOut: Bool) {
         bytesPerSecondIn = incoming
         bytesPerSecondOut = outgoing
         let growth = hasWayOut ? incoming - outgoing : incoming
         guard growth > 0 else { return }
         let hours = Double(max(room, 0)) / growth / 3600
-        // Two decimals are what a person reads; the rest is noise of the rate.
+        // Two decimals are enough for a person. The rate is not more exact than that.
         hoursLeft = min((hours * 100).rounded() / 100, Self.longest)
     }
 }
 
 /// Bytes into and out of the outbox over the last five minutes, in ten slots of 30 s.
 ///
-/// Time is the monotonic clock's: a step of the wall clock changes no rate.
+/// It uses the monotonic clock, so a step of the wall clock changes no rate.
 struct QueueFlow: Sendable {
     static let window = Duration.seconds(300)
     private static let slotSeconds: Int64 = 30
     private static let slotCount = 10
-    /// A rate over less than this says little.
+    /// The shortest time for a useful rate, in seconds.
     private static let leastSpan = 10.0
 
     private struct Slot {
@@ -38,10 +38,11 @@ struct QueueFlow: Sendable {
     }
 
     private var slots: [Slot] = []
-    /// When the first change was seen.
+    /// When the first change occurred.
     private var begun: Duration?
 
-    /// The outbox's size changed by so many bytes. What was dropped or destroyed never left.
+    /// Records a change of the outbox's size in bytes. Dropped or destroyed messages do not count
+    /// as outgoing.
     mutating func note(_ change: Int64, isLoss: Bool, at now: Duration) {
         if begun == nil { begun = now }
         let number = Self.number(now)

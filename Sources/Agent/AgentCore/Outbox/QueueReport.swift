@@ -3,10 +3,10 @@ package import Sessions
 import Wire
 
 extension Agent {
-    /// The outbox as `queue show` has it. Part of `status`, too.
+    /// The outbox's report for `queue show`; also part of `status`.
     ///
-    /// What the loop and the store know, it leaves to them: the file, the dead letters, when a
-    /// held queue is tried again.
+    /// The loop and the store add the values that only they know: the file, the dead letters, and
+    /// the next try of a held queue.
     package func queueReport(at instant: Instant) -> [String: JSONValue] {
         var report: [String: JSONValue] = [:]
         if case .object(let health) = health(up: true, at: instant).json,

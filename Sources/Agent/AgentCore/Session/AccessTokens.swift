@@ -1,19 +1,19 @@
 import Sessions
 import Wire
 
-/// Why an access token is not taken.
+/// Why an access token is not accepted.
 private enum TokenFault {
-    /// It names a key that is not pinned.
+    /// The token names a key that is not pinned.
     case unknownKey
-    /// It is not signed, or made by another issuer or for another board, session or user.
+    /// The token has no valid signature, or belongs to another issuer, board, session or user.
     case foreign
-    /// By the authority's own time it has ended, or has not begun.
+    /// The token has ended or has not begun, by the authority's own time.
     case untimely
 }
 
 extension Agent {
-    /// Takes the access token that a refresh has brought, if it is good. The old refresh token
-    /// is spent whatever this one is like. `now`: nil where no clock is to be trusted.
+    /// Accepts the access token from a refresh if it is valid. The old refresh token is spent in
+    /// any case. `now`: nil if no clock can be trusted.
     mutating func take(
         _ token: AccessToken, into held: inout HeldSession, under trust: Trust,
         now: Timestamp?, at instant: Instant
@@ -22,7 +22,8 @@ extension Agent {
         guard let fault = fault(of: token, held.session, under: trust, now: now) else {
             return adopt(token, into: &held, at: instant)
         }
-        // A minute, then two, … an hour: an authority that signs badly is not worn out.
+        // Wait one minute, then two, up to an hour: an authority that signs badly must not be
+        // overloaded.
         let wait = min(Duration.seconds(60) * (1 << min(requests.badRefreshes, 6)), .seconds(3600))
         requests.badRefreshes += 1
         requests.refreshNotBefore = instant.monotonic + wait
@@ -40,7 +41,7 @@ extension Agent {
         requests.heartbeatAt = instant.monotonic
     }
 
-    /// Looks again at a token whose key was not known, with the keys that have come since.
+    /// Verifies a token again whose key was unknown, with the keys that arrived since.
     mutating func verifyAgain(
         _ held: inout HeldSession, under trust: Trust, now: Timestamp?, at instant: Instant
     ) {

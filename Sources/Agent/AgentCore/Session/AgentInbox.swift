@@ -2,17 +2,17 @@ import Gate
 import Sessions
 import Wire
 
-/// A message of the inbox, opened: what it says, and how its sender proved itself.
+/// An opened inbox message, and how its sender proved itself.
 struct OpenedMessage {
     let message: AuthorityMessage
     let mode: SealedEnvelope.Mode
-    /// SHA-256 of the payload as it came.
+    /// SHA-256 of the sealed payload.
     let digest: [UInt8]
 }
 
 extension Agent {
-    /// Takes one payload of the inbox. What cannot be opened is dropped, counted and not
-    /// answered; nothing has changed then.
+    /// Takes one inbox payload. A payload that cannot be opened is dropped and counted, gets no
+    /// answer and changes nothing.
     mutating func receive(_ payload: [UInt8], at instant: Instant) {
         if payload.isEmpty { return }
         do throws(InboxFault) {
@@ -21,15 +21,15 @@ extension Agent {
         } catch {
             dropped += 1
             bus.healthIsStale = true
-            // A hostile broker must not fill the log: 1, 2, 4, 8, … are said.
+            // A hostile broker must not fill the log: log drops 1, 2, 4, 8, ….
             if dropped & (dropped - 1) == 0 {
                 emit(.log(.warning, "dropped \(dropped) inbox messages; the last: \(error.text)"))
             }
         }
     }
 
-    /// Nil for the redelivery of the provisioning that was accepted: it is answered again
-    /// until a reply has shown that the answer was heard.
+    /// Opens a payload. Nil for a redelivery of the accepted provisioning: it is answered again
+    /// until a reply shows that the authority received the answer.
     private mutating func open(
         _ payload: [UInt8], at instant: Instant
     ) throws(InboxFault) -> OpenedMessage? {
@@ -94,8 +94,8 @@ extension Agent {
         }
     }
 
-    /// A revocation of a session that is not held is answered, so that the authority may
-    /// clear it; of the one held only if it is news.
+    /// Answers each revocation, so that the authority can clear it. A revocation of the held
+    /// session ends it, if its number is new.
     private mutating func revoked(
         _ session: ObjectID, _ sequence: Int64, _ reason: String,
         by message: AuthorityMessage, at instant: Instant
@@ -117,7 +117,8 @@ extension Agent {
         }
     }
 
-    /// A 209 says that the session is over, and not why; the authority's own word may follow.
+    /// Records why the session ended. A 209 does not contain a reason; a revocation message may
+    /// follow with it.
     private mutating func learnWhyItEnded(_ reason: String) {
         guard let end = SessionEnd(rawValue: reason) else { return }
         life = life.after(.ended(end))
@@ -131,7 +132,8 @@ extension Agent {
         guard var held = records.session, held.mayBecome(session) else {
             throw InboxFault("an update of a session that this board does not hold")
         }
-        // What cannot be read uses up no number: mended, it may come again under the same.
+        // A scope that cannot be read does not use up its number: a corrected one may come under
+        // the same number.
         let read = try scope.map { document throws(InboxFault) in try readScope(document) }
         let taken = try takeSequence(sequence, told: message.issuedAt)
         if let scope, let read { adopt(read, scope, into: &held) }
@@ -156,8 +158,8 @@ extension Agent {
         uplink.grantsAreUntold = true
     }
 
-    /// Keeps the highest number taken. The changes belong in the commit of what it stands on:
-    /// durable alone, they would make its redelivery look old.
+    /// Keeps the highest number taken. Commit the returned changes together with the message's
+    /// own changes. If only the number were durable, a redelivery of the message would look old.
     private mutating func takeSequence(
         _ sequence: Int64, told time: Timestamp
     ) throws(InboxFault) -> [RecordChange] {
@@ -194,14 +196,14 @@ extension Agent {
     }
 }
 
-/// Why a message of the inbox was dropped; the text is safe to log.
+/// Why an inbox message was dropped. The text is safe to log.
 struct InboxFault: Error {
     let text: String
     init(_ text: String) { self.text = text }
 }
 
 extension HeldSession {
-    /// Whether `other` is a later account of the same session.
+    /// Whether `other` is a later version of the same session.
     func mayBecome(_ other: Session) -> Bool {
         other.objectID == session.objectID && other.user == session.user && other.restricted
     }

@@ -3,8 +3,8 @@ import Sessions
 import Wire
 
 extension Agent {
-    /// Takes a provisioning: all of it durable in one transaction, or none of it. One that is
-    /// refused leaves the claim secret and any session as they were.
+    /// Takes a provisioning. All of it becomes durable in one transaction, or none of it. A
+    /// refused provisioning leaves the claim secret and any session unchanged.
     mutating func provisioned(
         _ provision: Provision, by opened: OpenedMessage, at instant: Instant
     ) throws(InboxFault) {
@@ -24,8 +24,8 @@ extension Agent {
         install(provision, issuer: issuer, by: opened, at: instant)
     }
 
-    /// Answers a payload once a connection, and says 1, 2, 4, 8, … of them: who can publish
-    /// here can publish without end.
+    /// Answers each refused payload once per connection. Logs only refusals 1, 2, 4, 8, …,
+    /// because a hostile sender can publish here without end.
     private mutating func refuse(
         _ provision: Provision, by opened: OpenedMessage, _ error: Refusal, at instant: Instant
     ) {
@@ -44,7 +44,7 @@ extension Agent {
              to: provision.authority.sealKey, at: instant)
     }
 
-    /// Returns the issuer of its access token if everything in it is as it must be.
+    /// Checks every member of a provisioning. Returns the issuer of its access token.
     private func examine(
         _ provision: Provision, by opened: OpenedMessage, at instant: Instant
     ) throws(Refusal) -> String {
@@ -82,7 +82,8 @@ extension Agent {
         guard (try? cryptography.keyID(of: provision.authority.sealKey)) != nil else {
             throw refusal("its authority.sealKey is no key to seal for")
         }
-        // A board's clock may be far behind; who sealed the message has one that is not.
+        // The board's clock may be far behind, but the authority that sealed the message has a
+        // correct one.
         let latest = max(now, opened.message.issuedAt)
         let issuer = try examineAccessToken(of: provision, at: latest).issuer
         if mode == .auth, records.trust?.issuer != issuer {
@@ -111,14 +112,14 @@ extension Agent {
         guard fits(claims, provision.session) else {
             throw refusal("its access token is another session's")
         }
-        // One that is over is no fault: a provisioning may have waited for the board.
+        // An expired token is allowed here: the provisioning may have waited for the board.
         guard claims.hasBegun(at: now) else {
             throw refusal("its access token is not valid yet")
         }
         return claims
     }
 
-    /// Whether a token's claims name this board, its key and `session`.
+    /// Whether a token's claims match this board, its key and `session`.
     func fits(_ claims: AccessTokenClaims, _ session: Session) -> Bool {
         claims.session == session.objectID && claims.subject == session.user
             && claims.installation == records.identity.installation && claims.restricted
@@ -158,7 +159,8 @@ extension Agent {
         requests.forgetAll()
         uplink.login = 0
         uplink.provisionedAt = instant.monotonic
-        // The authority may end this connection to set the new password: no reason to wait.
+        // The authority may end this connection to set the new password. The next try must not
+        // wait for that.
         uplink.backoff.reset()
         gate = Gate(policy: policy, scope: Self.scope(of: held))
         changes += [
@@ -170,15 +172,16 @@ extension Agent {
             + "session \(held.session.objectID)"))
         if isAnothers { abandonUplink(at: instant) }
         publishSessionIfChanged(at: instant)
-        // Whoever asked, asked of the session before.
+        // These commands and readers asked about the previous session.
         failed([.heartbeat, .refresh, .signOut], .over, at: instant)
         readersGetWhatThereIs(at: instant)
         announceAcceptance(at: instant)
         startRequests(after: .provisioned, at: instant)
     }
 
-    /// Whether the board was another user's: then what that one's queue held goes first, with
-    /// its key; the store counts it as lost. Where the trust cannot be read, the rows tell.
+    /// Whether the board belonged to another user. Then the outbox of that user and its key are
+    /// destroyed first. The store counts its messages as lost. If the trust cannot be read, the
+    /// users of the queued rows decide.
     private mutating func destroyOthersQueue(
         than user: UserID, into changes: inout [RecordChange]
     ) -> Bool {
@@ -192,8 +195,8 @@ extension Agent {
         return true
     }
 
-    /// What the board knows of this authority's broker. Another authority's place, CA and user
-    /// name say nothing of it, and would leave the board in the other's hands.
+    /// The known access to this authority's broker. Nil for another authority: its URI, CA and
+    /// user name do not apply, and would leave the board under its control.
     private func oldAccess(
         of provision: Provision, mode: SealedEnvelope.Mode
     ) -> BrokerAccess? {
@@ -203,9 +206,9 @@ extension Agent {
         return trust.broker
     }
 
-    /// What to log in by until the provisioned password has worked, or where none was
-    /// provisioned. A claim's password takes the place of the one that its secret gives, which
-    /// need not be what this very message came over: the authority may be about to set it.
+    /// The login to use until the provisioned password has worked, or if none was provisioned.
+    /// After a claim it is the password that the claim secret gives. It may differ from the login
+    /// that received this message, because the authority may be about to set it.
     private func credentialBefore(
         _ provision: Provision, _ old: BrokerAccess?, mode: SealedEnvelope.Mode
     ) -> BrokerCredential? {
@@ -217,7 +220,8 @@ extension Agent {
         return uplink.credential ?? derived
     }
 
-    /// At each connect, until any reply shows that the acceptance was heard.
+    /// Sends the acceptance at each connect, until any reply shows that the authority received
+    /// it.
     mutating func announceAcceptance(at instant: Instant) {
         guard uplink.isReady, let trust = records.trust, !trust.isAcknowledged,
             records.session?.session.objectID == trust.session
@@ -227,7 +231,7 @@ extension Agent {
 }
 
 extension BrokerAccess {
-    /// Each member that is there stands in for what the board had.
+    /// Replaces the members of `old` by the members that are present here.
     fileprivate func over(_ old: BrokerAccess?) -> BrokerAccess {
         BrokerAccess(
             uri: uri ?? old?.uri, username: username ?? old?.username,

@@ -3,12 +3,12 @@ package import Sessions
 import Wire
 
 extension Agent {
-    /// What there is of a session at this instant. Judges no time while the clock is unset.
+    /// The session's state at this instant. Does not judge times while the clock is unset.
     package func sessionState(at instant: Instant) -> SessionState {
         life(at: instant).state
     }
 
-    /// As the vault has it, before anything has happened.
+    /// The session's state as stored in the vault, before any event.
     static func life(of records: BoardRecords) -> SessionLife {
         if records.isUnreadable { return SessionLife.unclaimed.after(.unreadable) }
         if records.session != nil { return SessionLife.unclaimed.after(.restored) }
@@ -16,7 +16,7 @@ extension Agent {
         return end.map { SessionLife.unclaimed.after(.ended($0)) } ?? .unclaimed
     }
 
-    /// Where the session's life stands once the time has had its say.
+    /// The session's state with expiry and offline grace applied.
     func life(at instant: Instant) -> SessionLife {
         guard let held = records.session else { return life }
         let judges = !clock.isUnset(at: instant)
@@ -27,7 +27,8 @@ extension Agent {
             .after(isGraceOver ? .graceEnded : .graceRegained)
     }
 
-    /// The authority has answered. The time is looked at first: it may have been corrected.
+    /// Records an answer of the authority. Computes the state first, because the answer may have
+    /// corrected the clock.
     mutating func heardFromAuthority(at instant: Instant) {
         life = life(at: instant).after(.contact)
     }
@@ -38,11 +39,11 @@ extension Agent {
         let now = clock.now(at: instant)
         let ends = [held.session.expiresAt, held.graceEnds(own: settings.offline)]
             .compactMap(\.self).filter { $0 > now }.min()
-        // A day at the most: far ends are looked at again, so that nothing overflows.
+        // One day at most, so that nothing overflows. The deadline is then computed again.
         return ends.map { instant.monotonic + min($0 - now, .seconds(86_400)) }
     }
 
-    /// Publishes `postern/session` and the board's status if they say something else now.
+    /// Publishes `postern/session` and the board's status if they have changed.
     mutating func publishSessionIfChanged(at instant: Instant) {
         life = life(at: instant)
         let state = life.state
@@ -68,8 +69,8 @@ extension Agent {
         }
     }
 
-    /// The one handler of a session that is over: tokens destroyed, queue kept and held.
-    /// `changes` become durable with it.
+    /// Ends a session; the only place that does. Destroys the tokens, and keeps and holds the
+    /// queue. `changes` become durable in the same commit.
     mutating func endSession(
         _ end: SessionEnd, with changes: [RecordChange] = [], at instant: Instant
     ) {
@@ -89,7 +90,8 @@ extension Agent {
         failed([.heartbeat, .refresh], .over, at: instant)
     }
 
-    /// Queued records leave while there is a session; the store sends none of another user's.
+    /// Allows forwarding while the session is available. The store sends no records of another
+    /// user.
     mutating func steerForwarding(at instant: Instant) {
         let user = sessionState(at: instant) == .available ? records.session?.user.objectID : nil
         if uplink.isReady, user != nil { tellGrants() }
@@ -98,15 +100,15 @@ extension Agent {
 }
 
 extension HeldSession {
-    /// When the session stops for want of contact: the earlier of the authority's grace and
-    /// the board's own.
+    /// When the session stops without contact: the earlier of the authority's grace and the
+    /// board's own.
     func graceEnds(own: Duration?) -> Timestamp {
         lastContact + min(offline, own ?? offline)
     }
 }
 
 extension SessionNotice.State {
-    /// Whether programs on the board would learn nothing from this after `other`.
+    /// Whether this notice contains nothing new for programs after `other`.
     func tellsTheSame(as other: Self?) -> Bool {
         switch (self, other) {
         case (.available(let new, _), .available(let old, _)): new == old

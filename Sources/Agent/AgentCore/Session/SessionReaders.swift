@@ -2,7 +2,7 @@ import Gate
 import Sessions
 import Wire
 
-/// Programs that have asked for the user's sessions and wait for the authority's answer.
+/// Programs that requested the user's sessions and wait for the authority's answer.
 struct SessionReaders: Sendable {
     struct Reader: Sendable {
         let topic: String
@@ -18,7 +18,7 @@ struct SessionReaders: Sendable {
     var nextDeadline: Duration? { readers.map(\.until).min() }
     var isEmpty: Bool { readers.isEmpty }
 
-    /// False where too many wait already.
+    /// False if too many readers wait already.
     mutating func add(_ reader: Reader) -> Bool {
         guard readers.count < Self.limit else { return false }
         readers.append(reader)
@@ -33,8 +33,8 @@ struct SessionReaders: Sendable {
 }
 
 extension Agent {
-    /// Lets a reader wait where the cache is older than a heartbeat and can be renewed; false
-    /// where it is to be answered with what there is.
+    /// Makes a reader wait if the cache is older than a heartbeat and can be renewed. False:
+    /// answer it from the cache now.
     mutating func waitsForSessions(
         _ message: BusMessage, _ app: AppName, at instant: Instant
     ) -> Bool {
@@ -80,11 +80,11 @@ extension Agent {
 
 extension HeldSession {
     private static let listLimit = 100
-    /// The session's record is read whole at each start.
+    /// The size limit, because the session's record is read whole at each start.
     private static let listBytes = 65_536
 
-    /// The user's restricted sessions as last heard of; the one on this board is always there,
-    /// as it is now.
+    /// The user's restricted sessions from the last answer. The session on this board is always
+    /// included, in its current state.
     var knownSessions: [Session] {
         let others = (sessions ?? []).filter { other in
             other.objectID != session.objectID && mayBeShown(other)
@@ -92,7 +92,7 @@ extension HeldSession {
         return ([session] + others.prefix(Self.listLimit - 1)).filter(\.restricted)
     }
 
-    /// Keeps of an answer what programs may see, and no more than has room.
+    /// Keeps the sessions of an answer that programs may see, up to both limits.
     mutating func keep(_ answer: [Session]) {
         var room = Self.listBytes
         var kept: [Session] = []
@@ -104,8 +104,8 @@ extension HeldSession {
         sessions = kept
     }
 
-    /// Whether programs on the board may see it: the contract's restricted session reads no
-    /// unrestricted one, whatever the authority sends.
+    /// Whether programs on the board may see this session. By the contract a restricted session
+    /// cannot read an unrestricted one, whatever the authority sends.
     private func mayBeShown(_ other: Session) -> Bool {
         other.restricted && other.user == session.user
     }

@@ -1,11 +1,11 @@
 package import Sessions
 package import Wire
 
-/// A sign-out that the authority has not confirmed: a request that was sealed before the token
-/// was destroyed, and that nobody but the authority can open.
+/// A sign-out that the authority has not confirmed. Its request was sealed before the token was
+/// destroyed. Only the authority can open it.
 ///
-/// Its `iat` may be of any time: it ends the session of the board that sealed it, and nothing
-/// else. Source: the wire contract, Time and the clock.
+/// Its `iat` may be of any time, because it only ends the session of the board that sealed it.
+/// Source: the wire contract, Time and the clock.
 package struct SignOut: Equatable, Sendable {
     package let session: ObjectID
     package let id: MessageID
@@ -27,8 +27,8 @@ extension SignOut {
             payload: Array(try json.string("payload").utf8))
     }
 
-    /// Nil where there is none, or none that can be read: it is not worth the record that it
-    /// stands in.
+    /// Nil if there is no sign-out or it cannot be read. A damaged sign-out must not make the
+    /// whole record unreadable.
     init?(kept value: JSONValue?) {
         guard let members = value?.asObject else { return nil }
         do throws(WireError) {
@@ -47,14 +47,14 @@ extension SignOut {
     }
 }
 
-/// When the sign-out is said next.
+/// When the sign-out is sent next.
 struct SignOutTries: Sendable {
     var nextAt: Duration?
     var backoff = Backoff(first: .seconds(10), limit: .seconds(300))
 }
 
 extension Agent {
-    /// Nil where nothing can be sealed: then the authority is not told.
+    /// Seals a sign-out. Nil if sealing fails; then the authority is not informed.
     mutating func makeSignOut(of held: HeldSession, at instant: Instant) -> SignOut? {
         guard let key = records.trust?.authority.sealKey, let id = freshID() else { return nil }
         let message = BoardMessage(
@@ -71,7 +71,7 @@ extension Agent {
         }
     }
 
-    /// On each new connection the sign-out is said at once.
+    /// Sends the sign-out at once on each new connection.
     mutating func resumeSignOut(at instant: Instant) {
         signOutTries.nextAt = instant.monotonic
         signOutTries.backoff.reset()
@@ -96,13 +96,14 @@ extension Agent {
         emit(.commit([.memory(records.memory)]))
     }
 
-    /// True if the reply was one to the sign-out. It may have been sent long ago, so it raises
-    /// the clock's floor and does not set the clock.
+    /// True if the reply belongs to the sign-out. The sign-out may have been sent long ago, so
+    /// the reply only raises the clock's floor and does not set the clock.
     mutating func takeSignOutReply(_ reply: Reply, at instant: Instant) -> Bool {
         guard reply.re == records.memory.signOut?.id else { return false }
         clock.raiseFloor(to: reply.now)
         records.memory.floor = clock.floor
-        // An authority that came back from a backup has no such session: nothing lives there.
+        // An authority restored from a backup may not know the session: then nothing is left to
+        // end.
         if case .error(let refusal) = reply.outcome, !refusal.is(.invalidSession),
             !refusal.is(.notFound)
         {
@@ -115,7 +116,8 @@ extension Agent {
         return true
     }
 
-    /// Whatever the authority says but that it is done, or over: it is said again.
+    /// Keeps the sign-out and repeats it later, unless the authority confirms it or does not know
+    /// the session.
     private mutating func keepSignOut(despite refusal: Refusal, at instant: Instant) {
         emit(.commit([.memory(records.memory)]))
         emit(.log(.warning, "the authority refused the sign-out: "
@@ -123,7 +125,7 @@ extension Agent {
         failed([.signOut], .refused(refusal), at: instant)
     }
 
-    /// The authority itself says that this session is over.
+    /// Forgets the sign-out: the authority's own message confirms that this session has ended.
     mutating func signOutIsKnown(of session: ObjectID, at instant: Instant) {
         guard records.memory.signOut?.session == session else { return }
         forgetSignOut()
