@@ -3,7 +3,7 @@ import Cryptography
 package import Sessions
 package import Wire
 
-/// The agent's cryptography over OpenSSL.
+/// The agent's cryptography, with OpenSSL.
 package struct Cryptographer: BoardCryptography {
     package init() {}
 
@@ -79,7 +79,7 @@ package struct Cryptographer: BoardCryptography {
         }
     }
 
-    /// The key that the header names must be pinned, and the key decides the algorithm.
+    /// Verifies a token. Its header must name a pinned key, and that key decides the algorithm.
     package func verify(
         _ token: AccessToken, keys: [SigningKey]
     ) throws(CryptographyFailure) -> AccessTokenClaims {

@@ -4,14 +4,13 @@ import LinuxIO
 import Sessions
 import Wire
 
-/// The board's state folder: its vault and its queue.
+/// The board's state folder with its vault and queue.
 ///
-/// One thread of one process owns it, by the lock of the folder. After a power cut at any instant
-/// it holds what was there before or after the last change; see `QueueControl` for a change of
-/// both.
+/// One thread of one process owns it, by the folder's lock. After a power cut at any instant it
+/// holds the state before or after the last change. See `QueueControl` for a change of both.
 package final class BoardStore {
-    /// Of a segment of the queue: a sixteenth of the most bytes that the queue may have, from
-    /// 256 KiB to 4 MiB.
+    /// The size of a queue segment in bytes: a sixteenth of the queue's byte limit, from 256 KiB
+    /// to 4 MiB.
     package static func segmentBytes(of limit: Int64) -> Int {
         Int(min(max(limit / 16, 1 << 18), 1 << 22)) / WriteTally.page * WriteTally.page
     }
@@ -20,10 +19,10 @@ package final class BoardStore {
     let vault: Vault
     let queue: Queue
 
-    /// Opens the state in `folder`, or makes it with the identity that `founding` makes: never
-    /// while anything of an old one is there. Reading needs no room on the disk.
+    /// Opens the state in `folder`. Creates it with the identity from `founding`, but never if
+    /// any part of an old state exists. Reading needs no free disk space.
     ///
-    /// Throws `unreadable` when the vault is lost, and the copy of its identity, too.
+    /// Throws `unreadable` if the vault and the copy of its identity are lost.
     package init(
         folder: String, keyFile: KeyFile, segmentBytes: Int = 1 << 22,
         founding: () throws(StoreError) -> BoardIdentity
@@ -35,15 +34,15 @@ package final class BoardStore {
         queue = try Queue(in: folder, vault, segmentBytes: segmentBytes)
     }
 
-    /// Whether there is a state in the folder, usable or not, or what is left of one.
+    /// Whether the folder contains a state, usable or not, or parts of one.
     package static func exists(in folder: String) -> Bool {
         ["vault", "vault.copy", "storage.key", "outbox"].contains { name in
             PrivateFile.isThere("\(folder)/\(name)")
         }
     }
 
-    /// Everything that is there for the agent. What was found wrong is said to `report`, a
-    /// sentence each: a board whose session is lost can be claimed again, so it lives on.
+    /// Loads all records for the agent. Passes each fault to `report` as one sentence. A board
+    /// whose session is lost still loads, because it can be claimed again.
     package func load(_ report: (String) -> Void = { _ in }) throws(StoreError) -> BoardRecords {
         for fault in vault.takeFaults() + takeDamaged().map({ "\($0) cannot be read" }) {
             report(fault)
@@ -65,7 +64,7 @@ package final class BoardStore {
         return records
     }
 
-    /// Of bytes, and so of values: what this board has sealed for itself.
+    /// The limit for bytes and values of a record. The board has sealed its records itself.
     private static let recordLimit = 1_048_576
 
     private func record<T>(
@@ -80,18 +79,18 @@ package final class BoardStore {
         }
     }
 
-    /// What was found damaged since the last call.
+    /// Returns the names of damaged parts that were found since the last call.
     package func takeDamaged() -> [String] {
         defer { queue.noted.removeAll() }
         return queue.noted
     }
 }
 
-// What changes.
+// Changes.
 extension BoardStore {
-    /// Makes changes durable, in their order: those of records with one change of the vault, and
-    /// then the writes. A commit of the agent's has writes or records, never both. No write of
-    /// the `spared` goes for its age.
+    /// Makes changes durable, in order: record changes in one change of the vault, then the
+    /// writes. A commit of the agent has writes or records, never both. Writes in `spared` do not
+    /// expire.
     package func commit(
         _ changes: [RecordChange], sparing spared: Set<Int64> = []
     ) throws(StoreError) {
@@ -140,18 +139,18 @@ extension BoardStore {
         }
     }
 
-    /// Mends what a crash has left: comes before anything is acknowledged on the bus.
+    /// Repairs the queue after a crash. Call it before anything is acknowledged on the bus.
     package func begin() throws(StoreError) { try queue.begin() }
 
-    /// Throws where so many bytes of writes cannot be kept now. Asked before they are taken.
+    /// Throws if this many bytes of writes cannot be stored now. Call it before accepting them.
     package func checkRoom(for bytes: Int) throws(StoreError) { try queue.checkRoom(for: bytes) }
 
-    /// Goes over to a new storage key: see `Vault.rekey`.
+    /// Changes to a new storage key: see `Vault.rekey`.
     package func rekey(to tier: KeyTier?, isBest: Bool = false) throws(StoreError) {
         try vault.rekey(keyFile, to: tier, isBest: isBest)
     }
 
-    /// Throws where the vault lost its name.
+    /// Throws if the vault's file was moved or deleted.
     package func checkPlace() throws(StoreError) { try vault.checkPlace() }
 }
 
@@ -161,7 +160,7 @@ extension VaultContent {
         case .claim(let claim): put(.claim, claim?.json)
         case .trust(let trust):
             put(.trust, trust.json)
-            // What an authority says makes the vault whole again.
+            // The authority's new trust completes a rebuilt vault.
             isRebuilt = false
         case .session(let held): put(.session, held?.json)
         case .memory(let memory): put(.memory, memory.json)
@@ -189,9 +188,9 @@ extension RecordChange {
 extension BoardStore {
     package var usage: QueueState { queue.usage() }
     package var fileBytes: Int64 { queue.fileBytes }
-    /// What the disk has had to write.
+    /// The bytes written to disk.
     package var written: WriteTally { queue.tally }
-    /// The packets of the bus that may come again, in order.
+    /// The bus packets that may be delivered again, in order.
     package var window: [DeliveredPacket] { queue.window.suffix(Queue.windowLimit) }
     package var lastSequence: Int64 { queue.lastSequence }
 
@@ -221,15 +220,17 @@ extension BoardStore {
     }
 }
 
-// Sequences that are given without a word on disk.
+// Sequence numbers that are assigned before anything is on disk.
 extension BoardStore {
-    /// The highest that may have been given, and the last one that was, as of the last clean end.
+    /// The highest number that may have been assigned, and the last assigned one at the last
+    /// clean end.
     package var reserve: (reserved: Int64, given: Int64) {
         let control = vault.content.queue
         return (control.reserved, control.given)
     }
 
-    /// Sets both; nil leaves one as it is. `lost` is booked with it.
+    /// Sets both numbers. Nil leaves `given` unchanged. Records `lost` as losses in the same
+    /// change.
     package func reserve(
         upTo reserved: Int64, given: Int64? = nil, lost: ClosedRange<Int64>? = nil
     ) throws(StoreError) {

@@ -1,4 +1,4 @@
-/// Puts numbers and short texts behind one another, big-endian.
+/// Appends numbers and short texts, big-endian.
 extension [UInt8] {
     mutating func append(number: Int64) {
         var shift: Int64 = 56
@@ -13,7 +13,7 @@ extension [UInt8] {
         append(UInt8(half & 0xFF))
     }
 
-    /// Seven bits a byte, lowest first, the top bit set on all but the last.
+    /// Seven bits a byte, lowest first. The top bit is set on all bytes but the last.
     mutating func append(varint number: UInt64) {
         var rest = number
         while rest >= 0x80 {
@@ -28,7 +28,8 @@ extension [UInt8] {
         append(number: Int64(truncatingIfNeeded: digest))
     }
 
-    /// A length of one byte, then the text. False, and nothing is added, if it has over 255.
+    /// Appends a length of one byte, then the text. Returns false and adds nothing if the text
+    /// has over 255 bytes.
     mutating func append(short text: String) -> Bool {
         guard let count = UInt8(exactly: text.utf8.count) else { return false }
         append(count)
@@ -44,7 +45,7 @@ extension [UInt8] {
     }
 }
 
-/// Takes apart what `[UInt8].append` put together. Any bytes give a value or nil, never a trap.
+/// Reads the output of `[UInt8].append`. Any bytes return a value or nil, never a trap.
 struct ByteReader {
     let bytes: [UInt8]
     private(set) var position = 0
@@ -87,7 +88,7 @@ struct ByteReader {
         return text(Int(count))
     }
 
-    /// `count` bytes that must be UTF-8.
+    /// Reads `count` bytes, which must be UTF-8.
     mutating func text(_ count: Int) -> String? {
         skip(count).flatMap { String(validating: bytes[$0], as: UTF8.self) }
     }
@@ -97,10 +98,10 @@ struct ByteReader {
         return Array(bytes[position...])
     }
 
-    /// Goes to where it was before.
+    /// Moves to an earlier position.
     mutating func move(to place: Int) { position = min(max(0, place), bytes.count) }
 
-    /// Where the next `count` bytes stand; passes over them.
+    /// Returns the range of the next `count` bytes and skips them.
     mutating func skip(_ count: Int) -> Range<Int>? {
         guard count >= 0, count <= bytes.count - position else { return nil }
         defer { position += count }

@@ -1,7 +1,7 @@
 import Cryptography
 import Sessions
 
-/// One record under one key: a random nonce, the ciphertext, the tag.
+/// A record sealed with one key: a random nonce, the ciphertext, the tag.
 enum RecordBox {
     static let overhead = AES256GCM.nonceCount + AES256GCM.tagCount
 
@@ -24,7 +24,7 @@ enum RecordBox {
         }
     }
 
-    /// Nil when any bit differs.
+    /// Nil if any bit was changed.
     static func open(
         _ box: [UInt8], under key: SecretBytes, at place: [UInt8]
     ) throws(StoreError) -> SecretBytes? {

@@ -1,54 +1,53 @@
 import Cryptography
 package import LinuxIO
 
-/// Why the board's store did not do as asked, sorted by what the caller can do.
+/// Why the board's store failed, sorted by what the caller can do.
 ///
-/// Every text is safe to log: it names files and records, never content.
+/// Every text is safe to log: it names files and records, never their content.
 package enum StoreError: Error, Equatable, Sendable {
-    /// Nothing was changed; the same call may succeed later.
+    /// Nothing was changed. The same call may succeed later.
     case unavailable(Obstacle)
-    /// A record or a write cannot be used; the rest of the store can.
+    /// A record or a write cannot be used. The rest of the store can.
     case corrupt(String)
-    /// The board's state is lost, and so is the copy of its identity. Never taken for a first
-    /// start: bring the state folder back from a copy.
+    /// The board's state is lost, and so is the copy of its identity. The store never treats this
+    /// as a first start. Restore the state folder from a copy.
     case unreadable(String)
-    /// There is a vault but not the key it was made with, which the named source should have.
-    /// Restore the key.
+    /// The vault exists, but its key does not. The named source should have the key. Restore it.
     case keyMissing(source: String)
-    /// The key of the named source is not the one that this vault was made with.
+    /// The key of the named source does not belong to this vault.
     case keyWrong(source: String)
-    /// What keeps the storage key does not give it now: there may be a device that is not
-    /// there yet, or that this user may not open.
+    /// The key source is not available now. A device may be missing for the moment, or this user
+    /// may not open it.
     case keyUnreachable(source: String, reason: String)
-    /// What keeps the storage key will never give it here: it is bound to another machine,
-    /// damaged, or of a newer program. Bring back what it was made with.
+    /// The key source will never return the key here. It is bound to another machine, damaged, or
+    /// made by a newer program. Restore the original source.
     case keyRefused(source: String, reason: String)
     /// A newer program wrote the file. Install that program again.
     case newerForm(file: String)
-    /// Others could have read or changed it: `chmod` it.
+    /// Other users could have read or changed the file: `chmod` it.
     case unsafePermissions(FileFailure)
-    /// A write's sequence number does not rise above all before it. The caller's mistake;
-    /// nothing was changed.
+    /// A write's sequence number is not above all earlier ones. This is the caller's mistake.
+    /// Nothing was changed.
     case outOfOrder(sequence: Int64, last: Int64)
     /// OpenSSL failed in the named function.
     case cryptography(String)
 
-    /// The obstacle, for now.
+    /// A reason why the store cannot work at the moment.
     package enum Obstacle: Equatable, Sendable {
-        /// Another process holds the files.
+        /// Another process has the files locked.
         case busy
-        /// The disk is full, or what is left of it is needed to take things out of the queue.
+        /// The disk is full, or its last space is reserved for removing writes from the queue.
         case full
         /// The file system is mounted read-only or the file may not be written.
         case readOnly
-        /// A file operation failed. What the kernel holds of the file then is not to be trusted:
-        /// the store is to be opened again.
+        /// A file operation failed. The kernel's view of the file may be wrong, so the store must
+        /// be opened again.
         case inputOutput(String)
     }
 }
 
 extension StoreError {
-    /// Whether the same may succeed on the same open store once the obstacle is gone.
+    /// Whether the same call may succeed on the same open store after the obstacle is gone.
     package var mayPass: Bool {
         switch self {
         case .unavailable(.busy), .unavailable(.full), .unavailable(.readOnly): true
@@ -81,7 +80,7 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension StoreError {
-    /// What a failure on the file's own level means for the store.
+    /// Converts a failure of a file operation into a store error.
     init(_ failure: FileFailure) {
         switch failure {
         case .tooOpen, .foreignOwner, .wrongKind: self = .unsafePermissions(failure)
@@ -94,7 +93,7 @@ extension StoreError {
 }
 
 extension StoreError {
-    /// For a list in which the source is named already.
+    /// The reason without the source, for a list that names the source already.
     var reason: String {
         switch self {
         case .keyUnreachable(_, let reason), .keyRefused(_, let reason): reason

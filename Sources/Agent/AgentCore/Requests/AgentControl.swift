@@ -3,8 +3,8 @@ package import Sessions
 import Wire
 
 extension Agent {
-    /// Answers one request of the control socket, at once or when its outcome is known. Only
-    /// `pair` has a secret in its answer.
+    /// Answers one control socket request, at once or when its outcome is known. Only the answer
+    /// to `pair` contains a secret.
     mutating func answer(
         _ request: ControlRequest, _ connection: Int, at instant: Instant
     ) {
@@ -19,7 +19,7 @@ extension Agent {
             return renew(minutes: minutes, for: connection, at: instant)
         case .logout: return logOut(for: connection, at: instant)
         case .acceptNoPolicy: answer = acceptNoPolicy(at: instant)
-        // The store's to answer.
+        // The store answers these.
         case .vault, .rekey: answer = .null
         }
         emit(.answer(connection: connection, answer))
@@ -51,7 +51,8 @@ extension Agent {
         return .object(members)
     }
 
-    /// When the access token ends; nil where its key is pinned no longer. Not the token.
+    /// When the access token ends. JSON null if its key is no longer pinned. Never contains the
+    /// token.
     private func accessTokenReport(of held: HeldSession) -> JSONValue {
         let keys = records.trust?.authority.signKeys ?? []
         guard let claims = try? cryptography.verify(held.tokens.access, keys: keys) else {
@@ -79,8 +80,9 @@ extension Agent {
         return .object(members)
     }
 
-    /// The claim URL: the open one, or a new one where there is none, it has expired, or a
-    /// fresh one is wanted. A board with a session gives one only if it is asked for afresh.
+    /// The claim URL. It uses the open claim, or makes a new one if none is open, the claim has
+    /// expired, or `fresh` is true. A board with a session makes a new claim only if `fresh` is
+    /// true.
     package mutating func pair(fresh: Bool, at instant: Instant) -> JSONValue {
         let now = clock.now(at: instant)
         let isOpen = records.claim.map { $0.expiresAt > now || clock.isUnset(at: instant) } ?? false
@@ -110,8 +112,8 @@ extension Agent {
 }
 
 extension Agent {
-    /// A claim that was shown while the clock was not set has no end that means anything: its
-    /// time begins when the clock is set.
+    /// Starts a claim's lifetime when the clock is set. A claim made while the clock was unset
+    /// has no meaningful end.
     mutating func startClaimWhenClockIsSet(at instant: Instant) {
         guard let claim = records.claim, claim.awaitsClock, !clock.isUnset(at: instant) else {
             return
@@ -124,12 +126,13 @@ extension Agent {
 }
 
 extension Agent {
-    /// A board that no authority has told the time may be years ahead, and find every
-    /// provisioning expired. One under its own claim secret was sealed after the claim was
-    /// made; if the claim is younger than the provisioning is valid for, by the same clock,
-    /// the provisioning cannot have expired, and the clock is what is wrong.
+    /// Marks the clock as wrong if a fresh claim proves it. A board without the authority's time
+    /// may be years ahead, and every provisioning would look expired. A provisioning under the
+    /// board's own claim secret was sealed after the claim was made. If the claim is younger than
+    /// the provisioning's validity by the same clock, the provisioning cannot have expired.
     ///
-    /// An expired one that a hostile broker kept is refused as ever: its claim is older.
+    /// An expired provisioning that a hostile broker kept is still refused, because its claim is
+    /// older.
     mutating func doubtClock(
         against provision: Provision, by opened: OpenedMessage, at instant: Instant
     ) {

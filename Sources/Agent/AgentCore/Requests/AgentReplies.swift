@@ -3,11 +3,11 @@ import Sessions
 import Wire
 
 extension Agent {
-    /// Takes a reply to one of the board's own requests; any other is dropped. One that cannot
-    /// be taken leaves its request open: it is repeated.
+    /// Takes a reply to one of the board's own requests and drops any other. If a reply cannot be
+    /// used, its request stays open and is repeated.
     ///
-    /// Only the reply to a request of the last minute says what time it is: one that was kept
-    /// for a repeated request, or held back on its way, would turn the clock back.
+    /// Only a reply to a request of the last minute sets the clock. An older reply may be stored
+    /// or delayed, and would turn the clock back.
     mutating func replied(_ reply: Reply, at instant: Instant) throws(InboxFault) {
         if takeSignOutReply(reply, at: instant) { return }
         guard let request = requests.find(reply.re), var trust = records.trust,
@@ -60,8 +60,8 @@ extension Agent {
         }
     }
 
-    /// A refresh that may have been acted on keeps its id, and is repeated: under another, the
-    /// same token would look like theft.
+    /// Whether to keep and repeat a refresh under its id. It may already have taken effect, and
+    /// the same token under another id would look like theft.
     private func isKept(
         _ request: Requests.Pending, after reply: Reply, at instant: Instant
     ) -> Bool {
@@ -105,7 +105,7 @@ extension Agent {
         }
     }
 
-    /// An error that the authority answered with. 209 alone ends the session.
+    /// Handles an error reply of the authority. Only error 209 ends the session.
     private mutating func refused(
         _ request: Requests.Pending, _ refusal: Refusal, by now: Timestamp, at instant: Instant
     ) {
@@ -116,20 +116,24 @@ extension Agent {
             endSession(isExpired ? .expired : .revoked, at: instant)
             return
         }
-        // An extension past its limit is 142 too, and says nothing of the clock.
+        // Error 142 also means that an extension exceeds its limit. Then it says nothing about
+        // the clock.
         if refusal.is(.validation), request.wasOff(by: now), requests.clockCorrections < 3 {
-            // The clock was off and is set now: no token was looked at, so ask again.
+            // The clock was wrong and is set now. The authority did not check the token, so ask
+            // again.
             requests.clockCorrections += 1
             askAgain(kind, at: instant)
             return
         }
         if kind == .list {
-            // Not at each reader's pace: the next may ask after a heartbeat.
+            // Readers must not cause a request each: the next list is allowed after a heartbeat
+            // interval.
             requests.listedAt = instant.monotonic
             readersGetWhatThereIs(at: instant)
         }
         emit(.log(.warning, "the authority refused a \(kind): \(refusal.code) \(refusal.text)"))
-        // It came back from a backup: session and queue stay, and a person must act.
+        // The authority was restored from a backup. The session and the queue stay, and a person
+        // must act.
         let isNotIssued = refusal.is(.notFound)
         if isNotIssued { requests.notIssued.insert(kind) }
         switch kind {

@@ -2,13 +2,14 @@ import Gate
 import Sessions
 import Wire
 
-/// Which rules the authority has heard of over this connection, so that a heartbeat repeats
-/// none.
+/// Which rules the authority has received over this connection, so that no heartbeat repeats
+/// them.
 struct RulesNews: Sendable {
-    /// Counts the policies of this process: each that is adopted is another.
+    /// The number of the current policy. Each adopted policy has the next number.
     private var current = 0
     private var answered: Int?
-    /// The heartbeat that is under way and what it told; nil: two things, under one id.
+    /// The heartbeat in flight and the policy number that it sent. Nil: it sent two different
+    /// policies under one id.
     private var told: (by: MessageID, policy: Int?)?
 
     mutating func changed() { current += 1 }
@@ -18,8 +19,8 @@ struct RulesNews: Sendable {
         told = nil
     }
 
-    /// Whether the heartbeat of this id is to tell the rules. One that is repeated tells what
-    /// is so by now, and its answer may be to what it told before.
+    /// Whether the heartbeat with this id must contain the rules. A repeated heartbeat contains
+    /// the current rules, but its answer may belong to the earlier ones.
     mutating func tells(by id: MessageID) -> Bool {
         guard answered != current else { return false }
         if let told, told.by == id {
@@ -37,27 +38,28 @@ struct RulesNews: Sendable {
     }
 }
 
-/// When the numbers of the status upstream are told anew.
+/// When the numbers of the upstream status are published again.
 struct StatusNews: Sendable {
     static let interval = Duration.seconds(10)
-    /// A queue that fills for an instant, as with every message, is no news.
+    /// How long a change of the queue must last. Every message fills the queue for an instant.
     static let settling = Duration.seconds(1)
 
     private var queue: Int64 = 0
     private var refused: Int64 = 0
     private var toldAt: Duration?
-    /// Since when the queue is not as told.
+    /// When the queue's depth began to differ from the published one.
     private var movedAt: Duration?
-    /// What the status says of board and session, and since when it has said so.
+    /// The published state of board and session, and when it began.
     private var state: (up: Bool, available: Bool)?
     private var stateSince = Duration.zero
     private var timeSince: Timestamp?
 
-    /// The connection is gone, and a last will has said so.
+    /// Forgets the published state: the connection has ended, and the last will has replaced the
+    /// state.
     mutating func disconnected() { state = nil }
 
-    /// Since when the state that is being told has stood. Told anew only where the clock was
-    /// set by more than the authority's whole seconds do to it.
+    /// When the published state began. The time changes only if the clock was set by more than
+    /// two seconds, because the authority sends whole seconds.
     mutating func since(
         up: Bool, available: Bool, now time: Timestamp, at now: Duration
     ) -> Timestamp {
@@ -74,7 +76,7 @@ struct StatusNews: Sendable {
         return told
     }
 
-    /// Notes that a status said this.
+    /// Records the numbers of a published status.
     mutating func said(_ queue: Int64, _ refused: Int64) {
         self.queue = queue
         self.refused = refused
@@ -87,7 +89,7 @@ struct StatusNews: Sendable {
         if queue == self.queue { movedAt = nil } else { movedAt = movedAt ?? now }
     }
 
-    /// When the status is to be published for these numbers; nil where it says them.
+    /// When to publish the status for these numbers. Nil if the published numbers are current.
     func due(_ refused: Int64) -> Duration? {
         let earliest: Duration
         if refused != self.refused {
@@ -102,7 +104,7 @@ struct StatusNews: Sendable {
 }
 
 extension Agent {
-    /// What a heartbeat of this id tells of the board.
+    /// The board report for the heartbeat with this id.
     mutating func report(by id: MessageID, at instant: Instant) -> BoardReport {
         BoardReport(
             queue: .init(
@@ -113,19 +115,19 @@ extension Agent {
             lastForwarded: lastForwarded, run: ownRun())
     }
 
-    /// What names this process.
+    /// The id of this process.
     private mutating func ownRun() -> MessageID? {
         if run == nil { run = freshID() }
         return run
     }
 
-    /// When the status upstream may say new numbers; nil while it says what is so.
+    /// When to publish the upstream status next. Nil while it is current.
     var statusDeadline: Duration? {
         uplink.isReady ? statusNews.due(refusals.total) : nil
     }
 
-    /// At once where something was refused, once the queue's depth has stood for a second, and
-    /// then at most every ten seconds.
+    /// Publishes the status at once after a refusal, or after the queue's depth has differed for
+    /// a second. Publishes at most every ten seconds.
     mutating func tellNumbersIfDue(at instant: Instant) {
         guard uplink.isReady else { return }
         statusNews.look(queue.messages, at: instant.monotonic)

@@ -10,25 +10,25 @@ struct Requests: Sendable {
         let kind: Kind
         var nextTry: Duration
         var backoff: Backoff
-        /// When this process first sent it; nil: an earlier one may have.
+        /// When this process first sent the request. Nil: an earlier process may have sent it.
         let firstSent: Duration?
-        /// The earliest and latest time it was sent under, with the clock set.
+        /// The earliest and latest issue time of the request, as sent with the clock set.
         var sentUnder: ClosedRange<Timestamp>?
 
-        /// Whether a reply to it can be no older than a minute.
+        /// Whether any reply to this request is less than a minute old.
         func isRecent(at now: Duration) -> Bool {
             firstSent.map { now - $0 < .seconds(60) } ?? false
         }
 
-        /// Whether the authority may have acted on it once, although it now answers that the
-        /// clock is off: such an answer may be old and withheld.
+        /// Whether the authority may have acted on the request before, although it now answers
+        /// that the clock is wrong. Such an answer may be old and delayed.
         func mayHaveCounted(now time: Timestamp, at now: Duration) -> Bool {
             guard firstSent != nil else { return true }
             guard sentUnder != nil else { return false }
             return !(wasOff(by: time) && isRecent(at: now))
         }
 
-        /// Whether the time it was sent under explains that the authority found it off.
+        /// Whether the request's issue time explains why the authority found the clock wrong.
         func wasOff(by time: Timestamp) -> Bool {
             guard let sent = sentUnder else { return true }
             return sent.upperBound < time - Self.tolerance
@@ -44,26 +44,28 @@ struct Requests: Sendable {
     var refreshAt: Duration?
     /// False while the uplink is down: nothing is due then.
     private(set) var isActive = false
-    /// How often in a row the authority has found the clock off.
+    /// How many times in a row the authority has found the clock wrong.
     var clockCorrections = 0
-    /// A refresh's token could not be verified, and the authority was asked for its keys.
+    /// Whether the agent has requested the authority's keys, because a refreshed token could not
+    /// be verified.
     var hasAskedForKeys = false
-    /// That token, where it names a key that is not pinned: it is looked at again with the
-    /// keys that come, so that no second rotation is needed for it.
+    /// A refreshed token whose key is not pinned. It is verified again when new keys arrive, so
+    /// that it needs no second rotation.
     var unverified: AccessToken?
-    /// How many refreshes in a row have brought a token that is not good.
+    /// How many refreshes in a row have returned a token that is not valid.
     var badRefreshes = 0
-    /// When the user's sessions were last heard of.
+    /// When the last answer about the user's sessions arrived.
     var listedAt: Duration?
-    /// How many minutes from now the next heartbeat asks the session to last.
+    /// The number of minutes for which the next heartbeat extends the session, counted from now.
     var minutes: Int64?
-    /// What the authority, after a backup of it was restored, says it never issued.
+    /// The kinds of requests that an authority, restored from a backup, answered with "never
+    /// issued".
     var notIssued: Set<Kind> = []
-    /// The pause after a refresh that was not issued there; back to the first with the next
-    /// that is answered.
+    /// The backoff after a refresh of a session that the authority never issued. The next granted
+    /// refresh resets it.
     private var refreshPause = Self.firstRefreshPause
     private static let firstRefreshPause = Backoff(first: .seconds(300), limit: .seconds(3600))
-    /// Nothing is refreshed before; nil: no refresh was answered yet.
+    /// The earliest time of the next refresh. Nil: no refresh was answered yet.
     var refreshNotBefore: Duration?
 
     var nextDeadline: Duration? {
@@ -74,7 +76,7 @@ struct Requests: Sendable {
 
     func isPending(_ kind: Kind) -> Bool { pending.contains { $0.kind == kind } }
 
-    /// Remembers a request that is being sent; it is repeated after `wait`, then by `backoff`.
+    /// Remembers a request that is being sent. It is repeated after `wait`, then by `backoff`.
     /// `isNew`: no earlier process and no earlier connection can have sent it.
     mutating func add(
         _ id: MessageID, _ kind: Kind, isNew: Bool, wait: Duration, backoff: Backoff,
@@ -95,19 +97,21 @@ struct Requests: Sendable {
         }
     }
 
-    /// The next heartbeat is a new one, that asks the session to last so long from now.
+    /// Makes the next heartbeat a new one, which extends the session to this many minutes from
+    /// now.
     mutating func extendNext(by minutes: Int64) {
         self.minutes = minutes
         pending.removeAll { $0.kind == .authenticate }
     }
 
-    /// A request was answered with its result.
+    /// Records that a request was granted.
     mutating func granted(_ kind: Kind) {
         notIssued.remove(kind)
         if kind == .refresh { refreshPause = Self.firstRefreshPause }
     }
 
-    /// How long a refused refresh waits: a person must pair the board anew, so ever longer.
+    /// The wait after a refused refresh. It grows each time, because a person must pair the board
+    /// again.
     mutating func pauseOfRefresh() -> Duration { refreshPause.next(share: 0) }
 
     func find(_ id: MessageID) -> Pending? { pending.first { $0.id == id } }
@@ -115,7 +119,8 @@ struct Requests: Sendable {
 
     func areDue(at now: Duration) -> Bool { pending.contains { $0.nextTry <= now } }
 
-    /// The requests to repeat now; their next try is put off. `share` is drawn from 0 to 1.
+    /// Returns the requests to repeat now, and sets their next try. `share` is a random number
+    /// from 0 to 1.
     mutating func due(at now: Duration, share: Double, spread: Duration) -> [Pending] {
         var due: [Pending] = []
         for index in pending.indices where pending[index].nextTry <= now {
@@ -126,8 +131,8 @@ struct Requests: Sendable {
         return due
     }
 
-    /// Somebody waits: what is not answered yet is asked again now, under its id, and patiently
-    /// from then on.
+    /// Repeats all open requests now under their ids, because a person waits. Their backoff
+    /// starts again.
     mutating func hasten(at now: Duration) {
         for index in pending.indices where pending[index].kind != .list {
             pending[index].nextTry = now
@@ -135,7 +140,7 @@ struct Requests: Sendable {
         }
     }
 
-    /// The same request is made again no sooner than then.
+    /// Repeats the request no earlier than `time`.
     mutating func putOff(_ id: MessageID, until time: Duration) {
         for index in pending.indices where pending[index].id == id {
             pending[index].nextTry = time
@@ -166,14 +171,14 @@ struct Requests: Sendable {
 }
 
 extension Agent {
-    /// After each connect and provisioning: validates the session, and finishes a refresh
-    /// that was begun, under the id it was begun with. A fleet that comes back together is
-    /// spread: nothing is asked at once that can wait a moment.
+    /// Runs after each connect and provisioning. Validates the session, and repeats an open
+    /// refresh under its id. Requests that can wait are delayed at random, because a whole fleet
+    /// may come back at once.
     mutating func startRequests(after arrival: Arrival, at instant: Instant) {
         guard uplink.isReady, let held = records.session else { return }
         requests.resume()
         rulesNews.connected()
-        // A board whose identity is shared tells so in the moments that it has.
+        // A board with a shared identity reports at once, because its connection may be short.
         if arrival == .again, !uplink.isShared, heartbeatMayWait(held, at: instant) {
             let span = min(heartbeatInterval(of: held), .seconds(30))
             requests.heartbeatAt = instant.monotonic + span * randomShare()
@@ -202,7 +207,7 @@ extension Agent {
         }
     }
 
-    /// Whether the authority was heard so lately that nothing hangs on hearing it at once.
+    /// Whether the last contact is recent enough, so that the heartbeat can wait.
     private func heartbeatMayWait(_ held: HeldSession, at instant: Instant) -> Bool {
         guard records.trust?.isAcknowledged == true, held.pendingRefresh == nil,
             uplink.hold != .forbidden,
@@ -225,9 +230,9 @@ extension Agent {
         transmit(id, .authenticate, at: instant)
     }
 
-    /// Begins a refresh. Its id is durable before the request is sent, so that whatever
-    /// happens, the same request can be made again. One that was refused goes on under its id:
-    /// the refusal may be older than an answer that was lost.
+    /// Begins a refresh. Its id is durable before the request is sent, so that the same request
+    /// can always be repeated. A refused refresh keeps its id, because the refusal may be older
+    /// than a lost answer.
     private mutating func refresh(at instant: Instant) {
         requests.refreshAt = nil
         guard var held = records.session else { return }
@@ -266,7 +271,7 @@ extension Agent {
         ContractTopic.outbox(records.identity.installation).text(under: settings.topicRoot)
     }
 
-    /// Seals to the pinned authority, or to `key`, and sends.
+    /// Seals a message to the pinned authority, or to `key`, and sends it.
     mutating func send(
         _ body: BoardMessage.Body, id: MessageID? = nil, to key: [UInt8]? = nil, at instant: Instant
     ) {

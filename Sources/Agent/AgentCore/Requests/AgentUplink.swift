@@ -7,24 +7,25 @@ struct Uplink: Sendable {
     enum Phase: Sendable { case idle, connecting, connected, ready }
 
     var phase = Phase.idle
-    /// When to try next, while idle.
+    /// When to try to connect next, while idle.
     var retryAt: Duration?
-    /// Which of the logins the next try uses: each at one place, then each at the next.
+    /// The number of the next login. The agent tries each login at one place, then each at the
+    /// other.
     var login = 0
-    /// What the try that is under way or succeeded logs in by.
+    /// The credential of the current or last try.
     var credential: BrokerCredential?
-    /// Whether that try goes where a provisioning said, not where `agent.toml` does.
+    /// Whether that try uses the broker of the provisioning instead of `agent.toml`.
     var isAtLearnedPlace = false
     var backoff = Backoff(first: .seconds(1), limit: .seconds(60))
     var readyAt: Duration?
-    /// When this process took a provisioning last.
+    /// When this process last accepted a provisioning.
     var provisionedAt: Duration?
     var takeovers = Takeovers()
-    /// Whether another machine uses this board's identity: `takeovers` are the proof.
+    /// Whether another machine uses this board's identity. `takeovers` is the proof.
     var isShared = false
-    /// The authority has answered that it is overloaded, and nothing else since.
+    /// Whether the authority's last answer was that it is overloaded.
     var isAuthorityBusy = false
-    /// Whether this process has been connected before, and how often.
+    /// Whether this process has been connected before. `connects` says how often.
     var hasBeenReady: Bool { connects > 0 }
     var connects: Int64 = 0
     /// SHA-256 of the refused provisionings that were answered over this connection.
@@ -33,11 +34,11 @@ struct Uplink: Sendable {
     var farewell: (re: MessageID, session: ObjectID)?
     /// `connected`, or the layer that failed and how.
     var reach = "not connected yet"
-    /// Why the broker takes no writes, at the last try.
+    /// Why the broker accepted no writes at the last try.
     var hold: WriteHold?
-    /// Whether the scope has changed since the forwarder was told of it.
+    /// Whether the scope has changed since the forwarder received the grants.
     var grantsAreUntold = false
-    /// For people.
+    /// Text for people.
     var text: String {
         let busy = isAuthorityBusy ? "; the authority is overloaded and asks to wait" : ""
         let shared = isShared ? "; " + Agent.sharedIdentity : ""
@@ -47,7 +48,7 @@ struct Uplink: Sendable {
     var isReady: Bool { phase == .ready }
 }
 
-/// A user name and the password that belongs to it; neither is of use with another's.
+/// A user name and its password. They only work together.
 struct BrokerCredential: Sendable {
     /// Nil: the installation id.
     let username: String?
@@ -68,7 +69,8 @@ extension Agent {
     mutating func handle(_ event: UplinkEvent, at instant: Instant) {
         bus.healthIsStale = true
         switch event {
-        // One loss may be told more than once: every write to a dead connection fails.
+        // One loss may be reported more than once, because every write to a dead connection
+        // fails.
         case .refused where uplink.phase == .idle, .lost where uplink.phase == .idle,
             .takenOver where uplink.phase == .idle:
             break
@@ -96,8 +98,9 @@ extension Agent {
         }
     }
 
-    /// A broker that cannot be reached says nothing of a password, so the next place is tried;
-    /// one that ends the connection on a wrong password looks the same, so by another login.
+    /// Selects the next place. An unreachable broker gives no answer about the password. A broker
+    /// that ends the connection on a wrong password looks the same, so each round also begins
+    /// with another login.
     private mutating func tryNextPlace() {
         let count = max(credentials.count, 1)
         uplink.login = (uplink.login / count + 1) * count
@@ -122,8 +125,8 @@ extension Agent {
         steerForwarding(at: instant)
     }
 
-    /// Ends the connection with what is queued on it: records of a session that is over, or of
-    /// the user before. The next one is made at once.
+    /// Ends the connection and drops its queued records, which belong to an ended session or an
+    /// earlier user. The next connection is tried at once.
     mutating func abandonUplink(at instant: Instant) {
         guard uplink.phase != .idle else { return }
         uplinkIdle()
@@ -139,20 +142,21 @@ extension Agent {
         statusNews.disconnected()
         uplink.answered.removeAll()
         life = life.after(.uplinkLost)
-        // What was in flight is so no more, and may be too old.
+        // Nothing is in flight any more, so old writes may expire.
         expiredBefore = nil
         requests.pause()
     }
 
     mutating func uplinkLost(_ text: String, at instant: Instant) {
-        // One that ends again and again is not called up: a minute shows that it stands.
+        // The backoff resets only after a connection of a minute. A connection that ends again
+        // and again must not be retried at once.
         let hasLasted = uplink.readyAt.map { instant.monotonic - $0 >= .seconds(60) } ?? false
         let hasStood = hasLasted && !uplink.isShared
         if hasStood { uplink.backoff.reset() }
         var wait = uplink.backoff.next(share: randomShare())
         if !hasStood { wait = max(wait, pauseAfterFailure(at: instant)) }
         wait += spreadWait(at: instant)
-        // While somebody may be claiming the board, a minute is long to wait at its side.
+        // During a claim a person may wait at the board, so wait at most 10 s.
         if records.session == nil, records.claim != nil { wait = min(wait, .seconds(10)) }
         if uplink.reach != text { emit(.log(.warning, "upstream: \(text)")) }
         uplinkIdle()
@@ -163,8 +167,8 @@ extension Agent {
         emit(.forward(user: nil))
     }
 
-    /// Looks for a new claim's authority at once. A board without a session gives up the place
-    /// that the last authority named for it, and any try by a login that is not the claim's.
+    /// Connects for a new claim at once. A board without a session leaves the place that the last
+    /// authority named, and ends any try that is not ready yet.
     mutating func beginAnew(at instant: Instant) {
         if records.session == nil, uplink.phase != .idle,
             uplink.isAtLearnedPlace || !uplink.isReady
@@ -179,7 +183,7 @@ extension Agent {
         uplink.retryAt = instant.monotonic
     }
 
-    /// Every try has fresh credentials: what worked yesterday may have been replaced.
+    /// Chooses the credentials again for each try, because they may have been replaced.
     mutating func connectIfDue(at instant: Instant) {
         guard uplink.phase == .idle, let due = uplink.retryAt, due <= instant.monotonic else {
             return
@@ -194,9 +198,9 @@ extension Agent {
         emit(.connectUplink(login))
     }
 
-    /// The provisioned login first, the one before it until that has worked; and that of a
-    /// claim that is open, since the authority may know no other: it may have revoked a session
-    /// that the board still holds. Without one the claim is all that can help, so it comes first.
+    /// The logins to try: the provisioned one, the one before it until that has worked, and the
+    /// login of an open claim. The authority may have revoked a held session and know only the
+    /// claim's login. Without a session only the claim helps, so its login comes first.
     private var credentials: [BrokerCredential] {
         let known = [records.trust?.provisionedCredential, records.trust?.firstCredential]
             .compactMap(\.self)
@@ -206,10 +210,10 @@ extension Agent {
         return records.session == nil ? [first] + known : known + [first]
     }
 
-    /// Whether somebody is to claim this board, and may do so at another broker than before.
+    /// Whether the board waits for a claim. The claim may come over another broker than before.
     private var awaitsClaim: Bool { records.session == nil && records.claim != nil }
 
-    /// Every login at one place, then every one at the other, each round beginning with the
+    /// Tries every login at one place, then every login at the other. Each round begins with the
     /// next login. The provisioned place comes first, unless the board waits for a claim.
     private mutating func nextLogin(at instant: Instant) -> UplinkLogin? {
         let board = records.identity.installation
@@ -231,12 +235,13 @@ extension Agent {
             password: credential.password, will: (statusTopic, status.payload))
     }
 
-    /// What the next try would log in by, for somebody who looks whether it works.
+    /// The login of the next try, for a connection test.
     package mutating func loginToTry(at instant: Instant) -> UplinkLogin? {
         nextLogin(at: instant)
     }
 
-    /// Where a provisioning sent this board, while it goes there; null where `agent.toml` does.
+    /// The broker of the provisioning, while the board uses it. JSON null while it uses
+    /// `agent.toml`.
     var learnedPlace: JSONValue {
         guard let access = records.trust?.broker, access.uri != nil || access.ca != nil,
             uplink.phase == .idle ? !awaitsClaim : uplink.isAtLearnedPlace
@@ -246,7 +251,7 @@ extension Agent {
         ])
     }
 
-    /// The board's first login at a broker, as the authority derives it too.
+    /// The board's first login at a broker. The authority derives the same one.
     func firstCredential(of claim: PendingClaim) -> BrokerCredential? {
         let key = try? cryptography.derive(
             .broker, from: claim.secret, board: records.identity.installation)
@@ -256,7 +261,7 @@ extension Agent {
         }
     }
 
-    /// Once the provisioned password has worked, the one before it is forgotten.
+    /// Deletes the earlier password after the provisioned one has worked.
     private mutating func rememberLoginWorked() {
         guard var trust = records.trust, let password = trust.broker?.password,
             let used = uplink.credential?.password, used.matches(password),

@@ -1,19 +1,19 @@
 import Sessions
 import Wire
 
-/// The commands whose answers wait for the authority's.
+/// The commands that wait for the authority's answer.
 struct CommandWaits: Sendable {
-    /// What a command still has to hear of.
+    /// A result that a command still waits for.
     enum Awaited: Hashable, Sendable { case heartbeat, refresh, signOut }
 
-    /// How a command came out, as its answer says in `result`.
+    /// The outcome of a command, as in `result` of its answer.
     enum Outcome: Sendable {
         case done
-        /// The authority could not be reached, or did not answer in time.
+        /// The authority could not be reached (`offline`), or did not answer in time (`late`).
         case offline
         case late
         case refused(Refusal)
-        /// There was no session, or it ended meanwhile.
+        /// There was no session, or it ended while the command waited.
         case over
     }
 
@@ -30,7 +30,7 @@ struct CommandWaits: Sendable {
 
     var nextDeadline: Duration? { waits.map(\.until).min() }
 
-    /// False where too many wait already.
+    /// False if too many commands wait already.
     mutating func add(
         _ connection: Int, for awaited: Set<Awaited>, until time: Duration
     ) -> Bool {
@@ -43,13 +43,13 @@ struct CommandWaits: Sendable {
         waits.contains { $0.awaited.contains(awaited) }
     }
 
-    /// Returns the connections that have heard all they waited for.
+    /// Returns the connections whose commands have all their results.
     mutating func succeed(_ awaited: Awaited) -> [Int] {
         for index in waits.indices { waits[index].awaited.remove(awaited) }
         return remove { $0.awaited.isEmpty }
     }
 
-    /// Returns the connections that waited for this and will not get it.
+    /// Returns the connections whose commands waited for any of these results.
     mutating func fail(_ awaited: Set<Awaited>) -> [Int] {
         remove { !$0.awaited.isDisjoint(with: awaited) }
     }
@@ -64,7 +64,8 @@ struct CommandWaits: Sendable {
 }
 
 extension Agent {
-    /// `session refresh`: a rotation and a heartbeat now, whatever is planned.
+    /// `session refresh`: refreshes the tokens and sends a heartbeat now, independent of the
+    /// plan.
     mutating func renew(minutes: Int64?, for connection: Int, at instant: Instant) {
         guard records.session != nil else { return tell(connection, .over, at: instant) }
         guard hasStarted else { return tell(connection, .offline, at: instant) }
@@ -78,7 +79,7 @@ extension Agent {
         renewNow(at: instant)
     }
 
-    /// Commands that waited for the connection are begun with it.
+    /// Starts commands that waited for the connection.
     mutating func renewIfAwaited(at instant: Instant) {
         if waits.areAwaiting(.refresh) { renewNow(at: instant) }
     }
@@ -88,17 +89,18 @@ extension Agent {
         requests.refreshAt = instant.monotonic
     }
 
-    /// A person waits: the next try to connect is made now.
+    /// Tries to connect now, because a person waits.
     private mutating func hurry(at instant: Instant) {
         if uplink.phase == .idle { uplink.retryAt = instant.monotonic }
     }
 
-    /// `session logout`: the session is over on this board when this returns, whether or not
-    /// the authority can be told.
+    /// `session logout`: has ended the session on this board when this returns, even if the
+    /// authority cannot be reached.
     mutating func logOut(for connection: Int, at instant: Instant) {
         guard let held = records.session else {
             let isUnreadable = records.isUnreadable
-            // Without the token nobody can be told; what is left of it goes all the same.
+            // Without the token the authority cannot be informed. Delete the rest of the session
+            // anyway.
             endSession(.signedOut, at: instant)
             return tell(connection, isUnreadable ? .offline : .over, at: instant)
         }
@@ -127,7 +129,8 @@ extension Agent {
 
     mutating func answerLateCommands(at instant: Instant) {
         let late = waits.late(at: instant.monotonic)
-        // Nothing is to happen later that was said not to have happened, unless another waits.
+        // The answer says that no extension happened, so it must not happen later, unless another
+        // command waits.
         if !late.isEmpty, !uplink.isReady, !waits.areAwaiting(.heartbeat) {
             requests.minutes = nil
         }
@@ -136,7 +139,7 @@ extension Agent {
         }
     }
 
-    /// What `session show` says, and how the command came out.
+    /// Answers with the report of `session show` and the command's outcome.
     private mutating func tell(
         _ connection: Int, _ outcome: CommandWaits.Outcome, at instant: Instant
     ) {

@@ -1,25 +1,26 @@
 package import Sessions
 package import Wire
 
-/// What a person or a program asks over the control socket.
+/// A request of a person or a program over the control socket.
 package enum ControlRequest: Equatable, Sendable {
     case status
     case session
-    /// The outbox, with so many of its dead letters, the newest.
+    /// The outbox with the newest dead letters, at most this many.
     case queue(dead: Int64)
     case pair
-    /// A fresh claim secret although the board is claimed.
+    /// A new claim secret, even if the board is claimed.
     case pairNew
-    /// Renews the tokens and validates the session; with minutes, it also extends it. Answered
-    /// when the authority has answered, or after `CommandWaits.patience`.
+    /// Renews the tokens and validates the session. With minutes, it also extends the session.
+    /// Answered after the authority's answer, or after `CommandWaits.patience`.
     case refresh(minutes: Int64?)
-    /// Ends the session on this board at once. Answered like a refresh.
+    /// Ends the session on this board at once. The answer waits like that of `refresh`.
     case logout
-    /// No policy file is meant: one that was in force and is gone refuses no write any more.
+    /// Confirms that no policy file is intended. A missing policy file then no longer refuses
+    /// writes.
     case acceptNoPolicy
-    /// What keeps the storage key.
+    /// The source of the storage key.
     case vault
-    /// A new storage key, kept by the named source; nil: the one that the settings name.
+    /// A new storage key from the named source. Nil: from the source in the settings.
     case rekey(to: String?)
 
     package init(json: JSONObject) throws(WireError) {

@@ -1,14 +1,13 @@
 package import Sessions
 import Wire
 
-/// What made a connection ready for requests.
+/// Why requests start now.
 enum Arrival: Sendable {
-    /// The first connection of this process, a later one, or a provisioning over one.
+    /// The first connection of this process, a later one, or a provisioning over a connection.
     case first, again, provisioned
 }
 
-/// How often a board asks, where it is not as its authority says: a simulated fleet has a pace of
-/// its own.
+/// Request intervals that replace the authority's. A simulated fleet uses its own.
 package struct RequestPace: Equatable, Sendable {
     package var heartbeat: Duration?
     package var refresh: Duration?
@@ -20,8 +19,8 @@ package struct RequestPace: Equatable, Sendable {
 }
 
 extension Agent {
-    /// Asks at this pace from now on. The next requests are due within one interval, at a moment
-    /// drawn at random, so that a fleet does not ask in step.
+    /// Uses this pace from now on. The next requests are due within one interval at a random
+    /// moment, so that a fleet does not send them at once.
     package mutating func keep(_ pace: RequestPace, at instant: Instant) {
         self.pace = pace
         guard let held = records.session else { return }
@@ -35,11 +34,12 @@ extension Agent {
 
     func heartbeatInterval(of held: HeldSession) -> Duration { pace.heartbeat ?? held.heartbeat }
 
-    /// A refresh is due when a third of the access token's life is left, or a little later;
-    /// within a minute where its key is pinned no longer; never at once after the last. One
-    /// that became due while there was no connection is spread over a minute.
+    /// Plans the next refresh. It is due when a third of the access token's life is left, or a
+    /// little later. If the token's key is no longer pinned, it is due within a minute. It never
+    /// follows the last refresh at once. A refresh that became due without a connection is
+    /// delayed at random by up to a minute.
     mutating func planRefresh(after arrival: Arrival? = nil, at instant: Instant) {
-        // What was begun is repeated, or waits for its turn after a refusal.
+        // An open refresh is repeated, or waits after a refusal.
         guard let held = records.session, held.pendingRefresh == nil else { return }
         if let refresh = pace.refresh {
             let next = instant.monotonic + refresh * (0.9 + 0.2 * randomShare())
@@ -54,15 +54,15 @@ extension Agent {
             let claims = try cryptography.verify(
                 held.tokens.access, keys: trust.authority.signKeys)
             let life = claims.expiresAt - claims.issuedAt
-            // One that brought nothing good has had its spread.
+            // After a refresh without a valid token no further random delay is needed.
             let spread = requests.badRefreshes == 0 ? life / 30 * randomShare() : .zero
             let due = claims.expiresAt - life / 3 + spread
             var wait = min(due - clock.now(at: instant), .seconds(86_400))
             if wait <= .zero {
                 let isAway = arrival == .first || arrival == .again
                 wait = isAway ? min(.seconds(60), life) * randomShare() : .zero
-                // It was spread at the connect: an answer since is no reason to hurry. What was
-                // planned for later than that was planned by a clock that was wrong.
+                // The connect has already delayed this refresh at random, so an answer does not
+                // shorten the delay. If the plan is later than that, a wrong clock made it.
                 if !isAway, let planned {
                     wait = min(max(planned - instant.monotonic, .zero), .seconds(60))
                 }

@@ -1,13 +1,12 @@
 import Sessions
 
-/// How often the upstream broker gave this board's place to another client of its id.
+/// Counts how often another client with this board's id has replaced its connection.
 ///
-/// A broker does that to an agent that holds its connection only if somebody else logs in as
-/// this board: a second machine with a copy of the state folder. One alone is no proof, because
-/// an authority ends connections in this way at a broker that has no command for it.
-/// Source: MQTT 5 §3.1.4-3, reason code 0x8E.
+/// The broker does so only if somebody else logs in as this board, from a machine with a copy of
+/// the state folder. One takeover is no proof: an authority ends connections in this way if its
+/// broker has no command for it. Source: MQTT 5 §3.1.4-3, reason code 0x8E.
 struct Takeovers: Sendable {
-    /// So many within `window` are the proof.
+    /// This many takeovers within `window` are the proof.
     static let proof = 3
     static let window = Duration.seconds(3600)
 
@@ -17,7 +16,7 @@ struct Takeovers: Sendable {
         times = times.suffix(Self.proof - 1) + [now]
     }
 
-    /// The authority has the proof.
+    /// Records that the authority has proof of a second machine.
     mutating func prove(at now: Duration) {
         times = Array(repeating: now, count: Self.proof)
     }
@@ -31,18 +30,19 @@ struct Takeovers: Sendable {
 extension Agent {
     static let sharedIdentity = "another machine uses this board's identity"
 
-    /// Another client of this board's id was let in, and this one had to go.
+    /// Handles a takeover: another client with this board's id connected, and the broker ended
+    /// this connection.
     mutating func takenOver(at instant: Instant) {
         uplink.takeovers.add(at: instant.monotonic)
         noteTakeovers(at: instant)
-        // Two that take the place from each other must not do so faster and faster: a connection
-        // that ended in this way did not last.
+        // Two machines must not replace each other faster and faster. This connection does not
+        // count as lasting.
         uplink.readyAt = nil
         uplinkLost("MQTT: another client of this board's id was let in", at: instant)
     }
 
-    /// The authority hears this board from two processes in turn. A broker may say
-    /// nothing of it, and only end the connections (mosquitto 2.0.11).
+    /// The authority receives messages of this board from two processes in turn. Some brokers
+    /// only end the connections and give no reason (mosquitto 2.0.11).
     mutating func toldOfAnother(at instant: Instant) {
         uplink.takeovers.prove(at: instant.monotonic)
         noteTakeovers(at: instant)
@@ -58,7 +58,7 @@ extension Agent {
         uplink.isShared = isProven
     }
 
-    /// After an hour without a takeover the other machine is gone.
+    /// Assumes after an hour without a takeover that the other machine has gone.
     mutating func forgetTakeovers(at instant: Instant) {
         guard uplink.isShared, !uplink.takeovers.areProof(at: instant.monotonic) else { return }
         uplink.isShared = false

@@ -5,47 +5,47 @@ import Sessions
 
 /// The durable queue: an append-only log of segments.
 ///
-/// A batch is one write and one sync. What has left is said by marks that need no sync: a power
-/// cut may bring writes back, with the sequences they had. Opening reads what is there and changes
-/// nothing; `begin` mends what a crash has left.
+/// A batch is one write and one sync. Marks record which writes have left. They need no sync:
+/// after a power cut such writes may come back, with the same sequence numbers. Opening the queue
+/// reads it and changes nothing. `begin` repairs it after a crash.
 final class Queue {
     let folder: OutboxFolder
     let vault: Vault
-    /// Bytes of a new segment's file.
+    /// The size of a new segment's file in bytes.
     let segmentBytes: Int
-    /// Rising; the last is the one that is written, if one is.
+    /// In rising order. The writer, if there is one, writes the last.
     var segments: [Segment] = []
-    /// Everything that is still to be delivered.
+    /// The sequence numbers of all writes that are not delivered yet.
     var live = SequenceSet()
     var lastSequence: Int64 = 0
-    /// The newest packets of the bus, in order.
+    /// The newest bus packets, in order.
     var window: [DeliveredPacket] = []
-    /// Nil until something is written.
+    /// Nil before the first write.
     var writer: SegmentWriter?
     var head: HeadFile?
     var tally = WriteTally()
-    /// When the oldest write was accepted, in milliseconds; nil when that is not known.
+    /// When the oldest write was accepted, in milliseconds. Nil: not known.
     var frontTime: Int64?
     var letters: DeadLetterFile
-    /// Of the next segment.
+    /// The number of the next segment.
     var nextNumber: Int64 = 1
-    /// A file lost its name, and that may not be durable yet: a process before this one may have
-    /// taken it.
+    /// Whether a removed file name may not be durable yet. An earlier process may have removed
+    /// it.
     var isFolderDirty = true
-    /// What was found damaged, and is not booked yet.
+    /// Damage that was found and is not booked yet.
     var damage: [Damage] = []
-    /// While loading: the segment that was read to an end that nothing proves, and the number up
-    /// to which nothing is missing there.
+    /// While loading: the segment whose end is not proven, and the number up to which nothing is
+    /// missing there.
     var openEnd: (id: SegmentID, known: Int64)?
     /// Names of damaged things, for the log.
     var noted: [String] = []
-    /// The segment that was read last, and the place in it.
+    /// The last read segment, and the position in it.
     var reading: Reading?
-    /// What a crash has left is mended, and there may be appended.
+    /// Whether the queue is repaired after a crash and ready for appends.
     var isBegun = false
 
     struct Damage: Equatable {
-        /// Nil: the end of the last one.
+        /// Nil: the end of the last segment.
         let segment: SegmentID?
         var lost: SequenceSet
         var cause = QueueLosses.Cause.damaged
@@ -55,16 +55,16 @@ final class Queue {
         let reader: SegmentReader
         var cursor: FrameCursor
         var batch: BatchReader?
-        /// It began at the segment's first frame and went by frames that open alone. Otherwise it
-        /// was led by headers, which nothing proves.
+        /// True if the cursor began at the segment's first frame and followed only frames that
+        /// open. Otherwise it followed headers, which are not proven.
         var isProven = false
     }
 
     var key: SecretBytes { vault.content.queue.key }
     var generation: Int64 { vault.content.queue.generation }
 
-    /// Room that only what leaves the queue, and the vault, may take; on a small file system an
-    /// eighth of it.
+    /// Bytes that are reserved for removals from the queue and for the vault. On a small file
+    /// system it is an eighth of the size.
     private static let lastRoom: Int64 = 8 << 20
 
     init(in stateFolder: String, _ vault: Vault, segmentBytes: Int) throws(StoreError) {
@@ -85,21 +85,22 @@ final class Queue {
         return state
     }
 
-    /// Bytes of the files.
+    /// The bytes of all queue files.
     var fileBytes: Int64 {
         segments.reduce(0) { $0 + Int64($1.size) }
             + (PrivateFile.isThere(folder.spare) ? Int64(segmentBytes) : 0)
     }
 
-    /// What is damaged and not booked yet has not left: the next start must miss it again.
+    /// The current marks. Damage that is not booked yet counts as still queued, so that the next
+    /// start finds it again.
     var marks: QueueMarks {
         var held = live
         for one in damage { held.formUnion(one.lost) }
         return QueueMarks(live: held, last: lastSequence)
     }
 
-    /// Throws where frames of so many bytes may not be appended now: the disk may not be written,
-    /// or is so full that what is left is needed to take things out of the queue again.
+    /// Throws if frames with this many bytes cannot be appended now. Either the disk is
+    /// read-only, or its last space is reserved for removing writes from the queue.
     func checkRoom(for bytes: Int) throws(StoreError) {
         guard let space = FileSystemSpace(at: folder.path) else { return }
         guard !space.isReadOnly else { throw .unavailable(.readOnly) }
@@ -107,8 +108,8 @@ final class Queue {
         guard space.available >= needed else { throw .unavailable(.full) }
     }
 
-    /// Bytes that a new segment takes for these frames; 0 where they fit into the last one, or
-    /// the spare file takes them.
+    /// The bytes that a new segment would take for these frames. 0 if they fit into the last
+    /// segment or into the spare file.
     private func newFile(for bytes: Int) -> Int64 {
         if bytes == 0 { return 0 }
         if let last = segments.last, last.capacity - last.end >= bytes { return 0 }
@@ -129,7 +130,7 @@ final class Queue {
         tally.add(bytes, at: Timestamp(milliseconds: SystemClock.wallMilliseconds))
     }
 
-    /// Writes down what has left. Not synced.
+    /// Saves the marks of the writes that have left. Not synced.
     func saveHead() throws(StoreError) {
         guard isBegun else { return }
         took(Int64(vault.takeWritten()))

@@ -3,13 +3,13 @@ import Gate
 import LinuxIO
 import Sessions
 
-// What is added, and the segments it goes to.
+// Appends writes, and creates segments for them.
 extension Queue {
-    /// Mends what a crash has left. Comes before anything is changed or acknowledged.
+    /// Repairs the queue after a crash. Runs before anything is changed or acknowledged.
     func begin() throws(StoreError) {
         guard !isBegun else { return }
         try folder.prepare()
-        // Else its old one could come back, and miss what is removed now.
+        // Otherwise the old vault could come back, without the removals that follow.
         try vault.settle()
         let contents = try folder.contents(of: generation)
         let known = Set(segments.map(\.id))
@@ -20,13 +20,14 @@ extension Queue {
         isBegun = true
         try replaceLost()
         try bookDamage()
-        // An empty file tells what is missing until that is booked.
+        // An empty file shows that numbers are missing until the loss is booked.
         if damage.isEmpty { try remove(empty) }
         try finishBurials()
         try freeSegments()
     }
 
-    /// The vault names a newer segment than there is: the next start would miss it again.
+    /// Creates a segment if the vault names a newer one than exists. Otherwise the next start
+    /// would find the loss again.
     private func replaceLost() throws(StoreError) {
         guard segments.last?.id.number ?? 0 < vault.content.queue.segment else { return }
         do throws(StoreError) {
@@ -42,7 +43,8 @@ extension Queue {
         }
     }
 
-    /// Without a head what has left is sent once more after a crash; that is no reason to stop.
+    /// Opens the head file. Without it, writes that have left are sent again after a crash. That
+    /// is no reason to stop.
     private func openHead() throws(StoreError) {
         do throws(StoreError) {
             head = try HeadFile(folder.head, key, generation: generation)
@@ -52,7 +54,7 @@ extension Queue {
         }
     }
 
-    /// Goes on in the last segment.
+    /// Continues in the last segment.
     private func resume() throws(StoreError) {
         guard writer == nil, let last = segments.last else { return }
         let file = try folder.onFile { () throws(FileFailure) in
@@ -61,12 +63,12 @@ extension Queue {
         writer = try SegmentWriter(resuming: file, last, key)
     }
 
-    /// Adds writes, and the packets of the bus that brought them; durable when it returns. Their
-    /// sequences rise, also above `lastSequence`.
+    /// Appends writes and the bus packets that brought them. Both are durable when it returns.
+    /// The sequence numbers rise and are above `lastSequence`.
     ///
-    /// Each frame is durable before the next is written. When it throws, nothing was added; but
-    /// after `unavailable(.inputOutput)` the queue is to be opened again, which may show the first
-    /// of them.
+    /// Each frame is durable before the next is written. If it throws, nothing was added. After
+    /// `unavailable(.inputOutput)` the queue must be opened again, and may then contain the first
+    /// of the writes.
     func append(_ writes: [AcceptedWrite], _ packets: [DeliveredPacket]) throws(StoreError) {
         guard !writes.isEmpty else { return }
         try begin()
@@ -112,7 +114,8 @@ extension Queue {
         let packets: [DeliveredPacket]
     }
 
-    /// The writes by session, each frame with the marks of now and the packets that brought it.
+    /// Groups the writes by session. Each frame contains the current marks and the packets that
+    /// brought its writes.
     func frames(
         of writes: [AcceptedWrite], _ packets: [DeliveredPacket]
     ) throws(StoreError) -> [Frame] {
@@ -144,7 +147,7 @@ extension Queue {
         return frames
     }
 
-    /// What the writer has done, for all others to see.
+    /// Copies the writer's state into `segments` and the tally.
     func mirrorWriter() {
         guard let segment = writer?.segment, let index = segments.indices.last,
             segments[index].id == segment.id
@@ -155,10 +158,10 @@ extension Queue {
         took(writer?.takeWritten() ?? 0)
     }
 
-    /// Begins the next segment, with room for so many bytes. Nothing changed where it throws.
+    /// Begins the next segment, with space for this many bytes. Changes nothing if it throws.
     ///
-    /// Its first frame is durable when this returns: the segments before it, which tell the same
-    /// numbers, packets and marks, may go then.
+    /// Its first frame is durable when this returns. It repeats the numbers, packets and marks of
+    /// the earlier segments, so these may be removed.
     func rotate(for bytes: Int) throws(StoreError) {
         let id = SegmentID(generation: generation, number: nextNumber)
         let opening = opening
@@ -178,22 +181,24 @@ extension Queue {
         writer = nil
     }
 
-    /// The first frame of a segment: the marks of now, and the packets that may come again.
+    /// The first frame of a segment: the current marks, and the packets that may be delivered
+    /// again.
     var opening: [UInt8] {
         SegmentOpening(marks: marks, packets: window.suffix(Self.windowLimit)).bytes
     }
 
-    /// A file for a segment with so many bytes: the spare one, or a new one. Its name is durable.
+    /// Makes a file for a segment with this many bytes from the spare file, or a new one. Its
+    /// name is durable.
     ///
-    /// A spare one has its new name for good before it is written, else a power cut could show
-    /// its new content under the old name.
+    /// The new name of a spare file is durable before anything is written to it. Otherwise a
+    /// power cut could leave new content under the old name.
     func makeFile(_ path: String, for bytes: Int) throws(StoreError) -> LogFile {
         let needed = (bytes + 2 * Segment.summaryBytes) / WriteTally.page + 1
         let size = max(segmentBytes, needed * WriteTally.page)
         let isSpare = size == segmentBytes && PrivateFile.isThere(folder.spare)
         let file = try folder.onFile { () throws(FileFailure) in
             guard isSpare else {
-                // What an attempt has left whose sync had no room.
+                // Remove the file of an earlier attempt whose sync had no space.
                 try PrivateFile.unlink(path)
                 return try LogFile(making: path, size: size)
             }
@@ -201,7 +206,7 @@ extension Queue {
             return try LogFile(path)
         }
         guard file.size == size else {
-            // Of another configuration.
+            // The spare file has the size of another configuration.
             _ = consume file
             try folder.onFile { () throws(FileFailure) in try PrivateFile.remove(path) }
             return try makeFile(path, for: bytes)

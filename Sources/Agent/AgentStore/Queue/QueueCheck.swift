@@ -2,23 +2,23 @@ package import Gate
 import LinuxIO
 package import Sessions
 
-/// Reads every frame of a queue, and changes nothing: also while an agent writes to it.
+/// Reads every frame of a queue and changes nothing. It may run while an agent writes to the
+/// queue.
 package struct QueueCheck {
-    /// So many findings are named.
+    /// The most findings that are named.
     private static let limit = 100
 
     private let folder: OutboxFolder
     private let key: SecretBytes
     private let generation: Int64
-    /// Frames that were read, and writes in them.
+    /// The number of frames read, and of writes in them.
     package private(set) var frames: Int64 = 0
     package private(set) var writes: Int64 = 0
-    /// Names of segments with the sequences that do not open.
+    /// The names of segments, with the sequence numbers that cannot be read.
     package private(set) var findings: [String] = []
-    /// The highest sequence that was met.
+    /// The highest sequence number so far.
     private var last: Int64 = 0
-    /// The segment that was read to an end that nothing proves, and the number up to which
-    /// nothing is missing there.
+    /// The segment whose end is not proven, and the number up to which nothing is missing there.
     private var openEnd: (id: SegmentID, known: Int64)?
 
     /// Throws why the vault of this state folder does not open.
@@ -33,7 +33,7 @@ package struct QueueCheck {
         generation = control.generation
     }
 
-    /// Reads all. A segment that leaves meanwhile is no finding.
+    /// Checks everything. A segment that is removed meanwhile is no finding.
     package mutating func run(_ progress: (String) -> Void = { _ in }) throws(StoreError) {
         let contents = try folder.contents(of: generation)
         for id in contents.segments {
@@ -44,7 +44,7 @@ package struct QueueCheck {
             } catch .unavailable(.inputOutput(let what)) {
                 find("segment \(id.text): \(what)")
             }
-            // Its file may have become another segment's meanwhile.
+            // The file may have been reused for another segment meanwhile.
             if !PrivateFile.isThere(folder.segment(id)) {
                 findings.removeLast(findings.count - before)
                 openEnd = nil
@@ -65,7 +65,7 @@ package struct QueueCheck {
             case .frame: continue
             case .damage(let place):
                 guard try reader.open(.letter, at: place.lowerBound) == nil else { continue }
-                // Nothing proves the number, but it is the best there is.
+                // The number in the header is not proven, but no better one exists.
                 let header = try reader.header(at: place.lowerBound)
                 find(header.map { "dead letter \($0.first)" } ?? "a dead letter")
             }
@@ -80,7 +80,7 @@ package struct QueueCheck {
         if !isBegun {
             isBegun = try reader.find(.batch, from: 0, to: reader.size, after: last) != nil
         }
-        // It may have been begun since.
+        // The agent may have written the first frame since.
         if opening == nil, isBegun { opening = try reader.open(.opening, at: 0) }
         let said = opening.flatMap { SegmentOpening($0.plaintext) }
         checkEnd(before: id, said?.marks.last ?? 0)
@@ -100,7 +100,7 @@ package struct QueueCheck {
                 }
             case .damage(let place):
                 guard try reader.open(.batch, at: place.lowerBound) == nil else {
-                    // It was written while the next one was looked for.
+                    // The agent wrote this frame while the next one was searched.
                     cursor = FrameCursor(
                         reader, from: place.lowerBound, to: summary?.end, after: before)
                     continue
@@ -121,7 +121,7 @@ package struct QueueCheck {
         last = max(last, header.last)
     }
 
-    /// As `Queue.noteCutEnd`.
+    /// Same check as `Queue.noteCutEnd`.
     private mutating func checkEnd(before id: SegmentID, _ given: Int64) {
         guard let end = openEnd.take(), end.id.number + 1 == id.number else { return }
         find(end.id, max(last, end.known) + 1, given)
@@ -136,7 +136,7 @@ package struct QueueCheck {
     }
 }
 
-/// Writes out what can be read of a segment that was set aside.
+/// Exports the readable writes of a segment that was set aside.
 package struct QueueExport {
     private let folder: OutboxFolder
     private let control: QueueControl
@@ -150,8 +150,8 @@ package struct QueueExport {
         segments = try self.folder.contents(of: control.generation).damaged.map(\.text)
     }
 
-    /// Lends each write of a segment that was set aside, in order. False where there is none of
-    /// this name.
+    /// Passes each write of a segment that was set aside to `body`, in order. False if no such
+    /// segment exists.
     package func run(_ name: String, _ body: (AcceptedWrite) -> Void) throws(StoreError) -> Bool {
         guard segments.contains(name), let id = SegmentID(name[...]) else { return false }
         let reader = try SegmentReader(folder.damaged(id), id, control.key)
@@ -170,13 +170,14 @@ package struct QueueExport {
 }
 
 extension BoardStore {
-    /// What does not open of queue and vault, by name; empty means whole. Changes nothing.
+    /// Returns the names of the queue's parts that cannot be read. Empty: the queue is undamaged.
+    /// Changes nothing.
     package func verify() throws(StoreError) -> [String] {
         var check = QueueCheck(queue.folder, vault.content.queue)
         try check.run()
         return check.findings
     }
 
-    /// A record's bytes as the vault has them.
+    /// The bytes of a record in the vault.
     package func secret(_ record: VaultRecord) -> SecretBytes? { vault.content.records[record] }
 }

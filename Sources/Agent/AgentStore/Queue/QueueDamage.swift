@@ -2,13 +2,13 @@ import Gate
 import LinuxIO
 import Sessions
 
-// What does not open any more.
+// Damaged segments.
 extension Queue {
-    /// So many segments that were set aside are kept, the newest.
+    /// How many segments that were set aside are kept. The newest stay.
     private static var asideLimit: Int { 4 }
 
-    /// Books what was lost, once, and keeps a copy of each segment that is concerned. What cannot
-    /// be written down now is met again.
+    /// Books each loss once, and keeps a copy of each damaged segment. Losses that cannot be
+    /// recorded now are found again later.
     func bookDamage() throws(StoreError) {
         while !damage.isEmpty {
             let one = damage.removeFirst()
@@ -23,13 +23,13 @@ extension Queue {
     }
 
     private func book(_ one: Damage) throws(StoreError) {
-        // A torn frame is no damage: nobody was told that its writes are safe.
+        // A torn frame is no damage: its writes were never acknowledged.
         if one.cause == .unknown { return try giveUp(one.lost, .unknown) }
         try book(one.lost, of: one.segment)
         if let id = one.segment { try rewrite(id) }
     }
 
-    /// Books what does not open of a segment, and keeps a copy of it.
+    /// Books the unreadable writes of a segment, and keeps a copy of the segment.
     func book(_ lost: SequenceSet, of id: SegmentID?) throws(StoreError) {
         guard let first = lost.first, let last = lost.last else { return }
         if let id { try setAside(id) }
@@ -37,7 +37,7 @@ extension Queue {
         note(first == last ? "queue \(first)" : "queue \(first) to \(last)")
     }
 
-    /// Gives the file a second name, under which it stays when it is written again.
+    /// Gives the file a second name, so that it stays when the segment is rewritten.
     private func setAside(_ id: SegmentID) throws(StoreError) {
         let path = folder.damaged(id)
         guard segments.contains(where: { $0.id == id }), !PrivateFile.isThere(path) else { return }

@@ -1,9 +1,9 @@
 import Gate
 
-/// What the queue has lost, counted for good.
+/// The permanent count of the queue's losses.
 struct QueueLedger: Equatable {
     var losses = QueueLosses()
-    /// Frames that did not open, ever.
+    /// The number of frames that could not be opened since the first start.
     var damaged: Int64 = 0
 
     init() {}
@@ -28,7 +28,7 @@ struct QueueLedger: Equatable {
         where bytes.append(short: name) { bytes.append(number: value) }
     }
 
-    /// Nil for bytes that `encode` does not make.
+    /// Nil for bytes that `encode` does not write.
     init?(_ reader: inout ByteReader) {
         guard let damaged = reader.number(), let total = reader.number(),
             let ranges = Self.ranges(&reader),

@@ -3,13 +3,13 @@ import Gate
 import LinuxIO
 import Sessions
 
-// What a new process finds.
+// Loads the queue when a process starts.
 extension Queue {
     static var windowLimit: Int { 1024 }
-    /// No damage at the end of the queue takes more numbers.
+    /// The most sequence numbers that damage at the end of the queue can cost.
     private static var lostLimit: Int64 { 1 << 20 }
 
-    /// Reads what there is. Changes nothing.
+    /// Reads the queue. Changes nothing.
     func load() throws(StoreError) {
         let control = vault.content.queue
         let contents = try folder.contents(of: control.generation)
@@ -28,7 +28,8 @@ extension Queue {
         lastSequence = max(lastSequence, marks.last, control.last)
         try noteTornEnd()
         if contents.segments.last?.number ?? 0 < control.segment {
-            // Whole files are gone, with the numbers that they had given.
+            // Whole files are missing, with the sequence numbers in them. Skip numbers so that
+            // none is assigned twice.
             lastSequence += Self.lostLimit
             note("segments of the queue are gone")
         }
@@ -44,14 +45,16 @@ extension Queue {
         letters = try DeadLetterFile.load(folder.dead(generation), key, generation: generation)
     }
 
-    /// Numbers were given beyond the last that the segments show: the end of one is damaged.
+    /// Notes damage if numbers above the last one in the segments were assigned. Then the end of
+    /// a segment is damaged.
     private func noteLostEnd(_ last: Int64, gone watermark: Int64) {
         let known = max(lastSequence, watermark)
         guard last > known, last - known <= Self.lostLimit, !segments.isEmpty else { return }
         damage.append(Damage(segment: nil, lost: SequenceSet(known + 1...last)))
     }
 
-    /// The newest frame does not open, and numbers that nobody else knows may have been in it.
+    /// Notes a torn end: the newest frame cannot be opened, and may have contained numbers that
+    /// only its end mark shows.
     private func noteTornEnd() throws(StoreError) {
         guard let segment = segments.last,
             let last = try reader(segment).markedEnd(
@@ -62,7 +65,8 @@ extension Queue {
         lastSequence = last
     }
 
-    /// One segment, by its summary or by reading it. Nil for a file that was never one.
+    /// Loads one segment from its summary, or by reading it. Nil for a file that never was a
+    /// segment.
     private func load(
         _ id: SegmentID, isLast: Bool, _ marks: inout QueueMarks
     ) throws(StoreError) -> Segment? {
@@ -79,7 +83,7 @@ extension Queue {
         (segment.start, segment.end) = (start, start)
         var cursor = FrameCursor(reader, from: start, to: nil, after: lastSequence)
         if opening == nil {
-            // A file whose making was interrupted, or one whose beginning is damaged.
+            // Its creation was interrupted, or its beginning is damaged.
             guard try reader.find(.batch, from: 0, to: segment.size, after: lastSequence) != nil
             else { return nil }
         }
@@ -102,8 +106,8 @@ extension Queue {
         }
     }
 
-    /// The segment before this one gave numbers, up to `last`, that are not in it: it was cut, or
-    /// its last frames are damaged.
+    /// Notes damage if the segment before this one lacks assigned numbers up to `last`. That
+    /// segment was cut, or its last frames are damaged.
     private func noteCutEnd(before id: SegmentID, _ last: Int64) {
         guard let end = openEnd.take(), end.id.number + 1 == id.number else { return }
         let known = max(end.known, lastSequence)
@@ -138,7 +142,7 @@ extension Queue {
         window = (window + packets).suffix(Self.windowLimit)
     }
 
-    /// The highest sequence that any file shows, where the vault is lost.
+    /// The highest sequence number in any file, for a lost vault.
     static func highestSequence(
         in stateFolder: String, _ key: SecretBytes, generation: Int64
     ) throws(StoreError) -> Int64 {
