@@ -1,10 +1,10 @@
 import LinuxIO
 
-/// The folder `outbox` in the state folder, and the names in it.
+/// The folder `outbox` in the state folder, and its file names.
 ///
-/// `GENERATION-NUMBER.log` is a segment, `NAME.new` one that is being made, `spare` a file that
-/// was a segment and will be one again, `dead-GENERATION.log` holds the dead letters, `head` says
-/// what has left, `damaged-GENERATION-NUMBER.log` is a segment that was set aside.
+/// `GENERATION-NUMBER.log` is a segment. `NAME.new` is a file that is being written. `spare` is
+/// an old segment file for reuse. `dead-GENERATION.log` contains the dead letters. `head` records
+/// which writes have left. `damaged-GENERATION-NUMBER.log` is a segment that was set aside.
 struct OutboxFolder {
     let path: String
     private static let suffix = ".log"
@@ -19,15 +19,15 @@ struct OutboxFolder {
     var head: String { path + "/head" }
     var isThere: Bool { PrivateFile.isThere(path) }
 
-    /// What there is.
+    /// The files in the folder.
     struct Contents {
         var segments: [SegmentID] = []
         var damaged: [SegmentID] = []
-        /// Names of what another generation, or a change that was not finished, has left.
+        /// Names of files from another generation or from an unfinished change.
         var leftovers: [String] = []
     }
 
-    /// Nothing where there is no folder.
+    /// The files of this generation. Empty if there is no folder.
     func contents(of generation: Int64) throws(StoreError) -> Contents {
         var found = Contents()
         let names: [String]
@@ -61,7 +61,7 @@ struct OutboxFolder {
         try onFile { () throws(FileFailure) in try PrivateFolder.prepare(path) }
     }
 
-    /// Makes names as they are now survive a power cut.
+    /// Syncs the folder, so that its file names survive a power cut.
     func sync() throws(StoreError) {
         try onFile { () throws(FileFailure) in try PrivateFolder.syncNames(in: path) }
     }

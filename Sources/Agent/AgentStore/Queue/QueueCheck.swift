@@ -21,7 +21,7 @@ package struct QueueCheck {
     /// The segment whose end is not proven, and the number up to which nothing is missing there.
     private var openEnd: (id: SegmentID, known: Int64)?
 
-    /// Throws why the vault of this state folder does not open.
+    /// Throws if the vault of this state folder cannot be opened.
     package init(folder: String, keyFile: KeyFile) throws(StoreError) {
         let opened = try VaultBirth(folder: folder, file: VaultFile(in: folder)).look(keyFile)
         self.init(OutboxFolder(in: folder), opened.queue)
@@ -143,7 +143,7 @@ package struct QueueExport {
     /// The names of the segments that were set aside.
     package let segments: [String]
 
-    /// Throws why the vault of this state folder does not open.
+    /// Throws if the vault of this state folder cannot be opened.
     package init(folder: String, keyFile: KeyFile) throws(StoreError) {
         control = try VaultBirth(folder: folder, file: VaultFile(in: folder)).look(keyFile).queue
         self.folder = OutboxFolder(in: folder)

@@ -3,9 +3,9 @@ import Gate
 import LinuxIO
 import Sessions
 
-// Writes that are given up: for their age, for room, as dead letters, or with all the others.
+// Gives up writes: too old, no space, dead letters, or the whole queue.
 extension Queue {
-    /// Books writes that will never be sent, durably, and takes them out. The vault is written
+    /// Books writes as losses, durably, and removes them from the queue. The vault is written
     /// first: see `QueueControl`.
     func giveUp(
         _ gone: SequenceSet, _ cause: QueueLosses.Cause, drops: [ClassName: Int64] = [:],
@@ -13,7 +13,8 @@ extension Queue {
     ) throws(StoreError) {
         guard let first = gone.first, let last = gone.last else { return }
         if isFolderDirty {
-            // What `givenUp` forgets must not come back with a file's old name.
+            // A removed file must not return under its old name after `givenUp` has dropped its
+            // numbers.
             try folder.sync()
             isFolderDirty = false
         }
@@ -32,11 +33,13 @@ extension Queue {
         try saveHead()
     }
 
-    /// What each change of the vault says of the queue as it is now.
+    /// Writes the queue's current state into the vault's content. Runs with each change of the
+    /// vault.
     func stamp(_ control: inout QueueControl) {
         control.last = max(control.last, lastSequence)
         control.segment = max(control.segment, segments.last?.id.number ?? 0)
-        // What no segment has any more cannot come back, unless a file's old name does.
+        // Drop numbers that no segment contains: they cannot come back, unless a removed file
+        // does.
         guard !isFolderDirty else { return }
         var left = SequenceSet()
         for segment in segments {
@@ -44,14 +47,16 @@ extension Queue {
                 left.formUnion(control.givenUp.part(in: range))
             }
         }
-        // Behind the last that is stored no segment tells yet which numbers were given.
+        // No segment shows yet which numbers above the last stored one were assigned, so keep
+        // those.
         let stored = segments.reduce(0) { max($0, $1.stored.last ?? 0) }
         if stored < .max { left.formUnion(control.givenUp.part(in: stored + 1...(.max))) }
         control.givenUp = left
     }
 
-    /// Drops what was accepted from `start` to before `end`, but for the spared: the broker may
-    /// have them already. What was accepted before `start` was dated by a clock that was not set.
+    /// Drops writes accepted from `start` until before `end`. Keeps those in `spared`, because
+    /// the broker may already have them. Writes accepted before `start` have times from an unset
+    /// clock and stay.
     func expire(
         _ start: Timestamp, _ end: Timestamp, sparing spared: Set<Int64>
     ) throws(StoreError) {
@@ -78,8 +83,9 @@ extension Queue {
         }
     }
 
-    /// Drops writes until at least so many bytes are free, or none is left: first those of
-    /// classes that are not in `keep`, the oldest first, then of the last class in it, and so on.
+    /// Drops writes until at least this many bytes are free, or no write is left. Drops first the
+    /// classes that are not in `keep`, oldest writes first. Then it drops the last class in
+    /// `keep`, and so on.
     func makeRoom(_ bytes: Int64, keep: [ClassName]) throws(StoreError) {
         let goal = max(0, usedBytes - max(0, bytes))
         for rank in 0...keep.count where usedBytes > goal {
@@ -93,7 +99,7 @@ extension Queue {
 
     var usedBytes: Int64 { segments.reduce(0) { $0 + $1.liveBytes } }
 
-    /// Drops wanted writes of one segment, oldest first, until few enough bytes are left.
+    /// Drops wanted writes of one segment, oldest first, until at most `goal` bytes are used.
     private func drop(
         from id: SegmentID, _ wanted: (ClassName) -> Bool, downTo goal: Int64, isInOrder: Bool
     ) throws(StoreError) {
@@ -103,7 +109,8 @@ extension Queue {
             var (gone, drops, freed) = (SequenceSet(), [ClassName: Int64](), Int64(0))
             let excess = usedBytes - goal
             try forEachFrame(of: segments[index]) { batch throws(StoreError) in
-                // In order, whole frames go: then nothing has to be written again.
+                // If all classes go in order, whole frames are dropped, and no segment needs a
+                // rewrite.
                 guard freed < excess else { return }
                 while let item = batch.next(), isInOrder || freed < excess {
                     guard live.contains(item.sequence), wanted(item.target.className) else {
@@ -121,7 +128,7 @@ extension Queue {
         }
     }
 
-    /// Moves writes among the dead letters. Unknown ones are skipped.
+    /// Moves writes to the dead letters. Skips unknown sequence numbers.
     func bury(_ burials: [Burial]) throws(StoreError) {
         try begin()
         let reasons = Dictionary(burials.map { ($0.sequence, $0.reason) }) { $1 }
@@ -136,22 +143,22 @@ extension Queue {
             gone.insert(sequence)
         }
         guard !found.isEmpty else { return }
-        // Before the vault: see `QueueControl`.
+        // The letters are written before the vault: see `QueueControl`.
         took(try letters.add(found, key, generation: generation))
         try giveUp(gone, .dead)
     }
 
-    /// Letters that were written before a crash, and not booked.
+    /// Finishes burials that a crash interrupted: the letters are written but not booked.
     func finishBurials() throws(StoreError) {
         var gone = SequenceSet()
         for sequence in letters.sequences where live.contains(sequence) { gone.insert(sequence) }
         guard !gone.isEmpty else { return }
-        // Their sync may have failed: see `SegmentWriter`.
+        // The sync of these letters may have failed: see `SegmentWriter`.
         took(try letters.writeAgain(key, generation: generation))
         try giveUp(gone, .dead)
     }
 
-    /// Books numbers that will never arrive, and that the queue does not hold.
+    /// Books sequence numbers that will never arrive and are not in the queue.
     func lose(_ sequences: [Int64]) throws(StoreError) {
         try vault.change { content in
             for sequence in sequences {
@@ -161,8 +168,9 @@ extension Queue {
         }
     }
 
-    /// Removes all writes, the dead letters and what was set aside, and replaces the key of them.
-    /// Numbers, losses and the packets that may come again stay. `more` is changed with it.
+    /// Removes all writes, the dead letters and the segments that were set aside, and replaces
+    /// the queue's key. Keeps sequence numbers, losses and the packets that may be delivered
+    /// again. `more` changes the vault in the same step.
     func destroy(_ more: (inout VaultContent) -> Void) throws(StoreError) {
         try begin()
         let gone = live
@@ -172,7 +180,8 @@ extension Queue {
         (control.reserved, control.given, control.ledger) = (old.reserved, old.given, old.ledger)
         for range in gone.ranges { control.ledger.losses.lose(range, .destroyed) }
         control.segment = nextNumber
-        // The packets first, under the new key: until the vault has it this file is nothing.
+        // Write the packets first, under the new key. The file has no meaning until the vault has
+        // that key.
         let survivor = try makeSurvivor(control)
         try vault.change(isErasing: true) { content in
             more(&content)

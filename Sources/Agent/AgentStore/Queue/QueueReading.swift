@@ -3,12 +3,12 @@ import Gate
 import LinuxIO
 import Sessions
 
-// What is read back.
+// Reads writes from the queue.
 extension Queue {
-    /// The writes after `sequence`, in order: at most `limit`, and no more once their payloads
-    /// have `bytes`. Empty only when there are no more.
+    /// Returns the writes after `sequence`, in order. Returns at most `limit` writes, and stops
+    /// once their payloads reach `bytes`. Empty only if there are no more.
     ///
-    /// What does not open is booked as lost and passed over; it never holds up the rest.
+    /// Unreadable writes are booked as lost and skipped. They never block the rest.
     func next(
         after sequence: Int64, limit: Int, bytes: Int
     ) throws(StoreError) -> [AcceptedWrite] {
@@ -26,7 +26,7 @@ extension Queue {
         return part.writes
     }
 
-    /// Sees to it that the reading is in this segment, and not behind the write after `sequence`.
+    /// Moves the reading position into this segment, not beyond the write after `sequence`.
     private func seek(_ segment: Segment, _ sequence: Int64) throws(StoreError) {
         if let place = reading, place.reader.id == segment.id {
             if place.batch.map({ $0.header.first <= sequence + 1 }) ?? false { return }
@@ -60,7 +60,8 @@ extension Queue {
             let missing = live.missing(
                 of: segment, from: part.position + 1, before: batch?.header.first)
             if !missing.isEmpty, !place.isProven {
-                // A header that lies leads past what can be read.
+                // A wrong header may have skipped readable frames: read the segment again from
+                // its beginning.
                 place = Reading(
                     reader: place.reader,
                     cursor: FrameCursor(place.reader, from: 0, to: segment.end), isProven: true)
@@ -73,7 +74,7 @@ extension Queue {
         reading = place
     }
 
-    /// The next frame that opens.
+    /// The next frame that can be opened.
     private func nextBatch(
         _ cursor: inout FrameCursor, _ segment: Segment
     ) throws(StoreError) -> BatchReader? {
@@ -94,8 +95,8 @@ extension Queue {
         if !new.lost.isEmpty, !damage.contains(new) { damage.append(new) }
     }
 
-    /// Lends each frame of a segment that opens, in order: from its first live one on, or from
-    /// the beginning.
+    /// Passes each readable frame of a segment to `body`, in order. Starts at the first live
+    /// frame, or at the beginning.
     func forEachFrame(
         of segment: Segment, fromBeginning: Bool = false,
         _ body: (inout BatchReader) throws(StoreError) -> Void
@@ -116,7 +117,7 @@ extension Queue {
         }
     }
 
-    /// When the oldest write was accepted that is still to be delivered.
+    /// When the oldest queued write was accepted.
     func oldest() -> Timestamp? {
         guard !live.isEmpty else { return nil }
         if frontTime == nil, let segment = segments.first(where: \.isLive),
@@ -127,7 +128,7 @@ extension Queue {
         return frontTime.map(Timestamp.init(milliseconds:))
     }
 
-    /// Whose writes there are: a few names at most.
+    /// The users of the queued writes and dead letters, at most 16.
     func users() throws(StoreError) -> [String] {
         var users = segments.filter { $0.isLive && live.overlaps(0...$0.last) }
             .reduce(into: Set<String>()) { $0.formUnion($1.users) }
@@ -137,8 +138,8 @@ extension Queue {
 }
 
 extension SequenceSet {
-    /// What is stored in a segment from `first` on, and was not met before the frame that begins
-    /// with `next`, or up to the segment's end.
+    /// The numbers of a segment from `first` on that were not found before the frame that begins
+    /// with `next`. Nil: before the segment's end.
     fileprivate func missing(of segment: Segment, from first: Int64, before next: Int64?) -> Self {
         let begin = max(first, segment.stored.first ?? first)
         let end = min(next.map { $0 - 1 } ?? segment.last, segment.last)
@@ -146,10 +147,10 @@ extension SequenceSet {
     }
 }
 
-/// What one call of `next` gathers.
+/// The result of one call of `next`.
 private struct QueuePart {
     private(set) var writes: [AcceptedWrite] = []
-    /// All up to here were looked at.
+    /// All numbers up to this one were checked.
     var position: Int64
     private let limit: Int
     private let bytes: Int

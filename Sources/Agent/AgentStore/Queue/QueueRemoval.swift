@@ -2,10 +2,10 @@ import Gate
 import LinuxIO
 import Sessions
 
-// What leaves.
+// Removes delivered writes and empty segments.
 extension Queue {
-    /// Takes out what the upstream broker has. Unknown ones are skipped. Not synced: a power cut
-    /// may bring them back, with the same sequences.
+    /// Removes writes that the upstream broker has received. Skips unknown numbers. Not synced: a
+    /// power cut may bring the writes back, with the same sequence numbers.
     func remove(_ sequences: [Int64]) throws(StoreError) {
         guard let first = sequences.min(), let last = sequences.max() else { return }
         for run in Self.runs(sequences) { live.remove(run) }
@@ -29,7 +29,7 @@ extension Queue {
         return runs
     }
 
-    /// Something in this range is not live any more.
+    /// Updates the segments after writes in this range have left.
     func left(_ range: ClosedRange<Int64>) throws(StoreError) {
         frontTime = nil
         for index in segments.indices where segments[index].isLive {
@@ -39,8 +39,8 @@ extension Queue {
         }
     }
 
-    /// Moves a segment's start to its first frame with a live write. Where the headers say that
-    /// there is none, one of them is damaged: the reading finds out.
+    /// Moves a segment's start to its first frame with a live write. If the headers show no such
+    /// frame, one of them is damaged. The next read finds that damage.
     func advance(_ index: Int) throws(StoreError) {
         let segment = segments[index]
         guard segment.isLive else { return }
@@ -54,14 +54,14 @@ extension Queue {
         if start < segment.end { segments[index].start = start }
     }
 
-    /// Gives back the files of which nothing is live, but the one that is written and, without
-    /// it, the last: it tells the numbers that were given. One becomes the spare.
+    /// Removes segments without live writes. The last segment stays, because it shows the
+    /// assigned sequence numbers. One removed file becomes the spare file.
     func freeSegments() throws(StoreError) {
         guard isBegun, segments.contains(where: { !$0.isLive }) else { return }
         let kept = segments.last?.id
         for segment in segments where !segment.isLive && segment.id != kept {
             let path = folder.segment(segment.id)
-            // A copy that is set aside is the same file under another name.
+            // A segment that was set aside is the same file under another name.
             let isSpare = segment.size == segmentBytes && !PrivateFile.isThere(folder.spare)
                 && !PrivateFile.isThere(folder.damaged(segment.id))
             try folder.onFile { () throws(FileFailure) in

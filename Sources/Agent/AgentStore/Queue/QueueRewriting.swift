@@ -2,11 +2,11 @@ import AgentCore
 import Gate
 import LinuxIO
 
-// Segments that are written again, without what has left.
+// Rewrites segments without the writes that have left.
 extension Queue {
-    /// Writes a segment again with what of it is still to be delivered.
+    /// Rewrites a segment with only its queued writes.
     func rewrite(_ id: SegmentID) throws(StoreError) {
-        // Only the newest segment holds the packets that may come again.
+        // The newest segment contains the packets that may be delivered again.
         if writer?.segment.id == id { try rotate(for: 0) }
         let writes = try liveWrites(of: id)
         guard !writes.isEmpty, let index = segments.firstIndex(where: { $0.id == id })
@@ -33,7 +33,7 @@ extension Queue {
         frontTime = nil
     }
 
-    /// What of a segment is still to be delivered. Books what of that does not open.
+    /// The queued writes of a segment. Books the unreadable ones.
     private func liveWrites(of id: SegmentID) throws(StoreError) -> [AcceptedWrite] {
         guard let segment = segments.first(where: { $0.id == id }), segment.isLive,
             let first = segment.stored.first
@@ -49,7 +49,7 @@ extension Queue {
         return writes
     }
 
-    /// Later segments hold the marks and the packets.
+    /// The first frame of a rewritten segment. Later segments contain the marks and the packets.
     private func opening(ofRewritten index: Int) -> [UInt8] {
         let before = index > 0 ? segments[index - 1].last : 0
         let next = segments[(index + 1)...].lazy.compactMap(\.stored.first).first

@@ -2,11 +2,11 @@ package import AgentCore
 import Cryptography
 package import LinuxIO
 
-/// The packets of the bus that were given a sequence and are not on disk: kept in a file in
-/// memory, so that after a crash of the process alone each keeps its sequence.
+/// Bus packets that have a sequence number but are not on disk. They are kept in a file in
+/// memory, so that each keeps its number if only the process crashes.
 ///
-/// Two slots are written in turn, so that one is whole whenever the process ends. A content of
-/// another boot of the machine counts as none.
+/// Two slots are written in turn, so that one is always complete. Content from another boot of
+/// the machine is ignored.
 package struct VolatileWindow: ~Copyable {
     private static let slotBytes = 64 * 1024
     private static let magic = Array("postern window 1".utf8)
@@ -14,7 +14,7 @@ package struct VolatileWindow: ~Copyable {
     private let file: SlottedFile
     private let boot: [UInt8]
     private var turn: Int64 = 0
-    /// What was there when it was opened, by rising sequence.
+    /// The content when the file was opened, in rising sequence order.
     package private(set) var found: [DeliveredPacket] = []
 
     package init(_ path: String) throws(FileFailure) {
@@ -34,7 +34,7 @@ package struct VolatileWindow: ~Copyable {
         self.found = found
     }
 
-    /// Replaces what stood there. The newest are kept where there are too many.
+    /// Replaces the content. If there are too many packets, keeps the newest.
     package mutating func write(_ entries: [DeliveredPacket]) throws(FileFailure) {
         turn += 1
         let bytes = Self.encode(entries.suffix(Queue.windowLimit), turn: turn, boot: boot)
@@ -57,7 +57,7 @@ package struct VolatileWindow: ~Copyable {
         return bytes
     }
 
-    /// Nil for anything that `encode` has not made in this boot.
+    /// Nil for bytes that `encode` has not written during this boot.
     static func decode(
         _ bytes: [UInt8], boot: [UInt8]
     ) -> (turn: Int64, entries: [DeliveredPacket])? {
@@ -87,7 +87,7 @@ package struct VolatileWindow: ~Copyable {
 }
 
 extension InputFile {
-    /// A text that another boot of this machine has not. Source: random(4).
+    /// A text that is unique to this boot of the machine. Source: random(4).
     static func bootID() throws(FileFailure) -> [UInt8] {
         var file = try InputFile("/proc/sys/kernel/random/boot_id")
         return Array(try file.read(first: 64).prefix { $0 != UInt8(ascii: "\n") })

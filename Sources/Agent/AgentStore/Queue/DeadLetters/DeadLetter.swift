@@ -1,10 +1,10 @@
 package import Gate
 package import Sessions
 
-/// A write to be moved among the dead letters.
+/// A request to move a write to the dead letters.
 package struct Burial: Equatable, Sendable {
     package let sequence: Int64
-    /// Why no broker takes it: safe to show, cut to `DeadLetter.reasonLimit` bytes.
+    /// Why no broker accepts the write. Safe to show. Cut to `DeadLetter.reasonLimit` bytes.
     package let reason: String
 
     package init(sequence: Int64, reason: String) {
@@ -13,9 +13,9 @@ package struct Burial: Equatable, Sendable {
     }
 }
 
-/// A write that no broker takes.
+/// A write that no broker accepts.
 package struct DeadLetter: Equatable, Sendable {
-    /// How many are kept, and how many bytes of them.
+    /// The most letters that are kept, and the most bytes of them.
     package static let kept = 1000
     package static let bytesKept = 8 << 20
     package static let reasonLimit = 200
@@ -26,7 +26,7 @@ package struct DeadLetter: Equatable, Sendable {
 }
 
 extension DeadLetter {
-    /// As a frame has it; nil for a name or topic that MQTT could not carry.
+    /// The letter as a frame. Nil for a name or topic that MQTT could not carry.
     var body: FrameBody? {
         var reason = reason
         while reason.utf8.count > Self.reasonLimit { reason.removeLast() }
@@ -39,7 +39,7 @@ extension DeadLetter {
         return body
     }
 
-    /// Nil for bytes that `body` does not make.
+    /// Nil for bytes that `body` does not write.
     init?(_ plaintext: [UInt8], _ header: FrameHeader) {
         guard var batch = BatchReader(plaintext, header), let item = batch.next(),
             var tail = batch.tail(), let buried = tail.number(), let reason = tail.shortText()

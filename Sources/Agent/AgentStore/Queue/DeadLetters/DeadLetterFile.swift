@@ -2,10 +2,10 @@ import Gate
 import LinuxIO
 import Sessions
 
-/// The file of the dead letters: a log like a segment, of one letter a frame.
+/// The file of the dead letters: a log like a segment, with one letter per frame.
 ///
-/// The newest that fit into `DeadLetter.kept` and `DeadLetter.bytesKept` count. When the file is
-/// full, a new one with these takes its place.
+/// The newest letters count, as many as `DeadLetter.kept` and `DeadLetter.bytesKept` allow. A new
+/// file with these replaces a full one.
 struct DeadLetterFile {
     private static let smallest = 1 << 16
 
@@ -21,7 +21,7 @@ struct DeadLetterFile {
 
     init(_ path: String) { self.path = path }
 
-    /// Of this generation's dead letters. No segment has the number 0.
+    /// The id of this generation's dead letter file. No segment has the number 0.
     static func id(_ generation: Int64) -> SegmentID {
         SegmentID(generation: generation, number: 0)
     }
@@ -44,14 +44,14 @@ struct DeadLetterFile {
     }
 
     private mutating func note(_ header: FrameHeader, at offset: Int) {
-        // One that was buried twice, around a crash, counts once.
+        // A write that was buried twice, before and after a crash, counts once.
         places.removeAll { $0.sequence == header.first }
         places.append(Place(
             sequence: header.first, offset: offset, byteCount: header.byteCount))
         end = offset + header.byteCount
     }
 
-    /// Those that count, in the order of their burial.
+    /// The letters that count, in the order of their burial.
     private var kept: ArraySlice<Place> {
         var bytes = 0
         let fitting = places.reversed().prefix { place in
@@ -64,7 +64,8 @@ struct DeadLetterFile {
     var count: Int64 { Int64(kept.count) }
     var sequences: [Int64] { places.map(\.sequence) }
 
-    /// The newest, at most `limit`, in order of sequence, and how many did not open.
+    /// The newest letters, at most `limit`, in order of sequence, and the numbers of those that
+    /// could not be opened.
     func letters(
         _ limit: Int, _ key: SecretBytes, generation: Int64
     ) throws(StoreError) -> (letters: [DeadLetter], damaged: [Int64]) {
@@ -83,7 +84,7 @@ struct DeadLetterFile {
         return (letters.sorted { $0.write.sequence < $1.write.sequence }, damaged)
     }
 
-    /// Adds letters, durably. Returns how many bytes the disk has had to write.
+    /// Adds letters, durably. Returns the number of bytes written to disk.
     mutating func add(
         _ new: [DeadLetter], _ key: SecretBytes, generation: Int64
     ) throws(StoreError) -> Int64 {
@@ -107,7 +108,7 @@ struct DeadLetterFile {
             + new, &cipher)
     }
 
-    /// Durable when it returns; false, and nothing is written, where there is no room.
+    /// Durable when it returns true. False if there is no space; then nothing is written.
     private func append(_ bytes: [UInt8]) throws(StoreError) -> Bool {
         do throws(FileFailure) {
             let file = try LogFile(path)
@@ -120,7 +121,7 @@ struct DeadLetterFile {
         }
     }
 
-    /// Replaces the file by one with the same letters, durably.
+    /// Rewrites the file with the same letters, durably.
     mutating func writeAgain(
         _ key: SecretBytes, generation: Int64
     ) throws(StoreError) -> Int64 {
@@ -129,7 +130,7 @@ struct DeadLetterFile {
             with: try letters(DeadLetter.kept, key, generation: generation).letters, &cipher)
     }
 
-    /// A new file, twice as large as it must be.
+    /// Writes a new file of twice the needed size.
     private mutating func replace(
         with letters: [DeadLetter], _ cipher: inout SegmentCipher
     ) throws(StoreError) -> Int64 {

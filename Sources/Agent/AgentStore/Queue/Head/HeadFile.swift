@@ -2,12 +2,11 @@ import Cryptography
 import LinuxIO
 import Sessions
 
-/// The file `head`: what has left the queue, and what it has written to the disk.
+/// The file `head`: which writes have left the queue, and how many bytes were written to disk.
 ///
-/// It is written in place and never synced. After a power cut it may be old: then some writes
-/// are sent once more, with the sequences that they had. Each frame of the queue has the marks
-/// of its time, so nothing older than the last one comes back. Two slots are written in turn;
-/// each proves itself.
+/// It is written in place and never synced. After a power cut it may be old. Then some writes are
+/// sent again, with their earlier sequence numbers. Each frame of the queue contains the marks of
+/// its time, so no older state returns. Two slots are written in turn, and each is authenticated.
 final class HeadFile {
     private static let slotBytes = 1024
     private static let version: UInt8 = 1
@@ -16,10 +15,10 @@ final class HeadFile {
     private let key: SecretBytes
     private let generation: Int64
     private var turn: Int64 = 0
-    /// What it said when it was opened, if anything.
+    /// The content when the file was opened. Nil: none.
     private(set) var said: (marks: QueueMarks, tally: WriteTally)?
 
-    /// Opens the file, or makes it.
+    /// Opens or creates the file.
     init(_ path: String, _ key: SecretBytes, generation: Int64) throws(StoreError) {
         self.generation = generation
         self.key = try Self.derived(key, generation)
@@ -37,7 +36,7 @@ final class HeadFile {
         }
     }
 
-    /// What the file says, without opening it for writing; nil where it says nothing.
+    /// Reads the file without opening it for writing. Nil if it has no valid content.
     static func peek(_ path: String, _ key: SecretBytes, generation: Int64) -> QueueMarks? {
         guard PrivateFile.isThere(path),
             let bytes = try? PrivateFile.read(path, limit: 2 * slotBytes),
@@ -65,7 +64,7 @@ final class HeadFile {
         return place
     }
 
-    /// Nil for what `write` has not written.
+    /// Nil for bytes that `write` has not written.
     private static func read(
         _ slot: [UInt8], _ key: SecretBytes, _ generation: Int64
     ) throws(StoreError) -> (turn: Int64, marks: QueueMarks, tally: WriteTally)? {

@@ -1,18 +1,18 @@
 import AgentCore
 import Gate
 
-/// What has left the queue: all up to the watermark, and these above it.
+/// The writes that have left the queue: all numbers up to the watermark, and the holes above it.
 ///
-/// What has left behind the last that is still there is always among them: no segment may show
-/// those numbers any more, and they would be taken for lost.
+/// Numbers above the last live write are always included. No segment may contain them any more,
+/// and they would count as lost.
 struct QueueMarks: Equatable {
-    /// More than these between others are not written down: what they stand for may be sent once
-    /// more.
+    /// The most holes between live writes that are stored. The writes of further holes may be
+    /// sent again.
     static let holeLimit = 32
 
     var watermark: Int64 = 0
     var holes = SequenceSet()
-    /// The highest sequence ever appended.
+    /// The highest sequence number ever appended.
     var last: Int64 = 0
 
     init(watermark: Int64 = 0, last: Int64 = 0) {
@@ -20,7 +20,7 @@ struct QueueMarks: Equatable {
         self.last = last
     }
 
-    /// Of a queue in which these are still to be delivered.
+    /// The marks of a queue with these live writes.
     init(live: SequenceSet, last: Int64) {
         self.last = last
         watermark = live.first.map { $0 - 1 } ?? last
@@ -32,7 +32,7 @@ struct QueueMarks: Equatable {
         }
     }
 
-    /// Takes out what has left.
+    /// Removes the numbers that have left.
     func apply(to live: inout SequenceSet) {
         if watermark > 0 { live.remove(0...watermark) }
         live.subtract(holes)
@@ -60,7 +60,7 @@ struct QueueMarks: Equatable {
     }
 }
 
-/// A part of a frame that tells of packets of the bus: packet id, sequence, digest.
+/// Encodes bus packets inside a frame: packet id, sequence, digest.
 enum WindowCoding {
     static func encode(_ entries: [DeliveredPacket], into bytes: inout [UInt8]) {
         bytes.append(varint: UInt64(entries.count))

@@ -1,7 +1,7 @@
-/// Sequence numbers, as ranges: rising, no two adjoining.
+/// A set of sequence numbers as rising ranges. No two ranges touch.
 package struct SequenceSet: Equatable, Sendable {
     package private(set) var ranges: [ClosedRange<Int64>] = []
-    /// How many numbers there are.
+    /// How many numbers the set contains.
     package private(set) var count: Int64 = 0
 
     package init() {}
@@ -17,13 +17,13 @@ package struct SequenceSet: Equatable, Sendable {
         return index < ranges.count && ranges[index].lowerBound <= number
     }
 
-    /// Whether any number of a range is there.
+    /// Whether the set contains any number of a range.
     package func overlaps(_ range: ClosedRange<Int64>) -> Bool {
         let index = index(from: range.lowerBound)
         return index < ranges.count && ranges[index].lowerBound <= range.upperBound
     }
 
-    /// Those of a range that are there.
+    /// The numbers of a range that the set contains.
     package func part(in range: ClosedRange<Int64>) -> SequenceSet {
         var part = SequenceSet()
         var index = index(from: range.lowerBound)
@@ -35,7 +35,7 @@ package struct SequenceSet: Equatable, Sendable {
     }
 
     package mutating func insert(_ new: ClosedRange<Int64>) {
-        // Numbers mostly come in order.
+        // The fast path: numbers mostly come in order.
         if let last = ranges.last, last.upperBound < .max, new.lowerBound > last.upperBound {
             count += Self.size(new)
             if new.lowerBound == last.upperBound + 1 {
@@ -105,8 +105,8 @@ package struct SequenceSet: Equatable, Sendable {
 }
 
 extension SequenceSet {
-    /// Appends the ranges, the highest `limit` of them: how many, and of each the distance from
-    /// the one before and the length.
+    /// Appends the highest `limit` ranges: first their count, then for each the distance from the
+    /// previous one and its length.
     func encode(into bytes: inout [UInt8], limit: Int = .max) {
         let kept = ranges.suffix(limit)
         bytes.append(varint: UInt64(kept.count))
@@ -118,7 +118,7 @@ extension SequenceSet {
         }
     }
 
-    /// Nil for bytes that `encode` does not make.
+    /// Nil for bytes that `encode` does not write.
     init?(_ reader: inout ByteReader) {
         guard let count = reader.varint(), count <= 1 << 22 else { return nil }
         var position: Int64 = 0

@@ -1,9 +1,10 @@
 package import Sessions
 
-/// How many bytes the store has had the disk write, by day: what counts for a card's life.
+/// How many bytes the store has written to disk, by day. This determines the life of a memory
+/// card.
 ///
-/// Whole pages of 4 KiB, as the kernel writes them; what the file system writes of its own is
-/// not in it.
+/// Counts whole pages of 4 KiB, as the kernel writes them. Does not count the file system's own
+/// writes.
 package struct WriteTally: Equatable, Sendable {
     static let page = 4096
     private static let millisecondsOfADay: Int64 = 86_400_000
@@ -11,14 +12,14 @@ package struct WriteTally: Equatable, Sendable {
     /// Days since 1970, UTC.
     private(set) var day: Int64 = 0
     package private(set) var today: Int64 = 0
-    /// Of the day before `day`; nil where the store did not live through it.
+    /// The bytes of the day before `day`. Nil if the store did not run on that day.
     package private(set) var yesterday: Int64?
-    /// When the first of today's was written, in milliseconds.
+    /// When the first bytes of today were written, in milliseconds.
     private var since: Int64 = 0
 
     init() {}
 
-    /// The pages that `count` bytes at `offset` touch.
+    /// The bytes of all pages that `count` bytes at `offset` touch.
     static func bytes(_ count: Int, at offset: Int = 0) -> Int64 {
         guard count > 0 else { return 0 }
         return Int64(((offset + count - 1) / page - offset / page + 1) * page)
@@ -33,7 +34,7 @@ package struct WriteTally: Equatable, Sendable {
         today = today &+ bytes
     }
 
-    /// What a day comes to at today's rate; nil before ten minutes of today are known.
+    /// The bytes per day at today's rate. Nil during the first ten minutes of a day.
     package func perDay(at time: Timestamp) -> Int64? {
         let span = time.milliseconds - since
         guard span >= 600_000, time.milliseconds / Self.millisecondsOfADay == day else {

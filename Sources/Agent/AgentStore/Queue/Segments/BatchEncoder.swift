@@ -1,27 +1,28 @@
 import Gate
 import Sessions
 
-/// How many writes a batch holds, and which.
+/// The number of writes in a batch, and their range.
 struct BatchHead: Equatable {
     var first: Int64 = 0
     var last: Int64 = 0
     var count: Int64 = 0
-    /// When the oldest of them was accepted, in milliseconds.
+    /// When the oldest write was accepted, in milliseconds.
     var oldest: Int64 = .max
 }
 
-/// Puts writes of one session behind one another.
+/// Encodes writes of one session.
 ///
-/// A version comes first. Each write has: its distance from the one before in sequence and in
-/// time; where it goes (0 and app, class and topic, or how many different ones ago that was
-/// said); the payload's length; the payload. The first sequence is in the frame's header.
+/// A version byte comes first. Each write has the distance from the previous one in sequence and
+/// in time, its target, the payload's length, and the payload. A target is 0 with app, class and
+/// topic, or how many new targets ago it was written. The first sequence number is in the frame's
+/// header.
 struct BatchEncoder {
     static let version: UInt8 = 1
-    /// A batch takes no more writes once it has so many bytes.
+    /// A batch with this many bytes accepts no more writes.
     static let sizeLimit = 256 * 1024
-    /// Nor sequences that are so far apart.
+    /// The sequence numbers of a batch span less than this.
     static let spanLimit: Int64 = 1 << 20
-    /// How many different destinations are remembered.
+    /// How many different targets are remembered.
     static let memory = 16
 
     private(set) var head = BatchHead()
@@ -30,7 +31,7 @@ struct BatchEncoder {
 
     func begin(in bytes: inout [UInt8]) { bytes.append(Self.version) }
 
-    /// Whether a write of this sequence may follow in the same batch.
+    /// Whether a write with this sequence number may follow in the same batch.
     func takes(_ sequence: Int64, into bytes: [UInt8]) -> Bool {
         head.count == 0 || bytes.count < Self.sizeLimit && sequence > head.last
             && sequence &- head.first < Self.spanLimit
@@ -69,7 +70,7 @@ struct BatchEncoder {
     }
 }
 
-/// Where a write comes from and goes to.
+/// The app, class and topic of a write.
 struct WriteTarget: Equatable {
     let app: AppName
     let className: ClassName

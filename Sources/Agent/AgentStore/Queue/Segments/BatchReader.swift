@@ -1,7 +1,7 @@
 import Gate
 import Sessions
 
-/// Takes apart the opened bytes of a frame of writes. Any bytes give writes or an end, never a
+/// Decodes the opened bytes of a frame of writes. Any bytes return writes or an end, never a
 /// trap.
 struct BatchReader {
     let header: FrameHeader
@@ -11,11 +11,12 @@ struct BatchReader {
     private let start: Int
     private var time: Int64 = 0
     private var targets: [WriteTarget] = []
-    /// The sequence of the last write that was read; one before the first at the beginning.
+    /// The sequence number of the last write that was read. At the beginning it is one below the
+    /// first.
     private(set) var position: Int64 = 0
     private var count: Int64 = 0
 
-    /// One write. Its payload is still in the frame.
+    /// One write. Its payload stays in the frame's bytes.
     struct Item {
         let sequence: Int64
         let at: Int64
@@ -38,10 +39,10 @@ struct BatchReader {
         rewind()
     }
 
-    /// Whether all that the header promises was read.
+    /// Whether all writes that the header announces were read.
     var isAtEnd: Bool { count >= header.count }
 
-    /// Begins again.
+    /// Returns to the first write.
     mutating func rewind() {
         reader.move(to: start)
         time = 0
@@ -50,7 +51,7 @@ struct BatchReader {
         count = 0
     }
 
-    /// The next write; nil at the end, and for bytes that `BatchEncoder` does not make.
+    /// The next write. Nil at the end, and for bytes that `BatchEncoder` does not write.
     mutating func next() -> Item? {
         guard !isAtEnd, let distance = reader.varint(), let step = reader.varint(),
             let target = nextTarget(), let size = reader.varint(),
@@ -88,7 +89,7 @@ struct BatchReader {
             payload: Array(reader.bytes[item.payload]))
     }
 
-    /// What follows the writes. Reads all of them; nil where they cannot be read.
+    /// The bytes after the writes. Reads all writes first. Nil if they cannot be read.
     mutating func tail() -> ByteReader? {
         while !isAtEnd {
             guard next() != nil else { return nil }

@@ -1,32 +1,34 @@
 import Gate
 import Sessions
 
-/// What a frame says of itself in clear: 32 bytes before the sealed ones, and part of what they
-/// are bound to.
+/// The unencrypted header of a frame: 32 bytes before the sealed ones. The sealed bytes are bound
+/// to it.
 ///
-/// The marker, the length of what is sealed, the first sequence, how far the last is from it,
-/// how many writes there are, and when the oldest was accepted; big-endian.
+/// Its members are the marker, the length of the sealed bytes, the first sequence number, the
+/// distance to the last, the number of writes, and when the oldest was accepted. All are
+/// big-endian.
 struct FrameHeader: Equatable {
     static let byteCount = 32
-    /// Frames begin at multiples of this, so that the next one is found behind a damaged one.
+    /// Frames begin at multiples of this, so that the next frame after a damaged one can be
+    /// found.
     static let alignment = 8
     private static let marker: UInt32 = 0x5073_4631  // "PsF1"
     static let firstByte = UInt8(marker >> 24)
-    /// No frame has more bytes, nor holds sequences that are farther apart.
+    /// The most sealed bytes of a frame.
     static let sizeLimit = 1 << 28
 
     var first: Int64
     var last: Int64
     var count: Int64
-    /// In milliseconds.
+    /// When the oldest write was accepted, in milliseconds.
     var oldest: Int64
-    /// Bytes of nonce, ciphertext and tag.
+    /// The bytes of nonce, ciphertext and tag.
     var sealedBytes = 0
 
-    /// Header and sealed bytes, up to where the next frame may begin.
+    /// The bytes of header and sealed data, up to where the next frame may begin.
     var byteCount: Int { Self.rounded(Self.byteCount + sealedBytes) }
 
-    /// Whether each number in first...last is there.
+    /// Whether the frame contains each number in `first...last`.
     var isDense: Bool { last &- first == count &- 1 }
 
     static func rounded(_ bytes: Int) -> Int {
@@ -45,7 +47,7 @@ struct FrameHeader: Equatable {
         }
     }
 
-    /// Of a frame without writes.
+    /// The header of a frame without writes.
     static let none = FrameHeader(first: 0, last: 0, count: 0, oldest: 0)
 
     init(first: Int64, last: Int64, count: Int64, oldest: Int64) {
@@ -55,7 +57,7 @@ struct FrameHeader: Equatable {
         self.oldest = oldest
     }
 
-    /// Nil where no frame begins.
+    /// Nil if no frame begins here.
     init?(_ bytes: ArraySlice<UInt8>) {
         guard bytes.count >= Self.byteCount else { return nil }
         func number(_ place: Int) -> UInt32 {
@@ -78,15 +80,15 @@ struct FrameHeader: Equatable {
 enum FrameKind: String {
     /// Writes of one session, and the packets of the bus that brought them.
     case batch
-    /// The first of each segment.
+    /// The first frame of each segment.
     case opening
-    /// At a segment's end once it is full: what there is in it.
+    /// The content list at the end of a full segment.
     case summary
     /// A dead letter.
     case letter
 }
 
-/// Puts one frame together, opened.
+/// Builds the plaintext of one frame.
 struct FrameBody {
     private(set) var header: FrameHeader
     private(set) var bytes: [UInt8] = []
@@ -100,15 +102,15 @@ struct FrameBody {
         encoder.begin(in: &bytes)
     }
 
-    /// Whether a write of this sequence may follow.
+    /// Whether a write with this sequence number may follow.
     func takes(_ sequence: Int64) -> Bool { encoder.takes(sequence, into: bytes) }
 
-    /// False for a name or topic that MQTT could not carry; then the frame is of no use.
+    /// False for a name or topic that MQTT could not carry. The frame must then be discarded.
     mutating func append(_ write: AcceptedWrite) -> Bool {
         encoder.append(write, to: &bytes)
     }
 
-    /// Ends the writes. What follows in the frame is for the caller to append.
+    /// Ends the writes. The caller appends the rest of the frame in `tail`.
     mutating func close(_ tail: (inout [UInt8]) -> Void) {
         let head = encoder.head
         header = FrameHeader(

@@ -1,35 +1,35 @@
 import Gate
 import Sessions
 
-/// What is known of one segment of the queue: a file with frames one behind the other.
+/// The state of one segment of the queue. A segment is a file of frames, one after the other.
 struct Segment: Equatable {
-    /// Bytes at a file's end that are kept for the summary.
+    /// The bytes at a file's end that are reserved for the summary.
     static let summaryBytes = 2048
     private static let version: UInt8 = 1
     private static let nameLimit = 24
     private static let userLimit = 4
-    /// A summary with more ranges would not fit: the segment is then read through.
+    /// A summary with more ranges would not fit. The segment is then read completely.
     private static let rangeLimit = 32
 
     let id: SegmentID
-    /// Of the file, in bytes.
+    /// The size of the file in bytes.
     var size: Int
-    /// Where the first frame begins that holds a write still to be delivered, or `end`.
+    /// The offset of the first frame with a queued write, or `end`.
     var start = 0
-    /// Behind the last frame.
+    /// The offset after the last frame.
     var end = 0
-    /// Where the last frame begins.
+    /// The offset of the last frame.
     private(set) var newest = 0
-    /// The highest sequence; 0 where there is none.
+    /// The highest sequence number. 0 if there is none.
     var last: Int64 = 0
-    /// When the oldest was accepted that may still expire, in milliseconds.
+    /// When the oldest write that may expire was accepted, in milliseconds.
     var oldest: Int64 = .max
-    /// All sequences that are stored.
+    /// All stored sequence numbers.
     var stored = SequenceSet()
-    /// The classes among them, unless there are more than `nameLimit`.
+    /// The classes of the stored writes, at most `nameLimit`.
     private(set) var classes: Set<ClassName> = []
     private(set) var hasOtherClasses = false
-    /// Whose they are: a few names at most.
+    /// The users of the stored writes, at most `userLimit`.
     private(set) var users: Set<String> = []
 
     init(_ id: SegmentID, size: Int) {
@@ -37,13 +37,13 @@ struct Segment: Equatable {
         self.size = size
     }
 
-    /// Room for frames, in bytes.
+    /// The space for frames, in bytes.
     var capacity: Int { max(0, size - Self.summaryBytes - EndMark.byteCount) }
 
-    /// Whether a write in it is still to be delivered.
+    /// Whether the segment contains a queued write.
     var isLive: Bool { start < end }
 
-    /// Bytes that count as queued.
+    /// The bytes that count as queued.
     var liveBytes: Int64 { Int64(max(0, end - start)) }
 
     mutating func note(_ header: FrameHeader, endingAt end: Int) {
@@ -75,12 +75,12 @@ struct Segment: Equatable {
         }
     }
 
-    /// Whether a write of such a class may be among them.
+    /// Whether the segment may contain a write of a wanted class.
     func mayHold(_ isWanted: (ClassName) -> Bool) -> Bool {
         hasOtherClasses || classes.contains(where: isWanted)
     }
 
-    /// What `init(summary:)` takes apart; nil where it would not fit.
+    /// The encoded summary, for `init(_:size:summary:)`. Nil if it would not fit.
     var summary: [UInt8]? {
         guard stored.ranges.count <= Self.rangeLimit else { return nil }
         var bytes = [Self.version, hasOtherClasses ? 1 : 0]
@@ -94,7 +94,7 @@ struct Segment: Equatable {
         return bytes.count <= room ? bytes : nil
     }
 
-    /// Nil for bytes that `summary` does not make.
+    /// Nil for bytes that `summary` does not write.
     init?(_ id: SegmentID, size: Int, summary: [UInt8]) {
         var reader = ByteReader(summary)
         guard reader.byte() == Self.version, let others = reader.byte(),

@@ -3,15 +3,15 @@ import Sessions
 
 /// Seals and opens the frames of one segment, with one cipher context for all of them.
 ///
-/// Each segment has a key of its own, derived from the queue's key, so that random nonces stay
-/// far below their limit however long the queue lives. A frame is bound to its kind, its
-/// segment, its place there and its header: moved anywhere else it does not open.
+/// Each segment has its own key, derived from the queue's key. So the number of random nonces per
+/// key stays far below its limit, however long the queue exists. A frame is bound to its kind,
+/// its segment, its offset and its header. In any other place it cannot be opened.
 /// Source: NIST SP 800-38D §8.3.
 struct SegmentCipher: ~Copyable {
     let segment: SegmentID
     private var cipher: RecordCipher
     private var nonces = NoncePool()
-    /// Reused for each frame.
+    /// A buffer that is reused for each frame.
     private var place: [UInt8] = []
 
     init(_ key: SecretBytes, _ segment: SegmentID) throws(StoreError) {
@@ -27,8 +27,9 @@ struct SegmentCipher: ~Copyable {
         }
     }
 
-    /// Appends a whole frame to `bytes`: header, nonce, ciphertext, tag, and zeros up to where the
-    /// next one may begin. `offset` is where in the segment it will stand. Returns its header.
+    /// Appends a whole frame to `bytes`: header, nonce, ciphertext, tag, and zeros up to where
+    /// the next frame may begin. `offset` is its future offset in the segment. Returns its
+    /// header.
     @discardableResult
     mutating func seal(
         _ plaintext: borrowing [UInt8], _ header: FrameHeader, _ kind: FrameKind, at offset: Int,
@@ -52,7 +53,7 @@ struct SegmentCipher: ~Copyable {
         return header
     }
 
-    /// The plaintext of a frame, which begins with its header; nil when any bit differs.
+    /// Opens a frame. Its bytes begin with its header. Nil if any bit was changed.
     mutating func open(
         _ frame: borrowing [UInt8], _ header: FrameHeader, _ kind: FrameKind, at offset: Int
     ) throws(StoreError) -> [UInt8]? {
@@ -86,7 +87,7 @@ struct SegmentCipher: ~Copyable {
     }
 }
 
-/// Which segment: those of a queue that was destroyed have another generation.
+/// The id of a segment. After the queue was destroyed, segments have another generation.
 struct SegmentID: Hashable, Comparable {
     let generation: Int64
     let number: Int64
@@ -95,7 +96,7 @@ struct SegmentID: Hashable, Comparable {
         (one.generation, one.number) < (other.generation, other.number)
     }
 
-    /// `GENERATION-NUMBER`, in hexadecimal digits; file names sort as the segments do.
+    /// `GENERATION-NUMBER` in hexadecimal digits. File names sort in the order of the segments.
     var text: String { Self.hex(generation, 8) + "-" + Self.hex(number, 12) }
 
     init(generation: Int64, number: Int64) {

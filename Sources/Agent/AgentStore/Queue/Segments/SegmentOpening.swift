@@ -1,16 +1,16 @@
 import AgentCore
 
-/// The first frame of each segment, opened: the marks of its time, and the packets of the bus
-/// that may come again.
+/// The content of each segment's first frame: the marks of its time, and the bus packets that may
+/// be delivered again.
 ///
-/// By the openings a segment that was cut is found: the next one tells which numbers were given
-/// before it.
+/// It shows which numbers were assigned before its segment. So it reveals an earlier segment that
+/// was cut.
 struct SegmentOpening: Equatable {
     /// `marks.last` is the highest number before this segment.
     var marks = QueueMarks()
     var packets: [DeliveredPacket] = []
-    /// Up to this number nothing is missing at the segment's end, though it may not be there: the
-    /// segment was written again without what had left.
+    /// Up to this number nothing is missing at the segment's end, even if the segment does not
+    /// contain it. A rewritten segment leaves out writes that have left.
     var end: Int64 = 0
 
     var bytes: [UInt8] {
@@ -27,7 +27,7 @@ struct SegmentOpening: Equatable {
         self.end = end
     }
 
-    /// Nil for bytes that `bytes` does not make.
+    /// Nil for bytes that `bytes` does not write.
     init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let marks = QueueMarks(&reader), let packets = WindowCoding.decode(&reader),

@@ -28,13 +28,14 @@ final class SegmentReader {
         }
     }
 
-    /// The header of the frame at `offset`; nil where none begins. It is not proven yet.
+    /// The header of the frame at `offset`. Nil if no frame begins there. It is not authenticated
+    /// yet.
     func header(at offset: Int) throws(StoreError) -> FrameHeader? {
         try load(FrameHeader.byteCount, at: offset)
         return FrameHeader(buffer[...])
     }
 
-    /// The frame at `offset`, opened; nil where there is none, or any bit of it differs.
+    /// The opened frame at `offset`. Nil if there is none or any bit was changed.
     func open(
         _ kind: FrameKind, at offset: Int
     ) throws(StoreError) -> (header: FrameHeader, plaintext: [UInt8])? {
@@ -46,9 +47,9 @@ final class SegmentReader {
         return (header, plaintext)
     }
 
-    /// Passes over frames by their headers while `isDone` says so: where the first other one
-    /// begins, and the highest sequence before it. A header is believed where the next one follows
-    /// it.
+    /// Skips frames by their headers while `isDone` is true. Returns the offset of the first
+    /// other frame, and the highest sequence number before it. A header is accepted only if the
+    /// next header, or `end`, follows at its end.
     func skip(
         from begin: Int, to end: Int, while isDone: (FrameHeader) -> Bool
     ) throws(StoreError) -> (offset: Int, last: Int64) {
@@ -63,14 +64,14 @@ final class SegmentReader {
         return (offset, last)
     }
 
-    /// The segment as its summary has it; nil where there is none that opens.
+    /// The segment from its summary. Nil if there is no summary that can be opened.
     func summarized() throws(StoreError) -> Segment? {
         let place = size - Segment.summaryBytes
         guard place > 0, let frame = try open(.summary, at: place) else { return nil }
         return Segment(id, size: size, summary: frame.plaintext)
     }
 
-    /// The highest number that an end mark behind `offset` names: see `EndMark`.
+    /// The highest number in the end marks after `offset`: see `EndMark`.
     func markedEnd(
         from offset: Int, after known: Int64, limit: Int64
     ) throws(StoreError) -> Int64? {
@@ -86,8 +87,8 @@ final class SegmentReader {
         return highest
     }
 
-    /// The next frame of `kind` at or behind `offset` that opens and holds later writes than
-    /// `sequence`: a file that was used before has old frames behind its end.
+    /// The offset of the next frame of `kind`, from `offset` on, that can be opened and has
+    /// writes after `sequence`. A reused file contains old frames after its end.
     func find(
         _ kind: FrameKind, from offset: Int, to end: Int, after sequence: Int64
     ) throws(StoreError) -> Int? {
@@ -111,22 +112,22 @@ final class SegmentReader {
     }
 }
 
-/// Walks the frames of a segment, also past damaged ones.
+/// Reads the frames of a segment in order, and skips damaged ones.
 struct FrameCursor {
     enum Step {
         case frame(FrameHeader, [UInt8], at: Int)
-        /// What stood from here to the next frame that opens, or to the end, does not open.
+        /// The bytes up to the next readable frame, or to the end, cannot be opened.
         case damage(Range<Int>)
         case end
     }
 
     private let reader: SegmentReader
     private let kind: FrameKind
-    /// Where the frames end; nil: where none opens any more.
+    /// Where the frames end. Nil: after the last frame that can be opened.
     var end: Int?
     private let isRising: Bool
     private(set) var offset: Int
-    /// The highest sequence that was met.
+    /// The highest sequence number so far.
     private(set) var last: Int64
 
     init(
@@ -142,7 +143,7 @@ struct FrameCursor {
     }
 
     mutating func next() throws(StoreError) -> Step {
-        // A file that was cut has frames where its summary would be.
+        // A cut file may contain frames in the place of its summary.
         let limit = end ?? reader.size
         guard offset < limit else { return .end }
         if let frame = try reader.open(kind, at: offset) {
@@ -153,7 +154,7 @@ struct FrameCursor {
         let begin = offset
         let next = try reader.find(
             kind, from: begin + 1, to: limit, after: isRising ? last : -1)
-        // A torn end: nobody was told that it is safe.
+        // A torn end: its writes were never acknowledged.
         if next == nil, end == nil { return .end }
         offset = next ?? limit
         return .damage(begin..<offset)

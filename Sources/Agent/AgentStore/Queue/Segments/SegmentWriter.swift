@@ -2,19 +2,19 @@ import Gate
 import LinuxIO
 import Sessions
 
-/// The segment that is written: frames go behind one another, and are durable together.
+/// Writes the newest segment. Frames follow each other and become durable together.
 final class SegmentWriter {
     private let file: LogFile
     private var cipher: SegmentCipher
     private(set) var segment: Segment
     private var buffer: [UInt8] = []
-    /// Something was written or synced in vain: what the file holds is not to be trusted.
+    /// A write or sync has failed, so the content of the file is uncertain.
     private(set) var isBroken = false
-    /// Bytes that the disk has had to write since the last call of `takeWritten`.
+    /// The bytes written to disk since the last call of `takeWritten`.
     private var written: Int64 = 0
 
-    /// Goes on in a file that was made for it, or used before: with `opening` as its first frame.
-    /// Nothing is durable yet.
+    /// Starts a segment in a new or reused file, with `opening` as its first frame. Nothing is
+    /// durable yet.
     init(
         _ file: consuming LogFile, _ id: SegmentID, _ key: SecretBytes, opening: [UInt8]
     ) throws(StoreError) {
@@ -26,11 +26,12 @@ final class SegmentWriter {
         segment.start = segment.end
     }
 
-    /// Goes on behind the last frame of a file that was written before.
+    /// Continues after the last frame of an existing file.
     ///
-    /// Its newest frame is written once more, in its place, and synced: a sync may have failed
-    /// before, and then the kernel shows what the disk does not hold. A summary goes: frames that
-    /// follow would not be in it.
+    /// The newest frame is written again in its place and synced. An earlier sync may have
+    /// failed, and then the kernel shows data that the disk does not have. The summary is
+    /// removed, because it would not include later frames.
+    ///
     /// Source: lwn.net/Articles/752063.
     init(
         resuming file: consuming LogFile, _ segment: Segment, _ key: SecretBytes
@@ -46,13 +47,14 @@ final class SegmentWriter {
             throw StoreError(error)
         }
         try write(newest, at: segment.newest)
-        // Apart: where a sync is cut, what is overwritten with the same bytes stays as it is.
+        // Write the mark separately. If a sync is interrupted, bytes that were overwritten with
+        // the same bytes stay intact.
         try write(mark, at: segment.end)
         try sync()
     }
 
-    /// See `EndMark`. Nothing where there are no writes yet, or where a file that was cut has no
-    /// room.
+    /// The end mark: see `EndMark`. Empty if there are no writes yet, or if a cut file has no
+    /// space.
     private var mark: [UInt8] {
         var bytes: [UInt8] = []
         if segment.last > 0, segment.end <= segment.capacity {
@@ -72,7 +74,7 @@ final class SegmentWriter {
         FrameHeader(try file.read(FrameHeader.byteCount, at: offset)[...])
     }
 
-    /// Room for frames that is left, in bytes.
+    /// The space left for frames, in bytes.
     var room: Int { segment.capacity - segment.end }
 
     /// Adds a frame in memory; `flush` writes it.
@@ -83,8 +85,8 @@ final class SegmentWriter {
         for write in writes { segment.note(write) }
     }
 
-    /// Writes what was added, and makes it durable. When it throws, the file is broken: nothing
-    /// more is written to it.
+    /// Writes the added frames and makes them durable. If it throws, the file is broken and
+    /// nothing more is written to it.
     func flush() throws(StoreError) {
         guard !isBroken else { throw .unavailable(.inputOutput("\(file.path): written in vain")) }
         guard !buffer.isEmpty else { return }
@@ -116,18 +118,18 @@ final class SegmentWriter {
         }
     }
 
-    /// Writes the summary. It needs no sync: without it the segment is read through.
+    /// Writes the summary. It needs no sync: without it the segment is read completely.
     func close() throws(StoreError) {
         guard !isBroken, let summary = segment.summary else { return }
         var frame: [UInt8] = []
         let place = segment.size - Segment.summaryBytes
-        // A file that was cut has no room for it.
+        // A cut file has no space for the summary.
         guard place >= segment.end else { return }
         try cipher.seal(summary, .none, .summary, at: place, into: &frame)
         do throws(FileFailure) {
             try file.write(frame, at: place)
         } catch {
-            // It is read through.
+            // Without a summary the segment is read completely.
             return
         }
         written += WriteTally.bytes(frame.count, at: place)
