@@ -184,7 +184,7 @@ package struct Agent: Sendable {
         ].compactMap(\.self).min()
     }
 
-    /// Does what is due, whatever woke the agent, and says what changed by it.
+    /// Does everything that is due after any event, and publishes the changes.
     private mutating func keepTime(at instant: Instant) {
         publishSessionIfChanged(at: instant)
         connectIfDue(at: instant)

@@ -76,6 +76,7 @@ package struct DeliveredPacket: Hashable, Sendable {
     }
 }
 
+/// A message that the agent publishes on the bus.
 package struct BusPublication: Equatable, Sendable {
     /// The most bytes of correlation data that an answer copies from its request.
     package static let correlationLimit = 1024

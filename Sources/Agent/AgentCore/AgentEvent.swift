@@ -28,6 +28,7 @@ package enum AgentEvent: Sendable {
     case stop
 }
 
+/// An event of the connection to the upstream broker.
 package enum UplinkEvent: Sendable {
     case connected
     /// The inbox is subscribed.

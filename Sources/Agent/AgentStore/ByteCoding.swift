@@ -37,7 +37,8 @@ extension [UInt8] {
         return true
     }
 
-    /// Overwrites with zeros and empties. Not optimised, so that the writes are kept.
+    /// Overwrites the bytes with zeros and empties the array. Not optimised, so that the compiler
+    /// keeps the writes.
     @_optimize(none)
     mutating func wipe() {
         for index in indices { self[index] = 0 }

@@ -38,7 +38,7 @@ struct HomeAssistantBoard: Sendable {
     let name: String
     let version: String
 
-    /// A name that is unique to this board, and safe as one topic level.
+    /// A name that is unique to this board. It is one topic level.
     var node: String { "postern_\(installation)" }
 
     var device: JSONValue {

@@ -7,7 +7,7 @@ import Wire
 /// An app is removed once its bucket is full again, which changes nothing. If more than
 /// `appLimit` apps are refused at once, the others share a bucket and get no summary.
 struct RefusalPace: Sendable {
-    /// 100 a second, and 500 after a quiet time.
+    /// The limit for one app: 100 messages a second, and a burst of 500 after a quiet time.
     static let interval = Duration.milliseconds(10)
     static let burst = 500
     static let summaryInterval = Duration.seconds(1)

@@ -17,7 +17,7 @@ package enum WriteHold: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Where a board may publish its writes.
+/// The topics on which a board may publish its writes.
 package struct PublishGrants: Equatable, Sendable {
     /// The prefix of the board's own data topics.
     private let own: String

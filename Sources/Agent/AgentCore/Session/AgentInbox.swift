@@ -94,8 +94,8 @@ extension Agent {
         }
     }
 
-    /// Answers each revocation, so that the authority can clear it. A revocation of the held
-    /// session ends it, if its number is new.
+    /// Ends the held session and answers, if the revocation's number is new; otherwise throws. A
+    /// revocation of any other session is always answered, so that the authority can clear it.
     private mutating func revoked(
         _ session: ObjectID, _ sequence: Int64, _ reason: String,
         by message: AuthorityMessage, at instant: Instant

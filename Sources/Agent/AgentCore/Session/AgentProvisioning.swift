@@ -206,9 +206,9 @@ extension Agent {
         return trust.broker
     }
 
-    /// The login to use until the provisioned password has worked, or if none was provisioned.
-    /// After a claim it is the password that the claim secret gives. It may differ from the login
-    /// that received this message, because the authority may be about to set it.
+    /// The login to use until the provisioned password has worked, or if none was provisioned. If
+    /// a claim brings a password, this is the login that the claim secret gives. It may differ
+    /// from the login that received this message, because the authority may be about to set it.
     private func credentialBefore(
         _ provision: Provision, _ old: BrokerAccess?, mode: SealedEnvelope.Mode
     ) -> BrokerCredential? {

@@ -116,8 +116,7 @@ extension Agent {
         return true
     }
 
-    /// Keeps the sign-out and repeats it later, unless the authority confirms it or does not know
-    /// the session.
+    /// Keeps the sign-out after any other refusal. It is sent again later.
     private mutating func keepSignOut(despite refusal: Refusal, at instant: Instant) {
         emit(.commit([.memory(records.memory)]))
         emit(.log(.warning, "the authority refused the sign-out: "

@@ -2,8 +2,8 @@ import Cryptography
 import LinuxIO
 package import Sessions
 
-/// A key made from the credential `postern.storage-key`, 32 bytes, that systemd hands to the
-/// service in a folder of its own. It is only ever read.
+/// A key derived from the systemd credential `postern.storage-key` of 32 bytes. systemd passes it
+/// to the service in a separate folder. This program only reads it.
 ///
 /// Source: systemd.exec(5), `LoadCredentialEncrypted=`; systemd-creds(1).
 package struct CredentialKey: KeyKeeper {
@@ -14,7 +14,7 @@ package struct CredentialKey: KeyKeeper {
     package let name = "the systemd credential \(Self.credential)"
     private let folder: String?
 
-    /// `folder` is what `$CREDENTIALS_DIRECTORY` says; nil outside of a service.
+    /// `folder` is the value of `$CREDENTIALS_DIRECTORY`. Nil outside of a service.
     package init(folder: String?) { self.folder = folder }
 
     package func probe() throws(StoreError) { _ = try read() }
@@ -52,7 +52,8 @@ package struct CredentialKey: KeyKeeper {
         }
         var bytes: [UInt8]
         do throws(FileFailure) {
-            // systemd gives it to the service's user by an access list, which shows as the group's.
+            // systemd grants the service's user access by an access list, which appears as the
+            // group's mode.
             bytes = try PrivateFile.read(
                 "\(folder)/\(Self.credential)", limit: KeyFile.keyCount, strictestMode: 0o640)
         } catch {

@@ -2,22 +2,22 @@ import Cryptography
 package import LinuxIO
 package import Sessions
 
-/// What a board's firmware does with a key that it shows to nobody.
+/// A board firmware that computes with a key which it never reveals.
 package protocol FirmwareHMAC {
-    /// For people.
+    /// The name for people.
     var name: String { get }
-    /// HMAC-SHA256 of a message under the board's own key: 32 bytes, the same each time.
+    /// HMAC-SHA256 of a message under the board's own key: 32 bytes, always the same.
     ///
-    /// Throws `absent` where the board has no such firmware, or no key was put into it.
+    /// Throws if the board has no such firmware, or the firmware has no key.
     func authenticate(_ message: [UInt8]) throws(FirmwareFailure) -> [UInt8]
 }
 
 extension VideoCoreMailbox: FirmwareHMAC {}
 
-/// A key that a Raspberry Pi's firmware derives from the one in its one-time-programmable memory.
+/// A key that a Raspberry Pi's firmware derives from the key in its one-time-programmable memory.
 ///
-/// That memory is only ever read, and by the firmware: who wants this tier writes a key into it
-/// himself, once and for ever (see `Devices/KEYS.md`).
+/// Only the firmware reads that memory. Users of this tier write a key into it themselves, once
+/// and permanently (see `Devices/KEYS.md`).
 package struct FirmwareKey: KeyKeeper {
     private static let label = Array("postern/storage-key/1 raspberry-pi".utf8) + [0]
     private static let saltCount = 16

@@ -2,18 +2,18 @@ import Cryptography
 import LinuxIO
 package import Sessions
 
-/// The file `storage.key` in the state folder, mode 0600: it says what keeps the storage key,
-/// which is never in the vault.
+/// The file `storage.key` in the state folder, mode 0600. It names the source of the storage key.
+/// The key is never in the vault.
 package struct KeyFile {
     static let keyCount = 32
     private static let check = "check"
 
     package let name: String
-    /// What can keep a key, best first.
+    /// The possible key sources, best first.
     let keepers: [any KeyKeeper]
-    /// What a new key is kept by; nil: the best that can.
+    /// The source for a new key. Nil: the best available one.
     let choice: KeyTier?
-    /// Hears what was passed over, a sentence each.
+    /// Receives one sentence for each skipped source, and one if a new key is bound to nothing.
     private let report: (String) -> Void
 
     package init(
@@ -26,16 +26,16 @@ package struct KeyFile {
         self.report = report
     }
 
-    /// Where the key is written that is to take this one's place.
+    /// The path of the key that will replace this one.
     var next: String { name + ".next" }
 
     var isThere: Bool { PrivateFile.isThere(name) }
 
-    /// The key, or nil if none was ever made.
+    /// Loads the key. Nil if none was ever made.
     ///
-    /// Throws `unsafePermissions` for a file that others may read, `keyRefused` for one that is
-    /// no storage key, is of a newer program or is bound to another machine, `keyUnreachable`
-    /// where what keeps the key does not give it now.
+    /// Throws `unsafePermissions` if others may read the file. Throws `keyRefused` if it is no
+    /// storage key, or belongs to a newer program or another machine. Throws `keyUnreachable` if
+    /// the key source is not available now.
     package func load() throws(StoreError) -> SecretBytes? {
         guard let slot = try read(name) else { return nil }
         return try open(slot, in: name)
@@ -51,12 +51,13 @@ package struct KeyFile {
         try make(choice, at: name)
     }
 
-    /// Makes a key beside this one, kept by `tier`, by the best, or else as `create` would.
+    /// Makes a key beside this one, from `tier`, or from the best source if `isBest`, or as
+    /// `create` would.
     func createNext(_ tier: KeyTier?, isBest: Bool) throws(StoreError) -> SecretBytes {
         try make(tier ?? (isBest ? nil : choice), at: next)
     }
 
-    /// What keeps the key; nil where there is none, or no more can be said of it.
+    /// The source of the key. Nil if there is no key or its source is unknown.
     package var place: KeyPlace? {
         guard let slot = try? read(name),
             let keeper = keepers.first(where: { $0.tier == slot.tier })
@@ -65,7 +66,8 @@ package struct KeyFile {
         return KeyPlace(tier: slot.tier, name: place, isBound: keeper.isBound(slot.fields))
     }
 
-    /// What could keep a key on this board now, best first, and why the others could not.
+    /// The sources that could keep a key on this board now, best first, and why the others
+    /// cannot.
     package func survey() -> (able: [KeyTier], unable: [(tier: KeyTier, reason: String)]) {
         var able: [KeyTier] = []
         var unable: [(tier: KeyTier, reason: String)] = []
@@ -112,7 +114,7 @@ extension KeyFile {
         return key
     }
 
-    /// Tells a key from every other, and does not give it away.
+    /// A value that identifies a key without revealing it.
     private static func mark(of key: SecretBytes) throws(StoreError) -> [UInt8] {
         do throws(CryptographyError) {
             return try HKDFSHA256.derive(
@@ -131,7 +133,7 @@ extension KeyFile {
         do throws(StoreError) {
             return try make(keeper, at: path)
         } catch .keyUnreachable(let source, let reason) {
-            // It was asked for by name.
+            // The source was requested by name.
             throw .keyRefused(source: source, reason: reason)
         }
     }
@@ -165,7 +167,7 @@ extension KeyFile {
 }
 
 extension KeyKeeper {
-    /// Why another key comes out than the one that was made.
+    /// Why the source returns another key than the original one.
     fileprivate var strangerReason: String {
         "\(name) gives another key: the file was changed, or made on another machine"
     }

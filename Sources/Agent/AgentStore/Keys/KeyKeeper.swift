@@ -1,32 +1,32 @@
 package import Sessions
 
-/// One way of keeping a storage key.
+/// A key source: one way to keep a storage key.
 ///
-/// What it must be told again to give the key, it has written into `storage.key`; it never
-/// writes anything itself. Every call may block for seconds.
+/// It returns the fields that it needs to open the key again, and `KeyFile` stores them in
+/// `storage.key`. It writes no file itself. Every call may block for seconds.
 package protocol KeyKeeper {
     var tier: KeyTier { get }
-    /// For people, such as "the TPM at device:/dev/tpmrm0".
+    /// The name for people, such as "the TPM at device:/dev/tpmrm0".
     var name: String { get }
-    /// Throws `keyUnreachable` where it could keep no key on this board now.
+    /// Throws `keyUnreachable` if it cannot keep a key on this board now.
     func probe() throws(StoreError)
-    /// A new key of 32 bytes, never the same, and what `open` needs of it.
+    /// Makes a new random key of 32 bytes, and the fields that `open` needs.
     ///
-    /// Throws `keyUnreachable` where it can keep none on this board now.
+    /// Throws `keyUnreachable` if it cannot keep a key on this board now.
     func make() throws(StoreError) -> (fields: [String: [UInt8]], key: SecretBytes)
-    /// The key that was made with these fields; where another comes out, `storage.key` tells.
+    /// Opens the key that was made with these fields. `KeyFile` detects a wrong key.
     ///
-    /// Throws `keyUnreachable` where a later try may succeed, `keyRefused` where none will.
+    /// Throws `keyUnreachable` if a later try may succeed, `keyRefused` if none will.
     func open(_ fields: [String: [UInt8]]) throws(StoreError) -> SecretBytes
-    /// Whether what was made with these fields opens only on this machine, or with what only
-    /// this machine is handed.
+    /// Whether a key with these fields opens only on this machine, or only with a secret that
+    /// only this machine receives.
     func isBound(_ fields: [String: [UInt8]]) -> Bool
 }
 
 extension KeyKeeper {
     package func isBound(_ fields: [String: [UInt8]]) -> Bool { true }
 
-    /// A field of the right length, or any where none is given.
+    /// A field of `count` bytes. Nil: any length.
     func field(
         _ name: String, in fields: [String: [UInt8]], count: Int? = nil
     ) throws(StoreError) -> [UInt8] {

@@ -1,16 +1,17 @@
 import Sessions
 
-/// The content of `storage.key`: which tier keeps the key, and what that tier needs to give it.
+/// The content of `storage.key`: the tier that keeps the key, and the fields that the tier needs
+/// to open it.
 ///
-/// Lines of ASCII, each with its end: the first names format and version, the second the tier,
-/// the others a field each in the order of their names, as base64url.
+/// It consists of ASCII lines that each end with a newline. The first names format and version,
+/// the second the tier. Each other line is a field in base64url, sorted by name.
 ///
 ///     postern storage key 1
 ///     source = tpm2
 ///     check = …
 ///     parent = …
 ///
-/// There is one text for each slot: whatever `bytes` would not have written is refused.
+/// Each slot has exactly one text. Any text that `bytes` would not write is refused.
 struct KeySlot: Equatable {
     /// The most bytes that the file may have.
     static let limit = 8192

@@ -2,13 +2,12 @@ import Cryptography
 import LinuxIO
 import Sessions
 
-/// A new storage key in the place of the old one, whole or not at all wherever power is cut.
+/// Replaces the storage key completely or not at all, even if power is cut.
 ///
-/// The new one is in `storage.key.next` before the vault is sealed under it; then the old one is
-/// overwritten and the new one takes its name. The one of the two that opens the vault is the one
-/// in force.
+/// The new key is in `storage.key.next` before the vault is sealed with it. Then the old key is
+/// overwritten and the new one takes its name. The key that opens the vault is in force.
 extension KeyFile {
-    /// Whether a change was begun and not finished.
+    /// Whether a key change is not finished.
     var isTurning: Bool { PrivateFile.isThere(next) }
 
     /// Whether the key in force is the next one.
@@ -28,7 +27,7 @@ extension KeyFile {
         }
     }
 
-    /// Destroys the next one, which the vault never went over to.
+    /// Destroys the next key, because the vault never used it.
     func dropNext() throws(StoreError) {
         do throws(FileFailure) {
             try PrivateFile.erase(next)

@@ -2,11 +2,10 @@ import Cryptography
 import LinuxIO
 package import Sessions
 
-/// A key in `storage.key` itself, mixed with this machine's id: a copy of the state folder opens
-/// nothing elsewhere, but a copy of the whole disk does.
+/// A key from `storage.key` itself, mixed with this machine's id. A copy of the state folder
+/// opens nothing elsewhere, but a copy of the whole disk does.
 ///
-/// Where the machine has no id, as in an image before its first start, the key is bound to
-/// nothing.
+/// If the machine has no id, as in an image before its first start, the key is bound to nothing.
 package struct MachineKey: KeyKeeper {
     private static let info = Array("postern/storage-key/1 file".utf8)
     package let tier = KeyTier.file
@@ -64,7 +63,7 @@ package struct MachineKey: KeyKeeper {
             from: secret, salt: machine ?? [], info: info, count: KeyFile.keyCount)
     }
 
-    /// Names a machine, so that the error for another one can say so.
+    /// Identifies a machine, so that the error for another machine can name the reason.
     private static func mark(of machine: [UInt8]) throws(CryptographyError) -> [UInt8] {
         Array(try SHA256.digest(machine).prefix(8))
     }
@@ -74,13 +73,14 @@ package struct MachineKey: KeyKeeper {
 struct MachineID: Equatable {
     private let bytes: [UInt8]
 
-    /// This program's own, so that the machine's stays unknown to who sees what is made of it.
+    /// This program's application id. It hides the machine's id from readers of values made from
+    /// it.
     private static let application: [UInt8] = [
         0x6B, 0x0E, 0xA9, 0x61, 0x3D, 0x4C, 0x4F, 0x57,
         0x9E, 0x12, 0xC4, 0x70, 0x5A, 0xD8, 0x27, 0xB3,
     ]
 
-    /// Nil where the file is not there, or holds none yet.
+    /// Nil if the file does not exist or contains no id yet.
     init?(at path: String) {
         guard var file = try? InputFile(path), let line = try? file.nextLine(limit: 64),
             !line.isCut
@@ -88,7 +88,7 @@ struct MachineID: Equatable {
         self.init(String(decoding: line.bytes, as: UTF8.self))
     }
 
-    /// 32 hexadecimal digits in lower case, not all of them zero.
+    /// Parses 32 lower-case hexadecimal digits, not all of them zero.
     init?(_ text: String) {
         let digits = Array(text.utf8)
         guard digits.count == 32 else { return nil }
@@ -110,7 +110,7 @@ struct MachineID: Equatable {
         }
     }
 
-    /// An id of 16 bytes that this machine has for this program alone.
+    /// A 16-byte id of this machine for this program only.
     ///
     /// Source: sd_id128_get_machine_app_specific(3): HMAC-SHA256 of the program's id, keyed by
     /// the machine's, cut to 16 bytes and marked as a UUID of version 4.

@@ -2,7 +2,7 @@ import Cryptography
 package import Sessions
 package import TPM
 
-/// A key sealed to the TPM 2.0 of this board: it opens on no other one, whatever was copied.
+/// A key sealed to the TPM 2.0 of this board. No other TPM opens it, whatever was copied.
 package struct TrustedPlatformKey: KeyKeeper {
     package let tier = KeyTier.tpm2
     private let platform: TrustedPlatform

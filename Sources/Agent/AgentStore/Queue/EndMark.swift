@@ -3,7 +3,7 @@
 /// If the last frame of the queue cannot be opened, it was either torn or damaged later. Nothing
 /// shows which. The mark shows its numbers, so that they are not assigned again. The next frame
 /// overwrites the mark. A mark is not authenticated. It is accepted if its two halves agree and
-/// its number is plausible as the next one.
+/// its number may have been assigned next.
 enum EndMark {
     /// The number, then the number with all bits inverted.
     static let byteCount = 16

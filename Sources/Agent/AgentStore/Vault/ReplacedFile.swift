@@ -1,10 +1,10 @@
 import LinuxIO
 
-/// A small file that is replaced as a whole: a power cut leaves the old content or the new.
+/// A small file that is replaced as a whole. A power cut leaves the old content or the new.
 ///
-/// Where something is destroyed, the old file is kept as `PATH.old` until the new one has its name;
-/// then `eraseOld` overwrites it in its place and removes it. A cut in between leaves `PATH.old`,
-/// which the next start overwrites.
+/// If secrets are destroyed, the old file is kept as `PATH.old` until the new file has its name.
+/// Then `eraseOld` overwrites and removes it. A power cut in between leaves `PATH.old`, which the
+/// next start overwrites.
 struct ReplacedFile {
     let folder: String
     let path: String
@@ -15,10 +15,10 @@ struct ReplacedFile {
         path = "\(folder)/\(name)"
     }
 
-    /// Durable when it returns. When it throws the old content is there; but after
-    /// `unavailable(.inputOutput)` either may be.
+    /// The new content is durable when this returns. If it throws, the old content remains. After
+    /// `unavailable(.inputOutput)` either may remain.
     ///
-    /// `isErasing`: `eraseOld` is to follow.
+    /// `isErasing`: the caller will call `eraseOld`.
     func write(_ bytes: [UInt8], isErasing: Bool) throws(StoreError) {
         do throws(FileFailure) {
             if isErasing, PrivateFile.isThere(path), !PrivateFile.isThere(old) {
@@ -30,13 +30,13 @@ struct ReplacedFile {
         }
     }
 
-    /// Overwrites and removes what an erasing replacement has left.
+    /// Overwrites and removes the old file of an erasing replacement.
     func eraseOld() throws(StoreError) {
         guard PrivateFile.isThere(old) else { return }
         do throws(FileFailure) {
-            // Cut before the new one had its name: both are names of what counts.
+            // After a power cut before the rename, both names belong to the valid file.
             if !PrivateFile.isSame(path, as: old) {
-                // The sync of that name may have failed before.
+                // The earlier sync of the new name may have failed.
                 try PrivateFolder.syncNames(in: folder)
                 try PrivateFile.erase(old)
             }
@@ -46,7 +46,7 @@ struct ReplacedFile {
         }
     }
 
-    /// Nil where there is none; no bytes where it has more than `limit`.
+    /// Reads the file. Nil if it does not exist. Empty if it has more than `limit` bytes.
     func read(limit: Int) throws(StoreError) -> [UInt8]? {
         do throws(FileFailure) {
             return try PrivateFile.read(path, limit: limit)

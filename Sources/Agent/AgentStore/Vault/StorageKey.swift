@@ -1,10 +1,10 @@
 import Cryptography
 import Sessions
 
-/// The storage key, and what is derived from it.
+/// The storage key, and the keys derived from it.
 struct StorageKey {
     private let secret: SecretBytes
-    /// For messages.
+    /// The name of the key source, for messages.
     let source: String
 
     init(_ secret: SecretBytes, source: String) {
@@ -12,12 +12,12 @@ struct StorageKey {
         self.source = source
     }
 
-    /// A value that tells this key from another one without giving it away.
+    /// A value that identifies this key without revealing it.
     func fingerprint() throws(StoreError) -> [UInt8] {
         Array(try derive("fingerprint").reveal().prefix(VaultFile.fingerprintBytes))
     }
 
-    /// The key of one file; `name` is what it is for.
+    /// The key of one file. `name` is its purpose.
     func derive(_ name: String) throws(StoreError) -> SecretBytes {
         do throws(CryptographyError) {
             return try HKDFSHA256.derive(

@@ -1,21 +1,21 @@
 import LinuxIO
 import Sessions
 
-/// The board's vault, opened: what it holds, and how that changes.
+/// The board's opened vault: its content and how it changes.
 final class Vault {
     private let folder: String
     private let file: VaultFile
     private var key: StorageKey
     private(set) var content: VaultContent
     private var faults: [String] = []
-    /// Bytes that were written since the last call of `takeWritten`.
+    /// The bytes written since the last call of `takeWritten`.
     private var written = 0
 
-    /// Opens the vault in `folder`. Where there is nothing yet it makes folder, key and vault, with
-    /// what `founding` makes: a vault always has an identity.
+    /// Opens the vault in `folder`. If nothing exists yet, creates folder, key and vault with the
+    /// identity from `founding`. A vault always has an identity.
     ///
-    /// A vault that is damaged or gone is made again from its copy; `takeFaults` says so.
-    /// Throws `unreadable` where the copy is lost, too.
+    /// Rebuilds a damaged or missing vault from its copy. `takeFaults` reports that. Throws
+    /// `unreadable` if the copy is lost, too.
     init(
         folder: String, _ keyFile: KeyFile, founding: () throws(StoreError) -> SecretBytes
     ) throws(StoreError) {
@@ -32,7 +32,7 @@ final class Vault {
         try tidy(keyFile)
     }
 
-    /// Finishes what a power cut has interrupted.
+    /// Finishes changes that a power cut interrupted.
     private func tidy(_ keyFile: KeyFile) throws(StoreError) {
         do throws(StoreError) {
             try file.eraseOld()
@@ -40,15 +40,15 @@ final class Vault {
             try keepCopy()
             if keyFile.isTurning { try finishTurning(keyFile) }
         } catch {
-            // Reading is possible all the same.
+            // Reading is still possible.
             guard case .unavailable = error else { throw error }
         }
     }
 
-    /// Changes the content, durably, or not at all; but after `unavailable(.inputOutput)` the
-    /// vault is to be opened again, which finishes what was begun.
+    /// Changes the content durably, or not at all. After `unavailable(.inputOutput)` the vault
+    /// must be opened again, which finishes the change.
     ///
-    /// `isErasing`: what the change takes away can be read nowhere in the folder afterwards.
+    /// `isErasing`: removed content can be read nowhere in the folder afterwards.
     func change(
         isErasing: Bool = false, _ body: (inout VaultContent) throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -65,7 +65,7 @@ final class Vault {
         }
     }
 
-    /// What follows a change that is on the disk. Where it fails nobody may believe that nothing
+    /// Runs the steps after a change that is on disk. A failure here must not look as if nothing
     /// was changed.
     private func finish(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         do throws(StoreError) {
@@ -75,7 +75,7 @@ final class Vault {
         }
     }
 
-    /// Makes the name of the vault that was read durable: its sync may have failed before.
+    /// Makes the file name of the vault durable, because an earlier sync may have failed.
     func settle() throws(StoreError) {
         do throws(FileFailure) {
             try PrivateFolder.syncNames(in: folder)
@@ -84,7 +84,7 @@ final class Vault {
         }
     }
 
-    /// Sees to it that the copy says what is so.
+    /// Writes the copy if it differs from the content.
     private func keepCopy() throws(StoreError) {
         guard let wanted = VaultCopy(of: content) else { return }
         if let copy, copy.isSame(as: wanted) { return }
@@ -95,10 +95,10 @@ final class Vault {
         copy = wanted
     }
 
-    /// The copy as it is on the disk, once that is known.
+    /// The copy on disk, once it is known.
     private var copy: VaultCopy?
 
-    /// What was found wrong since the last call.
+    /// Returns the faults found since the last call.
     func takeFaults() -> [String] {
         defer { faults = [] }
         return faults
@@ -109,7 +109,7 @@ final class Vault {
         return written
     }
 
-    /// Whether the file is there. A vault that lost its name would be written to no avail.
+    /// Throws if the vault's file was moved or deleted. Changes to it would be lost.
     func checkPlace() throws(StoreError) {
         guard PrivateFile.isThere(file.path) else {
             throw .unavailable(.inputOutput("\(file.path) was moved or deleted"))
@@ -117,14 +117,14 @@ final class Vault {
     }
 }
 
-// Another storage key.
+// Changes the storage key.
 extension Vault {
-    /// Goes over to a new storage key, kept by `tier`, or by the best that there is, or else as
-    /// the first start would choose.
+    /// Changes to a new storage key from the source `tier`. Without `tier`: from the best source
+    /// if `isBest`, else as the first start would choose.
     ///
-    /// When it returns, nothing in the folder opens with the old key. When it throws, the old one
-    /// is in force and nothing changed; but after `unavailable` it may be the new one, so the
-    /// vault is to be opened again, which finishes what was begun.
+    /// When it returns, nothing in the folder can be opened with the old key. If it throws, the
+    /// old key is in force and nothing changed. After `unavailable` the new key may be in force.
+    /// Then the vault must be opened again, which finishes the change.
     func rekey(_ keyFile: KeyFile, to tier: KeyTier?, isBest: Bool) throws(StoreError) {
         try checkPlace()
         if keyFile.isTurning { try finishTurning(keyFile) }
@@ -133,7 +133,7 @@ extension Vault {
         do throws(StoreError) {
             written += try file.replace(content, next, isErasing: true)
         } catch {
-            // After a failed sync it is not known which one is in force.
+            // After a failed sync either key may be in force.
             if case .unavailable(.inputOutput) = error { throw error }
             try? keyFile.dropNext()
             throw error
@@ -145,7 +145,8 @@ extension Vault {
         }
     }
 
-    /// Leaves nothing that opens with the key that is not in force, and then not that key.
+    /// Finishes a change of the storage key. Removes everything that the unused key opens, then
+    /// that key.
     private func finishTurning(_ keyFile: KeyFile) throws(StoreError) {
         guard try keyFile.isNext(key, file) else { return try keyFile.dropNext() }
         try file.removeDamaged()

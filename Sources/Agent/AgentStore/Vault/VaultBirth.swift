@@ -1,18 +1,19 @@
 import LinuxIO
 import Sessions
 
-/// How a vault comes to be: at the first start, or again after it was lost.
+/// Creates a vault at the first start, or again after it was lost.
 ///
-/// The file `founding` is there while the first vault is being made. Without it, a storage key, a
-/// copy or an outbox without a vault mean that the vault was lost.
+/// The file `founding` exists while the first vault is created. Without `founding`, a storage
+/// key, a copy or an outbox without a vault means that the vault was lost.
 struct VaultBirth {
     let folder: String
     let file: VaultFile
     private var founding: String { folder + "/founding" }
 
-    /// Sees to it that there is a vault, or what is left of one.
+    /// Creates a vault if there is none and none was lost. Also finishes an interrupted first
+    /// start.
     ///
-    /// Of two processes at their first start one waits for the other.
+    /// If two processes start for the first time, one waits for the other.
     func ensure(
         _ keyFile: KeyFile, _ founder: () throws(StoreError) -> SecretBytes
     ) throws(StoreError) {
@@ -49,7 +50,7 @@ struct VaultBirth {
         try onFile { () throws(FileFailure) in try PrivateFile.remove(founding) }
     }
 
-    /// The storage key in force, and what it opens.
+    /// Returns the storage key in force and the content that it opens.
     func open(
         _ keyFile: KeyFile
     ) throws(StoreError) -> (key: StorageKey, content: VaultContent, faults: [String]) {
@@ -76,7 +77,7 @@ struct VaultBirth {
         throw .keyWrong(source: keyFile.name)
     }
 
-    /// Whether this is the storage key of a vault that was lost.
+    /// Whether this is the storage key of a lost vault.
     private func isDamaged(_ key: StorageKey) throws(StoreError) -> Bool {
         if try VaultCopy.read(in: folder, key) != nil { return true }
         if case .unopened(isOfThisKey: true) = try file.open(key) {
@@ -85,7 +86,8 @@ struct VaultBirth {
         return false
     }
 
-    /// What the vault holds, without changing anything: also while an agent has it.
+    /// Returns the vault's content without changing anything. It may run while an agent uses the
+    /// vault.
     func look(_ keyFile: KeyFile) throws(StoreError) -> VaultContent {
         for isNext in [false, true] {
             let secret = isNext ? try keyFile.loadNext() : try keyFile.load()

@@ -1,18 +1,19 @@
 import Cryptography
 import Sessions
 
-/// All that is in the vault.
+/// The complete content of the vault.
 struct VaultContent {
     private static let version: UInt8 = 1
 
     var records: [VaultRecord: SecretBytes] = [:]
     var queue: QueueControl
-    /// The vault was lost and made again from its copy: its session is gone, but not over.
+    /// True if the vault was lost and rebuilt from its copy. The session's record is lost, but
+    /// the session may still be valid.
     var isRebuilt = false
 
     init(queue: QueueControl) { self.queue = queue }
 
-    /// Lends the bytes to `body`, and wipes them.
+    /// Passes the encoded bytes to `body`, then wipes them.
     func withBytes<R>(_ body: ([UInt8]) throws(StoreError) -> R) throws(StoreError) -> R {
         var bytes = [Self.version, isRebuilt ? 1 : 0]
         defer { bytes.wipe() }
@@ -28,7 +29,7 @@ struct VaultContent {
         return try body(bytes)
     }
 
-    /// Nil for bytes that `withBytes` does not make, as of a newer program.
+    /// Nil for bytes that `withBytes` does not write, such as those of a newer program.
     init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard reader.byte() == Self.version, let flags = reader.byte(),
@@ -47,30 +48,32 @@ struct VaultContent {
     }
 }
 
-/// What of the queue is in the vault, since it must be durable together, or with the session.
+/// The part of the queue's state that is in the vault. It must be durable as a whole, or together
+/// with the session.
 ///
-/// The order against the queue's files is always the same: the vault first, then the files. So a
-/// crash between the two leaves files that hold more than they should, never less, and the
-/// vault says what of it no longer counts: `givenUp` for what was dropped, expired, buried or
-/// found damaged, another `generation` and key for what was destroyed. Opening the queue takes
-/// all that out again. A dead letter alone is written before the vault; if the vault does not
-/// say that its write was given up, the write is still in the queue, and is buried again.
+/// The vault is always written before the queue's files. A crash in between leaves files with too
+/// much data, never too little. The vault shows which data no longer counts. `givenUp` lists
+/// writes that were dropped, expired, buried or found damaged. Another `generation` and key mark
+/// a queue that was destroyed. Opening the queue removes all of these.
+///
+/// Only a dead letter is written before the vault. If the vault does not list its write in
+/// `givenUp`, the write is still in the queue and is buried again.
 struct QueueControl {
-    /// The key of everything in the queue. Destroying the queue replaces it.
+    /// The key of all data in the queue. Destroying the queue replaces it.
     var key: SecretBytes
     var generation: Int64
-    /// The highest sequence ever appended, as of the last change of the vault.
+    /// The highest sequence number ever appended, at the last change of the vault.
     var last: Int64 = 0
-    /// The number of the newest segment, as of then: one with this number or a later one must
-    /// be there.
+    /// The number of the newest segment at that change. A segment with this number or a later one
+    /// must exist.
     var segment: Int64 = 0
-    /// Packets of the bus up to this sequence do not come again.
+    /// Bus packets up to this sequence number are not delivered again.
     var windowFloor: Int64 = 0
-    /// Sequences that were given without a word on disk are at most this; 0: none were.
+    /// The highest sequence number that may be assigned before anything is on disk. 0: none.
     var reserved: Int64 = 0
-    /// The last one that was given, as of the last clean end.
+    /// The last assigned number, at the last clean end.
     var given: Int64 = 0
-    /// What will never be sent, and may be in a segment still.
+    /// Writes that will never be sent, but may still be in a segment.
     var givenUp = SequenceSet()
     var ledger = QueueLedger()
 

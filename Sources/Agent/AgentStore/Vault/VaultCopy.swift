@@ -2,31 +2,31 @@ import Cryptography
 import LinuxIO
 import Sessions
 
-/// The file `vault.copy`: what a board cannot do without, once more: its identity, the queue's
-/// key, and whether it was ever claimed.
+/// The file `vault.copy`, a copy of the vault's essential parts: the board's identity, the
+/// queue's key, and whether the board was ever claimed.
 ///
-/// A `vault` that is damaged, shortened or gone then costs neither identity nor queue, and is
-/// never taken for a first start. It has no token: a session that was renewed since must not come
-/// back. Written at the first start, at the first provisioning, with a new storage key, and when
-/// the queue is destroyed.
+/// If `vault` is damaged, cut or missing, the copy saves identity and queue, and prevents a false
+/// first start. It contains no token, because an outdated session must not return. It is written
+/// at the first start, at the first provisioning, with a new storage key, and when the queue is
+/// destroyed.
 struct VaultCopy {
-    /// A vault that was lost with its numbers goes on behind the next multiple of this: what a
-    /// number stood for is never another write. 2^53, the most that JSON carries to everybody,
-    /// leaves room for 8,191 of them.
+    /// A rebuilt vault continues its sequence numbers after the next multiple of this, so that no
+    /// number belongs to two writes. 2^53, the largest integer that every JSON reader accepts,
+    /// leaves 8,191 such multiples.
     static let span: Int64 = 1 << 40
     private static let limit = 8192
     private static let version: UInt8 = 1
     private static let use = "copy"
 
     let identity: SecretBytes
-    /// A provisioning was accepted once.
+    /// Whether a provisioning was ever accepted.
     let wasClaimed: Bool
-    /// The numbers of the vault began behind it.
+    /// The multiple of `span` after which the vault's sequence numbers began.
     let base: Int64
     let queueKey: SecretBytes
     let generation: Int64
 
-    /// Nil where the vault has no identity.
+    /// Nil if the vault has no identity.
     init?(of content: VaultContent) {
         guard let identity = content.records[.identity] else { return nil }
         self.identity = identity
@@ -36,7 +36,7 @@ struct VaultCopy {
         generation = content.queue.generation
     }
 
-    /// A vault of what the copy has.
+    /// The content of a vault that is rebuilt from the copy.
     func rebuilt(highest: Int64) -> VaultContent {
         var content = VaultContent(queue: QueueControl(key: queueKey, generation: generation))
         content.records[.identity] = identity
@@ -45,7 +45,8 @@ struct VaultCopy {
         return content
     }
 
-    /// The last number that may have been given, where nobody knows it: all are below.
+    /// The highest number that may have been assigned, if the exact one is unknown. All assigned
+    /// numbers are below it.
     private func lastAfterLoss(of highest: Int64) -> Int64 {
         let (next, overflow) = (max(base, highest) / Self.span + 1)
             .multipliedReportingOverflow(by: Self.span)
@@ -69,7 +70,7 @@ struct VaultCopy {
         try file(in: folder).eraseOld()
     }
 
-    /// Nil where it is not there, or does not open with this key.
+    /// Nil if the copy does not exist, or this key does not open it.
     static func read(in folder: String, _ key: StorageKey) throws(StoreError) -> VaultCopy? {
         guard let sealed = try file(in: folder).read(limit: limit),
             let secret = try RecordBox.open(
@@ -93,7 +94,8 @@ struct VaultCopy {
         identity = SecretBytes(reader.rest())
     }
 
-    /// Durable when it returns; what the file held before can be read nowhere then.
+    /// The copy is durable when this returns. The file's earlier content can then be read
+    /// nowhere.
     func write(in folder: String, _ key: StorageKey) throws(StoreError) {
         var plain: [UInt8] = [Self.version, wasClaimed ? 1 : 0]
         defer { plain.wipe() }

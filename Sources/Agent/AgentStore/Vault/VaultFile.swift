@@ -7,21 +7,21 @@ struct VaultFile {
     private static let marker = Array("postern vault 1\n".utf8)
     private static let headBytes = marker.count + fingerprintBytes
     private static let use = "vault"
-    /// More than the records, the losses and the sequences given up can take.
+    /// The most bytes of the file: more than records, losses and given-up numbers can need.
     private static let sizeLimit = 16 << 20
 
     private let file: ReplacedFile
     var path: String { file.path }
-    /// A vault that does not open is kept under this name.
+    /// The name for a vault that cannot be opened.
     private var damaged: String { path + ".damaged" }
 
     init(in folder: String) { file = ReplacedFile(in: folder, "vault") }
 
-    /// What a storage key finds.
+    /// The result of opening the file with a storage key.
     enum Found {
         case missing
         case content(VaultContent)
-        /// Some bit of it differs, or it is of another storage key.
+        /// Some bit was changed, or it belongs to another storage key.
         case unopened(isOfThisKey: Bool)
     }
 
@@ -39,7 +39,7 @@ struct VaultFile {
         return .content(content)
     }
 
-    /// Durable when it returns. Returns how many bytes were written.
+    /// The content is durable when this returns. Returns the number of bytes written.
     @discardableResult
     func replace(
         _ content: VaultContent, _ key: StorageKey, isErasing: Bool = false
@@ -54,7 +54,7 @@ struct VaultFile {
 
     func eraseOld() throws(StoreError) { try file.eraseOld() }
 
-    /// Keeps a vault that does not open under another name.
+    /// Keeps a vault that cannot be opened under another name.
     func setAside() throws(StoreError) {
         do throws(FileFailure) {
             try PrivateFile.move(path, to: damaged)
@@ -65,7 +65,7 @@ struct VaultFile {
         }
     }
 
-    /// Destroys what was set aside: the storage key may open a part of it.
+    /// Destroys the vault that was set aside, because the storage key may open a part of it.
     func removeDamaged() throws(StoreError) {
         do throws(FileFailure) {
             try PrivateFile.erase(damaged)

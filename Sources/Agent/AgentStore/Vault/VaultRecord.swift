@@ -1,13 +1,14 @@
-/// What the vault keeps for the agent, one record each.
+/// The agent's records in the vault.
 package enum VaultRecord: String, CaseIterable, Sendable {
     /// Installation id and device key.
     case identity
-    /// The claim secret that is open, if one is.
+    /// The open claim secret, if there is one.
     case claim
     /// The pinned authority, and the broker's login.
     case trust
     /// Session, tokens, user and scope.
     case session
-    /// What must outlive a restart and any session: the clock floor, why the last session ended.
+    /// Values that outlive a restart and any session, such as the clock floor and why the last
+    /// session ended.
     case memory
 }

@@ -50,7 +50,7 @@ struct QueueMarks: Equatable {
         holes.encode(into: &bytes)
     }
 
-    /// Nil for bytes that `encode` does not make.
+    /// Nil for bytes that `encode` does not write.
     init?(_ reader: inout ByteReader) {
         guard let watermark = reader.varint().flatMap({ Int64(exactly: $0) }),
             let last = reader.varint().flatMap({ Int64(exactly: $0) }),
@@ -71,7 +71,7 @@ enum WindowCoding {
         }
     }
 
-    /// Nil for bytes that `encode` does not make.
+    /// Nil for bytes that `encode` does not write.
     static func decode(_ reader: inout ByteReader) -> [DeliveredPacket]? {
         guard let count = reader.varint(), count <= UInt64(UInt16.max) else { return nil }
         var entries: [DeliveredPacket] = []

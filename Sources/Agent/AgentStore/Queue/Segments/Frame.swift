@@ -4,9 +4,9 @@ import Sessions
 /// The unencrypted header of a frame: 32 bytes before the sealed ones. The sealed bytes are bound
 /// to it.
 ///
-/// Its members are the marker, the length of the sealed bytes, the first sequence number, the
-/// distance to the last, the number of writes, and when the oldest was accepted. All are
-/// big-endian.
+/// It contains the marker, the length of the sealed bytes, and the first sequence number. Then
+/// come the distance to the last number, the number of writes, and when the oldest was accepted.
+/// All are big-endian.
 struct FrameHeader: Equatable {
     static let byteCount = 32
     /// Frames begin at multiples of this, so that the next frame after a damaged one can be
