@@ -86,7 +86,7 @@ package final class BoardStore {
     }
 }
 
-// Changes.
+// Commits changes.
 extension BoardStore {
     /// Makes changes durable, in order: record changes in one change of the vault, then the
     /// writes. A commit of the agent has writes or records, never both. Writes in `spared` do not

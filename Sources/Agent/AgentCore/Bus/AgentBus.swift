@@ -192,7 +192,7 @@ extension Agent {
     }
 
     /// The upstream topic of a write. Nil for a create with a record, or an update without one.
-    /// No topic is read as either.
+    /// No topic is parsed as such a write.
     private func topic(of write: NamedWrite) -> String? {
         if case .elsewhere(let topic) = write.destination { return topic }
         guard let path = RecordPath(

@@ -12,7 +12,7 @@ package struct AgentFigures: Sendable {
     package var graceEnds: Timestamp?
     /// The last contact with the authority. Nil without a session.
     package var lastContact: Timestamp?
-    /// The board's time by its own clock.
+    /// The board's time, as `BoardClock` computes it.
     package var now: Timestamp
     package var isClockSet: Bool
     package var health: HealthNotice

@@ -69,8 +69,8 @@ extension Agent {
         }
     }
 
-    /// Ends a session; the only place that does. Destroys the tokens, and keeps and holds the
-    /// queue. `changes` become durable in the same commit.
+    /// Ends a session, for every cause. Destroys the tokens, and keeps and holds the queue.
+    /// `changes` become durable in the same commit.
     mutating func endSession(
         _ end: SessionEnd, with changes: [RecordChange] = [], at instant: Instant
     ) {

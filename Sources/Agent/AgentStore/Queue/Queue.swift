@@ -63,8 +63,8 @@ final class Queue {
     var key: SecretBytes { vault.content.queue.key }
     var generation: Int64 { vault.content.queue.generation }
 
-    /// Bytes that are reserved for removals from the queue and for the vault. On a small file
-    /// system it is an eighth of the size.
+    /// Bytes that are reserved for removals from the queue and for the vault, but at most an
+    /// eighth of the file system.
     private static let lastRoom: Int64 = 8 << 20
 
     init(in stateFolder: String, _ vault: Vault, segmentBytes: Int) throws(StoreError) {

@@ -109,8 +109,7 @@ extension Queue {
             var (gone, drops, freed) = (SequenceSet(), [ClassName: Int64](), Int64(0))
             let excess = usedBytes - goal
             try forEachFrame(of: segments[index]) { batch throws(StoreError) in
-                // If all classes go in order, whole frames are dropped, and no segment needs a
-                // rewrite.
+                // In order, whole frames are dropped, so no segment needs a rewrite.
                 guard freed < excess else { return }
                 while let item = batch.next(), isInOrder || freed < excess {
                     guard live.contains(item.sequence), wanted(item.target.className) else {
