@@ -208,7 +208,7 @@ final class StubDoor: BrokerDoor {
         guard username == StubFrontend.iid, let board = InstallationID(username) else {
             return nil
         }
-        let login = BoardWish.Login(
+        let login = DesiredBoard.Login(
             password: SecretBytes(Array("right".utf8)), extraTopics: [])
         return BrokerAccount(board: board, login: login, root: .standard)
     }

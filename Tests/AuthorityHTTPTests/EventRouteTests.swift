@@ -64,7 +64,7 @@ struct EventRouteTests {
 
 
                 """)
-            #expect(feed.wishes == [EventWish(board: board)])
+            #expect(feed.wishes == [EventFilter(board: board)])
         }
     }
 
@@ -171,7 +171,7 @@ final class StubFeed: LiveFeed {
     private struct State {
         var events: [ConsoleEvent] = []
         var isHeldOpen = true
-        var wishes: [EventWish] = []
+        var wishes: [EventFilter] = []
         var cuts: [@Sendable () -> Void] = []
         var closed = 0
     }
@@ -192,7 +192,7 @@ final class StubFeed: LiveFeed {
         self.data = data
     }
 
-    var wishes: [EventWish] { state.withLock { $0.wishes } }
+    var wishes: [EventFilter] { state.withLock { $0.wishes } }
     var closed: Int { state.withLock { $0.closed } }
     var cutters: Int { state.withLock { $0.cuts.count } }
 
@@ -219,7 +219,7 @@ final class StubFeed: LiveFeed {
     }
 
     func events(
-        for caller: Caller, _ wish: EventWish
+        for caller: Caller, _ wish: EventFilter
     ) async throws(AuthorityError) -> any EventSource {
         state.withLock { state in
             state.wishes.append(wish)

@@ -127,9 +127,9 @@ struct ClaimTests {
         let bob = try await house.addUser("bob")
         let live = try await house.provisioned(BoardDouble(), by: bob)
         #expect(try await house.authority.brokerLogin(by: bob).filters.count == 2)
-        _ = house.courier.nudged()
+        _ = house.worker.woken()
         try await house.authority.release(live.board.installation, by: bob)
-        #expect(house.courier.nudged().contains(bob.session.objectID.description))
+        #expect(house.worker.woken().contains(bob.session.objectID.description))
         #expect(try await house.authority.wish(forPerson: bob.session.objectID)?
             .filters.isEmpty == true)
     }
@@ -170,7 +170,7 @@ struct ClaimTests {
         let old = try await house.provisioned(board, by: bob)
         let before = try await house.authority.wish(for: board.installation).login
         for caller in [ada, bob] { _ = try await house.authority.brokerLogin(by: caller) }
-        _ = house.courier.nudged()
+        _ = house.worker.woken()
         let again = try board.pairedAnew()
         // An administrator may claim anyone's board.
         _ = try await house.claim(again, by: ada)
@@ -182,7 +182,7 @@ struct ClaimTests {
         #expect(provision.broker == nil)
         let new = LiveBoard(board: again, house: house, id: id, provision: provision)
         _ = try await new.say(.provisionAccepted(re: id, session: new.session))
-        #expect(house.courier.nudged().contains(bob.session.objectID.description))
+        #expect(house.worker.woken().contains(bob.session.objectID.description))
         #expect(try await house.authority.wish(forPerson: ada.session.objectID)?
             .filters == house.administratorFilters)
         #expect(try await house.authority.wish(forPerson: bob.session.objectID)?
@@ -214,11 +214,11 @@ struct ClaimTests {
         let house = try await House()
         let ada = try await house.login()
         let board = try BoardDouble()
-        house.courier.fail(true)
+        house.worker.fail(true)
         await #expect(throws: AuthorityError.failed(layer: "MQTT", text: "down")) {
             try await house.claim(board, by: ada)
         }
-        house.courier.fail(false)
+        house.worker.fail(false)
         #expect(try await house.claim(board, by: ada).state == .sent)
     }
 

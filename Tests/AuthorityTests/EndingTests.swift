@@ -35,11 +35,11 @@ struct EndingTests {
     @Test("says whether the broker was told of it, and stands either way")
     func untold() async throws {
         let (house, ada, live) = try await fixture()
-        house.courier.fail(true)
+        house.worker.fail(true)
         #expect(try await !house.authority.revoke(live.session, by: ada))
         #expect(try await live.authenticate().errorCode == 209)
-        #expect(house.courier.nudged().contains(live.board.installation.description))
-        house.courier.fail(false)
+        #expect(house.worker.woken().contains(live.board.installation.description))
+        house.worker.fail(false)
         #expect(try await house.authority.revoke(live.session, by: ada))
     }
 
@@ -99,9 +99,9 @@ struct EndingTests {
         let again = try live.board.pairedAnew()
         _ = try await house.claim(again, by: ada)
         try await house.authority.revoke(live.session, by: ada)
-        let said = try await house.authority.chores(in: live.board.installation.description)
-            .compactMap { chore in
-                if case .say(_, let payload, _) = chore.chore { payload } else { nil }
+        let said = try await house.authority.jobs(in: live.board.installation.description)
+            .compactMap { job in
+                if case .say(_, let payload, _) = job.job { payload } else { nil }
             }
         let message = try live.board.open(#require(said.first), from: live.sealKey)
         guard case .revoked(_, live.session, _) = message.body else { throw NotThat() }
@@ -150,12 +150,12 @@ struct EndingTests {
         let line = board.installation.description
         let claim = try await house.claim(board, by: ada)
         try await house.authority.revoke(claim.session, by: ada)
-        for chore in try await house.authority.chores(in: line) {
-            try await house.authority.done(chore)
+        for job in try await house.authority.jobs(in: line) {
+            try await house.authority.done(job)
         }
         try await house.authority.restoreRetained()
-        let chores = try await house.authority.chores(in: line).map(\.chore)
-        #expect(chores == [.inbox(board.installation)])
+        let jobs = try await house.authority.jobs(in: line).map(\.job)
+        #expect(jobs == [.inbox(board.installation)])
         #expect(try await house.retained(board) == nil)
     }
 }

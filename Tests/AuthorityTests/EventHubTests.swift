@@ -20,7 +20,7 @@ struct EventHubTests {
         let own = try await hub.watch(bob)
         let other = try await hub.watch(carol)
         let administrator = try await hub.watch(ada)
-        let all = try await hub.watch(ada, EventWish(everyone: true))
+        let all = try await hub.watch(ada, EventFilter(everyone: true))
         let board = try BoardDouble()
         _ = try await hub.house.provisioned(board, by: bob)
         try await own.wait {
@@ -53,7 +53,7 @@ struct EventHubTests {
         let store = try await hub.house.place.open()
         let clock = hub.house.clock
         let replica = Authority(
-            store: store, cryptography: QuickPasswords(), courier: NotingCourier(),
+            store: store, cryptography: QuickPasswords(), worker: NotingWorker(),
             keys: hub.house.keys, rules: hub.house.authority.rules, clock: { clock.now })
         _ = try await replica.claim(
             ClaimOrder(url: try BoardDouble().url(), duration: nil, scope: nil), by: bob)
@@ -101,8 +101,8 @@ struct EventHubTests {
         let board = try BoardDouble()
         _ = try await hub.house.provisioned(board, by: bob)
         let again = try await hub.house.login("bob")
-        let stream = try await hub.watch(bob, EventWish(board: board.installation))
-        let other = try await hub.watch(again, EventWish(board: board.installation))
+        let stream = try await hub.watch(bob, EventFilter(board: board.installation))
+        let other = try await hub.watch(again, EventFilter(board: board.installation))
         hub.data(#"{"celsius":21.5}"#, of: board)
         try await stream.wait(for: isReading(21.5))
         try await hub.house.authority.logout(bob)
@@ -120,14 +120,14 @@ struct EventHubTests {
         let hub = try await RunningHub()
         let bob = try await hub.house.addUser("bob")
         var sources: [any EventSource] = []
-        for _ in 0..<8 { sources.append(try await hub.hub.events(for: bob, EventWish())) }
+        for _ in 0..<8 { sources.append(try await hub.hub.events(for: bob, EventFilter())) }
         let error = await #expect(throws: AuthorityError.self) {
-            _ = try await hub.hub.events(for: bob, EventWish())
+            _ = try await hub.hub.events(for: bob, EventFilter())
         }
         if case .refused(let refusal) = error { #expect(refusal.is(.rateLimit)) }
         sources.removeLast()
         try await untilTrue { await hub.hub.streamCount == 7 }
-        _ = try await hub.hub.events(for: bob, EventWish())
+        _ = try await hub.hub.events(for: bob, EventFilter())
         sources.removeAll()
         try await untilTrue { await hub.hub.streamCount == 0 }
         // A restricted session watches nothing, and nobody else's board is watched.
@@ -135,8 +135,8 @@ struct EventHubTests {
         let board = try BoardDouble()
         _ = try await hub.house.provisioned(board, by: try await hub.house.login())
         for (caller, wish) in [
-            (device.caller, EventWish()), (bob, EventWish(board: board.installation)),
-            (bob, EventWish(everyone: true)),
+            (device.caller, EventFilter()), (bob, EventFilter(board: board.installation)),
+            (bob, EventFilter(everyone: true)),
         ] {
             await #expect(throws: AuthorityError.self) {
                 _ = try await hub.hub.events(for: caller, wish)
@@ -152,7 +152,7 @@ struct EventHubTests {
         let bob = try await hub.house.addUser("bob")
         let board = try BoardDouble()
         _ = try await hub.house.provisioned(board, by: bob)
-        let stream = try await hub.watch(bob, EventWish(board: board.installation))
+        let stream = try await hub.watch(bob, EventFilter(board: board.installation))
         hub.data(#"{"celsius":21.5}"#, of: board, seq: "7")
         hub.data("kept", of: board, retain: true)
         try await stream.wait {
@@ -278,7 +278,7 @@ struct RunningHub {
         await task.value
     }
 
-    func watch(_ caller: Caller, _ wish: EventWish = EventWish()) async throws -> StreamReader {
+    func watch(_ caller: Caller, _ wish: EventFilter = EventFilter()) async throws -> StreamReader {
         StreamReader(try await hub.events(for: caller, wish))
     }
 

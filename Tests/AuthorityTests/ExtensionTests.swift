@@ -29,9 +29,9 @@ struct ExtensionTests {
         let ada = try await house.login()
         let live = try await house.provisioned(BoardDouble(), by: ada, duration: .seconds(300))
         _ = try await house.settle(live.board)
-        _ = house.courier.nudged()
+        _ = house.worker.woken()
         let view = try await house.authority.extend(live.session, by: .seconds(3600), by: ada)
-        #expect(house.courier.nudged() == [live.board.installation.description])
+        #expect(house.worker.woken() == [live.board.installation.description])
         let said = try await house.settle(live.board)
         #expect(said.count == 1)
         guard case .updated(let sequence, let session, nil) = try live.board.open(

@@ -14,7 +14,7 @@ final class House: Sendable {
     let clock = TestClock()
     let place: HousePlace
     let store: any ServiceStore
-    let courier = NotingCourier()
+    let worker = NotingWorker()
     let keys: AuthorityKeys
     let authority: Authority
     let password = SecretBytes("correct horse battery")
@@ -32,7 +32,7 @@ final class House: Sendable {
         }
         keys = try KeyRing.read(try await StateFolder(path: "").records(of: store))
         authority = Self.authority(
-            store, keys, courier, clock,
+            store, keys, worker, clock,
             Self.rules(
                 lifetimes, managesBrokerAccess: managesBrokerAccess,
                 letsPeopleSignUp: letsPeopleSignUp))
@@ -44,7 +44,7 @@ final class House: Sendable {
 
     /// The same authority, configured anew.
     func reconfigured(lifetimes: LifetimePolicy) -> Authority {
-        Self.authority(store, keys, courier, clock, Self.rules(lifetimes))
+        Self.authority(store, keys, worker, clock, Self.rules(lifetimes))
     }
 
     /// The same authority, which believes others about who people are.
@@ -52,12 +52,12 @@ final class House: Sendable {
         providers: [IdentityProvider], signatures: any IDTokenSignatures
     ) -> Authority {
         Self.authority(
-            store, keys, courier, clock, Self.rules(.consumer, providers: providers), signatures)
+            store, keys, worker, clock, Self.rules(.consumer, providers: providers), signatures)
     }
 
     /// The authority of a house on another store of it.
     static func authority(on store: any ServiceStore, _ house: House) -> Authority {
-        authority(store, house.keys, house.courier, house.clock, rules(.consumer))
+        authority(store, house.keys, house.worker, house.clock, rules(.consumer))
     }
 
     /// The database as it is now, in a file of its own.
@@ -70,12 +70,12 @@ final class House: Sendable {
     }
 
     private static func authority(
-        _ store: any ServiceStore, _ keys: AuthorityKeys, _ courier: NotingCourier,
+        _ store: any ServiceStore, _ keys: AuthorityKeys, _ worker: NotingWorker,
         _ clock: TestClock, _ rules: AuthorityRules,
         _ signatures: any IDTokenSignatures = NoIDTokens()
     ) -> Authority {
         Authority(
-            store: store, cryptography: QuickPasswords(), courier: courier, keys: keys,
+            store: store, cryptography: QuickPasswords(), worker: worker, keys: keys,
             rules: rules, signatures: signatures, clock: { clock.now })
     }
 
@@ -113,7 +113,7 @@ final class House: Sendable {
             ClaimOrder(url: board.url(base: base), duration: duration, scope: scope), by: caller)
     }
 
-    /// What is retained for a board, as its chores would publish it.
+    /// What is retained for a board, as its jobs would publish it.
     func retained(_ board: BoardDouble) async throws -> [UInt8]? {
         try await authority.wish(for: board.installation).retained?.payload
     }
@@ -151,13 +151,13 @@ final class House: Sendable {
         return live
     }
 
-    /// Does what the broker is still to be told, as a courier would, and tells what it said
+    /// Does what the broker is still to be told, as a worker would, and tells what it said
     /// to a board.
     func settle(_ board: BoardDouble) async throws -> [[UInt8]] {
         var said: [[UInt8]] = []
-        for chore in try await authority.chores(in: board.installation.description) {
-            if case .say(_, let payload, _) = chore.chore { said.append(payload) }
-            try await authority.done(chore)
+        for job in try await authority.jobs(in: board.installation.description) {
+            if case .say(_, let payload, _) = job.job { said.append(payload) }
+            try await authority.done(job)
         }
         return said
     }
@@ -226,14 +226,14 @@ extension Reply {
 }
 
 /// Notes what it is asked to settle; its broker is always there, unless told otherwise.
-final class NotingCourier: Courier {
+final class NotingWorker: JobWorker {
     let consumerAccess: ConsumerAccess? = ConsumerAccess(uri: "mqtt://127.0.0.1:1", ca: nil)
     private let down = Mutex(false)
 
     private let lines = Mutex<[String]>([])
 
     /// The lines that somebody was asked to look at since this was asked last.
-    func nudged() -> Set<String> {
+    func woken() -> Set<String> {
         lines.withLock { noted in
             defer { noted.removeAll() }
             return Set(noted)
@@ -246,7 +246,7 @@ final class NotingCourier: Courier {
         if down.withLock({ $0 }) { throw .failed(layer: "MQTT", text: "down") }
     }
 
-    func nudge(_ line: String) { lines.withLock { $0.append(line) } }
+    func wake(_ line: String) { lines.withLock { $0.append(line) } }
 }
 
 extension House {

@@ -51,7 +51,7 @@ struct InstallationTests {
         } else {
             _ = try await house.device(by: ada, on: live.board.installation)
         }
-        #expect(house.courier.nudged().contains(live.board.installation.description))
+        #expect(house.worker.woken().contains(live.board.installation.description))
         let notice = try #require(try await house.retained(live.board))
         guard case .revoked(_, live.session, _) = try live.board.open(
             notice, from: live.sealKey).body

@@ -190,7 +190,7 @@ struct Neighbour {
         let clock = house.clock
         let records = try KeyRing.make(at: clock.now)
         authority = Authority(
-            store: store, cryptography: SystemCryptography(), courier: NoCourier(),
+            store: store, cryptography: SystemCryptography(), worker: NoWorker(),
             keys: try KeyRing.read(records), rules: AuthorityRules(
                 info: house.authority.info, lifetimes: .consumer, managesBrokerAccess: true),
             clock: { clock.now })

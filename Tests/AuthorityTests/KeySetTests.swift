@@ -93,8 +93,8 @@ struct KeySetTests {
     }
 }
 
-@Suite("Key set's shelf")
-struct KeySetShelfTests {
+@Suite("Key set's cache")
+struct KeySetCacheTests {
     /// A provider whose keys, failures and clock are the test's.
     private final class Source: Sendable {
         private struct State {
@@ -113,8 +113,8 @@ struct KeySetShelfTests {
         }
         func advance(_ span: Duration) { state.withLock { $0.now += span } }
 
-        func shelf() -> KeySetShelf {
-            KeySetShelf(
+        func cache() -> KeySetCache {
+            KeySetCache(
                 read: { [self] in
                     let (kids, failure) = state.withLock { state in
                         state.reads += 1
@@ -139,68 +139,68 @@ struct KeySetShelfTests {
     @Test("reads once an hour, and for many at once")
     func hourly() async throws {
         let source = Source()
-        let shelf = source.shelf()
+        let cache = source.cache()
         let known = try header("a")
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<20 { group.addTask { _ = try? await shelf.keys(for: known) } }
+            for _ in 0..<20 { group.addTask { _ = try? await cache.keys(for: known) } }
         }
         #expect(source.reads == 1)
         source.advance(.seconds(3599))
-        _ = try await shelf.keys(for: known)
+        _ = try await cache.keys(for: known)
         #expect(source.reads == 1)
         source.advance(.seconds(1))
-        _ = try await shelf.keys(for: known)
+        _ = try await cache.keys(for: known)
         #expect(source.reads == 2)
     }
 
     @Test("reads for a key that it lacks at most once a minute")
     func unknown() async throws {
         let source = Source()
-        let shelf = source.shelf()
-        _ = try await shelf.keys(for: header("a"))
+        let cache = source.cache()
+        _ = try await cache.keys(for: header("a"))
         source.publish("a", "b")
-        #expect(try await shelf.keys(for: header("b")).entries.count == 1)
+        #expect(try await cache.keys(for: header("b")).entries.count == 1)
         source.advance(.seconds(59))
-        #expect(try await shelf.keys(for: header("b")).entries.count == 1)
+        #expect(try await cache.keys(for: header("b")).entries.count == 1)
         #expect(source.reads == 1)
         source.advance(.seconds(1))
-        #expect(try await shelf.keys(for: header("b")).entries.count == 2)
-        for _ in 0..<5 { _ = try await shelf.keys(for: header("c")) }
+        #expect(try await cache.keys(for: header("b")).entries.count == 2)
+        for _ in 0..<5 { _ = try await cache.keys(for: header("c")) }
         #expect(source.reads == 2)
         source.advance(.seconds(60))
-        for _ in 0..<5 { _ = try await shelf.keys(for: header("c")) }
+        for _ in 0..<5 { _ = try await cache.keys(for: header("c")) }
         #expect(source.reads == 3)
     }
 
     @Test("says why it has no keys, and tries again soon, but for a key it lacks after a minute")
     func failing() async throws {
         let source = Source()
-        let shelf = source.shelf()
+        let cache = source.cache()
         let away = KeySetFailure(words: "TCP: away")
         source.fail(away.words)
         for _ in 0..<5 {
-            await #expect(throws: away) { try await shelf.keys(for: header("a")) }
+            await #expect(throws: away) { try await cache.keys(for: header("a")) }
         }
         #expect(source.reads == 1)
         source.advance(.seconds(5))
-        await #expect(throws: away) { try await shelf.keys(for: header("a")) }
+        await #expect(throws: away) { try await cache.keys(for: header("a")) }
         #expect(source.reads == 2)
         source.fail(nil)
         source.advance(.seconds(5))
-        _ = try await shelf.keys(for: header("a"))
+        _ = try await cache.keys(for: header("a"))
         #expect(source.reads == 3)
         source.fail(away.words)
         source.advance(.seconds(60))
-        await #expect(throws: away) { try await shelf.keys(for: header("b")) }
+        await #expect(throws: away) { try await cache.keys(for: header("b")) }
         source.advance(.seconds(59))
-        await #expect(throws: away) { try await shelf.keys(for: header("b")) }
+        await #expect(throws: away) { try await cache.keys(for: header("b")) }
         #expect(source.reads == 4)
         // What it has still serves, until it is an hour old.
-        _ = try await shelf.keys(for: header("a"))
+        _ = try await cache.keys(for: header("a"))
         source.advance(.seconds(3600))
-        await #expect(throws: away) { try await shelf.keys(for: header("a")) }
+        await #expect(throws: away) { try await cache.keys(for: header("a")) }
         source.fail(nil)
         source.advance(.seconds(5))
-        _ = try await shelf.keys(for: header("a"))
+        _ = try await cache.keys(for: header("a"))
     }
 }

@@ -78,9 +78,9 @@ struct LifetimeTests {
             .authenticate(live.provision.tokens.session, durationMinutes: nil))
         let answer = try await stricter.handle(sealed, from: live.board.installation)
         #expect(try live.reply(in: answer).errorCode == 209)
-        _ = house.courier.nudged()
+        _ = house.worker.woken()
         #expect(try await stricter.sweep() == false)
-        #expect(house.courier.nudged().contains(live.board.installation.description))
+        #expect(house.worker.woken().contains(live.board.installation.description))
         let notice = try #require(try await house.retained(live.board))
         guard case .revoked(_, live.session, "expired") = try live.board.open(
             notice, from: live.sealKey).body

@@ -186,7 +186,7 @@ extension LoginTests {
         let clock = house.clock
         let authority = Authority(
             store: house.store, cryptography: QuickPasswords(tally: tally),
-            courier: house.courier, keys: house.keys, rules: house.authority.rules,
+            worker: house.worker, keys: house.keys, rules: house.authority.rules,
             clock: { clock.now })
         var written: [Int] = []
         for (name, password) in [("ada", "wrong password"), ("bob", "correct horse battery"),

@@ -28,7 +28,7 @@ struct MassEndingTests {
             ]
             claim = try await house.claim(BoardDouble(), by: bob)
             for live in boards { _ = try await house.settle(live.board) }
-            _ = house.courier.nudged()
+            _ = house.worker.woken()
         }
 
         var lines: Set<String> { Set(boards.map { $0.board.installation.description }) }
@@ -57,7 +57,7 @@ struct MassEndingTests {
         let all = try await Household()
         let count = try await all.house.authority.revokeAll(of: "BOB", by: all.bob)
         #expect(count == 5)
-        #expect(all.house.courier.nudged().isSuperset(of: all.lines))
+        #expect(all.house.worker.woken().isSuperset(of: all.lines))
         try await all.expectBoards(told: true)
         #expect(try await all.state(all.bob) == .active)
         #expect(try await all.state(all.other) == .ended)
@@ -99,7 +99,7 @@ struct MassEndingTests {
             username: "bob", password: SecretBytes("another password"), old: all.house.password,
             keepsBoards: keepsBoards, origin: "x")
         try await all.house.authority.setPassword(change, by: all.bob)
-        #expect(all.house.courier.nudged().isSuperset(of: keepsBoards ? [] : all.lines))
+        #expect(all.house.worker.woken().isSuperset(of: keepsBoards ? [] : all.lines))
         try await all.expectBoards(told: !keepsBoards)
         #expect(try await all.state(all.bob) == .active)
         #expect(try await all.state(all.other) == .ended)
@@ -166,7 +166,7 @@ struct MassEndingTests {
         _ = try await house.authority.brokerLogin(by: all.bob)
         let view = try await house.authority.setEnabled(false, user: "bob", by: all.admin)
         #expect(!view.isEnabled)
-        #expect(house.courier.nudged().isSuperset(
+        #expect(house.worker.woken().isSuperset(
             of: all.lines.union([all.bob.session.objectID.description])))
         try await all.expectBoards(told: true)
         #expect(try await all.state(all.bob) == .ended)

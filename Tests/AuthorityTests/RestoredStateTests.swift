@@ -197,7 +197,7 @@ struct RestoredStateTests {
         #expect(try await house.authority.aheadBoards().count == 10_000)
         #expect(try await house.authority.aheadCount() == 10_013)
         #expect(try await house.authority.settleRestored(actor: "test") == 10_013)
-        let lines = try await house.authority.linesWithChores()
+        let lines = try await house.authority.linesWithJobs()
         #expect(Set(lines).isSuperset(of: unknown.map(\.description)))
         #expect(try await house.authority.aheadCount() == 0)
     }

@@ -49,7 +49,7 @@ extension House {
         let clock = clock
         return Authority(
             store: try await place.open(), cryptography: QuickPasswords(),
-            courier: NotingCourier(), keys: keys, rules: authority.rules,
+            worker: NotingWorker(), keys: keys, rules: authority.rules,
             clock: { time ?? clock.now })
     }
 }

@@ -32,9 +32,9 @@ struct SheddingTests {
                 password: nil, caFile: nil, isAlone: true), logger: logger)
         return BoardTraffic(
             authority: house.authority, link: link,
-            courier: BrokerCourier(
+            worker: BrokerWorker(
                 link: link, root: .standard, access: .none, consumerAccess: nil,
-                logger: logger, desk: house.authority),
+                logger: logger, authority: house.authority),
             clock: try await ClockGuard(
                 store: house.store, authority: house.authority, acceptsClock: true,
                 logger: logger),

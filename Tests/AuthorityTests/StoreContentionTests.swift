@@ -21,7 +21,7 @@ struct StoreContentionTests {
         let store = try await house.place.openDatabase(connections: 16)
         let clock = house.clock
         let replica = Authority(
-            store: store, cryptography: QuickPasswords(), courier: NotingCourier(),
+            store: store, cryptography: QuickPasswords(), worker: NotingWorker(),
             keys: house.keys, rules: house.authority.rules, clock: { clock.now })
         let boards = try await provisioned(count, in: house)
         let before = store.attempts.current

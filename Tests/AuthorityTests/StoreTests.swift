@@ -91,7 +91,7 @@ struct StoreTests {
         try house.store.close()
         let store = try await house.place.open()
         let lines = try await store.read { transaction throws(AuthorityError) in
-            try transaction.linesWithChores()
+            try transaction.linesWithJobs()
         }
         #expect(lines == [live.board.installation.description])
         let active = try await store.read { transaction throws(AuthorityError) in

@@ -48,11 +48,11 @@ struct TokenImportTests {
         let house = try await House()
         let ada = try await house.login()
         let made = try await house.device(by: ada)
-        house.courier.fail(true)
+        house.worker.fail(true)
         await #expect(throws: AuthorityError.failed(layer: "MQTT", text: "down")) {
             try await house.authority.claim(order(BoardDouble(), made.opened.token), by: ada)
         }
-        house.courier.fail(false)
+        house.worker.fail(false)
         #expect(try await house.record(made.opened.session.objectID)?.state == .ended)
         await expectRefusal(.invalidSession) {
             try await house.authority.caller(made.opened.token)

@@ -20,7 +20,7 @@ extension World {
     /// What is still to come before a run may end so; nil when all is as it must be.
     func unsettled(for ending: Ending) -> String? {
         guard state.authorityIsUp else { return "the authority is away" }
-        guard store.tables.chores.isEmpty else { return "the broker is not told yet" }
+        guard store.tables.jobs.isEmpty else { return "the broker is not told yet" }
         switch ending {
         case .live(let person):
             return live(0, person)

@@ -34,7 +34,7 @@ struct Step: Sendable {
         /// The authority publishes a reply.
         case reply
         /// The authority tells the broker something.
-        case chore
+        case job
         /// A person's order waits until the broker is told.
         case settle
 
@@ -43,7 +43,7 @@ struct Step: Sendable {
             case .effect, .commit: [.cutBefore, .cutAfter]
             case .handOver: [.lose, .duplicate, .duplicateLate, .delay, .delayLong, .drop]
             case .handshake: [.lose, .delay, .drop]
-            case .reply, .chore: [.cutBefore, .cutAfter, .fail]
+            case .reply, .job: [.cutBefore, .cutAfter, .fail]
             case .settle: [.fail]
             }
         }

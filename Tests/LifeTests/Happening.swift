@@ -12,7 +12,7 @@ enum Happening: Sendable {
     case closed(machine: Int, link: Int)
     case boot(machine: Int)
     case authorityStarts
-    case courier
+    case worker
     case housekeeping
     case act(Act)
 }

@@ -52,12 +52,12 @@ final class MemoryAuthorityStore: AuthorityStore {
 /// One transaction, while it lasts. What SQLite's constraints refuse, it refuses.
 final class MemoryTransaction: AuthorityTransaction {
     var tables: Tables
-    /// The newest chore before it.
-    let firstChore: Int64
+    /// The newest job before it.
+    let firstJob: Int64
 
     init(_ tables: Tables) {
         self.tables = tables
-        firstChore = tables.lastChore
+        firstJob = tables.lastJob
     }
 
     func refuse(_ constraint: String) -> AuthorityError {

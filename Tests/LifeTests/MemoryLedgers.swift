@@ -28,27 +28,27 @@ extension MemoryTransaction {
         return gone.count
     }
 
-    func add(_ chore: Chore) {
-        tables.lastChore += 1
-        tables.chores.append(NumberedChore(number: tables.lastChore, chore: chore))
+    func add(_ job: BrokerJob) {
+        tables.lastJob += 1
+        tables.jobs.append(NumberedJob(number: tables.lastJob, job: job))
     }
 
-    func chores(in line: String) -> [NumberedChore] {
-        Array(tables.chores.lazy.filter { $0.chore.line == line }.prefix(100))
+    func jobs(in line: String) -> [NumberedJob] {
+        Array(tables.jobs.lazy.filter { $0.job.line == line }.prefix(100))
     }
 
-    func removeChore(_ number: Int64) -> Bool {
-        guard let place = tables.chores.firstIndex(where: { $0.number == number }) else {
+    func removeJob(_ number: Int64) -> Bool {
+        guard let place = tables.jobs.firstIndex(where: { $0.number == number }) else {
             return false
         }
-        tables.chores.remove(at: place)
+        tables.jobs.remove(at: place)
         return true
     }
 
-    func linesWithChores() -> [String] {
+    func linesWithJobs() -> [String] {
         var lines: [String] = []
-        for chore in tables.chores where !lines.contains(chore.chore.line) {
-            lines.append(chore.chore.line)
+        for job in tables.jobs where !lines.contains(job.job.line) {
+            lines.append(job.job.line)
         }
         return lines
     }

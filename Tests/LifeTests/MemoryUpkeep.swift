@@ -57,10 +57,10 @@ extension MemoryTransaction {
         }
     }
 
-    var choreLines: [String] {
+    var jobLines: [String] {
         var lines: [String] = []
-        for chore in tables.chores where chore.number > firstChore {
-            if !lines.contains(chore.chore.line) { lines.append(chore.chore.line) }
+        for job in tables.jobs where job.number > firstJob {
+            if !lines.contains(job.job.line) { lines.append(job.job.line) }
         }
         return lines
     }

@@ -34,8 +34,8 @@ struct Tables: Sendable {
     var sequences: [SequenceKey: Int64] = [:]
     var claims: [MessageID: ClaimRecord] = [:]
     var replies: [ReplyKey: ReplyRecord] = [:]
-    var chores: [NumberedChore] = []
-    var lastChore: Int64 = 0
+    var jobs: [NumberedJob] = []
+    var lastJob: Int64 = 0
     var personLogins: [ObjectID: PersonLogin] = [:]
     /// The oldest first.
     var audit: [AuditEntry] = []

@@ -17,9 +17,9 @@ final class World {
         var boards: [SimulatedBoard] = []
         var broker = SimulatedBroker()
         var authorityIsUp = true
-        /// Lines whose chores are to be done, the next first.
+        /// Lines whose jobs are to be done, the next first.
         var lines: [String] = []
-        var courierIsBusy = false
+        var workerIsBusy = false
         var people: [Caller] = []
         var lastLink = 0
         /// When the network was mended for good.
@@ -47,7 +47,7 @@ final class World {
     var state: State
     let fates: Fates
     let store: MemoryAuthorityStore
-    let courier: SimulatedCourier
+    let worker: SimulatedWorker
     let clock = VirtualClock()
     let authority: Authority
     let refreshKey: SecretBytes
@@ -65,13 +65,13 @@ final class World {
         state = snapshot.state
         self.fates = fates
         store = MemoryAuthorityStore(snapshot.tables, fates)
-        courier = SimulatedCourier(fates)
+        worker = SimulatedWorker(fates)
         let keys = try KeyRing.read(snapshot.tables.keys)
         refreshKey = keys.refresh
         watched = snapshot.tables.audit.count
         authority = Authority(
             store: store, cryptography: SimulatedAuthorityCryptography(snapshot.sealing),
-            courier: courier, keys: keys, rules: Self.rules, clock: { [clock] in clock.now })
+            worker: worker, keys: keys, rules: Self.rules, clock: { [clock] in clock.now })
         clock.set(SimulatedBoard.start + state.now)
     }
 

@@ -2,7 +2,7 @@ import AuthorityCore
 import Sessions
 import Wire
 
-/// What the authority does: it answers, and its courier does one chore after the other.
+/// What the authority does: it answers, and its worker does one job after the other.
 extension World {
     /// Takes what the broker passes on. A message that the authority died over after acting on
     /// it comes again; one that it died over before is lost.
@@ -21,8 +21,8 @@ extension World {
             }
             if case .dropped(let reason) = answer { note("dropped: \(reason)") }
             if case .reply(let reply) = answer, !publish(reply, to: topic.board) { return }
-            courier.nudge(topic.board.description)
-            engageCourier()
+            worker.wake(topic.board.description)
+            engageWorker()
         } catch {
             guard store.takeDeath() else { return fates.violate("the authority: \(error)") }
             killAuthority()
@@ -48,7 +48,7 @@ extension World {
         note("the authority dies")
         state.authorityIsUp = false
         state.lines.removeAll()
-        _ = courier.take()
+        _ = worker.take()
         push(.authorityStarts, after: .seconds(5))
     }
 
@@ -63,8 +63,8 @@ extension World {
                 logins: Array(clients.union(wanted.boards)).sorted { "\($0)" < "\($1)" },
                 people: wanted.people)
             try await authority.restoreRetained()
-            for line in try await authority.linesWithChores() { courier.nudge(line) }
-            engageCourier()
+            for line in try await authority.linesWithJobs() { worker.wake(line) }
+            engageWorker()
         } catch {
             guard store.takeDeath() else { return fates.violate("the start: \(error)") }
             killAuthority()
@@ -83,44 +83,44 @@ extension World {
             fates.violate("the sweep fails: \(error)")
         }
         fates.calm(wasCalm)
-        engageCourier()
+        engageWorker()
     }
 
-    /// Sets the courier to work on what it was nudged about.
-    func engageCourier() {
-        for line in courier.take() where !state.lines.contains(line) { state.lines.append(line) }
-        guard !state.lines.isEmpty, !state.courierIsBusy else { return }
-        state.courierIsBusy = true
-        push(.courier, after: .milliseconds(5))
+    /// Sets the worker to work on what it was woken about.
+    func engageWorker() {
+        for line in worker.take() where !state.lines.contains(line) { state.lines.append(line) }
+        guard !state.lines.isEmpty, !state.workerIsBusy else { return }
+        state.workerIsBusy = true
+        push(.worker, after: .milliseconds(5))
     }
 
-    func doChore() async {
-        state.courierIsBusy = false
+    func doJob() async {
+        state.workerIsBusy = false
         guard state.authorityIsUp, let line = state.lines.first else { return }
         do throws(AuthorityError) {
-            guard let chore = try await authority.chores(in: line).first else {
+            guard let job = try await authority.jobs(in: line).first else {
                 state.lines.removeFirst()
-                return engageCourier()
+                return engageWorker()
             }
-            let fault = fates.next(.chore, chore.chore.label)
+            let fault = fates.next(.job, job.job.label)
             if fault == .cutBefore { return killAuthority() }
             if fault == .fail {
                 // It waits for the next housekeeping.
                 state.lines.removeFirst()
-                return engageCourier()
+                return engageWorker()
             }
-            try await perform(chore.chore)
+            try await perform(job.job)
             if fault == .cutAfter { return killAuthority() }
-            try await authority.done(chore)
-            engageCourier()
+            try await authority.done(job)
+            engageWorker()
         } catch {
-            guard store.takeDeath() else { return fates.violate("the courier: \(error)") }
+            guard store.takeDeath() else { return fates.violate("the worker: \(error)") }
             killAuthority()
         }
     }
 
-    private func perform(_ chore: Chore) async throws(AuthorityError) {
-        switch chore {
+    private func perform(_ job: BrokerJob) async throws(AuthorityError) {
+        switch job {
         case .login(let board, let password):
             setLogin(of: board, try await authority.wish(for: board), password: password)
         case .inbox(let board):
@@ -139,7 +139,7 @@ extension World {
         }
     }
 
-    private func setLogin(of board: InstallationID, _ wish: BoardWish, password: Bool) {
+    private func setLogin(of board: InstallationID, _ wish: DesiredBoard, password: Bool) {
         guard let login = wish.login else {
             guard state.broker.clients.removeValue(forKey: board) != nil
                 || wish.status?.up != false
@@ -164,7 +164,7 @@ extension World {
     }
 }
 
-extension Chore {
+extension BrokerJob {
     fileprivate var label: String {
         switch self {
         case .login(_, let password): password ? "login with password" : "login"

@@ -14,7 +14,7 @@ extension World {
         case .closed(let machine, let link): closed(machine, link, "the connection ended")
         case .boot(let machine): boot(machine)
         case .authorityStarts: await startAuthority()
-        case .courier: await doChore()
+        case .worker: await doJob()
         case .housekeeping: await housekeep()
         case .act(let act): await perform(act)
         }

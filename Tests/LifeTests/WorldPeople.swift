@@ -62,11 +62,11 @@ extension World {
         guard state.authorityIsUp else { return again(act) }
         do throws(AuthorityError) {
             try await body(self)
-            engageCourier()
+            engageWorker()
         } catch {
             note("the order fails: \(error)")
             if store.takeDeath() { killAuthority() }
-            engageCourier()
+            engageWorker()
             switch error {
             case .refused(let refusal): state.refusals.append(refusal)
             case .failed: again(act)

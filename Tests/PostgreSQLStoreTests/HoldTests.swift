@@ -81,10 +81,10 @@ struct HoldTests {
     @Test("go with their process")
     func closed() async throws {
         let one = try PostgresHolds(address)
-        let held = try #require(try await one.hold("chores"))
+        let held = try #require(try await one.hold("jobs"))
         one.close()
         #expect(await eventually { !held.isHeld })
-        await #expect(throws: PostgresError.closed) { _ = try await one.hold("chores") }
+        await #expect(throws: PostgresError.closed) { _ = try await one.hold("jobs") }
         await held.release()
     }
 }

@@ -78,6 +78,36 @@ struct WordTests {
         }
     }
 
+    /// Words that were once used here for something that has a plain word, or the field's word.
+    private static var lostWords: Regex<Substring> {
+        /\b(?:anew|[Ww]hoever|[Cc]hores?|[Cc]ouriers?|[Ss]helf|[Nn]udge[ds]?|stands|his|he)\b/
+    }
+
+    /// The comments of a file, each as one line.
+    private static func comments(of path: String) -> [String] {
+        let lines = Repository.lines(path).map { $0.drop { $0 == " " } }
+        return lines.split { !$0.hasPrefix("//") }.map { lines in
+            lines.map { $0.drop { $0 == "/" || $0 == " " } }.joined(separator: " ")
+        }
+    }
+
+    @Test("speaks plainly in its comments")
+    func plainly() {
+        var seen = 0
+        for path in Repository.sourceFiles {
+            for comment in Self.comments(of: path) {
+                for sentence in comment.split(whereSeparator: { ".;:?!".contains($0) }) {
+                    seen += 1
+                    let count = sentence.split(separator: " ").count
+                    #expect(count <= 30, "\(path): \(sentence)")
+                }
+                let lost = comment.replacing(/`[^`]*`/, with: "").firstMatch(of: Self.lostWords)
+                #expect(lost == nil, "\(path): \(comment)")
+            }
+        }
+        #expect(seen > 5000)
+    }
+
     @Test("name sections of the contract that are there")
     func sections() {
         let sections = Repository.lines("Provisioning/PROTOCOL.md").filter { $0.hasPrefix("#") }

@@ -156,9 +156,9 @@ extension Authority {
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {
         let (result, lines) = try await store.transact { transaction throws(AuthorityError) in
-            (try body(transaction), transaction.choreLines)
+            (try body(transaction), transaction.jobLines)
         }
-        for line in lines { courier.nudge(line) }
+        for line in lines { worker.wake(line) }
         return result
     }
 }

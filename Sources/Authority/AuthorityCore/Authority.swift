@@ -7,7 +7,7 @@ import Wire
 package struct Authority: Sendable {
     let store: any AuthorityStore
     let cryptography: any AuthorityCryptography
-    let courier: any Courier
+    let worker: any JobWorker
     let keys: AuthorityKeys
     let signatures: any IDTokenSignatures
     package let rules: AuthorityRules
@@ -15,13 +15,13 @@ package struct Authority: Sendable {
 
     package init(
         store: any AuthorityStore, cryptography: any AuthorityCryptography,
-        courier: any Courier, keys: AuthorityKeys, rules: AuthorityRules,
+        worker: any JobWorker, keys: AuthorityKeys, rules: AuthorityRules,
         signatures: any IDTokenSignatures = NoIDTokens(),
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.store = store
         self.cryptography = cryptography
-        self.courier = courier
+        self.worker = worker
         self.keys = keys
         self.signatures = signatures
         self.rules = rules
@@ -33,12 +33,12 @@ package struct Authority: Sendable {
 }
 
 /// The worker that does the broker jobs of a board or a person, in order.
-package protocol Courier: Sendable {
+package protocol JobWorker: Sendable {
     /// Returns when no job is left in `line`. Throws if the broker could not be updated: the jobs
     /// then stay in the store, and the worker retries them by itself.
     func settle(_ line: String) async throws(AuthorityError)
     /// Asks for the same, but does not wait.
-    func nudge(_ line: String)
+    func wake(_ line: String)
     /// How a person's program reaches the broker.
     var consumerAccess: ConsumerAccess? { get }
 }

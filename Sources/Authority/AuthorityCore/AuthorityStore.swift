@@ -63,7 +63,7 @@ extension AuthorityStore {
 
 /// All tables within one transaction. Do not use it outside the closure that received it.
 package protocol AuthorityTransaction: UserTable, SessionTable, BoardTable, ClaimTable,
-    ReplyTable, ChoreTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable, TimelineTable,
+    ReplyTable, JobTable, PersonLoginTable, AuditTable, AttemptTable, KeyTable, TimelineTable,
     InstallationTable, RoleTable, IdentityTable, ReportTable, GapTable {}
 
 package protocol UserTable {
@@ -216,14 +216,14 @@ package protocol ReplyTable {
     ) throws(AuthorityError)
 }
 
-package protocol ChoreTable {
-    func add(_ chore: Chore) throws(AuthorityError)
-    func chores(in line: String) throws(AuthorityError) -> [NumberedChore]
+package protocol JobTable {
+    func add(_ job: BrokerJob) throws(AuthorityError)
+    func jobs(in line: String) throws(AuthorityError) -> [NumberedJob]
     /// Returns false if the job was already removed.
-    func removeChore(_ number: Int64) throws(AuthorityError) -> Bool
-    func linesWithChores() throws(AuthorityError) -> [String]
+    func removeJob(_ number: Int64) throws(AuthorityError) -> Bool
+    func linesWithJobs() throws(AuthorityError) -> [String]
     /// The queues that this transaction added jobs to.
-    var choreLines: [String] { get }
+    var jobLines: [String] { get }
 }
 
 package protocol PersonLoginTable {

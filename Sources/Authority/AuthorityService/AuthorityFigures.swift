@@ -5,7 +5,7 @@ import MetricsServer
 /// The authority's metrics. Dashboards and alarms depend on the names, so a name never changes its
 /// meaning. No metric holds a person's name, a board's name or a secret.
 struct AuthorityFigures {
-    let counted: TallyShelf.Counted
+    let counted: TallyCache.Counted
     let traffic: TrafficTally
     let refusals: [RefusalReason: Int]
     let isBrokerUp: Bool

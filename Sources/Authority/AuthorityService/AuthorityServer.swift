@@ -17,7 +17,7 @@ struct AuthorityServer: Sendable {
     private let logger: Logger
     let authority: Authority
     let link: BrokerLink
-    private let courier: BrokerCourier
+    private let worker: BrokerWorker
     let traffic: BoardTraffic
     private let fleet: FleetSize
     private let reconciliation: Reconciliation
@@ -29,7 +29,7 @@ struct AuthorityServer: Sendable {
     private let tap: DataTap?
     private let store: any ServiceStore
     private let clock: ClockGuard
-    private let tally: TallyShelf
+    private let tally: TallyCache
     private let refusals: RefusalBook
     /// Nil if metrics are off.
     private let metrics: MetricsService?
@@ -73,24 +73,24 @@ struct AuthorityServer: Sendable {
         let link = BrokerLink(login: login, logger: logger, duty: duty)
         let keys = try KeyRing.read(records)
         let cryptography = SystemCryptography()
-        // The courier only reads and deletes jobs through `desk`, so `desk` needs no courier.
-        let desk = Authority(
-            store: store, cryptography: cryptography, courier: NoCourier(), keys: keys,
+        // The worker only reads and deletes jobs through `jobs`, so `jobs` needs no worker.
+        let jobs = Authority(
+            store: store, cryptography: cryptography, worker: NoWorker(), keys: keys,
             rules: rules, clock: systemClock)
         let live = LiveBoards(root: settings.root, clock: systemClock)
         let tap = settings.showsLiveData
             ? try Self.tap(settings, keys, login, link, live, logger) : nil
         (self.live, self.tap) = (live, tap)
-        let courier = BrokerCourier(
+        let worker = BrokerWorker(
             link: link, root: settings.root, access: Self.access(settings, login, logger),
             consumerAccess: try Self.consumerAccess(settings, ca: ownCA), logger: logger,
-            desk: desk, holds: LineHolds(store: store), tap: tap)
+            authority: jobs, holds: LineHolds(store: store), tap: tap)
         let authority = Authority(
-            store: store, cryptography: cryptography, courier: courier, keys: keys, rules: rules,
+            store: store, cryptography: cryptography, worker: worker, keys: keys, rules: rules,
             signatures: IDTokenCheck(settings.keySets, logger: logger), clock: systemClock)
         (self.settings, self.logger) = (settings, logger)
         (self.authority, self.link) = (authority, link)
-        (self.courier, self.embedded) = (courier, embedded)
+        (self.worker, self.embedded) = (worker, embedded)
         let clock = try await ClockGuard(
             store: store, authority: authority, acceptsClock: acceptsClock, logger: logger)
         self.store = store
@@ -105,16 +105,16 @@ struct AuthorityServer: Sendable {
         askingBroker = try Self.makeAskingBroker(settings, login, keys, authority)
         refusals = RefusalBook(logger: logger)
         traffic = BoardTraffic(
-            authority: authority, link: link, courier: courier, clock: clock, live: live,
+            authority: authority, link: link, worker: worker, clock: clock, live: live,
             duty: duty, refusals: refusals, logger: logger)
-        tally = TallyShelf(of: store)
+        tally = TallyCache(of: store)
         metrics = Self.metrics(settings, store, tally, traffic, refusals, link, clock, logger)
         reconciliation = Reconciliation(
-            authority: authority, store: store, link: link, courier: courier,
+            authority: authority, store: store, link: link, worker: worker,
             access: settings.access != .dynamicSecurity ? .none
                 : (embedded == nil ? .kept : .computed), logger: logger)
         housekeeping = Housekeeping(
-            authority: authority, store: store, courier: courier,
+            authority: authority, store: store, worker: worker,
             reconciliation: reconciliation, clock: clock, logger: logger, firstVersion: version)
     }
 
@@ -128,7 +128,7 @@ struct AuthorityServer: Sendable {
             }
             group.addTask { await connect { await gate.brokerIsUp() } }
             group.addTask { await traffic.run() }
-            group.addTask { await courier.run() }
+            group.addTask { await worker.run() }
             group.addTask { await housekeeping.sweep() }
             group.addTask { await housekeeping.watch() }
             group.addTask { await hub.run() }
@@ -186,7 +186,7 @@ struct AuthorityServer: Sendable {
     /// Stops taking new work, finishes the work that was taken, and makes `run` end.
     func leave() async {
         await Farewell(
-            link: link, subscriptions: subscriptions, traffic: traffic, courier: courier,
+            link: link, subscriptions: subscriptions, traffic: traffic, worker: worker,
             hub: hub, readiness: readiness, isOneOfSeveral: store.isShared, logger: logger
         ).take()
     }

@@ -13,7 +13,7 @@ struct Farewell: Sendable {
     let link: BrokerLink
     let subscriptions: [Subscription]
     let traffic: BoardTraffic
-    let courier: BrokerCourier
+    let worker: BrokerWorker
     let hub: EventHub
     let readiness: Readiness
     /// Whether other authorities share the store. If so, a load balancer may send requests to one
@@ -46,8 +46,8 @@ struct Farewell: Sendable {
         var quiet = 0
         // The broker's last messages may still be on their way into a lane.
         while quiet < 3, ContinuousClock.now < end, !Task.isCancelled {
-            let isCourierIdle = await courier.isIdle
-            quiet = traffic.isIdle && isCourierIdle ? quiet + 1 : 0
+            let isWorkerIdle = await worker.isIdle
+            quiet = traffic.isIdle && isWorkerIdle ? quiet + 1 : 0
             await pause(.milliseconds(20))
         }
         if quiet < 3 { logger.warning("leaving with work that others or a repetition will do") }

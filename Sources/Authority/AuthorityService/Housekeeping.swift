@@ -8,7 +8,7 @@ import Sessions
 struct Housekeeping: Sendable {
     let authority: Authority
     let store: any ServiceStore
-    let courier: BrokerCourier
+    let worker: BrokerWorker
     let reconciliation: Reconciliation
     let clock: ClockGuard
     let logger: Logger
@@ -32,7 +32,7 @@ struct Housekeeping: Sendable {
                 if change.now.maySweep {
                     try await sweepAlone()
                 } else {
-                    try await nudge()
+                    try await wake()
                 }
             } catch {
                 complain("the sweep", error)
@@ -58,7 +58,7 @@ struct Housekeeping: Sendable {
     /// second, or a few seconds if the store is shared.
     ///
     /// If other services share the store, they do their own jobs. A job that is still there at the
-    /// next look is done here: a command has no courier, and a service may have died.
+    /// next look is done here: a command has no worker, and a service may have died.
     ///
     /// It also reloads the signing keys every 10 s, so that expired keys are no longer published.
     func watch() async {
@@ -74,7 +74,7 @@ struct Housekeeping: Sendable {
                 // its end.
                 if outage.isOver(losses: store.losses) { logger.error("the database is back") }
                 if store.isShared { try await clock.follow() }
-                if seen != version || !standing.isEmpty { try await nudge(&standing) }
+                if seen != version || !standing.isEmpty { try await wake(&standing) }
                 if seen != version || ContinuousClock.now - lastReload > Self.round {
                     if try await authority.reloadSigningKeys() {
                         logger.notice("access tokens are signed by another key from now on")
@@ -95,14 +95,14 @@ struct Housekeeping: Sendable {
         if !Task.isCancelled { logger.error("\(what): \(error.words)") }
     }
 
-    private func nudge() async throws(AuthorityError) {
-        for line in try await authority.linesWithChores() { courier.nudge(line) }
+    private func wake() async throws(AuthorityError) {
+        for line in try await authority.linesWithJobs() { worker.wake(line) }
     }
 
-    private func nudge(_ standing: inout Set<String>) async throws(AuthorityError) {
-        guard store.isShared else { return try await nudge() }
-        let lines = try await authority.linesWithChores()
-        for line in lines where standing.contains(line) { courier.nudge(line) }
+    private func wake(_ standing: inout Set<String>) async throws(AuthorityError) {
+        guard store.isShared else { return try await wake() }
+        let lines = try await authority.linesWithJobs()
+        for line in lines where standing.contains(line) { worker.wake(line) }
         standing = Set(lines).subtracting(standing)
     }
 }

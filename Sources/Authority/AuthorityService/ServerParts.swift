@@ -82,7 +82,7 @@ extension AuthorityServer {
     }
 
     static func metrics(
-        _ settings: ServiceSettings, _ store: any ServiceStore, _ tally: TallyShelf,
+        _ settings: ServiceSettings, _ store: any ServiceStore, _ tally: TallyCache,
         _ traffic: BoardTraffic, _ refusals: RefusalBook, _ link: BrokerLink,
         _ clock: ClockGuard, _ logger: Logger
     ) -> MetricsService? {

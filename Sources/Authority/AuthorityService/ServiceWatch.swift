@@ -15,13 +15,13 @@ import Synchronization
 struct ServiceWatch: Sendable {
     let notifier: Notifier
     let store: any ServiceStore
-    let tally: TallyShelf
+    let tally: TallyCache
     let link: BrokerLink
     let journal: Journal
     private let counted = Counted()
 
     init(
-        notifier: Notifier, store: any ServiceStore, tally: TallyShelf, link: BrokerLink,
+        notifier: Notifier, store: any ServiceStore, tally: TallyCache, link: BrokerLink,
         journal: Journal
     ) {
         self.notifier = notifier

@@ -91,11 +91,11 @@ struct StoreTransaction: ServiceTransaction {
 
     var dialect: SQLDialect { runner.dialect }
 
-    package var choreLines: [String] { told.lines }
+    package var jobLines: [String] { told.lines }
 
     package var isNews: Bool { told.news.isThere }
 
-    func noteChore(in line: String) {
+    func noteJob(in line: String) {
         noteNews()
         if !told.lines.contains(line) { told.lines.append(line) }
     }

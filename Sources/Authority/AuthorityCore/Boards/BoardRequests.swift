@@ -14,7 +14,7 @@ package enum BoardAnswer: Equatable, Sendable {
 /// The result of one message, with details for the service.
 package struct HeardRequest: Sendable {
     package let answer: BoardAnswer
-    package var leavesChores = false
+    package var leavesJobs = false
     /// The device key that opened the message. Nil if the store does not have that key.
     package var key: [UInt8]?
     /// The message type, if the message could be opened and read.
@@ -160,17 +160,17 @@ extension Authority {
             if let known = look.reply {
                 // The process that answered first may have ended before it started the worker.
                 return (HeardRequest(
-                    answer: .reply(known), leavesChores: true, type: message.body.kind), [])
+                    answer: .reply(known), leavesJobs: true, type: message.body.kind), [])
             }
             let answer = try request.answer()
-            let (lines, found) = (transaction.choreLines, request.findings)
+            let (lines, found) = (transaction.jobLines, request.findings)
             return (HeardRequest(
-                answer: answer, leavesChores: lines.contains(own), type: message.body.kind,
+                answer: answer, leavesJobs: lines.contains(own), type: message.body.kind,
                 isNewAhead: found.isNewAhead, refused: found.refused,
                 lastForwarded: found.lastForwarded), lines)
         }
         // The board's own queue is settled after the reply.
-        for line in lines where line != own { courier.nudge(line) }
+        for line in lines where line != own { worker.wake(line) }
         return heard
     }
 

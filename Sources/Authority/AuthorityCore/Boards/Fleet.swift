@@ -127,10 +127,10 @@ extension Authority {
     /// jobs are in the store and are retried.
     func settleAll(of board: InstallationID) async -> Bool {
         do throws(AuthorityError) {
-            try await courier.settle(board.description)
+            try await worker.settle(board.description)
             return true
         } catch {
-            courier.nudge(board.description)
+            worker.wake(board.description)
             return false
         }
     }

@@ -164,9 +164,9 @@ extension Authority {
                 "restored.settled", actor, nil, nil,
                 "what this store did not issue is unknown to it from now on",
                 transaction, at: now)
-            return (transaction.choreLines, givenUp)
+            return (transaction.jobLines, givenUp)
         }
-        for line in done?.lines ?? [] { courier.nudge(line) }
+        for line in done?.lines ?? [] { worker.wake(line) }
         return done?.givenUp
     }
 

@@ -25,7 +25,7 @@ package struct BrokerAccount: Sendable {
         self.owner = owner
     }
 
-    package init(board: InstallationID, login: BoardWish.Login, root: TopicRoot) {
+    package init(board: InstallationID, login: DesiredBoard.Login, root: TopicRoot) {
         self.init(
             username: board.description, password: login.password,
             clientID: Self.clientID(of: board.description),
@@ -35,7 +35,7 @@ package struct BrokerAccount: Sendable {
             owner: Self.mark(root))
     }
 
-    package init(person wish: PersonWish, root: TopicRoot) {
+    package init(person wish: DesiredPerson, root: TopicRoot) {
         self.init(
             username: wish.username, password: wish.password,
             clientID: Self.clientID(of: wish.username),

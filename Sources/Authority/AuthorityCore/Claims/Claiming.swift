@@ -24,7 +24,7 @@ extension Authority {
             return (claim, try waitNotes(on: claim, act))
         }
         do throws(AuthorityError) {
-            try await courier.settle(claim.installation.description)
+            try await worker.settle(claim.installation.description)
         } catch {
             try await cancel(claim, because: error)
             throw error

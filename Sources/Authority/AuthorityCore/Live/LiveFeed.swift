@@ -17,7 +17,7 @@ package protocol LiveFeed: Sendable {
     ///
     /// Throws 155 if the session or the authority already has its maximum of streams.
     func events(
-        for caller: Caller, _ wish: EventWish
+        for caller: Caller, _ wish: EventFilter
     ) async throws(AuthorityError) -> any EventSource
 }
 
@@ -30,7 +30,7 @@ extension LiveFeed {
 }
 
 /// Selects the events of a stream.
-package struct EventWish: Equatable, Sendable {
+package struct EventFilter: Equatable, Sendable {
     package let board: InstallationID?
     /// Events of all users' boards. Administrators only.
     package let everyone: Bool

@@ -87,7 +87,7 @@ extension Authority {
     }
 
     package func brokerLogin(by caller: Caller) async throws(AuthorityError) -> BrokerLogin {
-        guard let access = courier.consumerAccess else {
+        guard let access = worker.consumerAccess else {
             throw .refuse(
                 .forbidden, "this authority gives no logins to its broker (access = \"none\")")
         }
@@ -101,7 +101,7 @@ extension Authority {
             try act.transaction.add(.person(id, mayDoLess: false))
             return (login, try filters(of: act.user, act.transaction))
         }
-        try await courier.settle(login.session.description)
+        try await worker.settle(login.session.description)
         return BrokerLogin(
             uri: access.uri, clientID: "postern-\(login.username)", username: login.username,
             password: login.password, ca: access.ca, filters: granted)

@@ -25,7 +25,7 @@ extension Authority {
             try transaction.deleteFailures(before: now - LoginLimit.window)
             return counts.contains(limit)
         }
-        for line in try await linesWithChores() { courier.nudge(line) }
+        for line in try await linesWithJobs() { worker.wake(line) }
         return more
     }
 

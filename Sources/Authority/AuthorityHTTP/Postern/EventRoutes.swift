@@ -14,7 +14,7 @@ struct EventRoutes: Sendable {
     var routes: [Route] { [Route(.get, "/events", .session(events))] }
 
     private func events(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        let wish = EventWish(
+        let wish = EventFilter(
             board: try call.queried("board", InstallationID.init),
             everyone: try call.everyone())
         guard let live else { throw .noObject }

@@ -8,9 +8,9 @@ struct LineHolds: Sendable {
 
     /// The time that `settle` waits for another authority to release the lock.
     static let patience = Duration.seconds(15)
-    /// The same for a nudged line, which is tried again within seconds anyway. It covers the moment
+    /// The same for a woken line, which is tried again within seconds anyway. It covers the moment
     /// between another authority's last read and its release.
-    static let nudgePatience = Duration.seconds(1)
+    static let wakePatience = Duration.seconds(1)
 
     func take(_ line: String) async throws(AuthorityError) -> (any StoreHold)? {
         guard let store else { return FreeHold() }

@@ -10,7 +10,7 @@ import Wire
 final class Reconciliation: Sendable {
     private let authority: Authority
     private let link: BrokerLink
-    private let courier: BrokerCourier
+    private let worker: BrokerWorker
     private let store: any ServiceStore
     private let access: Access
     private let logger: Logger
@@ -27,12 +27,12 @@ final class Reconciliation: Sendable {
 
     init(
         authority: Authority, store: any ServiceStore, link: BrokerLink,
-        courier: BrokerCourier, access: Access, logger: Logger
+        worker: BrokerWorker, access: Access, logger: Logger
     ) {
         self.store = store
         self.authority = authority
         self.link = link
-        self.courier = courier
+        self.worker = worker
         self.access = access
         self.logger = logger
     }
@@ -62,7 +62,7 @@ final class Reconciliation: Sendable {
     private func align() async throws(AuthorityError) {
         if access != .none { try await alignClients() }
         try await authority.restoreRetained()
-        for line in try await authority.linesWithChores() { courier.nudge(line) }
+        for line in try await authority.linesWithJobs() { worker.wake(line) }
         isDue.withLock { $0 = false }
     }
 

@@ -10,7 +10,7 @@ import Wire
 extension AuthorityServer {
     static func access(
         _ settings: ServiceSettings, _ login: BrokerLink.BrokerLogins, _ logger: Logger
-    ) -> BrokerCourier.Access {
+    ) -> BrokerWorker.Access {
         switch settings.access {
         case .dynamicSecurity: .commanded
         case .http: .asked(ClientTakeover(login: login, logger: logger))

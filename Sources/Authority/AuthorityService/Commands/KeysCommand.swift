@@ -24,7 +24,7 @@ struct KeysCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try place.settings(keys.program.place)
             try await AuthorityService.run {
-                let records = try await Desk(settings).authority.signingKeyRecords()
+                let records = try await LocalAuthority(settings).authority.signingKeyRecords()
                 show(records, at: systemClock(), json: json)
             }
         }
@@ -45,9 +45,9 @@ struct KeysCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try place.settings(keys.program.place)
             try await AuthorityService.run {
-                let desk = try await Desk(settings)
-                try await desk.requireCredibleClock()
-                let authority = desk.authority
+                let local = try await LocalAuthority(settings)
+                try await local.requireCredibleClock()
+                let authority = local.authority
                 let key = try KeyRing.signingKey()
                 try await authority.rotate(to: key, actor: "console")
                 say("✓ \(key.publicKey.kid) signs access tokens from now on")

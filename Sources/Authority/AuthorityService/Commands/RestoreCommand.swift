@@ -40,7 +40,7 @@ struct RestoreCommand: AsyncParsableCommand {
             case (nil, false, true, false):
                 try await Self.settle(settings)
             case (nil, false, false, true):
-                let authority = try await Desk(settings).authority
+                let authority = try await LocalAuthority(settings).authority
                 show(try await authority.aheadBoards(), of: try await authority.aheadCount())
             default:
                 throw BackupError.usage("say one of --from FILE, --mark, --settle, --list")
@@ -55,14 +55,14 @@ struct RestoreCommand: AsyncParsableCommand {
         let lock = try folder.lock()
         let store = try await folder.open()
         let hold = try await Presence.alone(in: store, folder)
-        try await Desk(store, folder, settings).noteRestored()
+        try await LocalAuthority(store, folder, settings).noteRestored()
         await hold.release()
         try store.close()
         _ = consume lock
     }
 
     private static func settle(_ settings: ServiceSettings) async throws {
-        guard let count = try await Desk(settings).settleRestored() else {
+        guard let count = try await LocalAuthority(settings).settleRestored() else {
             say("✓ nothing was to settle: no restored state is noted, no board was found ahead")
             return
         }
@@ -182,7 +182,7 @@ struct Restoration {
         try StoreFile(path: backup.path).copy(to: incoming)
         let store = try SQLiteAuthorityStore(
             path: incoming, wrapping: try MasterKey(at: masterKey))
-        try await Desk(store, folder, settings).noteRestored()
+        try await LocalAuthority(store, folder, settings).noteRestored()
         try store.close()
         try StoreFile(path: incoming).settle()
         for name in ["\(incoming)-wal", "\(incoming)-shm"] { try PrivateFile.remove(name) }

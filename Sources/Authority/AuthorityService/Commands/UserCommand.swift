@@ -24,8 +24,8 @@ struct UserCommand: AsyncParsableCommand {
             let settings = try place.settings(user.program.place)
             try await AuthorityService.run {
                 let password = try PasswordSource(file: passwordFile).read(confirming: true)
-                let desk = try await Desk(settings)
-                let added = try await desk.authority.addUser(
+                let local = try await LocalAuthority(settings)
+                let added = try await local.authority.addUser(
                     NewUser(
                         username: name, password: password, isAdministrator: administrator,
                         mayClaim: mayClaim),
@@ -43,7 +43,7 @@ struct UserCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try place.settings(user.program.place)
             try await AuthorityService.run {
-                let users = try await Desk(settings).authority.everyUser()
+                let users = try await LocalAuthority(settings).authority.everyUser()
                 if json {
                     print(JSONValue.object(["results": .array(users.map(\.listed))]).text)
                 } else {
@@ -64,8 +64,8 @@ struct UserCommand: AsyncParsableCommand {
             let settings = try place.settings(user.program.place)
             try await AuthorityService.run {
                 let password = try PasswordSource(file: passwordFile).read(confirming: true)
-                let desk = try await Desk(settings)
-                try await desk.authority.setPassword(
+                let local = try await LocalAuthority(settings)
+                try await local.authority.setPassword(
                     password, of: name, actor: "console", keepsBoards: keepBoards)
                 let ended = keepBoards ? "logins have" : "logins and boards' sessions have"
                 say("✓ the password of \(name) is set; its \(ended) ended")

@@ -6,11 +6,11 @@ import Sessions
 
 /// Verifies id tokens with the key sets that the configuration names.
 struct IDTokenCheck: IDTokenSignatures {
-    private let shelves: [LoginProvider: KeySetShelf]
+    private let caches: [LoginProvider: KeySetCache]
 
     init(_ places: [LoginProvider: AuthoritySettings.KeySetPlace], logger: Logger) {
-        shelves = Dictionary(uniqueKeysWithValues: places.map { name, place in
-            (name, KeySetShelf(reading: place, of: name, logger: logger))
+        caches = Dictionary(uniqueKeysWithValues: places.map { name, place in
+            (name, KeySetCache(reading: place, of: name, logger: logger))
         })
     }
 
@@ -21,7 +21,7 @@ struct IDTokenCheck: IDTokenSignatures {
     func payload(
         of token: IDToken, from provider: LoginProvider
     ) async throws(AuthorityError) -> Result<[UInt8], IDTokenFault> {
-        guard let shelf = shelves[provider] else { return .failure(.unknownKey) }
+        guard let cache = caches[provider] else { return .failure(.unknownKey) }
         let parts: JWS.Parts
         let header: IDTokenHeader
         do throws(CryptographyError) {
@@ -36,7 +36,7 @@ struct IDTokenCheck: IDTokenSignatures {
         }
         let keys: IdentityKeySet
         do throws(KeySetFailure) {
-            keys = try await shelf.keys(for: header)
+            keys = try await cache.keys(for: header)
         } catch {
             throw .failed(layer: "keys of \(provider)", text: error.words)
         }

@@ -10,7 +10,7 @@ actor EventHub: LiveFeed {
     fileprivate struct Stream {
         let queue: EventQueue
         let caller: Caller
-        let wish: EventWish
+        let wish: EventFilter
     }
 
     private let authority: Authority
@@ -93,7 +93,7 @@ actor EventHub: LiveFeed {
 
 extension EventHub {
     func events(
-        for caller: Caller, _ wish: EventWish
+        for caller: Caller, _ wish: EventFilter
     ) async throws(AuthorityError) -> any EventSource {
         guard !caller.session.restricted, !wish.everyone || caller.user.isAdministrator else {
             throw .refused(Refusal(.forbidden, "this session may not watch"))
@@ -107,7 +107,7 @@ extension EventHub {
     }
 
     private func open(
-        _ caller: Caller, _ wish: EventWish
+        _ caller: Caller, _ wish: EventFilter
     ) throws(AuthorityError) -> any EventSource {
         let own = streams.values.count {
             $0.caller.session.objectID == caller.session.objectID

@@ -53,7 +53,7 @@ struct StateFolder: Sendable {
                 throw StateFolderError.initialised(recordPlace)
             }
             let authority = Authority(
-                store: store, cryptography: SystemCryptography(), courier: NoCourier(),
+                store: store, cryptography: SystemCryptography(), worker: NoWorker(),
                 keys: try await keys(of: store), rules: rules, clock: systemClock)
             let user = NewUser(
                 username: administrator, password: password, isAdministrator: true,
@@ -266,9 +266,9 @@ enum StateFolderError: Error, Equatable, CustomStringConvertible {
 @Sendable
 func systemClock() -> Timestamp { Timestamp(milliseconds: SystemClock.wallMilliseconds) }
 
-/// The courier of commands, which have no broker: the jobs wait in the store.
-struct NoCourier: Courier {
+/// The worker of commands, which have no broker: the jobs wait in the store.
+struct NoWorker: JobWorker {
     let consumerAccess: ConsumerAccess? = nil
     func settle(_ line: String) async throws(AuthorityError) {}
-    func nudge(_ line: String) {}
+    func wake(_ line: String) {}
 }

@@ -45,7 +45,7 @@ struct TLSCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try place.settings(tls.program.place)
             try await AuthorityService.run {
-                try await Desk(settings).requireCredibleClock()
+                try await LocalAuthority(settings).requireCredibleClock()
                 let state = StateFolder(settings)
                 try state.makeCertificates(settings, anew: true, at: systemClock())
                 say("✓ new certificates")

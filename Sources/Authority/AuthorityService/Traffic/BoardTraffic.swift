@@ -9,7 +9,7 @@ import Wire
 /// Handles the boards' messages: in order for each board, in parallel for different boards.
 final class BoardTraffic: Sendable {
     private let authority: Authority
-    private let courier: BrokerCourier
+    private let worker: BrokerWorker
     private let clock: ClockGuard
     private let live: LiveBoards?
     private let duty: ReaderDuty?
@@ -42,7 +42,7 @@ final class BoardTraffic: Sendable {
     }
 
     init(
-        authority: Authority, link: BrokerLink, courier: BrokerCourier, clock: ClockGuard,
+        authority: Authority, link: BrokerLink, worker: BrokerWorker, clock: ClockGuard,
         live: LiveBoards? = nil, duty: ReaderDuty? = nil,
         publish: LoadShedding.Publishing? = nil, refusals: RefusalBook? = nil, logger: Logger
     ) {
@@ -56,7 +56,7 @@ final class BoardTraffic: Sendable {
         shedding = LoadShedding(authority: authority, publish: publish, logger: logger)
         self.live = live
         self.authority = authority
-        self.courier = courier
+        self.worker = worker
         self.clock = clock
         self.logger = logger
         lanes = (0..<Self.laneCount).map { _ in
@@ -142,7 +142,7 @@ final class BoardTraffic: Sendable {
             case .outbox(let board): try await hear(item.payload, from: board)
             case .status(let board):
                 let isUp = try await note(item.payload, of: board)
-                if isUp, !item.isRetained { await courier.greet(board) }
+                if isUp, !item.isRetained { await worker.greet(board) }
             case .inbox, .data: break
             }
         } catch {
@@ -181,7 +181,7 @@ final class BoardTraffic: Sendable {
                 topic: ContractTopic.inbox(board).text(under: authority.info.topicRoot),
                 payload: payload, properties: MessageProperties(messageExpiry: 600)))
         }
-        if heard.leavesChores { courier.nudge(board.description) }
+        if heard.leavesJobs { worker.wake(board.description) }
     }
 
     /// Called once for each board.

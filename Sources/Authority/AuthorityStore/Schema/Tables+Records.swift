@@ -13,11 +13,11 @@ extension Schema {
                 .on("expires_at", "reply_ends", where: "expires_at IS NOT NULL"),
             ]),
         Table(
-            name: "chores",
+            name: "jobs",
             columns: [
                 .number(.unique), .text("line"), .text("kind"), .truth("password"),
                 .bytes("payload").optional, .integer("until").optional,
-            ], key: ["number"], indexes: [.on("line, number", "chores_in_line")]),
+            ], key: ["number"], indexes: [.on("line, number", "jobs_in_line")]),
         Table(
             name: "timeline",
             columns: [

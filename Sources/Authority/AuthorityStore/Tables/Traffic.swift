@@ -70,12 +70,12 @@ extension StoreTransaction {
             """, [board.description, count])
     }
 
-    func add(_ chore: Chore) throws(AuthorityError) {
+    func add(_ job: BrokerJob) throws(AuthorityError) {
         var password = false
         var payload: [UInt8]?
         var until: Int64?
         let kind: String
-        switch chore {
+        switch job {
         case .login(_, let changed): (kind, password) = ("login", changed)
         case .inbox: kind = "inbox"
         case .say(_, let bytes, let time):
@@ -83,35 +83,35 @@ extension StoreTransaction {
         case .person(_, let isLess): kind = isLess ? "person less" : "person"
         }
         try run(
-            "INSERT INTO chores (line, kind, password, payload, until) VALUES (?, ?, ?, ?, ?)",
-            [chore.line, kind, password, payload, until])
-        noteChore(in: chore.line)
+            "INSERT INTO jobs (line, kind, password, payload, until) VALUES (?, ?, ?, ?, ?)",
+            [job.line, kind, password, payload, until])
+        noteJob(in: job.line)
     }
 
-    func chores(in line: String) throws(AuthorityError) -> [NumberedChore] {
+    func jobs(in line: String) throws(AuthorityError) -> [NumberedJob] {
         try map(
-            try rows("SELECT * FROM chores WHERE line = ? ORDER BY number LIMIT 100", [line]),
-            readChore)
+            try rows("SELECT * FROM jobs WHERE line = ? ORDER BY number LIMIT 100", [line]),
+            readJob)
     }
 
-    func removeChore(_ number: Int64) throws(AuthorityError) -> Bool {
-        try change("DELETE FROM chores WHERE number = ?", [number]) > 0
+    func removeJob(_ number: Int64) throws(AuthorityError) -> Bool {
+        try change("DELETE FROM jobs WHERE number = ?", [number]) > 0
     }
 
     /// The boards and sessions that wait longest, at most 10,000. Others follow when these are
     /// done.
-    func linesWithChores() throws(AuthorityError) -> [String] {
+    func linesWithJobs() throws(AuthorityError) -> [String] {
         try map(
             try rows(
                 """
-                SELECT line, min(number) AS first FROM chores
+                SELECT line, min(number) AS first FROM jobs
                 GROUP BY line ORDER BY first LIMIT 10000
                 """)
         ) { row throws(AuthorityError) in try row.value("line") }
     }
 
-    private func readChore(_ row: SQLRow) throws(AuthorityError) -> NumberedChore {
-        let chore: Chore = switch try row.value("kind") as String {
+    private func readJob(_ row: SQLRow) throws(AuthorityError) -> NumberedJob {
+        let job: BrokerJob = switch try row.value("kind") as String {
         case "login":
             .login(
                 try row.parsed("line", InstallationID.init), password: try row.value("password"))
@@ -124,6 +124,6 @@ extension StoreTransaction {
         case "person less": .person(try row.parsed("line", ObjectID.init), mayDoLess: true)
         default: throw damaged("kind")
         }
-        return NumberedChore(number: try row.value("number"), chore: chore)
+        return NumberedJob(number: try row.value("number"), job: job)
     }
 }

@@ -5,8 +5,8 @@ import Testing
 @testable import AuthorityService
 @testable import AuthorityStore
 
-@Suite("Shelf of the store's count")
-struct TallyShelfTests {
+@Suite("Cache of the store's count")
+struct TallyCacheTests {
     /// A store that is counted as the test says, and numbers its counts by its users.
     private final class Source: Sendable {
         private struct State {
@@ -35,8 +35,8 @@ struct TallyShelfTests {
             for one in waiting { one.resume() }
         }
 
-        var shelf: TallyShelf {
-            TallyShelf(
+        var cache: TallyCache {
+            TallyCache(
                 count: { () async throws(AuthorityError) in try await self.count() },
                 clock: { self.state.withLock { $0.now } })
         }
@@ -69,39 +69,39 @@ struct TallyShelfTests {
     @Test("keeps a count fifty times as long as it took, and says how old it is")
     func rest() async throws {
         let source = Source()
-        let shelf = source.shelf
-        #expect(try await shelf.counted().age == .milliseconds(10))
+        let cache = source.cache
+        #expect(try await cache.counted().age == .milliseconds(10))
         source.pass(.milliseconds(499))
-        let kept = try await shelf.counted()
+        let kept = try await cache.counted()
         #expect(kept.tally.users == 1 && kept.age == .milliseconds(509))
         source.pass(.milliseconds(1))
-        let next = try await shelf.counted()
+        let next = try await cache.counted()
         #expect(next.tally.users == 2 && next.age == .milliseconds(10))
     }
 
     @Test("keeps none for more than five minutes, whatever held it up")
     func trouble() async throws {
         let source = Source()
-        let shelf = source.shelf
+        let cache = source.cache
         source.take(.seconds(60))
-        #expect(try await shelf.counted().tally.users == 1)
+        #expect(try await cache.counted().tally.users == 1)
         source.pass(.seconds(299))
-        #expect(try await shelf.counted().tally.users == 1 && source.counts == 1)
+        #expect(try await cache.counted().tally.users == 1 && source.counts == 1)
         source.pass(.seconds(1))
-        _ = try await shelf.counted()
+        _ = try await cache.counted()
         await source.wait(for: 2)
     }
 
     @Test("counts once for all who ask at once", .timeLimit(.minutes(1)))
     func together() async throws {
         let source = Source()
-        let shelf = source.shelf
+        let cache = source.cache
         source.hold()
-        let found = try await withThrowingTaskGroup(of: TallyShelf.Counted.self) { group in
-            for _ in 0..<20 { group.addTask { try await shelf.counted() } }
+        let found = try await withThrowingTaskGroup(of: TallyCache.Counted.self) { group in
+            for _ in 0..<20 { group.addTask { try await cache.counted() } }
             await source.wait(for: 1)
             source.release()
-            var found: [TallyShelf.Counted] = []
+            var found: [TallyCache.Counted] = []
             for try await one in group { found.append(one) }
             return found
         }
@@ -112,32 +112,32 @@ struct TallyShelfTests {
     @Test("makes a slow count anew behind whoever asks", .timeLimit(.minutes(1)))
     func slow() async throws {
         let source = Source()
-        let shelf = source.shelf
+        let cache = source.cache
         source.take(.seconds(6))
-        #expect(try await shelf.counted().tally.users == 1)
+        #expect(try await cache.counted().tally.users == 1)
         source.pass(.seconds(300))
         source.hold()
         for _ in 0..<3 {
-            let held = try await shelf.counted()
+            let held = try await cache.counted()
             #expect(held.tally.users == 1 && held.age == .seconds(306))
         }
         await source.wait(for: 2)
         source.release()
-        while try await shelf.counted().tally.users == 1 { await Task.yield() }
+        while try await cache.counted().tally.users == 1 { await Task.yield() }
         #expect(source.counts == 2)
     }
 
     @Test("keeps no count that fails, and none from being tried again")
     func away() async throws {
         let source = Source()
-        let shelf = source.shelf
+        let cache = source.cache
         source.beAway(true)
         for _ in 0..<2 {
             await #expect(throws: AuthorityError.failed(layer: "store", text: "away")) {
-                try await shelf.counted()
+                try await cache.counted()
             }
         }
         source.beAway(false)
-        #expect(try await shelf.counted().tally.users == 3)
+        #expect(try await cache.counted().tally.users == 3)
     }
 }

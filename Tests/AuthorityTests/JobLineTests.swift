@@ -7,18 +7,18 @@ import Wire
 
 @testable import AuthorityService
 
-@Suite("A line of chores")
-struct ChoreLineTests {
-    private func courier(_ house: House, _ store: any ServiceStore) throws -> BrokerCourier {
+@Suite("A line of jobs")
+struct JobLineTests {
+    private func worker(_ house: House, _ store: any ServiceStore) throws -> BrokerWorker {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let link = BrokerLink(
             login: BrokerLink.BrokerLogins(
                 uri: try BrokerURI("mqtt://127.0.0.1:1"), clientID: "t", username: nil,
                 password: nil, caFile: nil, isAlone: false),
             logger: logger)
-        return BrokerCourier(
+        return BrokerWorker(
             link: link, root: .standard, access: .commanded, consumerAccess: nil,
-            logger: logger, desk: house.authority, holds: LineHolds(store: store))
+            logger: logger, authority: house.authority, holds: LineHolds(store: store))
     }
 
     @Test("is left to whoever is at it, and waited for")
@@ -31,11 +31,11 @@ struct ChoreLineTests {
         let line = board.installation.description
         let other = try #require(
             try await SharedStore(house.store, server).hold("line \(line)"))
-        let courier = try courier(house, SharedStore(house.store, server))
+        let worker = try worker(house, SharedStore(house.store, server))
         // It has no broker: what it did itself would fail.
-        async let settled: Void = courier.settle(line)
-        for chore in try await house.authority.chores(in: line) {
-            try await house.authority.done(chore)
+        async let settled: Void = worker.settle(line)
+        for job in try await house.authority.jobs(in: line) {
+            try await house.authority.done(job)
         }
         try await settled
         await other.release()
@@ -49,25 +49,25 @@ struct ChoreLineTests {
         let board = try BoardDouble()
         _ = try await house.claim(board, by: ada)
         let server = SharedServer()
-        let courier = try courier(house, SharedStore(house.store, server))
+        let worker = try worker(house, SharedStore(house.store, server))
         await #expect(throws: AuthorityError.self) {
-            try await courier.settle(board.installation.description)
+            try await worker.settle(board.installation.description)
         }
         #expect(server.held.isEmpty)
     }
 
-    @Test("has a chore again that two did at once, since the later may have come too late")
+    @Test("has a job again that two did at once, since the later may have come too late")
     func overlapping() async throws {
         let house = try await House()
         let ada = try await house.login()
         let board = try BoardDouble()
         _ = try await house.claim(board, by: ada)
         let line = board.installation.description
-        let chores = try await house.authority.chores(in: line)
-        for chore in chores { try await house.authority.done(chore) }
-        #expect(try await house.authority.chores(in: line).isEmpty)
-        for chore in chores { try await house.authority.done(chore) }
-        let again = try await house.authority.chores(in: line)
-        #expect(again.map(\.chore) == chores.map(\.chore))
+        let jobs = try await house.authority.jobs(in: line)
+        for job in jobs { try await house.authority.done(job) }
+        #expect(try await house.authority.jobs(in: line).isEmpty)
+        for job in jobs { try await house.authority.done(job) }
+        let again = try await house.authority.jobs(in: line)
+        #expect(again.map(\.job) == jobs.map(\.job))
     }
 }

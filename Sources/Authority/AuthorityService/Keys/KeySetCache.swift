@@ -7,7 +7,7 @@ import Sessions
 ///
 /// Callers at the same time share one read. A failed read fails these callers, and the old set
 /// stays.
-actor KeySetShelf {
+actor KeySetCache {
     /// A set is used no longer than this, so that a withdrawn key is gone then.
     static let longest = Duration.seconds(3600)
     /// If a key is missing in the set, the set is read again at most this often.

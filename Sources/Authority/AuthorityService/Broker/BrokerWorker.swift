@@ -12,10 +12,10 @@ import Wire
 /// The jobs are read from the store, and deleted there after the broker has confirmed them. If
 /// several authorities share a store, one of them holds the lock for a line while it does that
 /// line's jobs.
-final class BrokerCourier: Courier {
+final class BrokerWorker: JobWorker {
     let consumerAccess: ConsumerAccess?
     private let link: BrokerLink
-    private let desk: Authority
+    private let authority: Authority
     private let root: TopicRoot
     private let access: Access
     private let logger: Logger
@@ -27,8 +27,8 @@ final class BrokerCourier: Courier {
     private let proof: TakeoverProof?
     /// Jobs that ran, but without proof that the broker cut the connection.
     private let unproven = Mutex<Set<Int64>>([])
-    private let nudged: AsyncStream<String>
-    private let nudges: AsyncStream<String>.Continuation
+    private let woken: AsyncStream<String>
+    private let wakes: AsyncStream<String>.Continuation
 
     /// How the broker learns which clients it may let in.
     enum Access: Sendable {
@@ -43,7 +43,7 @@ final class BrokerCourier: Courier {
 
     init(
         link: BrokerLink, root: TopicRoot, access: Access, consumerAccess: ConsumerAccess?,
-        logger: Logger, desk: Authority, holds: LineHolds = LineHolds(), tap: DataTap? = nil
+        logger: Logger, authority: Authority, holds: LineHolds = LineHolds(), tap: DataTap? = nil
     ) {
         (self.holds, self.tap) = (holds, tap)
         self.link = link
@@ -52,19 +52,19 @@ final class BrokerCourier: Courier {
         proof = if case .asked(let takeover) = access { TakeoverProof(takeover) } else { nil }
         self.consumerAccess = consumerAccess
         self.logger = logger
-        self.desk = desk
-        (nudged, nudges) = AsyncStream.makeStream(
+        self.authority = authority
+        (woken, wakes) = AsyncStream.makeStream(
             of: String.self, bufferingPolicy: .bufferingNewest(65_536))
     }
 
-    func nudge(_ line: String) { nudges.yield(line) }
+    func wake(_ line: String) { wakes.yield(line) }
 
-    /// Does the jobs of each nudged line until its task is cancelled. Failed jobs are tried again
+    /// Does the jobs of each woken line until its task is cancelled. Failed jobs are tried again
     /// at the next connect and at the next sweep, every 10 s.
     func run() async {
         await withTaskGroup(of: Void.self) { group in
             var running = 0
-            for await line in nudged {
+            for await line in woken {
                 if running == 32 { await group.next() } else { running += 1 }
                 group.addTask { await self.attempt(line) }
             }
@@ -74,13 +74,13 @@ final class BrokerCourier: Courier {
     private func attempt(_ line: String) async {
         guard await link.isUp else { return }
         do throws(AuthorityError) {
-            try await settle(line, patience: LineHolds.nudgePatience)
+            try await settle(line, patience: LineHolds.wakePatience)
         } catch {
             // Log at debug level if another authority holds the lock, or if this service stops.
             // Another authority does the job then.
             logger.log(
                 level: LineHolds.isBusy(error) || Task.isCancelled ? .debug : .warning,
-                "a chore waits: \(error.words)", metadata: ["line": "\(line)"])
+                "a job waits: \(error.words)", metadata: ["line": "\(line)"])
         }
     }
 
@@ -117,7 +117,7 @@ final class BrokerCourier: Courier {
                 }
                 return await hold.release()
             }
-            if try await desk.chores(in: line).isEmpty { return }
+            if try await authority.jobs(in: line).isEmpty { return }
             guard ContinuousClock.now < end, !Task.isCancelled else { throw LineHolds.busy }
             await pause(pauses.next())
         }
@@ -128,18 +128,18 @@ final class BrokerCourier: Courier {
     ) async throws(AuthorityError) {
         var left: Set<Int64> = []
         while true {
-            let chores = try await desk.chores(in: line).filter { !left.contains($0.number) }
-            if chores.isEmpty { return }
-            for chore in chores {
+            let jobs = try await authority.jobs(in: line).filter { !left.contains($0.number) }
+            if jobs.isEmpty { return }
+            for job in jobs {
                 guard hold.isHeld else { throw LineHolds.lost }
                 // Each job reads the desired state when it runs. So the job that stays for a retry
                 // also covers the later ones.
-                let isDone = try await perform(chore)
+                let isDone = try await perform(job)
                 if isDone || !left.isEmpty {
-                    try await desk.done(chore)
-                    unproven.withLock { _ = $0.remove(chore.number) }
+                    try await authority.done(job)
+                    unproven.withLock { _ = $0.remove(job.number) }
                 } else {
-                    left.insert(chore.number)
+                    left.insert(job.number)
                 }
             }
         }
@@ -149,7 +149,7 @@ final class BrokerCourier: Courier {
     var isIdle: Bool { get async { await lines.isEmpty } }
 
     /// False: the job stays for a retry, and later jobs of its line do not wait for it.
-    private func perform(_ numbered: NumberedChore) async throws(AuthorityError) -> Bool {
+    private func perform(_ numbered: NumberedJob) async throws(AuthorityError) -> Bool {
         let number = numbered.number
         if unproven.withLock({ $0.contains(number) }) {
             // While takeovers do not work, do not cut the connection a second time.
@@ -157,24 +157,24 @@ final class BrokerCourier: Courier {
             unproven.withLock { _ = $0.remove(number) }
         }
         let began = ContinuousClock.now
-        guard try await perform(numbered.chore), let proof else { return true }
+        guard try await perform(numbered.job), let proof else { return true }
         if await proof.holds(since: began) { return true }
         unproven.withLock { _ = $0.insert(number) }
         logger.warning(
             "the broker may let two clients use one id; what was to be cut off is tried again",
-            metadata: ["line": "\(numbered.chore.line)"])
+            metadata: ["line": "\(numbered.job.line)"])
         return false
     }
 
     /// True if the job took over a client id, so that a proof is needed.
-    private func perform(_ chore: Chore) async throws(AuthorityError) -> Bool {
-        switch chore {
+    private func perform(_ job: BrokerJob) async throws(AuthorityError) -> Bool {
+        switch job {
         case .login(let board, let password):
             return try await login(board, password: password)
         case .inbox(let board):
-            try await inbox(board, try await desk.wish(for: board))
+            try await inbox(board, try await authority.wish(for: board))
         case .say(let board, let payload, let until):
-            guard let expiry = desk.secondsLeft(until) else { return false }
+            guard let expiry = authority.secondsLeft(until) else { return false }
             try await link.publish(OutgoingMessage(
                 topic: ContractTopic.inbox(board).text(under: root), payload: payload,
                 properties: MessageProperties(messageExpiry: expiry)))
@@ -188,7 +188,7 @@ final class BrokerCourier: Courier {
         _ board: InstallationID, password: Bool
     ) async throws(AuthorityError) -> Bool {
         if case .none = access { return false }
-        let wish = try await desk.wish(for: board)
+        let wish = try await authority.wish(for: board)
         if case .asked(let takeover) = access {
             // Brokers remember an answer for as long as a connection lasts. The cut makes the board
             // connect again, and the broker asks again what the board may do.
@@ -231,7 +231,7 @@ final class BrokerCourier: Courier {
     /// `down` is published here. It is also published if an earlier attempt deleted the client and
     /// failed before this.
     private func remove(
-        _ board: InstallationID, _ wish: BoardWish
+        _ board: InstallationID, _ wish: DesiredBoard
     ) async throws(AuthorityError) {
         let answers = try await link.control(BrokerAccount.removal(
             username: board.description, role: BrokerRole.boardName(board)))
@@ -244,7 +244,7 @@ final class BrokerCourier: Courier {
     }
 
     private func sayDown(
-        _ board: InstallationID, _ wish: BoardWish
+        _ board: InstallationID, _ wish: DesiredBoard
     ) async throws(AuthorityError) {
         let down = BoardStatus(
             up: false, available: false, version: wish.status?.version ?? "",
@@ -258,7 +258,7 @@ final class BrokerCourier: Courier {
         _ session: ObjectID, mayDoLess: Bool
     ) async throws(AuthorityError) -> Bool {
         if case .none = access { return false }
-        let wish = try await desk.wish(forPerson: session)
+        let wish = try await authority.wish(forPerson: session)
         let name = PersonLogin.username(of: session)
         if case .asked(let takeover) = access {
             // The broker does not ask again about an existing subscription, so the client has to
@@ -278,10 +278,10 @@ final class BrokerCourier: Courier {
     }
 
     private func inbox(
-        _ board: InstallationID, _ wish: BoardWish
+        _ board: InstallationID, _ wish: DesiredBoard
     ) async throws(AuthorityError) {
         let retained = wish.retained.flatMap { retained in
-            desk.secondsLeft(retained.until).map { (retained.payload, $0) }
+            authority.secondsLeft(retained.until).map { (retained.payload, $0) }
         }
         try await link.publish(OutgoingMessage(
             topic: ContractTopic.inbox(board).text(under: root), payload: retained?.0 ?? [],
@@ -294,11 +294,11 @@ final class BrokerCourier: Courier {
     func greet(_ board: InstallationID) async {
         if case .commanded = access { return }
         do throws(AuthorityError) {
-            guard try await desk.retained(on: board) != nil else { return }
+            guard try await authority.retained(on: board) != nil else { return }
             // Earlier jobs come first.
             try await settle(board.description)
-            guard let retained = try await desk.retained(on: board),
-                let expiry = desk.secondsLeft(retained.until)
+            guard let retained = try await authority.retained(on: board),
+                let expiry = authority.secondsLeft(retained.until)
             else { return }
             try await link.publish(OutgoingMessage(
                 topic: ContractTopic.inbox(board).text(under: root), payload: retained.payload,

@@ -18,9 +18,9 @@ extension Authority {
         let isDeparting = try transaction.departing(on: board) != nil
         let isLeaving = isDeparting && !isClaimed
         let isGone = try access(of: board, transaction, at: now) == nil
-        let login = Chore.login(board, password: newPassword)
-        for chore in isLeaving || isGone ? [.inbox(board), login] : [login, .inbox(board)] {
-            try transaction.add(chore)
+        let login = BrokerJob.login(board, password: newPassword)
+        for job in isLeaving || isGone ? [.inbox(board), login] : [login, .inbox(board)] {
+            try transaction.add(job)
         }
         if isGone { try transaction.setBrokerPassword(nil, of: board) }
     }
@@ -59,11 +59,11 @@ extension Authority {
         return document.json.asObject?["topics"]?.asArray?.compactMap(\.asString) ?? []
     }
 
-    package func wish(for board: InstallationID) async throws(AuthorityError) -> BoardWish {
+    package func wish(for board: InstallationID) async throws(AuthorityError) -> DesiredBoard {
         let now = clock()
         return try await store.read { transaction throws(AuthorityError) in
             let login = try login(of: board, transaction, at: now)
-            return BoardWish(
+            return DesiredBoard(
                 login: login, retained: try retained(on: board, transaction, at: now),
                 status: try transaction.status(of: board))
         }
@@ -72,7 +72,7 @@ extension Authority {
     /// The message that the board's inbox should retain. Nil: none.
     package func retained(
         on board: InstallationID
-    ) async throws(AuthorityError) -> BoardWish.Retained? {
+    ) async throws(AuthorityError) -> DesiredBoard.Retained? {
         let now = clock()
         return try await store.glance { transaction throws(AuthorityError) in
             try retained(on: board, transaction, at: now)
@@ -80,7 +80,7 @@ extension Authority {
     }
 
     /// The board's login at the broker, without its retained message.
-    func brokerLogin(of board: InstallationID) async throws(AuthorityError) -> BoardWish.Login? {
+    func brokerLogin(of board: InstallationID) async throws(AuthorityError) -> DesiredBoard.Login? {
         let now = clock()
         return try await store.glance { transaction throws(AuthorityError) in
             try login(of: board, transaction, at: now)
@@ -89,13 +89,13 @@ extension Authority {
 
     private func login(
         of board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
-    ) throws(AuthorityError) -> BoardWish.Login? {
+    ) throws(AuthorityError) -> DesiredBoard.Login? {
         guard let access = try access(of: board, transaction, at: now),
             let password = try transaction.brokerPassword(of: board)
         else { return nil }
         return switch access {
-        case .farewell: BoardWish.Login(password: password, extraTopics: nil)
-        case .data(let topics): BoardWish.Login(password: password, extraTopics: topics)
+        case .farewell: DesiredBoard.Login(password: password, extraTopics: nil)
+        case .data(let topics): DesiredBoard.Login(password: password, extraTopics: topics)
         }
     }
 
@@ -103,26 +103,26 @@ extension Authority {
     /// that accepts it need not confirm the old session's end.
     private func retained(
         on board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
-    ) throws(AuthorityError) -> BoardWish.Retained? {
+    ) throws(AuthorityError) -> DesiredBoard.Retained? {
         if let claim = try transaction.openClaim(on: board), let payload = claim.payload,
             claim.expiresAt > now
         {
-            return BoardWish.Retained(payload: payload, until: claim.expiresAt)
+            return DesiredBoard.Retained(payload: payload, until: claim.expiresAt)
         }
         if let farewell = try transaction.departing(on: board)?.farewell,
             let payload = farewell.payload, farewell.until > now
         {
-            return BoardWish.Retained(payload: payload, until: farewell.until)
+            return DesiredBoard.Retained(payload: payload, until: farewell.until)
         }
         return nil
     }
 
-    package func wish(forPerson session: ObjectID) async throws(AuthorityError) -> PersonWish? {
+    package func wish(forPerson session: ObjectID) async throws(AuthorityError) -> DesiredPerson? {
         try await store.read { transaction throws(AuthorityError) in
             guard let login = try transaction.personLogin(session),
                 let user = try transaction.user(login.user)
             else { return nil }
-            return PersonWish(
+            return DesiredPerson(
                 username: login.username, password: login.password,
                 filters: try filters(of: user, transaction))
         }
@@ -150,15 +150,15 @@ extension Authority {
     /// One query has a limit, but a person may have more boards.
     private static let boardsOfLook = 10_000
 
-    package func chores(in line: String) async throws(AuthorityError) -> [NumberedChore] {
+    package func jobs(in line: String) async throws(AuthorityError) -> [NumberedJob] {
         try await store.read { transaction throws(AuthorityError) in
-            try transaction.chores(in: line)
+            try transaction.jobs(in: line)
         }
     }
 
-    package func linesWithChores() async throws(AuthorityError) -> [String] {
+    package func linesWithJobs() async throws(AuthorityError) -> [String] {
         try await store.read { transaction throws(AuthorityError) in
-            try transaction.linesWithChores()
+            try transaction.linesWithJobs()
         }
     }
 
@@ -167,11 +167,11 @@ extension Authority {
     /// If another authority removed it first, this process had lost the lock, and its changes may
     /// have come after later ones. So the job is added again and is done from the desired state at
     /// that time.
-    package func done(_ chore: NumberedChore) async throws(AuthorityError) {
+    package func done(_ job: NumberedJob) async throws(AuthorityError) {
         try await store.transact { transaction throws(AuthorityError) in
-            guard try !transaction.removeChore(chore.number) else { return }
-            if case .say = chore.chore { return }
-            try transaction.add(chore.chore)
+            guard try !transaction.removeJob(job.number) else { return }
+            if case .say = job.job { return }
+            try transaction.add(job.job)
         }
     }
 

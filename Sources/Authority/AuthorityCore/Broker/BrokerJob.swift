@@ -4,9 +4,9 @@ package import Wire
 /// A pending change at the broker. It is written in the transaction that needs it, so after a crash
 /// the next start does it.
 ///
-/// A job names *what* to update, not how: the worker reads the desired state (`BoardWish`,
-/// `PersonWish`) when it runs the job. Running a job twice has the same effect as once.
-package enum Chore: Equatable, Sendable {
+/// A job names *what* to update, not how: the worker reads the desired state (`DesiredBoard`,
+/// `DesiredPerson`) when it runs the job. Running a job twice has the same effect as once.
+package enum BrokerJob: Equatable, Sendable {
     /// Update the board's client and role; with `password`, also its changed password.
     case login(InstallationID, password: Bool)
     /// Update the retained message on the board's inbox.
@@ -27,18 +27,18 @@ package enum Chore: Equatable, Sendable {
 }
 
 /// A stored job with its number in the store.
-package struct NumberedChore: Sendable {
+package struct NumberedJob: Sendable {
     package let number: Int64
-    package let chore: Chore
+    package let job: BrokerJob
 
-    package init(number: Int64, chore: Chore) {
+    package init(number: Int64, job: BrokerJob) {
         self.number = number
-        self.chore = chore
+        self.job = job
     }
 }
 
 /// The desired state of one board at the broker.
-package struct BoardWish: Sendable {
+package struct DesiredBoard: Sendable {
     package struct Login: Sendable {
         package let password: SecretBytes
         /// Nil: no data; only inbox, outbox and status are allowed.
@@ -77,7 +77,7 @@ package struct BoardWish: Sendable {
 }
 
 /// The desired state of a person's program at the broker. A nil wish means that it has no client.
-package struct PersonWish: Sendable {
+package struct DesiredPerson: Sendable {
     package let username: String
     package let password: SecretBytes
     package let filters: [String]

@@ -2,27 +2,27 @@ import AuthorityCore
 import Sessions
 import Synchronization
 
-/// Notes what it is asked to settle: the world does it, one chore at a time.
-final class SimulatedCourier: Courier {
+/// Notes what it is asked to settle: the world does it, one job at a time.
+final class SimulatedWorker: JobWorker {
     let consumerAccess: ConsumerAccess? = nil
-    private let nudged = Mutex<[String]>([])
+    private let woken = Mutex<[String]>([])
     private let fates: Fates
 
     init(_ fates: Fates) { self.fates = fates }
 
     func settle(_ line: String) async throws(AuthorityError) {
-        nudge(line)
+        wake(line)
         guard fates.next(.settle, line) == nil else {
             throw .failed(layer: "MQTT", text: "the broker is away")
         }
     }
 
-    func nudge(_ line: String) {
-        nudged.withLock { if !$0.contains(line) { $0.append(line) } }
+    func wake(_ line: String) {
+        woken.withLock { if !$0.contains(line) { $0.append(line) } }
     }
 
     func take() -> [String] {
-        nudged.withLock { lines in
+        woken.withLock { lines in
             defer { lines.removeAll() }
             return lines
         }

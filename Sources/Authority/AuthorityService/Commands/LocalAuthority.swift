@@ -3,7 +3,7 @@ import AuthorityStore
 import Sessions
 
 /// An authority without a broker or HTTP, for commands that run beside `serve`.
-struct Desk {
+struct LocalAuthority {
     let authority: Authority
     private let store: any ServiceStore
 
@@ -11,7 +11,7 @@ struct Desk {
         let folder = StateFolder(settings)
         store = try await folder.open()
         authority = Authority(
-            store: store, cryptography: SystemCryptography(), courier: NoCourier(),
+            store: store, cryptography: SystemCryptography(), worker: NoWorker(),
             keys: try await folder.keys(of: store), rules: settings.rules, clock: systemClock)
     }
 
@@ -21,7 +21,7 @@ struct Desk {
     ) async throws {
         self.store = store
         authority = Authority(
-            store: store, cryptography: SystemCryptography(), courier: NoCourier(),
+            store: store, cryptography: SystemCryptography(), worker: NoWorker(),
             keys: try await folder.keys(of: store), rules: settings.rules, clock: systemClock)
     }
 

@@ -6,7 +6,7 @@ import AuthorityStore
 /// A count scans tables. At most a fiftieth of the time is spent on counting, for any number of
 /// callers and records. So a count that took 1 s is kept for 50 s. No count is kept for more than
 /// five minutes, even if it was slow because the store was in trouble.
-actor TallyShelf {
+actor TallyCache {
     struct Counted: Equatable, Sendable {
         var tally: StoreTally
         /// The time since the count began.
