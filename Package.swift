@@ -26,12 +26,11 @@ extension Target {
     }
 
     static func program(
-        _ name: String, _ layer: String, _ dependencies: [Target.Dependency],
-        _ linker: [LinkerSetting] = []
+        _ name: String, _ layer: String, _ dependencies: [Target.Dependency]
     ) -> Target {
         .executableTarget(
             name: name, dependencies: dependencies, path: "Sources/\(layer)/\(name)",
-            swiftSettings: settings, linkerSettings: linker)
+            swiftSettings: settings)
     }
 
     /// Nobody imports tests, so their module is not written before they are compiled.
@@ -45,14 +44,6 @@ extension Target {
             ])
     }
 }
-
-/// A board's program is a megabyte smaller with packed relocations, on disk and in memory; gold
-/// cannot write them. lld would put all of ICU's data into the other programs.
-let packed: [LinkerSetting] = [
-    .unsafeFlags(
-        ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"],
-        .when(platforms: [.linux], configuration: .release)),
-]
 
 /// Tests that are not named here are left out, with the modules that only they need:
 /// `Tests/ARM64/run` builds a part of them.
@@ -168,7 +159,7 @@ let package = Package(
         ], hot),
 
         // Programs: they only wire.
-        .program("postern-agent", "Agent", ["AgentCommands", "CWipedMemory"], packed),
+        .program("postern-agent", "Agent", ["AgentCommands", "CWipedMemory"]),
         .program("postern-authority", "Authority", ["AuthorityService", "CWipedMemory"]),
         .program("postern", "Admin", ["AdminCommands"]),
 
