@@ -112,8 +112,9 @@ def test_revoked_board_can_be_claimed_again(bench):
     board = bench.live_board()
     old = board.held.session["objectId"]
     bench.revoke(old)
-    # Who tries the login takes the board's place, and the board has to say farewell first.
     board.wait_opened("session.revoked")
+    # A trial of the login would take the board's place before it has confirmed the end.
+    until(lambda: not board.link.is_up, "the broker to end the board's connection", 30)
     until(lambda: not can_log_in(board), "the client to be removed", 30)
     board.held, board.broker_password = None, None
     url = board.pair()

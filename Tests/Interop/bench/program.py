@@ -1,6 +1,5 @@
 """One child process: its output kept in files, ended by its own id, never outliving the test."""
 
-import itertools
 import os
 import resource
 import secrets
@@ -17,18 +16,14 @@ _ENVIRONMENT = {
     k: v for k, v in os.environ.items() if not k.startswith(("POSTERN_", "PYTEST"))
 } | {"POSTERN_UPLINK_SPREAD": "0s"}
 
-_drawn = itertools.count(secrets.randbelow(8192))
-
-
 def free_port() -> int:
     """A port that nobody uses now.
 
     It is below those that the kernel gives to outgoing connections, from 32768 on, so that nothing
-    takes it while its server is away. One port after another, so that two tests do not draw the
-    same before either uses it; the tests in Swift have the half below these.
+    takes it while its server is away. The tests in Swift have the half below these.
     """
     while True:
-        port = 24_576 + next(_drawn) % 8192
+        port = 24_576 + secrets.randbelow(8192)
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
