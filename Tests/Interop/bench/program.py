@@ -16,6 +16,7 @@ _ENVIRONMENT = {
     k: v for k, v in os.environ.items() if not k.startswith(("POSTERN_", "PYTEST"))
 } | {"POSTERN_UPLINK_SPREAD": "0s"}
 
+
 def free_port() -> int:
     """A port that nobody uses now.
 
