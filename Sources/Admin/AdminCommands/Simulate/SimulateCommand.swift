@@ -33,7 +33,7 @@ struct SimulateCommand: Verb {
             lost-replies=5%,replays=2%,storm=60s:50%,skew=1%,thieves=20: replies that a board \
             does not see, copies of heartbeats that an eavesdropper sends again, connections \
             cut together (all, or a share), clocks that are hours off, and thieves with a \
-            board's key and a spent token, each of whom must be found. --check reads the \
+            board's key and a spent token. Every thief must be found. --check reads the \
             telemetry back and accounts for each message. ^C ends it early, with the summary.
 
             --heartbeat 0s and --refresh 0s ask without pauses; at most --in-flight boards ask \
