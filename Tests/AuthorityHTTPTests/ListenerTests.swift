@@ -52,6 +52,25 @@ struct StoreAwayTests {
         }
     }
 
+    /// Hummingbird traps if it is cancelled between accepting a connection and serving it.
+    @Test("ends in order while connections arrive")
+    func endUnderLoad() async throws {
+        for _ in 0..<20 {
+            try await away { console in
+                let port = console.port
+                for _ in 0..<64 {
+                    Task {
+                        let client = try? await ClientBootstrap(
+                            group: .singletonMultiThreadedEventLoopGroup
+                        ).connect(host: "127.0.0.1", port: port).get()
+                        try? await client?.close()
+                    }
+                }
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+    }
+
     @Test("gives its port back while a client still holds a connection")
     func end() async throws {
         let port = Mutex(0)

@@ -23,29 +23,49 @@ struct HTTPListener: Sendable {
     /// How many connections may still be closing when the next one is accepted.
     private static let closing = 64
 
-    /// Serves until its task is cancelled or `readiness` is closed; then open requests are
-    /// finished. Throws the socket's error if the address cannot be bound.
+    /// How long open requests may go on after the task was cancelled.
+    private static let patience = Duration.seconds(2)
+
+    /// Serves until `readiness` is closed; then open requests are finished. Also ends when its task
+    /// is cancelled; then open requests have two seconds. Throws the socket's error if the address
+    /// cannot be bound.
     func run<Responder: HTTPResponder>(
         _ responder: Responder
     ) async throws where Responder.Context == ConsoleContext {
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [.init(
+                    service: application(responder, builder()),
+                    successTerminationBehavior: .ignore)],
+                logger: logger))
+        readiness.onClose { Task { await group.triggerGracefulShutdown() } }
+        // Cancelling Hummingbird while a connection arrives is a trap: NIO's channel of that
+        // connection is freed unused. So the listening socket is closed first.
+        let serving = Task { try await group.run() }
+        let ended = await withTaskCancellationHandler {
+            await serving.result
+        } onCancel: {
+            Task {
+                await group.triggerGracefulShutdown()
+                try? await Task.sleep(for: Self.patience)
+                serving.cancel()
+            }
+        }
+        do { try ended.get() } catch {
+            // A closed listener ends without an error, however its last connection ended.
+            guard readiness.isClosed || Task.isCancelled else { throw error }
+            if !Task.isCancelled { logger.warning("HTTP did not end well: \(error)") }
+        }
+    }
+
+    /// Builds HTTP/1.1 with the connection limits, and TLS if there is a certificate.
+    private func builder() -> HTTPServerBuilder {
         let limiter = ConnectionLimiter(limits, proxies: proxies)
-        let server = HTTPServerBuilder { responder in
+        return HTTPServerBuilder { responder in
             let clear = HTTP1Channel(
                 responder: responder, configuration: Self.configuration(limiter))
             guard let certificate else { return clear }
             return TLSChannel(base: clear, certificate: certificate)
-        }
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [.init(
-                    service: application(responder, server),
-                    successTerminationBehavior: .ignore)],
-                logger: logger))
-        readiness.onClose { Task { await group.triggerGracefulShutdown() } }
-        do { try await group.run() } catch {
-            // A closed listener ends without an error, however its last connection ended.
-            guard readiness.isClosed else { throw error }
-            logger.warning("HTTP did not end well: \(error)")
         }
     }
 
