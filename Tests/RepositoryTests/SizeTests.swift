@@ -10,13 +10,6 @@ struct SizeTests {
         }
     }
 
-    /// Folders that still hold more files than a reader takes in at once. The list only shrinks.
-    private static let wideFolders: Set = [
-        "Tests/AgentCoreTests", "Tests/AgentServiceTests", "Tests/AgentStoreTests",
-        "Tests/AuthorityHTTPTests", "Tests/AuthorityTests", "Tests/ConfigurationFilesTests",
-        "Tests/LifeTests", "Tests/WireTests",
-    ]
-
     @Test("keeps every folder within 16 files")
     func folders() {
         let counts = Dictionary(
@@ -24,7 +17,7 @@ struct SizeTests {
                 (path.split(separator: "/").dropLast().joined(separator: "/"), 1)
             },
             uniquingKeysWith: +)
-        for (folder, count) in counts where !Self.wideFolders.contains(folder) {
+        for (folder, count) in counts {
             #expect(count <= 16, "\(folder) has \(count) files")
         }
     }

@@ -7,8 +7,9 @@ import Testing
 
 @Suite("Policy commands")
 struct PolicyCommandTests {
-    private static let samples = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().path + "/Provisioning/policies"
+    private static let samples = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().appending(path: "../../../Provisioning/policies")
+        .standardized.path
 
     /// A folder without `agent.toml`: nothing here needs a board.
     private func run(_ words: [String], in folder: TemporaryFolder) -> AgentService.ExitStatus {

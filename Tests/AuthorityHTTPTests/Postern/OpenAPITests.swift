@@ -23,7 +23,7 @@ struct OpenAPITests {
     /// below it in four.
     private static func operations() throws -> [String] {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Provisioning/openapi.yaml")
+            .appending(path: "../../../Provisioning/openapi.yaml")
         let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
         var path = ""
         var found: [String] = []

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Sample policies")
 struct SamplePolicyTests {
-    private static let folder = #filePath.split(separator: "/").dropLast(3)
+    private static let folder = #filePath.split(separator: "/").dropLast(4)
         .map { "/\($0)" }.joined() + "/Provisioning/policies"
 
     @Test("load", arguments: ["open", "sensors", "silent"])

@@ -2,7 +2,7 @@ import Glibc
 
 /// A configuration that stands in the repository.
 enum SampleFile {
-    private static let root = #filePath.split(separator: "/").dropLast(3)
+    private static let root = #filePath.split(separator: "/").dropLast(4)
         .map { "/\($0)" }.joined()
 
     /// The text of a file under the repository's root; nil where it cannot be read.
