@@ -77,6 +77,19 @@ struct FleetBoardTests {
         #expect(bench.tally.heartbeats.overloaded == 1 && bench.tally.heartbeats.answered == 1)
     }
 
+    @Test("is settled after a load once the load's requests are answered")
+    func ownRequest() throws {
+        var bench = try FleetBench()
+        bench.begin(heartbeats)
+        let request = try #require(try bench.wake(after: .seconds(10)).first)
+        bench.board.wind(at: bench.moment)
+        #expect(!bench.board.isSettled)
+        bench.hear(try bench.answer(request))
+        #expect(bench.board.isSettled)
+        let own = try bench.wake(after: .seconds(200))
+        #expect(own.count == 1 && bench.board.isBusy && bench.board.isSettled)
+    }
+
     /// A board with a thief, who has the first refresh token.
     private func robbed() throws -> (bench: FleetBench, theft: BoardMessage) {
         var bench = try FleetBench()

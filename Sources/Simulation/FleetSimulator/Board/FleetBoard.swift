@@ -39,6 +39,8 @@ struct FleetBoard {
     private var clockOffset = Duration.zero
     var isClockWrong = false
     private var telemetryAt: Duration?
+    /// When the load ended; nil before. The board still makes requests after it, at its own pace.
+    private var loadEnd: Duration?
     private var made: Int64 = 0
     private var isReading = true
 
@@ -94,11 +96,14 @@ struct FleetBoard {
 
     var isPutOff: Bool { requests.contains(where: \.isPutOff) }
 
-    /// Whether nothing is open. True without a session. With one, every request must be answered or
-    /// postponed, every write acknowledged, and no thief may have acted.
+    /// Whether nothing of the load is open. True without a session. With one, every request must be
+    /// answered or postponed, every write acknowledged, and no thief may have acted.
     var isSettled: Bool {
         guard hasSession else { return true }
-        return !isBusy && store.isEmpty && thief?.hasStruck != true
+        let isOpen = requests.contains { request in
+            request.isAwaited && loadEnd.map { request.since <= $0 } ?? true
+        }
+        return !isOpen && store.isEmpty && thief?.hasStruck != true
     }
 
     /// Whether this password was replaced by the provisioning. The authority ends such a
@@ -138,6 +143,7 @@ extension FleetBoard {
         _ tally: inout FleetTally
     ) {
         guard hasSession else { return }
+        loadEnd = nil
         agent.keep(load.pace, at: instant(moment))
         if let interval = plan.telemetry {
             telemetryAt = moment.monotonic + random.within(interval)
@@ -149,6 +155,7 @@ extension FleetBoard {
     /// can act does so now.
     mutating func wind(at moment: Instant) {
         telemetryAt = nil
+        loadEnd = moment.monotonic
         thief?.hasten(to: moment.monotonic)
         agent.keep(RequestPace(), at: instant(moment))
     }
