@@ -10,7 +10,7 @@ import { problem } from "./problems.js";
 import { watchClaim } from "./progress.js";
 import { ruleChooser } from "./rules.js";
 import { canScan, scan } from "./scan.js";
-import { durations } from "./time.js";
+import { durations, span } from "./time.js";
 
 const app = document.getElementById("app");
 let claim = null, fault = null, stop = null;
@@ -155,7 +155,8 @@ function showForm() {
   const error = h("div", { "aria-live": "assertive" });
   const go = h("button", { type: "submit", class: "primary wide", id: "pair" }, "Pair");
   const form = h("form", { class: "card", novalidate: true },
-    choice("How long", "duration", longest, spans.at(2)?.value ?? "", null, "chips"), rules.node,
+    choice("How long", "duration", longest, "", null, "chips"),
+    h("p", { class: "note" }, whenItEnds()), rules.node,
     field("Name of the session", name), error, go);
   form.addEventListener("submit", event => {
     event.preventDefault();
@@ -186,6 +187,15 @@ function showForm() {
       steps.failed(wrong.name, { text: wrong.message }, buttons(wrong.name, back));
     }
   }
+}
+
+/** When a session ends for which no duration is chosen. */
+function whenItEnds() {
+  const { longestSessionSeconds: longest, idleSessionSeconds: idle } = info;
+  const ends = [longest && `${span(longest)} from now`,
+    idle && `${span(idle)} after the board was last heard`].filter(Boolean);
+  return ends.length ? `As long as possible: it ends ${ends.join(", or ")}.`
+    : "As long as possible: it has no end.";
 }
 
 function makeOrder(duration, scope, name) {

@@ -43,7 +43,8 @@ struct TimeTextTests {
 
     @Test("says how far from now", arguments: [
         (0, "just now"), (-4, "just now"), (-59, "59 s ago"), (-60, "1 min ago"),
-        (3599, "in 59 min"), (7200, "in 2 h"), (-172_799, "47 h ago"), (2_592_000, "in 30 d"),
+        (3540, "in 59 min"), (7199, "in 2 h"), (-172_799, "47 h ago"), (2_592_000, "in 30 d"),
+        (2_591_999, "in 30 d"), (-2_591_999, "29 d ago"),
     ] as [(Int64, String)])
     func relative(offset: Int64, text: String) {
         #expect(times.relative(Timestamp(milliseconds: (1_700_000_000 + offset) * 1000)) == text)

@@ -73,14 +73,15 @@ struct SecretTests {
 
 @Suite("Lifetimes and refusals")
 struct LifetimeTests {
-    @Test("there are three presets", arguments: [
+    @Test("there are four presets", arguments: [
+        ("device", 3600, nil, 365 * 86_400),
         ("consumer", 3600, 30 * 86_400, 5 * 86_400), ("high-security", 300, 86_400, 1800),
         ("long-lived", 3600, 180 * 86_400, nil),
-    ] as [(String, Int64, Int64, Int64?)])
-    func presets(name: String, access: Int64, absolute: Int64, idle: Int64?) throws {
+    ] as [(String, Int64, Int64?, Int64?)])
+    func presets(name: String, access: Int64, absolute: Int64?, idle: Int64?) throws {
         let policy = try #require(LifetimePolicy(preset: name))
         #expect(policy == LifetimePolicy(
-            access: .seconds(access), absolute: .seconds(absolute),
+            access: .seconds(access), absolute: absolute.map { .seconds($0) },
             idle: idle.map { .seconds($0) }))
         #expect(LifetimePolicy(preset: name.uppercased()) == nil)
     }

@@ -180,12 +180,15 @@ package struct AuthorityInfo: Equatable, Sendable {
     package let version: String
     /// The longest life of a session. Nil: no limit.
     package let longestSession: Duration?
+    /// How long a session lasts after it was last used. Nil: no limit.
+    package let idleSession: Duration?
 
     package init(
         name: String, applicationID: String, publicURL: String, topicRoot: TopicRoot,
-        version: String, longestSession: Duration? = nil
+        version: String, longestSession: Duration? = nil, idleSession: Duration? = nil
     ) {
         self.longestSession = longestSession
+        self.idleSession = idleSession
         self.name = name
         self.applicationID = applicationID
         self.publicURL = publicURL

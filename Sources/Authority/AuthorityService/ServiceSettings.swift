@@ -112,7 +112,8 @@ extension ServiceSettings {
             info: AuthorityInfo(
                 name: settings.name, applicationID: settings.http.appID,
                 publicURL: settings.http.publicURL, topicRoot: settings.topicRoot,
-                version: Self.version, longestSession: settings.lifetimes.absolute),
+                version: Self.version, longestSession: settings.lifetimes.absolute,
+                idleSession: settings.lifetimes.idle),
             lifetimes: settings.lifetimes, heartbeat: settings.heartbeat,
             offline: settings.offline, claimLifetime: settings.claimLifetime,
             managesBrokerAccess: settings.broker.access != .none,

@@ -16,6 +16,8 @@ package struct LifetimePolicy: Equatable, Sendable {
     package static let shortest = Duration.seconds(5 * 60)
     package static let longest = Duration.seconds(365 * 86_400)
 
+    /// The default: a board that is in use never needs a person.
+    package static let device = Self(access: .seconds(3600), absolute: nil, idle: longest)
     package static let consumer = Self(
         access: .seconds(3600), absolute: .seconds(30 * 86_400), idle: .seconds(5 * 86_400))
     package static let highSecurity = Self(
@@ -26,6 +28,7 @@ package struct LifetimePolicy: Equatable, Sendable {
     /// The preset with this name in the configuration, or nil.
     package init?(preset: String) {
         switch preset {
+        case "device": self = .device
         case "consumer": self = .consumer
         case "high-security": self = .highSecurity
         case "long-lived": self = .longLived

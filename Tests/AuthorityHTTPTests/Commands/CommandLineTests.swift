@@ -143,7 +143,8 @@ struct CommandLineTests {
                 ! ✓ parsed: board greenhouse 00010203-0405-4607-8809-0a0b0c0d0e0f
                 ! ✓ sealed and sent: session sEsS000002
                 ! ✓ opened by the board
-                ! ✓ session available; it expires: 2023-11-14 23:13 (in 58 min)
+                ! ✓ session available; it ends 2023-11-14 23:13 (in 58 min), \
+                or 365 d after the board was last heard
                 {"claimId":"\(StubFrontend.claimID)","expiresAt":1700000600,\
                 "installationId":"\(StubFrontend.iid)","notes":[],"reason":null,\
                 "sessionId":"sEsS000002","state":"accepted"}

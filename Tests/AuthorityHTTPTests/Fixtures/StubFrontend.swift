@@ -8,7 +8,7 @@ import Wire
 actor StubFrontend: AuthorityFrontend {
     nonisolated let info = AuthorityInfo(
         name: "Home", applicationID: "postern", publicURL: "https://authority.example",
-        topicRoot: .standard, version: "0.1")
+        topicRoot: .standard, version: "0.1", idleSession: .seconds(365 * 86_400))
     static let token = "r:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
     static let restrictedToken = "r:BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA"
     /// What a call that opens a session answers.

@@ -42,7 +42,7 @@ struct LifetimeTests {
     }
 
     @Test("ends by each preset's limits", arguments: [
-        "consumer", "high-security", "long-lived",
+        "device", "consumer", "high-security", "long-lived",
     ])
     func presets(name: String) async throws {
         let policy = try #require(LifetimePolicy(preset: name))

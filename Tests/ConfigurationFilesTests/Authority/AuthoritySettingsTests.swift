@@ -25,9 +25,9 @@ struct AuthoritySettingsTests {
         #expect(settings.broker.listenPort == 1883)
         #expect(settings.broker.access == .dynamicSecurity)
         #expect(settings.broker.uri == nil)
-        #expect(settings.lifetimes == .consumer)
+        #expect(settings.lifetimes == .device)
         #expect(settings.heartbeat == .seconds(180))
-        #expect(settings.offline == .seconds(7 * 86_400))
+        #expect(settings.offline == .seconds(365 * 86_400))
         #expect(settings.claimLifetime == .seconds(86_400))
     }
 
@@ -42,6 +42,12 @@ struct AuthoritySettingsTests {
     @Test("take a preset, and single values over it", arguments: [
         ("preset = \"high-security\"", LifetimePolicy.highSecurity, Duration.seconds(86_400)),
         ("preset = \"long-lived\"", .longLived, .seconds(7 * 86_400)),
+        ("preset = \"device\"", .device, .seconds(365 * 86_400)),
+        ("absolute = \"90d\"",
+            LifetimePolicy(
+                access: .seconds(3600), absolute: .seconds(90 * 86_400),
+                idle: .seconds(365 * 86_400)),
+            .seconds(90 * 86_400)),
         ("preset = \"consumer\"\naccess = \"10min\"\nidle = \"never\"",
             LifetimePolicy(access: .seconds(600), absolute: .seconds(30 * 86_400), idle: nil),
             .seconds(7 * 86_400)),
@@ -187,7 +193,7 @@ struct AuthoritySettingsTests {
             + "access_secret_file = \"/s\"",
             line: 1, column: 1, "our own login, too"),
         Fault("[broker]\nadvertise = \"b.example\"", line: 2, column: 13, "begins with mqtt://"),
-        Fault("[session]\npreset = \"forever\"", line: 2, column: 10, "none of \"consumer\""),
+        Fault("[session]\npreset = \"forever\"", line: 2, column: 10, "none of \"device\""),
         Fault("[session]\naccess = \"61m\"", line: 2, column: 10, "1 second to 1 hour"),
         Fault("[session]\naccess = \"10ms\"", line: 2, column: 10, "1 second to 1 hour"),
         Fault("[session]\nabsolute = \"299s\"", line: 2, column: 12, "from 5 minutes to 1 year"),

@@ -13,7 +13,7 @@ struct SignUpSettingTests {
         let settings = try parse("[session]\nabsolute = \"never\"\nidle = \"never\"")
         #expect(settings.lifetimes == LifetimePolicy(
             access: .seconds(3600), absolute: nil, idle: nil))
-        #expect(settings.offline == .seconds(7 * 86_400))
+        #expect(settings.offline == .seconds(365 * 86_400))
         let long = try parse("[session]\nabsolute = \"never\"\noffline = \"400d\"")
         #expect(long.offline == .seconds(400 * 86_400))
     }

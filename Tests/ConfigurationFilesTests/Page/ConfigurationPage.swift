@@ -46,7 +46,7 @@ struct ConfigurationPage {
 
     /// The cells of the presets, after each name.
     static func presets() throws -> [[String]] {
-        try lines().drop { $0 != "#### Presets" }.filter { $0.hasPrefix("| `") }.prefix(3)
+        try lines().drop { $0 != "#### Presets" }.filter { $0.hasPrefix("| `") }.prefix(4)
             .map { cells(of: $0).compactMap(\.quoted) }
     }
 

@@ -55,7 +55,7 @@ enum Samples {
         listen = "127.0.0.1:1883"
         access = "dynamic-security"          # who lets boards in; or "none"
         [session]
-        preset = "consumer"                  # or high-security, long-lived
+        preset = "device"                    # or consumer, high-security, long-lived
         """
 }
 

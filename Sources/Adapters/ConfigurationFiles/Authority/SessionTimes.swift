@@ -9,7 +9,7 @@ enum SessionTimes {
     static func lifetimes(
         _ section: TOMLSection, heartbeat: Duration
     ) throws(SettingsError) -> LifetimePolicy {
-        var policy = try section.value("preset", preset) ?? .consumer
+        var policy = try section.value("preset", preset) ?? .device
         if let access = try section.value("access", SettingValue.span) {
             guard access >= .seconds(1), access <= longestAccess else {
                 throw section.fault("access", "an access token lives 1 second to 1 hour")
@@ -45,12 +45,15 @@ enum SessionTimes {
         return span
     }
 
-    /// Reads `offline`. Default: one week, but no longer than a session lasts.
+    /// Reads `offline`. Default: as long as the session lasts with the preset `device`, else one
+    /// week; never longer than a session lasts.
     static func offline(
         _ section: TOMLSection, absolute: Duration?
     ) throws(SettingsError) -> Duration {
         guard let span = try section.value("offline", SettingValue.span) else {
-            return min(usualOffline, absolute ?? usualOffline)
+            let isDevice = try section.value("preset", preset) ?? .device == .device
+            let usual = isDevice ? LifetimePolicy.longest : usualOffline
+            return min(usual, absolute ?? usual)
         }
         guard span.milliseconds % 1000 == 0, span <= absolute ?? span else {
             throw section.fault("offline", "is whole seconds, and no longer than a session lasts")
@@ -60,8 +63,9 @@ enum SessionTimes {
 
     private static func preset(_ text: String) throws(SettingFault) -> LifetimePolicy {
         guard let policy = LifetimePolicy(preset: text) else {
-            throw SettingFault(
-                "\"\(text)\" is none of \"consumer\", \"high-security\", \"long-lived\"")
+            throw SettingFault("""
+                "\(text)" is none of "device", "consumer", "high-security", "long-lived"
+                """)
         }
         return policy
     }

@@ -130,8 +130,8 @@ struct ClaimCommand: Verb {
         if claim.state == .accepted {
             let answer = try await client.own(.get, "/sessions/\(claim.session)")
             let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
-            let end = surroundings.times.show(row.session.expiresAt)
-            surroundings.step(row.state == "active", "session available; it expires: \(end)")
+            let end = try await whenItEnds(row, client, surroundings)
+            surroundings.step(row.state == "active", "session available; it ends \(end)")
         }
         if place.json {
             surroundings.emit(claim.json)
@@ -151,5 +151,17 @@ struct ClaimCommand: Verb {
         case .expired: throw .failed(layer: "board", text: "the claim expired unanswered")
         case .cancelled: throw .failed(layer: "authority", text: "the claim was cancelled")
         }
+    }
+    /// When the session ends: at a known time, some time after the board was last heard, or both.
+    private func whenItEnds(
+        _ row: SessionRow, _ client: AuthorityClient, _ surroundings: Surroundings
+    ) async throws(CommandFailure) -> String {
+        let info = try await client.own(.get, "/info")
+        let idle = info.members["idleSessionSeconds"]?.asInteger.map {
+            "\(TimeText.span($0)) after the board was last heard"
+        }
+        let end = row.session.expiresAt.map { surroundings.times.show($0) }
+        let ends = [end, idle].compactMap(\.self)
+        return ends.isEmpty ? "only when somebody ends it" : ends.joined(separator: ", or ")
     }
 }

@@ -44,18 +44,20 @@ struct TimeText: Sendable {
     /// `just now`, `3 min ago`, `in 29 d`.
     func relative(_ time: Timestamp) -> String {
         let seconds = (time - now).milliseconds / 1000
-        let span = Self.span(abs(seconds))
         if abs(seconds) < 5 { return "just now" }
-        return seconds < 0 ? "\(span) ago" : "in \(span)"
+        return seconds < 0
+            ? "\(Self.span(-seconds)) ago" : "in \(Self.span(seconds, toNearest: true))"
     }
 
-    /// The largest whole unit: `59 s`, `3 min`, `47 h`, `30 d`.
-    static func span(_ seconds: Int64) -> String {
-        switch seconds {
+    /// The largest whole unit: `59 s`, `3 min`, `47 h`, `30 d`. With `toNearest` half a unit or
+    /// more counts as one, so that 30 days do not read `29 d` a second later.
+    static func span(_ seconds: Int64, toNearest: Bool = false) -> String {
+        let count = { (unit: Int64) in (seconds + (toNearest ? unit / 2 : 0)) / unit }
+        return switch seconds {
         case ..<60: "\(seconds) s"
-        case ..<3600: "\(seconds / 60) min"
-        case ..<172_800: "\(seconds / 3600) h"
-        default: "\(seconds / 86_400) d"
+        case ..<3600: "\(count(60)) min"
+        case ..<172_800: "\(count(3600)) h"
+        default: "\(count(86_400)) d"
         }
     }
 }

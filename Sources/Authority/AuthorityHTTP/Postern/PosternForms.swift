@@ -18,6 +18,7 @@ extension AuthorityInfo {
             "version": .string(version),
             "longestSessionSeconds":
                 longestSession.map { .integer($0.components.seconds) } ?? .null,
+            "idleSessionSeconds": idleSession.map { .integer($0.components.seconds) } ?? .null,
         ]
     }
 }
