@@ -62,18 +62,9 @@ package struct Agent: Sendable {
     let cryptography: any BoardCryptography
     var records: BoardRecords
     var clock: BoardClock
-    var gate: Gate
-    var policy: Policy?
-    /// The active policy file is missing, and no operator has confirmed that no policy is
-    /// intended. The agent refuses every write.
-    package internal(set) var isPolicyLost: Bool
-    var routes: RouteTable {
-        didSet { readings.forget() }
-    }
-    var readings = TopicReadings()
+    var rules: Rules
     /// A buffer that is reused for each message.
     var digestInput: [UInt8] = []
-    var limiter = RateLimiter()
     /// The session's state when it was last computed.
     var life: SessionLife
     /// The state last published on `postern/session`. Nil before the first publication.
@@ -100,7 +91,6 @@ package struct Agent: Sendable {
     var flow = QueueFlow()
     var lossNews = LossNews()
     var statusNews = StatusNews()
-    var rulesNews = RulesNews()
     /// The number of writes that this process has accepted.
     var accepted: Int64 = 0
     /// The highest data message number that the upstream broker has acknowledged to this process.
@@ -130,14 +120,11 @@ package struct Agent: Sendable {
         self.settings = settings
         self.cryptography = cryptography
         self.records = records
-        let isPolicyLost = policy == nil && records.memory.hasPolicy
-        let inForce = isPolicyLost ? Policy.refusesAll : policy
-        self.isPolicyLost = isPolicyLost
-        self.policy = inForce
-        routes = settings.routes
+        rules = Rules(
+            policy: policy, hadPolicy: records.memory.hasPolicy,
+            scope: Self.scope(of: records.session), routes: settings.routes)
         self.queue = queue
         clock = BoardClock(buildDate: settings.buildDate, floor: records.memory.floor)
-        gate = Gate(policy: inForce, scope: Self.scope(of: records.session))
         life = Self.life(of: records)
         uplink = Uplink()
         requests = Requests()
@@ -148,6 +135,9 @@ package struct Agent: Sendable {
     /// Whether the session's record cannot be read. Then writes wait until the board is paired
     /// again.
     package var isUnreadable: Bool { records.isUnreadable }
+
+    /// Whether every write is refused because the policy file is missing.
+    package var isPolicyLost: Bool { rules.isPolicyLost }
 
     /// Takes one event and returns the effects for it, in order. The caller carries them out.
     package mutating func handle(_ event: AgentEvent, at instant: Instant) -> [AgentEffect] {
@@ -231,12 +221,12 @@ package struct Agent: Sendable {
     ) {
         // A reload of routes does not confirm that the policy was removed on purpose.
         if policy != nil || !isPolicyLost { put(policy, inForceAt: instant) }
-        if routes.routes != self.routes.routes {
-            self.routes = routes
+        if routes.routes != rules.routes.routes {
+            rules.setRoutes(routes)
             emit(.readRoutes(routes.routes.map(\.from)))
         }
-        let rules = self.policy?.summary ?? "no policy file"
-        emit(.log(.info, "in force now: \(rules); \(routes.routes.count) routes"))
+        let summary = rules.policy?.summary ?? "no policy file"
+        emit(.log(.info, "in force now: \(summary); \(routes.routes.count) routes"))
     }
 
     mutating func emit(_ effect: AgentEffect) { effects.append(effect) }

@@ -106,7 +106,7 @@ extension Agent {
         // This message was accepted under an earlier route and is durable: ignore the redelivery.
         case .refused where redelivered(message) != nil: break
         case .refused(let app?, let rejection):
-            let stated = routes.stated(of: message.topic) ?? BusTopic.stated(in: message.topic)
+            let stated = rules.routes.stated(of: message.topic) ?? BusTopic.stated(in: message.topic)
             reject(message, app, rejection, stated, into: &batch, at: instant)
         case .refused(nil, let rejection): countUntold(rejection.rule)
         case .ignored: break
@@ -114,13 +114,13 @@ extension Agent {
     }
 
     private mutating func read(_ topic: String) -> ReadTopic {
-        if let known = readings.find(topic) { return known }
-        let reading = TopicReading(topic, routes: routes)
+        if let known = rules.cachedReading(of: topic) { return known }
+        let reading = TopicReading(topic, routes: rules.routes)
         var upstream: String?
         if case .write(let write) = reading { upstream = self.topic(of: write) }
         let read = ReadTopic(
             reading: reading, isRequest: BusTopic.isRequest(topic), upstream: upstream)
-        readings.remember(read, of: topic)
+        rules.remember(read, of: topic)
         return read
     }
 
@@ -154,11 +154,7 @@ extension Agent {
                 ? "this board is not provisioned" : "this board's session is over"
             return Rejection(code: reason.code, rule: .builtin(.session), reason: text)
         }
-        let whole = write.with(message.payload)
-        switch gate.decide(whole) {
-        case .allow: return limiter.admit(write.app, gate.rates(of: whole), at: instant.monotonic)
-        case .deny(let rejection): return named(rejection)
-        }
+        return rules.rejection(of: write.with(message.payload), at: instant.monotonic)
     }
 
     /// `known` is the sequence number that the write received before a crash.

@@ -44,7 +44,7 @@ extension Agent {
             requests.granted(request.kind)
             if request.kind == .authenticate {
                 requests.minutes = nil
-                rulesNews.answered(request.id)
+                rules.news.answered(request.id)
                 planHeartbeat(at: instant)
                 retryIfForbidden()
             }

@@ -2,42 +2,6 @@ import Gate
 import Sessions
 import Wire
 
-/// Which rules the authority has received over this connection, so that no heartbeat repeats
-/// them.
-struct RulesNews: Sendable {
-    /// The number of the current policy. Each adopted policy has the next number.
-    private var current = 0
-    private var answered: Int?
-    /// The heartbeat in flight and the policy number that it sent. Nil: it sent two different
-    /// policies under one id.
-    private var told: (by: MessageID, policy: Int?)?
-
-    mutating func changed() { current += 1 }
-
-    mutating func connected() {
-        answered = nil
-        told = nil
-    }
-
-    /// Whether the heartbeat with this id must contain the rules. A repeated heartbeat contains
-    /// the current rules, but its answer may belong to the earlier ones.
-    mutating func tells(by id: MessageID) -> Bool {
-        guard answered != current else { return false }
-        if let told, told.by == id {
-            if told.policy != current { self.told = (id, nil) }
-        } else {
-            told = (id, current)
-        }
-        return true
-    }
-
-    mutating func answered(_ id: MessageID) {
-        guard let told, told.by == id else { return }
-        if let policy = told.policy { answered = policy }
-        self.told = nil
-    }
-}
-
 /// When the numbers of the upstream status are published again.
 struct StatusNews: Sendable {
     static let interval = Duration.seconds(10)
@@ -111,7 +75,7 @@ extension Agent {
                 messages: queue.messages, bytes: queue.bytes, oldest: queue.oldest,
                 oldestAge: health(up: true, at: instant).oldestAge),
             refused: refusals.total, refusals: refusals.entries,
-            rules: rulesNews.tells(by: id) ? .init(policy) : nil, isShared: uplink.isShared,
+            rules: rules.news.tells(by: id) ? .init(rules.policy) : nil, isShared: uplink.isShared,
             lastForwarded: lastForwarded, run: ownRun())
     }
 

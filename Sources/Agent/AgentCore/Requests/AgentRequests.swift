@@ -177,7 +177,7 @@ extension Agent {
     mutating func startRequests(after arrival: Arrival, at instant: Instant) {
         guard uplink.isReady, let held = records.session else { return }
         requests.resume()
-        rulesNews.connected()
+        rules.news.connected()
         // A board with a shared identity reports at once, because its connection may be short.
         if arrival == .again, !uplink.isShared, heartbeatMayWait(held, at: instant) {
             let span = min(heartbeatInterval(of: held), .seconds(30))

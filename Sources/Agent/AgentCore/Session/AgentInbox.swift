@@ -154,7 +154,7 @@ extension Agent {
     ) {
         guard document != held.scope else { return }
         held.scope = document
-        gate = Gate(policy: policy, scope: scope)
+        rules.setScope(scope)
         uplink.grantsAreUntold = true
     }
 

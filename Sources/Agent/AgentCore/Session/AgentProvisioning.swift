@@ -162,7 +162,7 @@ extension Agent {
         // The authority may end this connection to set the new password. The next try must not
         // wait for that.
         uplink.backoff.reset()
-        gate = Gate(policy: policy, scope: Self.scope(of: held))
+        rules.setScope(Self.scope(of: held))
         changes += [
             .session(nil), .session(held), .trust(trust), .memory(records.memory),
             .claim(records.claim),

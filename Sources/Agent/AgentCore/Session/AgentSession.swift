@@ -81,7 +81,7 @@ extension Agent {
         life = life.after(.ended(end))
         readersGetWhatThereIs(at: instant)
         requests.forgetAll()
-        gate = Gate(policy: policy, scope: nil)
+        rules.setScope(nil)
         emit(.commit(changes + [.session(nil), .memory(records.memory)]))
         emit(.log(.warning, "the session is over (\(end.rawValue)): "
             + "run `postern-agent pair` and claim this board again"))
