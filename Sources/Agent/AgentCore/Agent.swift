@@ -65,19 +65,12 @@ package struct Agent: Sendable {
     var rules: Rules
     /// A buffer that is reused for each message.
     var digestInput: [UInt8] = []
-    /// The session's state when it was last computed.
-    var life: SessionLife
-    /// The state last published on `postern/session`. Nil before the first publication.
-    var published: SessionNotice.State?
-    /// The last published `final` flag: whether only a new provisioning helps. Nil: not
-    /// published.
-    var publishedIsFinal: Bool?
+    var session: LocalSession
+    var inbox = Inbox()
     var uplink: Uplink
     var requests: Requests
     var pace = RequestPace()
     var waits = CommandWaits()
-    var readers = SessionReaders()
-    var signOutTries = SignOutTries()
     /// False in an agent that was opened only to answer a command. Such an agent cannot wait for
     /// a reply.
     private(set) var hasStarted = false
@@ -96,17 +89,9 @@ package struct Agent: Sendable {
     /// The highest data message number that the upstream broker has acknowledged to this process.
     /// Nil before the first.
     var lastForwarded: Int64?
-    /// The number of inbox messages that could not be opened or could not be used.
-    var dropped: Int64 = 0
     var refusals = RefusalTally()
     var refusalPace = RefusalPace()
     var summariesSaid: Int64 = 0
-    var refusedProvisionings: Int64 = 0
-    /// Refused provisionings that used the claim secret. The authority has given them up, so a
-    /// late copy must not be accepted once the clock is right. Keeps at most 16. A restart clears
-    /// the list.
-    var givenUp: [MessageID] = []
-    let startedAt: Timestamp
     /// Identifies this process to the authority. Nil before the first report.
     var run: MessageID?
     /// The effects that the current call of `handle` will return.
@@ -125,11 +110,10 @@ package struct Agent: Sendable {
             scope: Self.scope(of: records.session), routes: settings.routes)
         self.queue = queue
         clock = BoardClock(buildDate: settings.buildDate, floor: records.memory.floor)
-        life = Self.life(of: records)
+        session = LocalSession(life: Self.life(of: records))
         uplink = Uplink()
         requests = Requests()
         bus = Bus(window: window)
-        startedAt = instant.wall
     }
 
     /// Whether the session's record cannot be read. Then writes wait until the board is paired
@@ -169,7 +153,7 @@ package struct Agent: Sendable {
     package func nextDeadline(at instant: Instant) -> Duration? {
         [
             uplink.retryAt, requests.nextDeadline, sessionDeadline(at: instant),
-            healthDeadline, waits.nextDeadline, signOutDeadline, readers.nextDeadline,
+            healthDeadline, waits.nextDeadline, signOutDeadline, session.readers.nextDeadline,
             refusalDeadline, expiryDeadline(at: instant), lossDeadline, statusDeadline,
         ].compactMap(\.self).min()
     }

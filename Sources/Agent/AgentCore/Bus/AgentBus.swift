@@ -58,7 +58,7 @@ extension Agent {
         bus.healthAt = nil
         // The broker may hold a retained message of an earlier process: publish the current state
         // again.
-        published = nil
+        session.forgetPublished()
         tellHomeAssistant()
         // Held messages come again on the connection that ends the hold, so keep them for now.
         let gone = bus.isHolding && resumed ? [] : bus.endRedeliveries()
@@ -75,8 +75,8 @@ extension Agent {
         var batch = Batch()
         batch.writes.reserveCapacity(messages.count)
         batch.window.reserveCapacity(messages.count)
-        life = life(at: instant)
-        let state = life.state
+        session.set(life(at: instant))
+        let state = session.life.state
         for message in messages {
             if message.packetID != nil { bus.count() }
             if !message.isRetained { judge(message, state, into: &batch, at: instant) }
@@ -106,7 +106,8 @@ extension Agent {
         // This message was accepted under an earlier route and is durable: ignore the redelivery.
         case .refused where redelivered(message) != nil: break
         case .refused(let app?, let rejection):
-            let stated = rules.routes.stated(of: message.topic) ?? BusTopic.stated(in: message.topic)
+            let stated = rules.routes.stated(of: message.topic)
+                ?? BusTopic.stated(in: message.topic)
             reject(message, app, rejection, stated, into: &batch, at: instant)
         case .refused(nil, let rejection): countUntold(rejection.rule)
         case .ignored: break
@@ -245,7 +246,7 @@ extension Agent {
             code: rejection.code.rawValue, error: rejection.reason,
             rule: rejection.rule.description, className: stated.className,
             operation: stated.operation, topic: message.topic, field: rejection.field,
-            isFinal: rejection.code == .invalidSession ? life.isFinal : nil)
+            isFinal: rejection.code == .invalidSession ? session.life.isFinal : nil)
         let answer = tellRefusal(message, of: app, rejection.rule, notice, at: instant)
         if let answer { batch.answers.append(answer) }
     }
@@ -270,7 +271,7 @@ extension Agent {
                 ErrorCode.sessionMissing
             }
             let refusal = Refusal(code, "there is no session").json
-                .with("final", life.isFinal.map(JSONValue.bool))
+                .with("final", session.life.isFinal.map(JSONValue.bool))
             answer(message, app, refusal.bytes, into: &batch)
             return
         }

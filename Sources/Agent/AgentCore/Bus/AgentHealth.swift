@@ -46,7 +46,7 @@ extension Agent {
         notice.hoursLeft = outlook.hoursLeft
         notice.bytesPerSecondIn = outlook.bytesPerSecondIn
         notice.bytesPerSecondOut = outlook.bytesPerSecondOut
-        notice.dropped = dropped
+        notice.dropped = inbox.dropped
         notice.refused = refusals.total
         notice.refusals = refusals.entries
         notice.gaps = AnnouncedGaps(
@@ -61,7 +61,7 @@ extension Agent {
     /// The board's status for upstream readers. It contains no numbers that a last will cannot
     /// know.
     func boardStatus(up: Bool, at instant: Instant) -> BoardStatus {
-        let isAvailable = if case .available = published { true } else { false }
+        let isAvailable = if case .available = session.published { true } else { false }
         return BoardStatus(
             up: up, available: isAvailable, version: settings.version,
             since: clock.now(at: instant),

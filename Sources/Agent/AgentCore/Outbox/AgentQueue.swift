@@ -109,7 +109,7 @@ extension Agent {
         steerHold()
         let mark = bus.isReading ? fullMark : fullMark - fullMark / 8
         let isFull = !settings.dropsOldest && queue.bytes > mark
-        let mayRead = published != .unavailable(.offline) && !isFull
+        let mayRead = session.published != .unavailable(.offline) && !isFull
         guard mayRead != bus.isReading else { return }
         bus.isReading = mayRead
         emit(.readBus(mayRead))
@@ -120,7 +120,7 @@ extension Agent {
     /// Holds the bus while the session cannot be read. The next claim may restore the session.
     /// Until then messages are neither accepted nor refused.
     private mutating func steerHold() {
-        let holds = published == .unavailable(.unreadable)
+        let holds = session.published == .unavailable(.unreadable)
         guard holds != bus.isHolding else { return }
         bus.isHolding = holds
         bus.hasRested = true

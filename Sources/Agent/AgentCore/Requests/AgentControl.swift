@@ -70,7 +70,7 @@ extension Agent {
         members["name"] = .string(settings.name)
         members["installationId"] = .string(records.identity.installation.description)
         members["version"] = .string(settings.version)
-        members["inboxDropped"] = .integer(dropped)
+        members["inboxDropped"] = .integer(inbox.dropped)
         members["clock"] = .string(clock.isUnset(at: instant) ? "unset" : "set")
         members["notIssuedThere"] = .bool(!requests.notIssued.isEmpty)
         members["identityShared"] = .bool(uplink.isShared)

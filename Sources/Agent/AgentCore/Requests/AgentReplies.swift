@@ -156,7 +156,7 @@ extension Agent {
             records.session?.pendingRefresh = nil
             requests.refreshAt = instant.monotonic
         case .list:
-            if !readers.isEmpty { listSessions(at: instant) }
+            if !session.readers.isEmpty { listSessions(at: instant) }
         }
     }
 }

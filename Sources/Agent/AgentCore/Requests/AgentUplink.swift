@@ -28,8 +28,6 @@ struct Uplink: Sendable {
     /// Whether this process has been connected before. `connects` says how often.
     var hasBeenReady: Bool { connects > 0 }
     var connects: Int64 = 0
-    /// SHA-256 of the refused provisionings that were answered over this connection.
-    var answered: [[UInt8]] = []
     /// A revocation whose answer waits for the next connection.
     var farewell: (re: MessageID, session: ObjectID)?
     /// `connected`, or the layer that failed and how.
@@ -140,8 +138,8 @@ extension Agent {
         uplink.readyAt = nil
         uplink.isAuthorityBusy = false
         statusNews.disconnected()
-        uplink.answered.removeAll()
-        life = life.after(.uplinkLost)
+        inbox.disconnected()
+        session.take(.uplinkLost)
         // Nothing is in flight any more, so old writes may expire.
         expiredBefore = nil
         requests.pause()

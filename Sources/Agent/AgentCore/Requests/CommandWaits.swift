@@ -104,7 +104,7 @@ extension Agent {
             endSession(.signedOut, at: instant)
             return tell(connection, isUnreadable ? .offline : .over, at: instant)
         }
-        signOutTries = SignOutTries()
+        session.signOutTries = SignOutTries()
         records.memory.signOut = makeSignOut(of: held, at: instant)
         endSession(.signedOut, at: instant)
         guard hasStarted else { return tell(connection, .offline, at: instant) }

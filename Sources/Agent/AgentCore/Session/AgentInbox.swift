@@ -19,7 +19,8 @@ extension Agent {
             guard let opened = try open(payload, at: instant) else { return }
             try take(opened, at: instant)
         } catch {
-            dropped += 1
+            inbox.drop()
+            let dropped = inbox.dropped
             bus.healthIsStale = true
             // A hostile broker must not fill the log: log drops 1, 2, 4, 8, ….
             if dropped & (dropped - 1) == 0 {
@@ -121,8 +122,8 @@ extension Agent {
     /// follow with it.
     private mutating func learnWhyItEnded(_ reason: String) {
         guard let end = SessionEnd(rawValue: reason) else { return }
-        life = life.after(.ended(end))
-        if case .over(let end) = life { records.memory.ended = end.reason }
+        session.take(.ended(end))
+        if case .over(let end) = session.life { records.memory.ended = end.reason }
     }
 
     private mutating func updated(

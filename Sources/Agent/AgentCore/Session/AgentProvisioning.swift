@@ -29,17 +29,13 @@ extension Agent {
     private mutating func refuse(
         _ provision: Provision, by opened: OpenedMessage, _ error: Refusal, at instant: Instant
     ) {
-        refusedProvisionings += 1
-        if refusedProvisionings & (refusedProvisionings - 1) == 0 {
-            emit(.log(.warning, "refused \(refusedProvisionings) provisionings; "
-                + "the last: \(error.text)"))
+        inbox.refuseProvisioning()
+        let refused = inbox.refusedProvisionings
+        if refused & (refused - 1) == 0 {
+            emit(.log(.warning, "refused \(refused) provisionings; the last: \(error.text)"))
         }
-        if opened.mode == .psk, !givenUp.contains(opened.message.id) {
-            givenUp = givenUp.suffix(15) + [opened.message.id]
-        }
-        guard !uplink.answered.contains(opened.digest) else { return }
-        uplink.answered.append(opened.digest)
-        if uplink.answered.count > 64 { uplink.answered.removeFirst() }
+        if opened.mode == .psk { inbox.giveUp(opened.message.id) }
+        guard inbox.answers(opened.digest) else { return }
         send(.provisionRejected(re: opened.message.id, error: error),
              to: provision.authority.sealKey, at: instant)
     }
@@ -52,7 +48,7 @@ extension Agent {
         let now = clock.now(at: instant)
         let judgesTime = !clock.isUnset(at: instant)
         let session = provision.session
-        if mode == .psk, givenUp.contains(opened.message.id) {
+        if mode == .psk, inbox.hasGivenUp(opened.message.id) {
             throw refusal("it was refused before")
         }
         if judgesTime, provision.expiresAt <= now { throw refusal("it has expired") }
@@ -152,7 +148,7 @@ extension Agent {
         records.memory.signOut = nil
         records.memory.floor = clock.floor
         records.isUnreadable = false
-        life = life.after(.provisioned)
+        session.take(.provisioned)
         if opened.mode == .psk { records.claim = nil }
         records.trust = trust
         records.session = held

@@ -18,19 +18,19 @@ extension Agent {
 
     /// The session's state with expiry and offline grace applied.
     func life(at instant: Instant) -> SessionLife {
-        guard let held = records.session else { return life }
+        guard let held = records.session else { return session.life }
         let judges = !clock.isUnset(at: instant)
         let now = clock.now(at: instant)
         let isExpired = judges && held.session.expiresAt.map { $0 <= now } ?? false
         let isGraceOver = judges && held.graceEnds(own: settings.offline) <= now
-        return life.after(isExpired ? .expiryReached : .expiryUnreached)
+        return session.life.after(isExpired ? .expiryReached : .expiryUnreached)
             .after(isGraceOver ? .graceEnded : .graceRegained)
     }
 
     /// Records an answer of the authority. Computes the state first, because the answer may have
     /// corrected the clock.
     mutating func heardFromAuthority(at instant: Instant) {
-        life = life(at: instant).after(.contact)
+        session.set(life(at: instant).after(.contact))
     }
 
     /// The monotonic time at which the session's state may change by itself.
@@ -45,8 +45,8 @@ extension Agent {
 
     /// Publishes `postern/session` and the board's status if they have changed.
     mutating func publishSessionIfChanged(at instant: Instant) {
-        life = life(at: instant)
-        let state = life.state
+        session.set(life(at: instant))
+        let state = session.life.state
         let notice: SessionNotice.State
         if case .available = state, let held = records.session {
             notice = .available(held.session, validatedAt: held.lastContact)
@@ -55,13 +55,10 @@ extension Agent {
         } else {
             return
         }
-        let isFinal = life.isFinal
-        guard !notice.tellsTheSame(as: published) || isFinal != publishedIsFinal else { return }
-        published = notice
-        publishedIsFinal = isFinal
+        guard session.publish(notice) else { return }
+        let payload = SessionNotice(notice, isFinal: session.life.isFinal).payload
         emit(.publishBus(BusPublication(
-            topic: BusTopic.session, payload: SessionNotice(notice, isFinal: isFinal).payload,
-            retain: true)))
+            topic: BusTopic.session, payload: payload, retain: true)))
         bus.healthIsStale = true
         if uplink.isReady {
             publishStatus(up: true, at: instant)
@@ -78,7 +75,7 @@ extension Agent {
         records.session = nil
         records.isUnreadable = false
         records.memory.ended = end.reason
-        life = life.after(.ended(end))
+        session.take(.ended(end))
         readersGetWhatThereIs(at: instant)
         requests.forgetAll()
         rules.setScope(nil)
@@ -104,16 +101,5 @@ extension HeldSession {
     /// board's own.
     func graceEnds(own: Duration?) -> Timestamp {
         lastContact + min(offline, own ?? offline)
-    }
-}
-
-extension SessionNotice.State {
-    /// Whether this notice contains nothing new for programs after `other`.
-    func tellsTheSame(as other: Self?) -> Bool {
-        switch (self, other) {
-        case (.available(let new, _), .available(let old, _)): new == old
-        case (.unavailable(let new), .unavailable(let old)): new == old
-        default: false
-        }
     }
 }

@@ -47,17 +47,17 @@ extension Agent {
         let reader = SessionReaders.Reader(
             topic: topic, correlation: message.correlation,
             until: instant.monotonic + SessionReaders.patience)
-        guard readers.add(reader) else { return false }
+        guard session.readers.add(reader) else { return false }
         listSessions(at: instant)
         return true
     }
 
     mutating func readersGetWhatThereIs(at instant: Instant) {
-        answer(readers.take(), at: instant)
+        answer(session.readers.take(), at: instant)
     }
 
     mutating func answerLateReaders(at instant: Instant) {
-        answer(readers.take { $0.until <= instant.monotonic }, at: instant)
+        answer(session.readers.take { $0.until <= instant.monotonic }, at: instant)
     }
 
     private mutating func answer(_ readers: [SessionReaders.Reader], at instant: Instant) {

@@ -49,8 +49,19 @@ extension SignOut {
 
 /// When the sign-out is sent next.
 struct SignOutTries: Sendable {
-    var nextAt: Duration?
-    var backoff = Backoff(first: .seconds(10), limit: .seconds(300))
+    private(set) var nextAt: Duration?
+    private var backoff = Backoff(first: .seconds(10), limit: .seconds(300))
+
+    /// Sends next at `now`: on a new connection.
+    mutating func restart(at now: Duration) {
+        nextAt = now
+        backoff.reset()
+    }
+
+    /// Plans the next try after one at `now`. `share` is a random number from 0 to 1.
+    mutating func tried(at now: Duration, share: Double) {
+        nextAt = now + backoff.next(share: share)
+    }
 }
 
 extension Agent {
@@ -73,22 +84,20 @@ extension Agent {
 
     /// Sends the sign-out at once on each new connection.
     mutating func resumeSignOut(at instant: Instant) {
-        signOutTries.nextAt = instant.monotonic
-        signOutTries.backoff.reset()
+        session.signOutTries.restart(at: instant.monotonic)
         sendSignOutIfDue(at: instant)
     }
 
     mutating func sendSignOutIfDue(at instant: Instant) {
         guard let signOut = records.memory.signOut, uplink.isReady,
-            let due = signOutTries.nextAt, due <= instant.monotonic
+            let due = session.signOutTries.nextAt, due <= instant.monotonic
         else { return }
-        let wait = signOutTries.backoff.next(share: randomShare())
-        signOutTries.nextAt = instant.monotonic + wait
+        session.signOutTries.tried(at: instant.monotonic, share: randomShare())
         emit(.send(topic: outboxTopic, payload: signOut.payload))
     }
 
     var signOutDeadline: Duration? {
-        records.memory.signOut != nil && uplink.isReady ? signOutTries.nextAt : nil
+        records.memory.signOut != nil && uplink.isReady ? session.signOutTries.nextAt : nil
     }
 
     private mutating func forgetSignOut() {
