@@ -75,20 +75,8 @@ package struct Agent: Sendable {
     /// a reply.
     private(set) var hasStarted = false
     var bus: Bus
-    var queue = QueueState()
-    /// The oldest write's time at the last removal of old writes.
-    var expiredBefore: Timestamp?
-    /// Bytes of accepted writes that `queue` does not include yet. The deadline at the end of a
-    /// turn resets the sum: writes that are not on disk by then are not in the outbox.
-    var unsettledBytes: Int64 = 0
-    var flow = QueueFlow()
-    var lossNews = LossNews()
+    var outbox: Outbox
     var statusNews = StatusNews()
-    /// The number of writes that this process has accepted.
-    var accepted: Int64 = 0
-    /// The highest data message number that the upstream broker has acknowledged to this process.
-    /// Nil before the first.
-    var lastForwarded: Int64?
     var refusals = RefusalTally()
     var refusalPace = RefusalPace()
     var summariesSaid: Int64 = 0
@@ -108,7 +96,7 @@ package struct Agent: Sendable {
         rules = Rules(
             policy: policy, hadPolicy: records.memory.hasPolicy,
             scope: Self.scope(of: records.session), routes: settings.routes)
-        self.queue = queue
+        outbox = Outbox(queue: queue)
         clock = BoardClock(buildDate: settings.buildDate, floor: records.memory.floor)
         session = LocalSession(life: Self.life(of: records))
         uplink = Uplink()
@@ -129,7 +117,7 @@ package struct Agent: Sendable {
         startClaimWhenClockIsSet(at: instant)
         switch event {
         case .started: start(at: instant)
-        case .deadline: unsettledBytes = 0
+        case .deadline: outbox.settle()
         case .busConnected(let resumed): busConnected(resumed: resumed, at: instant)
         case .busLost: bus.lost()
         case .bus(let messages): judge(messages, at: instant)
@@ -138,7 +126,7 @@ package struct Agent: Sendable {
         case .busBroker(let dropped, let stored):
             busBrokerTold(dropped: dropped, stored: stored)
         case .queue(let state): queueChanged(state, at: instant)
-        case .forwarded(let number): lastForwarded = max(number, lastForwarded ?? number)
+        case .forwarded(let number): outbox.forwarded(number)
         case .control(let request, let connection):
             answer(request, connection, at: instant)
         case .rules(let policy, let routes): adopt(policy, routes, at: instant)

@@ -164,9 +164,8 @@ extension Agent {
         as known: Int64?, into batch: inout Batch, at instant: Instant
     ) {
         guard let held = records.session, let upstream else { return }
-        accepted += 1
         if known == nil { records.lastSequence += 1 }
-        unsettledBytes += Self.size(of: message)
+        outbox.accept(bytes: Self.size(of: message))
         let sequence = known ?? records.lastSequence
         batch.writes.append(AcceptedWrite(
             sequence: sequence, session: held.session.objectID, user: held.user.objectID,

@@ -34,10 +34,10 @@ extension Agent {
             state: sessionState(at: instant), expiresAt: held?.session.expiresAt,
             graceEnds: held?.graceEnds(own: settings.offline), lastContact: held?.lastContact,
             now: clock.now(at: instant), isClockSet: !clock.isUnset(at: instant),
-            health: health(up: true, at: instant), losses: queue.losses,
-            queueLimit: settings.queueLimit, accepted: accepted, isUplinkReady: uplink.isReady,
-            connects: uplink.connects, isBusConnected: bus.isConnected,
-            isReading: bus.isReading && !bus.isHolding)
+            health: health(up: true, at: instant), losses: outbox.queue.losses,
+            queueLimit: settings.queueLimit, accepted: outbox.accepted,
+            isUplinkReady: uplink.isReady, connects: uplink.connects,
+            isBusConnected: bus.isConnected, isReading: bus.isReading && !bus.isHolding)
     }
 }
 

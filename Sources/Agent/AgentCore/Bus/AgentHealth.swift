@@ -30,7 +30,8 @@ extension Agent {
         // No event occurs when messages stop, although the rates change. The oldest message also
         // grows older without an event. Publish again after this time.
         let isFlowing = notice.bytesPerSecondIn > 0 || notice.bytesPerSecondOut > 0
-        let fades = queue.messages > 0 ? Self.ageInterval : isFlowing ? QueueFlow.window : nil
+        let isWaiting = outbox.queue.messages > 0
+        let fades = isWaiting ? Self.ageInterval : isFlowing ? QueueFlow.window : nil
         bus.healthFadesAt = fades.map { instant.monotonic + $0 }
         emit(.publishBus(BusPublication(
             topic: BusTopic.health, payload: notice.payload, retain: true)))
@@ -39,6 +40,7 @@ extension Agent {
     package func health(up: Bool, at instant: Instant) -> HealthNotice {
         var notice = HealthNotice(
             up: up, pid: settings.processID, time: clock.now(at: instant), uplink: uplink.text)
+        let queue = outbox.queue
         notice.messages = queue.messages
         notice.bytes = queue.bytes
         notice.oldest = queue.oldest
@@ -61,10 +63,11 @@ extension Agent {
     /// The board's status for upstream readers. It contains no numbers that a last will cannot
     /// know.
     func boardStatus(up: Bool, at instant: Instant) -> BoardStatus {
+        let losses = outbox.queue.losses
         let isAvailable = if case .available = session.published { true } else { false }
         return BoardStatus(
             up: up, available: isAvailable, version: settings.version,
             since: clock.now(at: instant),
-            gaps: AnnouncedGaps(total: queue.losses.total, ranges: queue.losses.ranges))
+            gaps: AnnouncedGaps(total: losses.total, ranges: losses.ranges))
     }
 }

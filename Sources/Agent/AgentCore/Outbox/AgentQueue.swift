@@ -2,30 +2,18 @@ import Gate
 package import Sessions
 import Wire
 
-/// When and how often losses of the outbox are reported.
-struct LossNews: Sendable {
-    /// The upstream status reports a loss at once, and then at most once a second.
-    static let interval = Duration.seconds(1)
-
-    /// Whether there are losses that the upstream status does not contain yet.
-    var isUntold = false
-    var toldAt: Duration?
-    /// The number of losses at which the log reports next: 1, 2, 4, 8 and so on.
-    var nextSaid: Int64 = 1
-}
-
 // The outbox's fill level, losses and remaining time.
 extension Agent {
     /// How long the outbox lasts at the present rate. While the uplink is down, only the incoming
     /// rate counts.
     package func queueOutlook(at instant: Instant) -> QueueOutlook {
-        let rates = flow.rates(at: instant.monotonic)
+        let rates = outbox.rates(at: instant.monotonic)
         var outlook = QueueOutlook(
-            in: rates.incoming, out: rates.outgoing, room: fullMark - queue.bytes,
+            in: rates.incoming, out: rates.outgoing, room: fullMark - outbox.queue.bytes,
             hasWayOut: uplink.isReady)
         // Dropped messages count as incoming but never as outgoing. They leave a rate, although
         // nothing grows.
-        if uplink.isReady, queue.messages == 0 { outlook.hoursLeft = nil }
+        if uplink.isReady, outbox.queue.messages == 0 { outlook.hoursLeft = nil }
         return outlook
     }
 
@@ -36,44 +24,31 @@ extension Agent {
     }
 
     mutating func queueChanged(_ state: QueueState, at instant: Instant) {
-        unsettledBytes = 0
-        guard state != queue else { return }
-        let isLoss = state.losses != queue.losses
-        flow.note(state.bytes - queue.bytes, isLoss: isLoss, at: instant.monotonic)
-        let before = queue.losses
-        queue = state
+        let before = outbox.queue.losses
+        guard outbox.take(state, at: instant.monotonic) else { return }
         bus.healthIsStale = true
-        if isLoss { lost(since: before, at: instant) }
+        if state.losses != before { lost(since: before) }
     }
 
-    private mutating func lost(since before: QueueLosses, at instant: Instant) {
-        lossNews.isUntold = true
-        let total = queue.losses.total
-        guard total > before.total, total >= lossNews.nextSaid else { return }
-        while lossNews.nextSaid <= total {
-            let (next, isTooMuch) = lossNews.nextSaid.multipliedReportingOverflow(by: 2)
-            lossNews.nextSaid = isTooMuch ? .max : next
-            if isTooMuch { break }
-        }
+    private mutating func lost(since before: QueueLosses) {
+        let losses = outbox.queue.losses
+        guard outbox.lossNews.changed(from: before.total, to: losses.total) else { return }
         let causes = QueueLosses.Cause.allCases.compactMap { cause in
-            queue.losses.causes[cause].map { "\($0) \(cause.rawValue)" }
+            losses.causes[cause].map { "\($0) \(cause.rawValue)" }
         }
-        emit(.log(.error, "\(total) accepted messages will never arrive, of all times "
+        emit(.log(.error, "\(losses.total) accepted messages will never arrive, of all times "
             + "(\(causes.joined(separator: ", "))): announced as gaps"))
     }
 
     /// When the upstream status may report losses next.
-    var lossDeadline: Duration? {
-        guard lossNews.isUntold, uplink.isReady else { return nil }
-        return lossNews.toldAt.map { $0 + LossNews.interval }
-    }
+    var lossDeadline: Duration? { uplink.isReady ? outbox.lossNews.nextAt : nil }
 
     /// Reports losses at once, and then at most once a second. Consumers learn which numbers will
     /// never arrive.
     mutating func tellLossesIfDue(at instant: Instant) {
-        guard lossNews.isUntold, uplink.isReady else { return }
+        guard outbox.lossNews.isUntold, uplink.isReady else { return }
         if let due = lossDeadline, due > instant.monotonic { return }
-        lossNews.toldAt = instant.monotonic
+        outbox.lossNews.told(at: instant.monotonic)
         publishStatus(up: true, at: instant)
     }
 }
@@ -93,7 +68,7 @@ extension Agent {
     /// nothing is accepted.
     func lackOfRoom(for message: BusMessage, of app: AppName) -> Rejection? {
         guard !settings.dropsOldest else { return nil }
-        let used = queue.bytes + unsettledBytes
+        let used = outbox.usedBytes
         guard used > fullMark || used + Self.size(of: message) > settings.queueLimit else {
             return nil
         }
@@ -108,7 +83,7 @@ extension Agent {
     mutating func steerReading(at instant: Instant) {
         steerHold()
         let mark = bus.isReading ? fullMark : fullMark - fullMark / 8
-        let isFull = !settings.dropsOldest && queue.bytes > mark
+        let isFull = !settings.dropsOldest && outbox.queue.bytes > mark
         let mayRead = session.published != .unavailable(.offline) && !isFull
         guard mayRead != bus.isReading else { return }
         bus.isReading = mayRead

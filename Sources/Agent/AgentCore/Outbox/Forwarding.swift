@@ -54,7 +54,7 @@ extension Agent {
         }
         uplink.hold = hold
         // A refused write is no longer in flight, so it may expire.
-        expiredBefore = nil
+        outbox.nothingIsInFlight()
         if hold == .forbidden, uplink.isReady { authenticate(at: instant) }
     }
 

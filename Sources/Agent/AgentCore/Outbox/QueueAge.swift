@@ -10,9 +10,9 @@ extension Agent {
     /// If the oldest write was accepted while the clock was below the build date, nothing expires
     /// until that write has left.
     private func expiry(at instant: Instant) -> Duration? {
-        guard clock.isSet, let oldest = queue.oldest, oldest >= settings.buildDate,
-            oldest != expiredBefore
-        else { return nil }
+        guard clock.isSet, let oldest = outbox.oldestToExpire, oldest >= settings.buildDate else {
+            return nil
+        }
         return (oldest + settings.queueAge) - clock.now(at: instant)
     }
 
@@ -26,7 +26,7 @@ extension Agent {
         guard let left = expiry(at: instant), left + expirySlack <= .zero else { return }
         // Request each removal only once, because the store may keep some writes. Writes in
         // flight stay until the broker has answered or the connection has ended.
-        expiredBefore = queue.oldest
+        outbox.expire()
         let end = clock.now(at: instant) - settings.queueAge
         emit(.commit([.expire(settings.buildDate..<end)]))
     }

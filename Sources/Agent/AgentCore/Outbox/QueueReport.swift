@@ -15,8 +15,8 @@ extension Agent {
             queue["limit"] = .integer(settings.queueLimit)
             report["queue"] = .object(queue)
         }
-        report["dead"] = .integer(queue.dead)
-        report["losses"] = queue.losses.json
+        report["dead"] = .integer(outbox.queue.dead)
+        report["losses"] = outbox.queue.losses.json
         report["hold"] = uplink.hold.map { .string("\($0)") } ?? .null
         report["uplink"] = .string(uplink.text)
         return report

@@ -75,7 +75,7 @@ extension Agent {
         members["notIssuedThere"] = .bool(!requests.notIssued.isEmpty)
         members["identityShared"] = .bool(uplink.isShared)
         members["lastSequence"] = .integer(records.lastSequence)
-        members["lastForwarded"] = lastForwarded.map(JSONValue.integer) ?? .null
+        members["lastForwarded"] = outbox.lastForwarded.map(JSONValue.integer) ?? .null
         members["place"] = learnedPlace
         return .object(members)
     }

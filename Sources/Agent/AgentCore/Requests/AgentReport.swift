@@ -72,11 +72,12 @@ extension Agent {
     mutating func report(by id: MessageID, at instant: Instant) -> BoardReport {
         BoardReport(
             queue: .init(
-                messages: queue.messages, bytes: queue.bytes, oldest: queue.oldest,
+                messages: outbox.queue.messages, bytes: outbox.queue.bytes,
+                oldest: outbox.queue.oldest,
                 oldestAge: health(up: true, at: instant).oldestAge),
             refused: refusals.total, refusals: refusals.entries,
             rules: rules.news.tells(by: id) ? .init(rules.policy) : nil, isShared: uplink.isShared,
-            lastForwarded: lastForwarded, run: ownRun())
+            lastForwarded: outbox.lastForwarded, run: ownRun())
     }
 
     /// The id of this process.
@@ -94,7 +95,7 @@ extension Agent {
     /// a second. Publishes at most every ten seconds.
     mutating func tellNumbersIfDue(at instant: Instant) {
         guard uplink.isReady else { return }
-        statusNews.look(queue.messages, at: instant.monotonic)
+        statusNews.look(outbox.queue.messages, at: instant.monotonic)
         guard let due = statusDeadline, due <= instant.monotonic else { return }
         statusNews.told(at: instant.monotonic)
         publishStatus(up: true, at: instant)

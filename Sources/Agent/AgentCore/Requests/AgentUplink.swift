@@ -141,7 +141,7 @@ extension Agent {
         inbox.disconnected()
         session.take(.uplinkLost)
         // Nothing is in flight any more, so old writes may expire.
-        expiredBefore = nil
+        outbox.nothingIsInFlight()
         requests.pause()
     }
 
@@ -276,12 +276,12 @@ extension Agent {
     }
 
     mutating func publishStatus(up: Bool, at instant: Instant) {
-        lossNews.isUntold = false
-        statusNews.said(queue.messages, refusals.total)
+        outbox.lossNews.published()
+        statusNews.said(outbox.queue.messages, refusals.total)
         var status = boardStatus(up: up, at: instant)
         status.since = statusNews.since(
             up: up, available: status.available, now: status.since, at: instant.monotonic)
-        status.queue = queue.messages
+        status.queue = outbox.queue.messages
         status.refused = refusals.total
         emit(.publishStatus(topic: statusTopic, status))
     }

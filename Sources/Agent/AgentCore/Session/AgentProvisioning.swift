@@ -187,7 +187,7 @@ extension Agent {
         guard isAnothers else { return false }
         changes.append(.destroyQueue)
         emit(.log(.warning, "claimed by another user: the old one's session and "
-            + "\(queue.messages) messages that waited are destroyed"))
+            + "\(outbox.queue.messages) messages that waited are destroyed"))
         return true
     }
 
