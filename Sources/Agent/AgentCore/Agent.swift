@@ -63,8 +63,6 @@ package struct Agent: Sendable {
     var records: BoardRecords
     var clock: BoardClock
     var rules: Rules
-    /// A buffer that is reused for each message.
-    var digestInput: [UInt8] = []
     var session: LocalSession
     var inbox = Inbox()
     var uplink: Uplink
@@ -77,9 +75,6 @@ package struct Agent: Sendable {
     var bus: Bus
     var outbox: Outbox
     var statusNews = StatusNews()
-    var refusals = RefusalTally()
-    var refusalPace = RefusalPace()
-    var summariesSaid: Int64 = 0
     /// Identifies this process to the authority. Nil before the first report.
     var run: MessageID?
     /// The effects that the current call of `handle` will return.
@@ -175,7 +170,7 @@ package struct Agent: Sendable {
         }
         judgePolicyAtStart()
         uplink.retryAt = instant.monotonic + spreadWait(at: instant)
-        bus.healthIsStale = true
+        bus.health.changed()
     }
 
     private mutating func stop(at instant: Instant) {

@@ -72,7 +72,7 @@ extension Agent {
         let wait = told + max(told, spread) * randomShare()
         requests.putOff(request.id, until: instant.monotonic + wait)
         uplink.isAuthorityBusy = true
-        bus.healthIsStale = true
+        bus.health.changed()
         emit(.log(.warning, "the authority is overloaded (\(refusal.code)): a \(request.kind) "
             + "is asked again in \(wait.components.seconds) s; the session stays"))
         if let awaited = request.kind.awaited {

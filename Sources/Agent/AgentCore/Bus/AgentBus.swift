@@ -2,47 +2,6 @@ import Gate
 import Sessions
 import Wire
 
-/// The agent's view of the board's own bus.
-struct Bus: Sendable {
-    var isConnected = false
-    var isReading = true
-    /// Whether messages stay with the bus's broker, because the session cannot be read.
-    var isHolding = false
-    var healthIsStale = true
-    /// When the health topic was last published.
-    var healthAt: Duration?
-    /// When its outlook becomes outdated without an event.
-    var healthFadesAt: Duration?
-    /// The local broker's counters for its own queue.
-    var broker: BusBrokerFigures?
-    /// Whether the agent was away or did not read since the broker last reported its drops.
-    var hasRested = true
-    /// How often drops were seen during such pauses.
-    var dropsSeen: Int64 = 0
-    /// Whether the log has reported that reading stopped, and when it last did.
-    var isRestSaid = false
-    var restSaidAt: Duration?
-    private(set) var window: RedeliveryWindow
-
-    init(window: [DeliveredPacket]) { self.window = RedeliveryWindow(window) }
-
-    mutating func lost() {
-        isConnected = false
-        hasRested = true
-        window.restart()
-    }
-
-    mutating func count() { window.count() }
-    mutating func endRedeliveries() -> [Int64] { window.endRedeliveries() }
-
-    mutating func isRedelivery(_ packetID: UInt16, _ digest: UInt128) -> DeliveredPacket? {
-        window.take(packetID, digest)
-    }
-
-    mutating func remember(_ packet: DeliveredPacket) { window.remember(packet) }
-    mutating func forgetWindow() { window = RedeliveryWindow([]) }
-}
-
 /// The result of judging one batch of the bus.
 private struct Batch {
     var writes: [AcceptedWrite] = []
@@ -53,9 +12,7 @@ private struct Batch {
 
 extension Agent {
     mutating func busConnected(resumed: Bool, at instant: Instant) {
-        bus.isConnected = true
-        bus.healthIsStale = true
-        bus.healthAt = nil
+        bus.connected()
         // The broker may hold a retained message of an earlier process: publish the current state
         // again.
         session.forgetPublished()
@@ -63,7 +20,7 @@ extension Agent {
         // Held messages come again on the connection that ends the hold, so keep them for now.
         let gone = bus.isHolding && resumed ? [] : bus.endRedeliveries()
         if !gone.isEmpty { emit(.commit([.lose(gone)])) }
-        guard !resumed, !bus.window.isEmpty else { return }
+        guard !resumed, bus.hasWindow else { return }
         // The broker has lost its session, so its packet ids start again.
         bus.forgetWindow()
         emit(.commit([.clearWindow]))
@@ -129,7 +86,7 @@ extension Agent {
         _ message: BusMessage, _ write: NamedWrite, _ upstream: String?, _ state: SessionState,
         into batch: inout Batch, at instant: Instant
     ) {
-        let digest = deliveryDigest(of: message)
+        let digest = bus.deliveryDigest(of: message, with: cryptography)
         let known = redelivered(message, digest)
         if let known, known.isDurable {
             // The write was accepted and is durable, even if the rules have changed since.
@@ -201,7 +158,7 @@ extension Agent {
     }
 
     private mutating func redelivered(_ message: BusMessage) -> DeliveredPacket? {
-        redelivered(message, deliveryDigest(of: message))
+        redelivered(message, bus.deliveryDigest(of: message, with: cryptography))
     }
 
     private mutating func redelivered(
@@ -209,30 +166,6 @@ extension Agent {
     ) -> DeliveredPacket? {
         guard let digest, let packetID = message.packetID else { return nil }
         return bus.isRedelivery(packetID, digest)
-    }
-
-    /// A digest of everything that a redelivery repeats. A broker that lost its last minute in a
-    /// power cut assigns the same packet ids again. Its own correlation data still distinguishes
-    /// a new write from an old one.
-    private mutating func deliveryDigest(of message: BusMessage) -> UInt128? {
-        guard message.packetID != nil else { return nil }
-        digestInput.removeAll(keepingCapacity: true)
-        digestInput.append(contentsOf: message.topic.utf8)
-        digestInput.append(0)
-        if let topic = message.responseTopic { digestInput.append(contentsOf: topic.utf8) }
-        digestInput.append(0)
-        if let correlation = message.correlation {
-            digestInput.append(contentsOf: "\(correlation.count) ".utf8)
-            digestInput.append(contentsOf: correlation)
-        }
-        digestInput.append(0)
-        digestInput.append(contentsOf: message.payload)
-        guard let digest = try? cryptography.digest(digestInput), digest.count >= 16 else {
-            return nil
-        }
-        var first: UInt128 = 0
-        for index in 0..<16 { first = first << 8 | UInt128(digest[index]) }
-        return first
     }
 
     /// `stated` is the operation and the class from the topic or its route.

@@ -26,7 +26,7 @@ extension Agent {
     mutating func queueChanged(_ state: QueueState, at instant: Instant) {
         let before = outbox.queue.losses
         guard outbox.take(state, at: instant.monotonic) else { return }
-        bus.healthIsStale = true
+        bus.health.changed()
         if state.losses != before { lost(since: before) }
     }
 
@@ -86,9 +86,8 @@ extension Agent {
         let isFull = !settings.dropsOldest && outbox.queue.bytes > mark
         let mayRead = session.published != .unavailable(.offline) && !isFull
         guard mayRead != bus.isReading else { return }
-        bus.isReading = mayRead
+        bus.read(mayRead)
         emit(.readBus(mayRead))
-        if !mayRead { bus.hasRested = true }
         sayReading(isFull: isFull, at: instant)
     }
 
@@ -97,26 +96,16 @@ extension Agent {
     private mutating func steerHold() {
         let holds = session.published == .unavailable(.unreadable)
         guard holds != bus.isHolding else { return }
-        bus.isHolding = holds
-        bus.hasRested = true
+        bus.hold(holds)
         emit(.holdBus(holds))
         emit(holds ? .log(.warning, "not reading the bus: the session cannot be read")
             : .log(.info, "reading the bus again"))
     }
 
-    /// Logs that reading stopped or started. A small outbox on a slow uplink may fill many times
-    /// a minute, so the log gets at most one entry a minute.
     private mutating func sayReading(isFull: Bool, at instant: Instant) {
-        if bus.isReading {
-            if bus.isRestSaid { emit(.log(.info, "reading the bus again")) }
-            bus.isRestSaid = false
-            return
-        }
-        let now = instant.monotonic
-        if isFull, let last = bus.restSaidAt, now - last < .seconds(60) { return }
-        bus.isRestSaid = true
-        bus.restSaidAt = now
-        emit(.log(.warning,
-            "not reading the bus: \(isFull ? "the outbox is full" : "offline for too long")"))
+        guard bus.logsReading(isFull: isFull, at: instant.monotonic) else { return }
+        let cause = isFull ? "the outbox is full" : "offline for too long"
+        emit(bus.isReading ? .log(.info, "reading the bus again")
+            : .log(.warning, "not reading the bus: \(cause)"))
     }
 }

@@ -19,7 +19,7 @@ extension Agent {
 
     /// Puts a policy in force. Nil means that no policy is intended.
     mutating func put(_ policy: Policy?, inForceAt instant: Instant) {
-        bus.healthIsStale = true
+        bus.health.changed()
         remember(policy)
         rules.setPolicy(policy, under: Self.scope(of: records.session), at: instant.monotonic)
     }

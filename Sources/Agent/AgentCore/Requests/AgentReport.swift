@@ -75,7 +75,7 @@ extension Agent {
                 messages: outbox.queue.messages, bytes: outbox.queue.bytes,
                 oldest: outbox.queue.oldest,
                 oldestAge: health(up: true, at: instant).oldestAge),
-            refused: refusals.total, refusals: refusals.entries,
+            refused: bus.refusals.total, refusals: bus.refusals.entries,
             rules: rules.news.tells(by: id) ? .init(rules.policy) : nil, isShared: uplink.isShared,
             lastForwarded: outbox.lastForwarded, run: ownRun())
     }
@@ -88,7 +88,7 @@ extension Agent {
 
     /// When to publish the upstream status next. Nil while it is current.
     var statusDeadline: Duration? {
-        uplink.isReady ? statusNews.due(refusals.total) : nil
+        uplink.isReady ? statusNews.due(bus.refusals.total) : nil
     }
 
     /// Publishes the status at once after a refusal, or after the queue's depth has differed for

@@ -65,7 +65,7 @@ extension Trust {
 
 extension Agent {
     mutating func handle(_ event: UplinkEvent, at instant: Instant) {
-        bus.healthIsStale = true
+        bus.health.changed()
         switch event {
         // One loss may be reported more than once, because every write to a dead connection
         // fails.
@@ -277,12 +277,12 @@ extension Agent {
 
     mutating func publishStatus(up: Bool, at instant: Instant) {
         outbox.lossNews.published()
-        statusNews.said(outbox.queue.messages, refusals.total)
+        statusNews.said(outbox.queue.messages, bus.refusals.total)
         var status = boardStatus(up: up, at: instant)
         status.since = statusNews.since(
             up: up, available: status.available, now: status.since, at: instant.monotonic)
         status.queue = outbox.queue.messages
-        status.refused = refusals.total
+        status.refused = bus.refusals.total
         emit(.publishStatus(topic: statusTopic, status))
     }
 }

@@ -46,7 +46,7 @@ extension Agent {
     mutating func toldOfAnother(at instant: Instant) {
         uplink.takeovers.prove(at: instant.monotonic)
         noteTakeovers(at: instant)
-        bus.healthIsStale = true
+        bus.health.changed()
     }
 
     private mutating func noteTakeovers(at instant: Instant) {
@@ -62,6 +62,6 @@ extension Agent {
     mutating func forgetTakeovers(at instant: Instant) {
         guard uplink.isShared, !uplink.takeovers.areProof(at: instant.monotonic) else { return }
         uplink.isShared = false
-        bus.healthIsStale = true
+        bus.health.changed()
     }
 }

@@ -21,7 +21,7 @@ extension Agent {
         } catch {
             inbox.drop()
             let dropped = inbox.dropped
-            bus.healthIsStale = true
+            bus.health.changed()
             // A hostile broker must not fill the log: log drops 1, 2, 4, 8, ….
             if dropped & (dropped - 1) == 0 {
                 emit(.log(.warning, "dropped \(dropped) inbox messages; the last: \(error.text)"))

@@ -59,7 +59,7 @@ extension Agent {
         let payload = SessionNotice(notice, isFinal: session.life.isFinal).payload
         emit(.publishBus(BusPublication(
             topic: BusTopic.session, payload: payload, retain: true)))
-        bus.healthIsStale = true
+        bus.health.changed()
         if uplink.isReady {
             publishStatus(up: true, at: instant)
             steerForwarding(at: instant)
