@@ -65,7 +65,7 @@ package struct Agent: Sendable {
     var rules: Rules
     var session: LocalSession
     var inbox = Inbox()
-    var uplink: Uplink
+    var uplink = Uplink()
     var requests: Requests
     var pace = RequestPace()
     var waits = CommandWaits()
@@ -74,7 +74,6 @@ package struct Agent: Sendable {
     private(set) var hasStarted = false
     var bus: Bus
     var outbox: Outbox
-    var statusNews = StatusNews()
     /// Identifies this process to the authority. Nil before the first report.
     var run: MessageID?
     /// The effects that the current call of `handle` will return.
@@ -94,7 +93,6 @@ package struct Agent: Sendable {
         outbox = Outbox(queue: queue)
         clock = BoardClock(buildDate: settings.buildDate, floor: records.memory.floor)
         session = LocalSession(life: Self.life(of: records))
-        uplink = Uplink()
         requests = Requests()
         bus = Bus(window: window)
     }
@@ -169,7 +167,7 @@ package struct Agent: Sendable {
             emit(.log(.info, "not provisioned: run `postern-agent pair` and claim this board"))
         }
         judgePolicyAtStart()
-        uplink.retryAt = instant.monotonic + spreadWait(at: instant)
+        uplink.retry(at: instant.monotonic + spreadWait(at: instant))
         bus.health.changed()
     }
 

@@ -71,7 +71,7 @@ extension Agent {
         let told = refusal.retryAfter ?? .seconds(30)
         let wait = told + max(told, spread) * randomShare()
         requests.putOff(request.id, until: instant.monotonic + wait)
-        uplink.isAuthorityBusy = true
+        uplink.authorityAnswered(isBusy: true)
         bus.health.changed()
         emit(.log(.warning, "the authority is overloaded (\(refusal.code)): a \(request.kind) "
             + "is asked again in \(wait.components.seconds) s; the session stays"))

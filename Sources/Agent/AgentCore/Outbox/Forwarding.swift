@@ -52,17 +52,10 @@ extension Agent {
             emit(hold.map { .log(.warning, "writes are held, none is lost: \($0)") }
                 ?? .log(.info, "the upstream broker takes writes again"))
         }
-        uplink.hold = hold
+        uplink.hold(hold)
         // A refused write is no longer in flight, so it may expire.
         outbox.nothingIsInFlight()
         if hold == .forbidden, uplink.isReady { authenticate(at: instant) }
-    }
-
-    /// Shortens the wait for the next connection: the cause of the failed ones is gone.
-    mutating func connectAnew(at instant: Instant) {
-        guard uplink.phase == .idle, let due = uplink.retryAt else { return }
-        uplink.backoff.reset()
-        uplink.retryAt = min(due, instant.monotonic + .seconds(1))
     }
 
     /// Tries the broker again, because the authority has confirmed the session.
@@ -78,7 +71,7 @@ extension Agent {
     /// Sends the topics on which writes may be published. A scope that cannot be read creates no
     /// dead letters: the broker alone decides then.
     mutating func tellGrants() {
-        uplink.grantsAreUntold = false
+        uplink.grantsTold()
         guard let held = records.session else { return }
         guard let document = held.scope else { return tellGrants(under: nil) }
         if let scope = try? Scope(document) { tellGrants(under: scope) }

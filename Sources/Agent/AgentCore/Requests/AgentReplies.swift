@@ -16,7 +16,7 @@ extension Agent {
         if case .error(let refusal) = reply.outcome, refusal.is(.rateLimit) {
             return putOff(request, after: refusal, at: instant)
         }
-        uplink.isAuthorityBusy = false
+        uplink.authorityAnswered(isBusy: false)
         if let keys = reply.signKeys { trust.authority.signKeys = keys }
         if case .result(let result) = reply.outcome {
             try apply(result, of: request, in: reply, to: &held, under: trust, at: instant)

@@ -88,16 +88,16 @@ extension Agent {
 
     /// When to publish the upstream status next. Nil while it is current.
     var statusDeadline: Duration? {
-        uplink.isReady ? statusNews.due(bus.refusals.total) : nil
+        uplink.isReady ? uplink.statusNews.due(bus.refusals.total) : nil
     }
 
     /// Publishes the status at once after a refusal, or after the queue's depth has differed for
     /// a second. Publishes at most every ten seconds.
     mutating func tellNumbersIfDue(at instant: Instant) {
         guard uplink.isReady else { return }
-        statusNews.look(outbox.queue.messages, at: instant.monotonic)
+        uplink.statusNews.look(outbox.queue.messages, at: instant.monotonic)
         guard let due = statusDeadline, due <= instant.monotonic else { return }
-        statusNews.told(at: instant.monotonic)
+        uplink.statusNews.told(at: instant.monotonic)
         publishStatus(up: true, at: instant)
     }
 }

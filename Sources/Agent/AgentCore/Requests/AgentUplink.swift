@@ -2,67 +2,6 @@ import Gate
 package import Sessions
 import Wire
 
-/// The agent's view of its connection to the upstream broker.
-struct Uplink: Sendable {
-    enum Phase: Sendable { case idle, connecting, connected, ready }
-
-    var phase = Phase.idle
-    /// When to try to connect next, while idle.
-    var retryAt: Duration?
-    /// The number of the next login. The agent tries each login at one place, then each at the
-    /// other.
-    var login = 0
-    /// The credential of the current or last try.
-    var credential: BrokerCredential?
-    /// Whether that try uses the broker of the provisioning instead of `agent.toml`.
-    var isAtLearnedPlace = false
-    var backoff = Backoff(first: .seconds(1), limit: .seconds(60))
-    var readyAt: Duration?
-    /// When this process last accepted a provisioning.
-    var provisionedAt: Duration?
-    var takeovers = Takeovers()
-    /// Whether another machine uses this board's identity. `takeovers` is the proof.
-    var isShared = false
-    /// Whether the authority's last answer was that it is overloaded.
-    var isAuthorityBusy = false
-    /// Whether this process has been connected before. `connects` says how often.
-    var hasBeenReady: Bool { connects > 0 }
-    var connects: Int64 = 0
-    /// A revocation whose answer waits for the next connection.
-    var farewell: (re: MessageID, session: ObjectID)?
-    /// `connected`, or the layer that failed and how.
-    var reach = "not connected yet"
-    /// Why the broker accepted no writes at the last try.
-    var hold: WriteHold?
-    /// Whether the scope has changed since the forwarder received the grants.
-    var grantsAreUntold = false
-    /// Text for people.
-    var text: String {
-        let busy = isAuthorityBusy ? "; the authority is overloaded and asks to wait" : ""
-        let shared = isShared ? "; " + Agent.sharedIdentity : ""
-        return reach + (hold.map { "; writes are held: \($0)" } ?? "") + busy + shared
-    }
-
-    var isReady: Bool { phase == .ready }
-}
-
-/// A user name and its password. They only work together.
-struct BrokerCredential: Sendable {
-    /// Nil: the installation id.
-    let username: String?
-    let password: SecretBytes
-}
-
-extension Trust {
-    var provisionedCredential: BrokerCredential? {
-        broker?.password.map { BrokerCredential(username: broker?.username, password: $0) }
-    }
-
-    var firstCredential: BrokerCredential? {
-        firstPassword.map { BrokerCredential(username: firstUsername, password: $0) }
-    }
-}
-
 extension Agent {
     mutating func handle(_ event: UplinkEvent, at instant: Instant) {
         bus.health.changed()
@@ -75,8 +14,7 @@ extension Agent {
         case .takenOver:
             takenOver(at: instant)
         case .connected:
-            uplink.phase = .connected
-            uplink.retryAt = nil
+            uplink.connected()
             let topic = ContractTopic.inbox(records.identity.installation)
             emit(.subscribeInbox(topic.text(under: settings.topicRoot)))
         case .ready where uplink.phase == .connected:
@@ -84,42 +22,30 @@ extension Agent {
         case .ready:
             break
         case .refused(let text):
-            if !uplink.isReady { uplink.login += 1 }
+            if !uplink.isReady { uplink.tryNextLogin() }
             uplinkLost(text, at: instant)
         case .lost(let text):
-            if !uplink.isReady { tryNextPlace() }
+            if !uplink.isReady { uplink.tryNextPlace(after: credentials.count) }
             uplinkLost(text, at: instant)
         case .held(let hold):
             held(hold, at: instant)
         case .unblocked:
-            connectAnew(at: instant)
+            uplink.retrySoon(at: instant.monotonic)
         }
     }
 
-    /// Selects the next place. An unreachable broker gives no answer about the password. A broker
-    /// that ends the connection on a wrong password looks the same, so each round also begins
-    /// with another login.
-    private mutating func tryNextPlace() {
-        let count = max(credentials.count, 1)
-        uplink.login = (uplink.login / count + 1) * count
-    }
-
     private mutating func uplinkReady(at instant: Instant) {
-        uplink.phase = .ready
-        uplink.reach = "connected"
-        uplink.login = 0
-        uplink.readyAt = instant.monotonic
+        let arrival: Arrival = uplink.hasBeenReady ? .again : .first
+        uplink.ready(at: instant.monotonic)
         emit(.log(.info, "connected to the upstream broker"))
         rememberLoginWorked()
         publishStatus(up: true, at: instant)
-        if let farewell = uplink.farewell {
-            uplink.farewell = nil
+        if let farewell = uplink.takeFarewell() {
             send(.sessionEnded(re: farewell.re, session: farewell.session), at: instant)
         }
         announceAcceptance(at: instant)
         resumeSignOut(at: instant)
-        startRequests(after: uplink.hasBeenReady ? .again : .first, at: instant)
-        uplink.connects += 1
+        startRequests(after: arrival, at: instant)
         steerForwarding(at: instant)
     }
 
@@ -128,16 +54,13 @@ extension Agent {
     mutating func abandonUplink(at instant: Instant) {
         guard uplink.phase != .idle else { return }
         uplinkIdle()
-        uplink.retryAt = instant.monotonic
+        uplink.retry(at: instant.monotonic)
         emit(.abandonUplink)
         emit(.forward(user: nil))
     }
 
     private mutating func uplinkIdle() {
-        uplink.phase = .idle
-        uplink.readyAt = nil
-        uplink.isAuthorityBusy = false
-        statusNews.disconnected()
+        uplink.disconnected()
         inbox.disconnected()
         session.take(.uplinkLost)
         // Nothing is in flight any more, so old writes may expire.
@@ -146,21 +69,16 @@ extension Agent {
     }
 
     mutating func uplinkLost(_ text: String, at instant: Instant) {
-        // The backoff resets only after a connection of a minute. A connection that ends again
-        // and again must not be retried at once.
-        let hasLasted = uplink.readyAt.map { instant.monotonic - $0 >= .seconds(60) } ?? false
-        let hasStood = hasLasted && !uplink.isShared
-        if hasStood { uplink.backoff.reset() }
-        var wait = uplink.backoff.next(share: randomShare())
-        if !hasStood { wait = max(wait, pauseAfterFailure(at: instant)) }
+        let hasLasted = uplink.hasLasted(at: instant.monotonic)
+        var wait = uplink.nextPause(share: randomShare(), at: instant.monotonic)
+        if !hasLasted { wait = max(wait, pauseAfterFailure(at: instant)) }
         wait += spreadWait(at: instant)
         // During a claim a person may wait at the board, so wait at most 10 s.
         if records.session == nil, records.claim != nil { wait = min(wait, .seconds(10)) }
         if uplink.reach != text { emit(.log(.warning, "upstream: \(text)")) }
         uplinkIdle()
         readersGetWhatThereIs(at: instant)
-        uplink.reach = text
-        uplink.retryAt = instant.monotonic + wait
+        uplink.retry(at: instant.monotonic + wait, after: text)
         emit(.disconnectUplink)
         emit(.forward(user: nil))
     }
@@ -176,23 +94,14 @@ extension Agent {
             emit(.forward(user: nil))
         }
         guard uplink.phase == .idle else { return }
-        uplink.login = 0
-        uplink.backoff.reset()
-        uplink.retryAt = instant.monotonic
+        uplink.retryFromStart(at: instant.monotonic)
     }
 
     /// Chooses the credentials again for each try, because they may have been replaced.
     mutating func connectIfDue(at instant: Instant) {
-        guard uplink.phase == .idle, let due = uplink.retryAt, due <= instant.monotonic else {
-            return
-        }
-        guard let login = nextLogin(at: instant) else {
-            uplink.retryAt = nil
-            uplink.reach = "no login yet: run `postern-agent pair`"
-            return
-        }
-        uplink.retryAt = nil
-        uplink.phase = .connecting
+        guard uplink.isDue(at: instant.monotonic) else { return }
+        guard let login = nextLogin(at: instant) else { return uplink.hasNoLogin() }
+        uplink.connecting()
         emit(.connectUplink(login))
     }
 
@@ -224,8 +133,7 @@ extension Agent {
         let isLearned = hasPlace && isFirstPlace != awaitsClaim
         let round = uplink.login / (hasPlace ? 2 * count : count)
         let credential = credentials[(uplink.login + round) % count]
-        uplink.credential = credential
-        uplink.isAtLearnedPlace = isLearned
+        uplink.use(credential, atLearnedPlace: isLearned)
         let status = boardStatus(up: false, at: instant)
         return UplinkLogin(
             uri: isLearned ? access?.uri : nil, ca: isLearned ? access?.ca : nil,
@@ -277,9 +185,9 @@ extension Agent {
 
     mutating func publishStatus(up: Bool, at instant: Instant) {
         outbox.lossNews.published()
-        statusNews.said(outbox.queue.messages, bus.refusals.total)
+        uplink.statusNews.said(outbox.queue.messages, bus.refusals.total)
         var status = boardStatus(up: up, at: instant)
-        status.since = statusNews.since(
+        status.since = uplink.statusNews.since(
             up: up, available: status.available, now: status.since, at: instant.monotonic)
         status.queue = outbox.queue.messages
         status.refused = bus.refusals.total

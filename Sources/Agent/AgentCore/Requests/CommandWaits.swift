@@ -91,7 +91,7 @@ extension Agent {
 
     /// Tries to connect now, because a person waits.
     private mutating func hurry(at instant: Instant) {
-        if uplink.phase == .idle { uplink.retryAt = instant.monotonic }
+        if uplink.phase == .idle { uplink.retry(at: instant.monotonic) }
     }
 
     /// `session logout`: has ended the session on this board when this returns, even if the

@@ -33,35 +33,23 @@ extension Agent {
     /// Handles a takeover: another client with this board's id connected, and the broker ended
     /// this connection.
     mutating func takenOver(at instant: Instant) {
-        uplink.takeovers.add(at: instant.monotonic)
-        noteTakeovers(at: instant)
-        // Two machines must not replace each other faster and faster. This connection does not
-        // count as lasting.
-        uplink.readyAt = nil
+        if uplink.takenOver(at: instant.monotonic) { saySharedIdentity() }
         uplinkLost("MQTT: another client of this board's id was let in", at: instant)
     }
 
     /// The authority receives messages of this board from two processes in turn. Some brokers
     /// only end the connections and give no reason (mosquitto 2.0.11).
     mutating func toldOfAnother(at instant: Instant) {
-        uplink.takeovers.prove(at: instant.monotonic)
-        noteTakeovers(at: instant)
+        if uplink.provedShared(at: instant.monotonic) { saySharedIdentity() }
         bus.health.changed()
     }
 
-    private mutating func noteTakeovers(at instant: Instant) {
-        let isProven = uplink.takeovers.areProof(at: instant.monotonic)
-        if isProven, !uplink.isShared {
-            emit(.log(.error, Self.sharedIdentity + ": end the agent there, then pair this "
-                + "board again (postern-agent pair --new)"))
-        }
-        uplink.isShared = isProven
+    private mutating func saySharedIdentity() {
+        emit(.log(.error, Self.sharedIdentity + ": end the agent there, then pair this "
+            + "board again (postern-agent pair --new)"))
     }
 
-    /// Assumes after an hour without a takeover that the other machine has gone.
     mutating func forgetTakeovers(at instant: Instant) {
-        guard uplink.isShared, !uplink.takeovers.areProof(at: instant.monotonic) else { return }
-        uplink.isShared = false
-        bus.health.changed()
+        if uplink.forgetTakeovers(at: instant.monotonic) { bus.health.changed() }
     }
 }

@@ -114,7 +114,7 @@ extension Agent {
         if uplink.isReady {
             send(.sessionEnded(re: message.id, session: session), at: instant)
         } else {
-            uplink.farewell = (message.id, session)
+            uplink.answerLater(message.id, of: session)
         }
     }
 
@@ -156,7 +156,7 @@ extension Agent {
         guard document != held.scope else { return }
         held.scope = document
         rules.setScope(scope)
-        uplink.grantsAreUntold = true
+        uplink.grantsChanged()
     }
 
     /// Keeps the highest number taken. Commit the returned changes together with the message's

@@ -153,11 +153,7 @@ extension Agent {
         records.trust = trust
         records.session = held
         requests.forgetAll()
-        uplink.login = 0
-        uplink.provisionedAt = instant.monotonic
-        // The authority may end this connection to set the new password. The next try must not
-        // wait for that.
-        uplink.backoff.reset()
+        uplink.provisioned(at: instant.monotonic)
         rules.setScope(Self.scope(of: held))
         changes += [
             .session(nil), .session(held), .trust(trust), .memory(records.memory),
