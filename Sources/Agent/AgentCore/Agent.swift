@@ -57,6 +57,9 @@ package struct AgentSettings: Sendable {
 ///
 /// The agent opens, judges and remembers. It reads no clock, no file and no socket. If an effect
 /// announces something that must be durable, its `commit` comes before that effect.
+///
+/// Its state is in parts. Each part is a struct in the folder of its concept, and changes its own
+/// variables only.
 package struct Agent: Sendable {
     let settings: AgentSettings
     let cryptography: any BoardCryptography
@@ -66,23 +69,16 @@ package struct Agent: Sendable {
     var session: LocalSession
     var inbox = Inbox()
     var uplink = Uplink()
-    var requests: Requests
-    var pace = RequestPace()
-    var waits = CommandWaits()
-    /// False in an agent that was opened only to answer a command. Such an agent cannot wait for
-    /// a reply.
-    private(set) var hasStarted = false
+    var requests = Requests()
     var bus: Bus
     var outbox: Outbox
-    /// Identifies this process to the authority. Nil before the first report.
-    var run: MessageID?
     /// The effects that the current call of `handle` will return.
-    var effects: [AgentEffect] = []
+    private var effects: [AgentEffect] = []
 
     /// `window` holds the last accepted packets of the bus, from the store.
     package init(
         settings: AgentSettings, cryptography: any BoardCryptography, records: BoardRecords,
-        policy: Policy?, window: [DeliveredPacket], queue: QueueState, at instant: Instant
+        policy: Policy?, window: [DeliveredPacket], queue: QueueState
     ) {
         self.settings = settings
         self.cryptography = cryptography
@@ -93,7 +89,6 @@ package struct Agent: Sendable {
         outbox = Outbox(queue: queue)
         clock = BoardClock(buildDate: settings.buildDate, floor: records.memory.floor)
         session = LocalSession(life: Self.life(of: records))
-        requests = Requests()
         bus = Bus(window: window)
     }
 
@@ -134,8 +129,9 @@ package struct Agent: Sendable {
     package func nextDeadline(at instant: Instant) -> Duration? {
         [
             uplink.retryAt, requests.nextDeadline, sessionDeadline(at: instant),
-            healthDeadline, waits.nextDeadline, signOutDeadline, session.readers.nextDeadline,
-            refusalDeadline, expiryDeadline(at: instant), lossDeadline, statusDeadline,
+            healthDeadline, requests.waits.nextDeadline, signOutDeadline,
+            session.readers.nextDeadline, refusalDeadline, expiryDeadline(at: instant),
+            lossDeadline, statusDeadline,
         ].compactMap(\.self).min()
     }
 
@@ -156,7 +152,7 @@ package struct Agent: Sendable {
     }
 
     private mutating func start(at instant: Instant) {
-        hasStarted = true
+        requests.waits.begin()
         publishSessionIfChanged(at: instant)
         if records.isUnreadable {
             let login = records.trust != nil ? "" : "end it with `postern sessions revoke` and "

@@ -65,7 +65,7 @@ extension Agent {
     ) {
         if request.kind == .list {
             requests.finish(request.id)
-            requests.listedAt = instant.monotonic
+            requests.listed(at: instant.monotonic)
             return readersGetWhatThereIs(at: instant)
         }
         let told = refusal.retryAfter ?? .seconds(30)

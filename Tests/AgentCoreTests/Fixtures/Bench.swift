@@ -40,24 +40,23 @@ struct Bench {
         secrets = [
             Base64URL.encode(secret.reveal()), "secret-", "broker-password-", "eyJhbGciOi",
         ]
-        agent = Self.agent(
-            settings, try store.load(), nil, store, Instant(wall: wall, monotonic: monotonic))
+        agent = Self.agent(settings, try store.load(), nil, store)
     }
 
     var instant: Instant { Instant(wall: wall, monotonic: monotonic) }
 
     private static func agent(
         _ settings: AgentSettings, _ records: BoardRecords, _ policy: Policy?,
-        _ store: MemoryStore, _ instant: Instant
+        _ store: MemoryStore
     ) -> Agent {
         Agent(
             settings: settings, cryptography: Cryptographer(), records: records,
-            policy: policy, window: store.window, queue: store.queue, at: instant)
+            policy: policy, window: store.window, queue: store.queue)
     }
 
     /// Ends the agent without a word, and starts one on what is durable.
     mutating func restart() throws {
-        agent = Self.agent(settings, try store.load(), policy, store, instant)
+        agent = Self.agent(settings, try store.load(), policy, store)
     }
 
     /// The same after a crash that left sequences up to `last` given, and these not on disk.
@@ -66,7 +65,7 @@ struct Bench {
         records.lastSequence = last
         agent = Agent(
             settings: settings, cryptography: Cryptographer(), records: records,
-            policy: policy, window: given, queue: store.queue, at: instant)
+            policy: policy, window: given, queue: store.queue)
     }
 
     /// Hands over an event, makes every commit durable and returns what was wanted.

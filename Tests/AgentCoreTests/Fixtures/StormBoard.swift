@@ -57,7 +57,7 @@ struct StormBoard {
                 queueLimit: 100_000, queueReserve: 1000, version: "1.0",
                 buildDate: Timestamp(milliseconds: 1_700_000_000_000), processID: 42),
             cryptography: cryptography, records: records, policy: nil, window: [],
-            queue: QueueState(), at: Self.instant(.zero))
+            queue: QueueState())
     }
 
     static func instant(_ time: Duration) -> Instant {

@@ -72,7 +72,7 @@ extension Agent {
         members["version"] = .string(settings.version)
         members["inboxDropped"] = .integer(inbox.dropped)
         members["clock"] = .string(clock.isUnset(at: instant) ? "unset" : "set")
-        members["notIssuedThere"] = .bool(!requests.notIssued.isEmpty)
+        members["notIssuedThere"] = .bool(requests.isNotIssued)
         members["identityShared"] = .bool(uplink.isShared)
         members["lastSequence"] = .integer(records.lastSequence)
         members["lastForwarded"] = outbox.lastForwarded.map(JSONValue.integer) ?? .null

@@ -40,10 +40,9 @@ extension Agent {
         heardFromAuthority(at: instant)
         switch reply.outcome {
         case .result:
-            requests.clockCorrections = 0
             requests.granted(request.kind)
             if request.kind == .authenticate {
-                requests.minutes = nil
+                requests.forgetExtension()
                 rules.news.answered(request.id)
                 planHeartbeat(at: instant)
                 retryIfForbidden()
@@ -51,7 +50,7 @@ extension Agent {
             planRefresh(at: instant)
             publishSessionIfChanged(at: instant)
             if request.kind == .list {
-                requests.listedAt = instant.monotonic
+                requests.listed(at: instant.monotonic)
                 readersGetWhatThereIs(at: instant)
             }
             if let awaited = request.kind.awaited { heard(awaited, at: instant) }
@@ -118,31 +117,28 @@ extension Agent {
         }
         // Error 142 also means that an extension exceeds its limit. Then it says nothing about
         // the clock.
-        if refusal.is(.validation), request.wasOff(by: now), requests.clockCorrections < 3 {
+        if refusal.is(.validation), request.wasOff(by: now), requests.correctsClock() {
             // The clock was wrong and is set now. The authority did not check the token, so ask
             // again.
-            requests.clockCorrections += 1
             askAgain(kind, at: instant)
             return
         }
         if kind == .list {
-            // Readers must not cause a request each: the next list is allowed after a heartbeat
-            // interval.
-            requests.listedAt = instant.monotonic
+            requests.listed(at: instant.monotonic)
             readersGetWhatThereIs(at: instant)
         }
         emit(.log(.warning, "the authority refused a \(kind): \(refusal.code) \(refusal.text)"))
         // The authority was restored from a backup. The session and the queue stay, and a person
         // must act.
         let isNotIssued = refusal.is(.notFound)
-        if isNotIssued { requests.notIssued.insert(kind) }
+        if isNotIssued { requests.neverIssued(kind) }
         switch kind {
         case .authenticate:
-            requests.minutes = nil
+            requests.forgetExtension()
             planHeartbeat(at: instant)
         case .refresh:
-            requests.refreshAt = instant.monotonic
-                + (isNotIssued ? requests.pauseOfRefresh() : .seconds(300))
+            let pause = isNotIssued ? requests.pauseOfRefresh() : .seconds(300)
+            requests.planRefresh(at: instant.monotonic + pause)
         case .list: break
         }
         if let awaited = kind.awaited { failed([awaited], .refused(refusal), at: instant) }
@@ -151,10 +147,10 @@ extension Agent {
     private mutating func askAgain(_ kind: Requests.Kind, at instant: Instant) {
         switch kind {
         case .authenticate:
-            requests.heartbeatAt = instant.monotonic
+            requests.planHeartbeat(at: instant.monotonic)
         case .refresh:
             records.session?.pendingRefresh = nil
-            requests.refreshAt = instant.monotonic
+            requests.planRefresh(at: instant.monotonic)
         case .list:
             if !session.readers.isEmpty { listSessions(at: instant) }
         }

@@ -82,8 +82,8 @@ extension Agent {
 
     /// The id of this process.
     private mutating func ownRun() -> MessageID? {
-        if run == nil { run = freshID() }
-        return run
+        if requests.run == nil, let id = freshID() { requests.begin(run: id) }
+        return requests.run
     }
 
     /// When to publish the upstream status next. Nil while it is current.

@@ -26,9 +26,14 @@ struct CommandWaits: Sendable {
     package static let patience = Duration.seconds(15)
     private static let limit = 16
 
+    /// False in an agent that was opened only to answer a command. Such an agent cannot wait for
+    /// a reply.
+    private(set) var canWait = false
     private var waits: [Wait] = []
 
     var nextDeadline: Duration? { waits.map(\.until).min() }
+
+    mutating func begin() { canWait = true }
 
     /// False if too many commands wait already.
     mutating func add(
@@ -68,9 +73,9 @@ extension Agent {
     /// plan.
     mutating func renew(minutes: Int64?, for connection: Int, at instant: Instant) {
         guard records.session != nil else { return tell(connection, .over, at: instant) }
-        guard hasStarted else { return tell(connection, .offline, at: instant) }
+        guard requests.waits.canWait else { return tell(connection, .offline, at: instant) }
         let until = instant.monotonic + CommandWaits.patience
-        guard waits.add(connection, for: [.heartbeat, .refresh], until: until) else {
+        guard requests.waits.add(connection, for: [.heartbeat, .refresh], until: until) else {
             return tell(connection, .refused(Self.tooMany), at: instant)
         }
         if let minutes { requests.extendNext(by: minutes) }
@@ -81,12 +86,12 @@ extension Agent {
 
     /// Starts commands that waited for the connection.
     mutating func renewIfAwaited(at instant: Instant) {
-        if waits.areAwaiting(.refresh) { renewNow(at: instant) }
+        if requests.waits.areAwaiting(.refresh) { renewNow(at: instant) }
     }
 
     private mutating func renewNow(at instant: Instant) {
-        requests.heartbeatAt = instant.monotonic
-        requests.refreshAt = instant.monotonic
+        requests.planHeartbeat(at: instant.monotonic)
+        requests.planRefresh(at: instant.monotonic)
     }
 
     /// Tries to connect now, because a person waits.
@@ -107,9 +112,9 @@ extension Agent {
         session.signOutTries = SignOutTries()
         records.memory.signOut = makeSignOut(of: held, at: instant)
         endSession(.signedOut, at: instant)
-        guard hasStarted else { return tell(connection, .offline, at: instant) }
+        guard requests.waits.canWait else { return tell(connection, .offline, at: instant) }
         let until = instant.monotonic + CommandWaits.patience
-        guard waits.add(connection, for: [.signOut], until: until) else {
+        guard requests.waits.add(connection, for: [.signOut], until: until) else {
             return tell(connection, .late, at: instant)
         }
         hurry(at: instant)
@@ -118,21 +123,21 @@ extension Agent {
     private static let tooMany = Refusal(.rateLimit, "too many commands wait for the authority")
 
     mutating func heard(_ kind: CommandWaits.Awaited, at instant: Instant) {
-        for connection in waits.succeed(kind) { tell(connection, .done, at: instant) }
+        for connection in requests.waits.succeed(kind) { tell(connection, .done, at: instant) }
     }
 
     mutating func failed(
         _ kinds: Set<CommandWaits.Awaited>, _ outcome: CommandWaits.Outcome, at instant: Instant
     ) {
-        for connection in waits.fail(kinds) { tell(connection, outcome, at: instant) }
+        for connection in requests.waits.fail(kinds) { tell(connection, outcome, at: instant) }
     }
 
     mutating func answerLateCommands(at instant: Instant) {
-        let late = waits.late(at: instant.monotonic)
+        let late = requests.waits.late(at: instant.monotonic)
         // The answer says that no extension happened, so it must not happen later, unless another
         // command waits.
-        if !late.isEmpty, !uplink.isReady, !waits.areAwaiting(.heartbeat) {
-            requests.minutes = nil
+        if !late.isEmpty, !uplink.isReady, !requests.waits.areAwaiting(.heartbeat) {
+            requests.forgetExtension()
         }
         for connection in late {
             tell(connection, uplink.isReady ? .late : .offline, at: instant)

@@ -22,17 +22,20 @@ extension Agent {
     /// Uses this pace from now on. The next requests are due within one interval at a random
     /// moment, so that a fleet does not send them at once.
     package mutating func keep(_ pace: RequestPace, at instant: Instant) {
-        self.pace = pace
+        requests.keep(pace)
         guard let held = records.session else { return }
-        requests.heartbeatAt = instant.monotonic + heartbeatInterval(of: held) * randomShare()
+        requests.planHeartbeat(
+            at: instant.monotonic + heartbeatInterval(of: held) * randomShare())
         if let refresh = pace.refresh, held.pendingRefresh == nil {
-            requests.refreshAt = instant.monotonic + refresh * randomShare()
+            requests.planRefresh(at: instant.monotonic + refresh * randomShare())
         } else {
             planRefresh(at: instant)
         }
     }
 
-    func heartbeatInterval(of held: HeldSession) -> Duration { pace.heartbeat ?? held.heartbeat }
+    func heartbeatInterval(of held: HeldSession) -> Duration {
+        requests.pace.heartbeat ?? held.heartbeat
+    }
 
     /// Plans the next refresh. It is due when a third of the access token's life is left, or a
     /// little later. If the token's key is no longer pinned, it is due within a minute. It never
@@ -41,21 +44,21 @@ extension Agent {
     mutating func planRefresh(after arrival: Arrival? = nil, at instant: Instant) {
         // An open refresh is repeated, or waits after a refusal.
         guard let held = records.session, held.pendingRefresh == nil else { return }
-        if let refresh = pace.refresh {
+        if let refresh = requests.pace.refresh {
             let next = instant.monotonic + refresh * (0.9 + 0.2 * randomShare())
-            requests.refreshAt = requests.refreshAt ?? next
+            requests.planRefresh(at: requests.refreshAt ?? next)
             return
         }
         let planned = requests.refreshAt
-        requests.refreshAt = nil
+        requests.planRefresh(at: nil)
         guard let trust = records.trust, !clock.isUnset(at: instant) else { return }
-        let earliest = requests.refreshNotBefore ?? .zero
+        let earliest = requests.tokens.refreshNotBefore ?? .zero
         do throws(CryptographyFailure) {
             let claims = try cryptography.verify(
                 held.tokens.access, keys: trust.authority.signKeys)
             let life = claims.expiresAt - claims.issuedAt
             // After a refresh without a valid token no further random delay is needed.
-            let spread = requests.badRefreshes == 0 ? life / 30 * randomShare() : .zero
+            let spread = requests.tokens.badRefreshes == 0 ? life / 30 * randomShare() : .zero
             let due = claims.expiresAt - life / 3 + spread
             var wait = min(due - clock.now(at: instant), .seconds(86_400))
             if wait <= .zero {
@@ -67,16 +70,16 @@ extension Agent {
                     wait = min(max(planned - instant.monotonic, .zero), .seconds(60))
                 }
             }
-            requests.refreshAt = max(instant.monotonic + wait, earliest)
+            requests.planRefresh(at: max(instant.monotonic + wait, earliest))
         } catch {
             let soon = instant.monotonic + .seconds(60)
-            requests.refreshAt = max(min(planned ?? soon, soon), earliest)
+            requests.planRefresh(at: max(min(planned ?? soon, soon), earliest))
         }
     }
 
     mutating func planHeartbeat(at instant: Instant) {
         guard let held = records.session else { return }
-        requests.heartbeatAt = instant.monotonic
-            + heartbeatInterval(of: held) * (0.9 + 0.2 * randomShare())
+        let wait = heartbeatInterval(of: held) * (0.9 + 0.2 * randomShare())
+        requests.planHeartbeat(at: instant.monotonic + wait)
     }
 }

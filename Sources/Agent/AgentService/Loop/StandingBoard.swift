@@ -98,7 +98,7 @@ package struct StandingBoard: ~Copyable {
     ) throws(StoreError) -> (Agent, BoardIdentity) {
         let agent = Agent(
             settings: files.agentSettings, cryptography: Cryptographer(), records: records,
-            policy: files.policy, window: window, queue: store.usage, at: .current)
+            policy: files.policy, window: window, queue: store.usage)
         return (agent, records.identity)
     }
 

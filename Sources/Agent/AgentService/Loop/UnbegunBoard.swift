@@ -28,7 +28,7 @@ struct UnbegunBoard {
         var agent = Agent(
             settings: files.agentSettings, cryptography: Cryptographer(),
             records: BoardRecords(identity: identity), policy: files.policy, window: [],
-            queue: QueueState(messages: 0, bytes: 0, oldest: nil), at: .current)
+            queue: QueueState(messages: 0, bytes: 0, oldest: nil))
         for effect in agent.handle(.control(request, connection: 0), at: .current) {
             guard case .answer(_, .object(var members)) = effect else { continue }
             // This identity is not stored, so nobody must claim it or look for it.

@@ -52,14 +52,12 @@ struct FleetBoard {
         store = FleetStore(BoardIdentity(
             installation: InstallationID(random: try tap.random(16)), deviceSecret: key.secret,
             deviceKey: key.key))
-        var agent = Self.agent(plan, store, tap, at: moment)
+        var agent = Self.agent(plan, store, tap)
         claimURL = agent.pair(fresh: true, at: moment).asObject?["url"]?.asString ?? ""
         self.agent = agent
     }
 
-    private static func agent(
-        _ plan: FleetPlan, _ store: FleetStore, _ tap: BoardTap, at instant: Instant
-    ) -> Agent {
+    private static func agent(_ plan: FleetPlan, _ store: FleetStore, _ tap: BoardTap) -> Agent {
         var settings = AgentSettings(
             name: "simulated", topicRoot: plan.root, claimBase: ClaimURL.defaultBase,
             claimLifetime: .seconds(86_400), offline: nil, routes: RouteTable(),
@@ -68,7 +66,7 @@ struct FleetBoard {
         settings.spread = plan.spread
         return Agent(
             settings: settings, cryptography: tap, records: store.records, policy: nil,
-            window: [], queue: store.queue, at: instant)
+            window: [], queue: store.queue)
     }
 
     var installation: InstallationID { store.records.identity.installation }
@@ -133,7 +131,7 @@ extension FleetBoard {
         isClockWrong = true
         requests.removeAll()
         replay = nil
-        agent = Self.agent(plan, store, tap, at: instant(moment))
+        agent = Self.agent(plan, store, tap)
         handle(.started, at: moment, &tally)
     }
 
