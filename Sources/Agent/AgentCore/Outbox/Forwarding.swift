@@ -52,7 +52,7 @@ extension Agent {
             emit(hold.map { .log(.warning, "writes are held, none is lost: \($0)") }
                 ?? .log(.info, "the upstream broker takes writes again"))
         }
-        uplink.hold(hold)
+        uplink.setHold(hold)
         // A refused write is no longer in flight, so it may expire.
         outbox.nothingIsInFlight()
         if hold == .forbidden, uplink.isReady { authenticate(at: instant) }

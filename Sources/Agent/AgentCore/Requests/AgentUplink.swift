@@ -40,8 +40,8 @@ extension Agent {
         emit(.log(.info, "connected to the upstream broker"))
         rememberLoginWorked()
         publishStatus(up: true, at: instant)
-        if let farewell = uplink.takeFarewell() {
-            send(.sessionEnded(re: farewell.re, session: farewell.session), at: instant)
+        if let answer = uplink.takeLateAnswer() {
+            send(.sessionEnded(re: answer.re, session: answer.session), at: instant)
         }
         announceAcceptance(at: instant)
         resumeSignOut(at: instant)

@@ -35,7 +35,7 @@ struct Uplink: Sendable {
     private var readyAt: Duration?
     private var takeovers = Takeovers()
     /// A revocation whose answer waits for the next connection.
-    private var farewell: (re: MessageID, session: ObjectID)?
+    private var lateAnswer: (re: MessageID, session: ObjectID)?
 
     var isReady: Bool { phase == .ready }
     /// Whether this process has been connected before.
@@ -53,12 +53,12 @@ struct Uplink: Sendable {
 
     /// Keeps the answer to a revocation for the next connection.
     mutating func answerLater(_ revocation: MessageID, of session: ObjectID) {
-        farewell = (revocation, session)
+        lateAnswer = (revocation, session)
     }
 
-    mutating func takeFarewell() -> (re: MessageID, session: ObjectID)? {
-        defer { farewell = nil }
-        return farewell
+    mutating func takeLateAnswer() -> (re: MessageID, session: ObjectID)? {
+        defer { lateAnswer = nil }
+        return lateAnswer
     }
 }
 
@@ -97,7 +97,7 @@ extension Uplink {
     }
 
     /// Records that the broker accepts no writes; nil: that it accepts them again.
-    mutating func hold(_ hold: WriteHold?) { self.hold = hold }
+    mutating func setHold(_ hold: WriteHold?) { self.hold = hold }
 
     mutating func grantsChanged() { grantsAreUntold = true }
     mutating func grantsTold() { grantsAreUntold = false }
