@@ -143,10 +143,19 @@ let package = Package(
             "AuthorityCore", "COpenSSL", "Cryptography", "MetricsServer", "Sessions", "Gate",
             "Wire", hummingbird, logging,
         ]),
+        .swift("AuthorityBroker", "Authority", [
+            "AuthorityCore", "AuthorityStore", "ConfigurationFiles", "Cryptography", "LinuxIO",
+            "MQTT", "Sessions", "Wire", logging, subprocess,
+        ]),
         .swift("AuthorityService", "Authority", [
-            "AuthorityCore", "AuthorityStore", "ConfigurationFiles", "AuthorityHTTP",
-            "Cryptography", "Doctor", "MetricsServer", "Gate", "LogOutput", "LinuxIO", "MQTT",
-            "PostgreSQLStore", "Sessions", "Wire", logging, arguments, subprocess, "HTTPClient",
+            "AuthorityBroker", "AuthorityCore", "AuthorityHTTP", "AuthorityStore",
+            "ConfigurationFiles", "Cryptography", "HTTPClient", "LinuxIO", "LogOutput", "MQTT",
+            "MetricsServer", "PostgreSQLStore", "Sessions", "Wire", logging,
+        ]),
+        .swift("AuthorityCommands", "Authority", [
+            "AuthorityBroker", "AuthorityCore", "AuthorityHTTP", "AuthorityService",
+            "AuthorityStore", "ConfigurationFiles", "Cryptography", "Doctor", "LinuxIO",
+            "LogOutput", "MQTT", "PostgreSQLStore", "Sessions", "Wire", arguments, logging,
         ]),
         .swift("AdminCommands", "Admin", [
             "AgentCore", "ConfigurationFiles", "Cryptography", "Doctor", "FleetSimulator", "Gate",
@@ -160,7 +169,7 @@ let package = Package(
 
         // Programs: they only wire.
         .program("postern-agent", "Agent", ["AgentCommands", "CWipedMemory"]),
-        .program("postern-authority", "Authority", ["AuthorityService", "CWipedMemory"]),
+        .program("postern-authority", "Authority", ["AuthorityCommands", "CWipedMemory"]),
         .program("postern", "Admin", ["AdminCommands"]),
 
         // Tests, and what several of them lean on.
@@ -191,6 +200,7 @@ let package = Package(
             "LinuxIO", "MQTT", "Sessions", "Wire",
         ]),
         .tests("AuthorityTests", [
+            "AuthorityBroker", "AuthorityCommands",
             "AuthorityCore", "AuthorityStore", "AuthorityService", "AuthorityHTTP", "MQTT",
             "LinuxIO", "Cryptography", "Doctor", "Gate", "Sessions", "Wire", "ConfigurationFiles",
             "FreePorts", "PostgresServers", "PostgreSQLStore", grdb, "HTTPClient",

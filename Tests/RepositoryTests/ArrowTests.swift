@@ -38,14 +38,24 @@ private let arrows: [String: [String: Set<String>]] = [
             "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "ServiceLifecycle", "Sessions",
             "Synchronization", "Wire",
         ],
-        "AuthorityService": [
-            "ArgumentParser", "AuthorityCore", "AuthorityHTTP", "AuthorityStore",
-            "ConfigurationFiles", "Cryptography", "Dispatch", "Doctor", "Foundation", "Gate",
-            "HTTPClient", "LinuxIO", "LogOutput", "Logging", "MQTT", "MetricsServer", "NIOCore",
-            "NIOPosix", "PostgreSQLStore", "Sessions", "Subprocess", "Synchronization", "System",
+        "AuthorityBroker": [
+            "AuthorityCore", "AuthorityStore", "ConfigurationFiles", "Cryptography", "Foundation",
+            "LinuxIO", "Logging", "MQTT", "Sessions", "Subprocess", "Synchronization",
             "SystemPackage", "Wire",
         ],
-        "postern-authority": ["AuthorityService"],
+        "AuthorityService": [
+            "AuthorityBroker", "AuthorityCore", "AuthorityHTTP", "AuthorityStore",
+            "ConfigurationFiles", "Cryptography", "Dispatch", "Foundation", "HTTPClient",
+            "LinuxIO", "LogOutput", "Logging", "MQTT", "MetricsServer", "NIOCore", "NIOPosix",
+            "PostgreSQLStore", "Sessions", "Synchronization", "Wire",
+        ],
+        "AuthorityCommands": [
+            "ArgumentParser", "AuthorityBroker", "AuthorityCore", "AuthorityHTTP",
+            "AuthorityService", "AuthorityStore", "ConfigurationFiles", "Cryptography", "Doctor",
+            "Foundation", "LinuxIO", "LogOutput", "Logging", "MQTT", "PostgreSQLStore",
+            "Sessions", "Wire",
+        ],
+        "postern-authority": ["AuthorityCommands"],
     ],
     "Admin": [
         "AdminCommands": [

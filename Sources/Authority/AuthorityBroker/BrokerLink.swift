@@ -1,14 +1,14 @@
-import AuthorityCore
-import ConfigurationFiles
-import Logging
-import MQTT
-import Sessions
+package import AuthorityCore
+package import ConfigurationFiles
+package import Logging
+package import MQTT
+package import Sessions
 import Synchronization
-import Wire
+package import Wire
 
 /// The authority's connection to the boards' broker. When it ends, it is made again, with backoff.
 /// It also holds the commands that wait for an answer of the plugin.
-actor BrokerLink {
+package actor BrokerLink {
     private let login: BrokerLogins
     private let logger: Logger
     private let line = Mutex(Line())
@@ -42,19 +42,29 @@ actor BrokerLink {
     private var client: BrokerClient? { line.withLock { $0.client } }
 
     /// How this authority logs in. Each replica has its own `clientID`.
-    struct BrokerLogins: Sendable {
-        let uri: BrokerURI
-        let clientID: String
-        let username: String?
-        let password: SecretBytes?
-        let caFile: String?
+    package struct BrokerLogins: Sendable {
+        package let uri: BrokerURI
+        package let clientID: String
+        package let username: String?
+        package let password: SecretBytes?
+        package let caFile: String?
         /// The client certificate, if the broker asks for one.
-        var identity: TLSIdentity?
+        package var identity: TLSIdentity?
         /// Whether the broker queues boards' messages while this authority is away. Only for a
         /// single authority: otherwise another one reads them.
         let isAlone: Bool
 
-        var tls: TLSOptions {
+        package init(
+            uri: BrokerURI, clientID: String, username: String?, password: SecretBytes?,
+            caFile: String?, identity: TLSIdentity? = nil, isAlone: Bool
+        ) {
+            (self.uri, self.clientID) = (uri, clientID)
+            (self.username, self.password) = (username, password)
+            (self.caFile, self.identity) = (caFile, identity)
+            self.isAlone = isAlone
+        }
+
+        package var tls: TLSOptions {
             TLSOptions(
                 caFile: caFile, certificateFile: identity?.certificateFile,
                 keyFile: identity?.keyFile)
@@ -63,7 +73,7 @@ actor BrokerLink {
 
     /// `answerLimit` is the time limit for each confirmation by the broker. Without `duty` there is
     /// no other authority.
-    init(
+    package init(
         login: BrokerLogins, logger: Logger, answerLimit: Duration = .seconds(10),
         duty: ReaderDuty? = nil
     ) {
@@ -76,7 +86,7 @@ actor BrokerLink {
     /// Stays connected until its task is cancelled. `onUp` is called after each connect, when the
     /// subscriptions are made, in parallel with the messages. `onMessage` receives the messages one
     /// by one.
-    func run(
+    package func run(
         subscriptions: [Subscription], onUp: @escaping @Sendable () async -> Void,
         onMessage: @escaping @Sendable (IncomingMessage) async -> Void
     ) async {
@@ -194,7 +204,7 @@ actor BrokerLink {
     /// Unsubscribes from boards' messages, so that the broker gives them to another authority.
     /// Publishing still works. Returns when the broker has confirmed it, or if there is no
     /// connection.
-    func retire(from subscriptions: [Subscription]) async {
+    package func retire(from subscriptions: [Subscription]) async {
         isRetired = true
         if let client {
             let limit = limit(client)
@@ -243,12 +253,12 @@ actor BrokerLink {
         for continuation in lost.values { continuation.resume() }
     }
 
-    var isUp: Bool { client != nil }
+    package var isUp: Bool { client != nil }
 
     /// Publishes and waits for the broker's confirmation, for `answerLimit` at most. A refusal is
     /// an error too. A broker that answers pings but confirms nothing would block a line for good,
     /// so its connection is closed and made again.
-    nonisolated func publish(_ message: OutgoingMessage) async throws(AuthorityError) {
+    package nonisolated func publish(_ message: OutgoingMessage) async throws(AuthorityError) {
         guard let (client, number) = line.withLock({ $0.begin() }) else { throw Self.down }
         defer { line.withLock { $0.unconfirmed[number] = nil } }
         let code: UInt8
@@ -291,7 +301,7 @@ actor BrokerLink {
     // The plugin's commands.
 
     /// Sends commands in one message, which the plugin runs in order, and waits for all answers.
-    func control(
+    package func control(
         _ commands: [DynamicSecurity.Command]
     ) async throws(AuthorityError) -> [DynamicSecurity.Response] {
         guard client != nil else { throw Self.down }
@@ -345,24 +355,4 @@ actor BrokerLink {
 extension ConnectAck {
     /// Whether several authorities may read as one group.
     var canShare: Bool { version == .v5 && sharedSubscriptionsAvailable }
-}
-
-/// Backoff between attempts: 20 ms at first, 5 s at most.
-struct BackOff {
-    private static let first = Duration.milliseconds(20)
-    private var pause = first
-
-    /// An embedded broker starts at the same time, so the first failures are not logged as
-    /// warnings.
-    var isYoung: Bool { pause < Self.first * 16 }
-
-    mutating func next() -> Duration {
-        defer { pause = min(pause * 2, .seconds(5)) }
-        return pause
-    }
-}
-
-/// Waits, or returns at once if the task is cancelled. The caller checks for cancellation.
-func pause(_ span: Duration) async {
-    do { try await Task.sleep(for: span) } catch {}
 }

@@ -4,13 +4,13 @@ import Sessions
 import Wire
 
 /// A test login at the boards' broker, and a test question to its plugin.
-struct BrokerTrial: Sendable {
+package struct BrokerTrial: Sendable {
     /// Why the login failed; nil if it succeeded.
-    var loginFault: String?
+    package var loginFault: String?
     /// Why access cannot be managed; nil if it can, or if it is not managed here.
-    var accessFault: String?
+    package var accessFault: String?
 
-    init(loginFault: String? = nil, accessFault: String? = nil) {
+    package init(loginFault: String? = nil, accessFault: String? = nil) {
         self.loginFault = loginFault
         self.accessFault = accessFault
     }
@@ -19,7 +19,7 @@ struct BrokerTrial: Sendable {
 
     /// Uses its own client id, so that a running authority is not cut off. The question changes
     /// nothing: it reads the default access.
-    init(_ login: BrokerLink.BrokerLogins, managesAccess: Bool) async {
+    package init(_ login: BrokerLink.BrokerLogins, managesAccess: Bool) async {
         let name = "\(EmbeddedBroker.username)-doctor-\(ProcessIdentity.processID)"
         let options = ConnectOptions(
             uri: login.uri, clientID: name, keepAlive: 0, username: login.username,

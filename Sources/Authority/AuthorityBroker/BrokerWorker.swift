@@ -1,10 +1,10 @@
-import AuthorityCore
+package import AuthorityCore
 import AuthorityStore
-import Logging
+package import Logging
 import MQTT
-import Sessions
+package import Sessions
 import Synchronization
-import Wire
+package import Wire
 
 /// Does the store's jobs at the broker. A line is the queue of jobs for one board or one person's
 /// session; its jobs run in order.
@@ -12,8 +12,8 @@ import Wire
 /// The jobs are read from the store, and deleted there after the broker has confirmed them. If
 /// several authorities share a store, one of them holds the lock for a line while it does that
 /// line's jobs.
-final class BrokerWorker: JobWorker {
-    let consumerAccess: ConsumerAccess?
+package final class BrokerWorker: JobWorker {
+    package let consumerAccess: ConsumerAccess?
     private let link: BrokerLink
     private let authority: Authority
     private let root: TopicRoot
@@ -21,8 +21,8 @@ final class BrokerWorker: JobWorker {
     private let logger: Logger
     private let lines = LineGate()
     private let holds: LineHolds
-    /// Nil if live data is off.
-    private let tap: DataTap?
+    /// Clears the data that a board retained, after its login was removed. Nil if live data is off.
+    private let clearData: (@Sendable (_ board: InstallationID) -> Void)?
     /// Nil unless connections are cut by taking over their client id.
     private let proof: TakeoverProof?
     /// Jobs that ran, but without proof that the broker cut the connection.
@@ -31,7 +31,7 @@ final class BrokerWorker: JobWorker {
     private let wakes: AsyncStream<String>.Continuation
 
     /// How the broker learns which clients it may let in.
-    enum Access: Sendable {
+    package enum Access: Sendable {
         /// From another system.
         case none
         /// By commands to mosquitto's plugin.
@@ -41,11 +41,12 @@ final class BrokerWorker: JobWorker {
         case asked(ClientTakeover)
     }
 
-    init(
+    package init(
         link: BrokerLink, root: TopicRoot, access: Access, consumerAccess: ConsumerAccess?,
-        logger: Logger, authority: Authority, holds: LineHolds = LineHolds(), tap: DataTap? = nil
+        logger: Logger, authority: Authority, holds: LineHolds = LineHolds(),
+        clearData: (@Sendable (_ board: InstallationID) -> Void)? = nil
     ) {
-        (self.holds, self.tap) = (holds, tap)
+        (self.holds, self.clearData) = (holds, clearData)
         self.link = link
         self.root = root
         self.access = access
@@ -57,11 +58,11 @@ final class BrokerWorker: JobWorker {
             of: String.self, bufferingPolicy: .bufferingNewest(65_536))
     }
 
-    func wake(_ line: String) { wakes.yield(line) }
+    package func wake(_ line: String) { wakes.yield(line) }
 
     /// Does the jobs of each woken line until its task is cancelled. Failed jobs are tried again
     /// at the next connect and at the next sweep, every 10 s.
-    func run() async {
+    package func run() async {
         await withTaskGroup(of: Void.self) { group in
             var running = 0
             for await line in woken {
@@ -84,7 +85,7 @@ final class BrokerWorker: JobWorker {
         }
     }
 
-    func settle(_ line: String) async throws(AuthorityError) {
+    package func settle(_ line: String) async throws(AuthorityError) {
         try await settle(line, patience: LineHolds.patience)
     }
 
@@ -146,7 +147,7 @@ final class BrokerWorker: JobWorker {
     }
 
     /// Whether no line is being worked on.
-    var isIdle: Bool { get async { await lines.isEmpty } }
+    package var isIdle: Bool { get async { await lines.isEmpty } }
 
     /// False: the job stays for a retry, and later jobs of its line do not wait for it.
     private func perform(_ numbered: NumberedJob) async throws(AuthorityError) -> Bool {
@@ -196,13 +197,13 @@ final class BrokerWorker: JobWorker {
             try await takeover.end(client, isFinal: wish.login == nil)
             if wish.login == nil {
                 try await sayDown(board, wish)
-                tap?.clear(after: board)
+                clearData?(board)
             }
             return true
         }
         guard let login = wish.login else {
             try await remove(board, wish)
-            tap?.clear(after: board)
+            clearData?(board)
             return false
         }
         try await install(
@@ -291,7 +292,7 @@ final class BrokerWorker: JobWorker {
     /// Sends a board that has just connected the message that its inbox retains. In some broker
     /// clusters each node keeps retained messages for itself. The board takes the message, or has
     /// it already.
-    func greet(_ board: InstallationID) async {
+    package func greet(_ board: InstallationID) async {
         if case .commanded = access { return }
         do throws(AuthorityError) {
             guard try await authority.retained(on: board) != nil else { return }
@@ -325,15 +326,5 @@ extension Authority {
     func secondsLeft(_ until: Timestamp) -> UInt32? {
         let left = (until - systemClock()).components.seconds
         return left > 0 ? UInt32(clamping: left) : nil
-    }
-}
-
-extension AuthorityError {
-    /// For the log: it holds no secret.
-    var words: String {
-        switch self {
-        case .refused(let refusal): "\(refusal.code) \(refusal.text)"
-        case .failed(let layer, let text): "\(layer): \(text)"
-        }
     }
 }

@@ -1,6 +1,6 @@
 import AuthorityCore
 import Cryptography
-import Logging
+package import Logging
 import MQTT
 import Sessions
 import Wire
@@ -10,11 +10,18 @@ import Wire
 /// Source: MQTT 3.1.1 §3.1.4, MQTT 5 §3.1.4-3.
 ///
 /// It needs an account that may use any client id, as the authority's own may.
-struct ClientTakeover: Sendable {
+package struct ClientTakeover: Sendable {
     let login: BrokerLink.BrokerLogins
     let logger: Logger
     /// How long to wait for a client that the broker let in just before.
-    var watch = Duration.milliseconds(500)
+    let watch: Duration
+
+    package init(
+        login: BrokerLink.BrokerLogins, logger: Logger, watch: Duration = .milliseconds(500)
+    ) {
+        (self.login, self.watch) = (login, watch)
+        self.logger = logger
+    }
 
     private static let rounds = 5
 

@@ -1,19 +1,19 @@
 import AuthorityCore
-import Sessions
+package import Sessions
 import Wire
 
 /// The commands of mosquitto's dynamic security plugin that an authority uses, as JSON.
 ///
 /// Source: mosquitto 2.0.11, `plugins/dynamic-security/README.md`.
-enum DynamicSecurity {
-    static let requestTopic = "$CONTROL/dynamic-security/v1"
-    static let responseTopic = "$CONTROL/dynamic-security/v1/response"
+package enum DynamicSecurity {
+    package static let requestTopic = "$CONTROL/dynamic-security/v1"
+    package static let responseTopic = "$CONTROL/dynamic-security/v1/response"
 
-    struct Command: Sendable {
-        let name: String
+    package struct Command: Sendable {
+        package let name: String
         let members: [String: JSONValue]
 
-        func json(correlation: String) -> JSONValue {
+        package func json(correlation: String) -> JSONValue {
             var members = members
             members["command"] = .string(name)
             members["correlationData"] = .string(correlation)
@@ -22,17 +22,17 @@ enum DynamicSecurity {
     }
 
     /// The answer to one command: its data, or the plugin's error.
-    struct Response: Sendable {
-        let error: String?
+    package struct Response: Sendable {
+        package let error: String?
         let data: JSONValue?
     }
 
-    static func payload(_ commands: [JSONValue]) -> [UInt8] {
+    package static func payload(_ commands: [JSONValue]) -> [UInt8] {
         JSONValue.object(["commands": .array(commands)]).bytes
     }
 
     /// The answers in a payload by their correlation, including those to other clients' commands.
-    static func responses(in payload: [UInt8]) -> [String: Response] {
+    package static func responses(in payload: [UInt8]) -> [String: Response] {
         let json: JSONObject
         do throws(WireError) {
             json = try JSONObject(parsing: payload, limit: 64 << 20, values: 8 << 20)
@@ -49,9 +49,9 @@ enum DynamicSecurity {
         return responses
     }
 
-    static let clientExists = "Client already exists"
+    package static let clientExists = "Client already exists"
     static let clientMissing = "Client not found"
-    static let roleExists = "Role already exists"
+    package static let roleExists = "Role already exists"
     static let roleMissing = ["Role does not exist", "Role not found"]
 }
 
@@ -83,7 +83,7 @@ extension BrokerRole {
 extension BrokerAccount {
     /// Creates the role and the client. If they exist, it brings the role up to date. Send all
     /// commands: the errors "exists" are expected.
-    var creation: [DynamicSecurity.Command] {
+    package var creation: [DynamicSecurity.Command] {
         var client: [String: JSONValue] = [
             "username": .string(username), "password": password.json,
             "roles": .array([.object(["rolename": .string(role.name)])]),
@@ -126,13 +126,13 @@ extension BrokerAccount {
     }
 
     /// Cuts the client's connection, without its last will.
-    var passwordChange: DynamicSecurity.Command {
+    package var passwordChange: DynamicSecurity.Command {
         .init(
             name: "setClientPassword",
             members: ["username": .string(username), "password": password.json])
     }
 
-    static func removal(username: String, role: String) -> [DynamicSecurity.Command] {
+    package static func removal(username: String, role: String) -> [DynamicSecurity.Command] {
         [.init(name: "deleteClient", members: ["username": .string(username)]),
          .init(name: "deleteRole", members: ["rolename": .string(role)])]
     }

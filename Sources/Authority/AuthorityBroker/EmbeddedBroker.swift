@@ -1,21 +1,21 @@
-import AuthorityCore
+package import AuthorityCore
 import AuthorityStore
-import ConfigurationFiles
+package import ConfigurationFiles
 import Cryptography
 import Foundation
 import LinuxIO
-import Logging
-import Sessions
+package import Logging
+package import Sessions
 import Subprocess
 import SystemPackage
-import Wire
+package import Wire
 
 /// A mosquitto that the authority runs: it writes the files and keeps the process running.
 ///
 /// The access file is computed from the store before each start. So a file that was lost in a power
 /// cut needs no repair.
-struct EmbeddedBroker: Sendable {
-    static let username = "postern-authority"
+package struct EmbeddedBroker: Sendable {
+    package static let username = "postern-authority"
 
     let folder: String
     let host: String
@@ -24,21 +24,37 @@ struct EmbeddedBroker: Sendable {
     let password: SecretBytes
     /// Nil: no TLS.
     var tls: BrokerTLS?
-    let bell = ReloadBell()
+    package let bell = ReloadBell()
     let logger: Logger
 
     /// The broker's certificate, and the CA for client certificates if clients must show one.
-    struct BrokerTLS: Sendable {
+    package struct BrokerTLS: Sendable {
         let files: TLSIdentity
         let clientCAFile: String?
+
+        package init(files: TLSIdentity, clientCAFile: String?) {
+            self.files = files
+            self.clientCAFile = clientCAFile
+        }
+    }
+
+    package init(
+        folder: String, host: String, port: UInt16, root: TopicRoot, password: SecretBytes,
+        tls: BrokerTLS? = nil, logger: Logger
+    ) {
+        (self.folder, self.host, self.port) = (folder, host, port)
+        (self.root, self.password, self.tls) = (root, password, tls)
+        self.logger = logger
     }
 
     /// The socket for the authority's own connection to a broker with TLS. The broker's certificate
     /// may be for any names, and this socket needs none.
-    static func socket(in folder: String) -> String { "\(folder)/authority.sock" }
+    package static func socket(in folder: String) -> String { "\(folder)/authority.sock" }
 
     /// Runs the broker until the task is cancelled. A broker that ends is started again.
-    func run(accounts: @escaping @Sendable () async throws -> [BrokerAccount]) async throws {
+    package func run(
+        accounts: @escaping @Sendable () async throws -> [BrokerAccount]
+    ) async throws {
         let program = try Self.find(
             "mosquitto", in: ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin"])
         let plugin = try Self.findPlugin()
@@ -177,7 +193,7 @@ struct EmbeddedBroker: Sendable {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    static func find(_ name: String, in folders: [String]) throws -> String {
+    package static func find(_ name: String, in folders: [String]) throws -> String {
         let path = LinuxIO.Environment.value("PATH") ?? ""
         let candidates = path.split(separator: ":").map(String.init) + folders
         guard let found = candidates.lazy.map({ "\($0)/\(name)" })
@@ -189,7 +205,7 @@ struct EmbeddedBroker: Sendable {
         return found
     }
 
-    static func findPlugin() throws -> String {
+    package static func findPlugin() throws -> String {
         let name = "mosquitto_dynamic_security.so"
         let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
                        "/usr/lib/arm-linux-gnueabihf", "/usr/lib", "/usr/local/lib"]

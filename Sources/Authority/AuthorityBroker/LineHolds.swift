@@ -1,10 +1,12 @@
 import AuthorityCore
-import AuthorityStore
+package import AuthorityStore
 
 /// Locks a line of jobs, so that only one of several authorities works on it.
-struct LineHolds: Sendable {
+package struct LineHolds: Sendable {
     /// Nil: there is no other authority.
     var store: (any ServiceStore)?
+
+    package init(store: (any ServiceStore)? = nil) { self.store = store }
 
     /// The time that `settle` waits for another authority to release the lock.
     static let patience = Duration.seconds(15)

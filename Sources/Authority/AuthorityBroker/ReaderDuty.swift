@@ -1,13 +1,13 @@
 import AuthorityCore
-import AuthorityStore
+package import AuthorityStore
 import Synchronization
-import Wire
+package import Wire
 
 /// The reader duty: the work at the broker that only one of several authorities does.
 ///
 /// The authority with the duty stores the boards' statuses, which all of them receive. If the
 /// broker has no shared subscriptions, it also reads the boards' requests, and no other does.
-final class ReaderDuty: Sendable {
+package final class ReaderDuty: Sendable {
     enum Change { case none, gained, lost }
 
     private struct State {
@@ -36,14 +36,14 @@ final class ReaderDuty: Sendable {
     }
 
     /// The duty for one topic root of a store.
-    convenience init(_ store: any ServiceStore, root: TopicRoot) {
+    package convenience init(_ store: any ServiceStore, root: TopicRoot) {
         self.init(isContested: store.isShared) { () async throws(AuthorityError) in
             try await store.hold("reader \(root)")
         }
     }
 
     /// Whether this authority stores the boards' statuses.
-    var isReader: Bool { state.withLock { $0.hold?.isHeld ?? false } }
+    package var isReader: Bool { state.withLock { $0.hold?.isHeld ?? false } }
 
     /// Describes the duty, for the log.
     var words: String {
@@ -52,7 +52,7 @@ final class ReaderDuty: Sendable {
     }
 
     /// Whether this authority may answer a board.
-    var mayAnswer: Bool { state.withLock { $0.isSharing || $0.hold?.isHeld ?? false } }
+    package var mayAnswer: Bool { state.withLock { $0.isSharing || $0.hold?.isHeld ?? false } }
 
     /// Call this after each connect. It notes whether the broker shares subscriptions, and tries to
     /// take the duty.

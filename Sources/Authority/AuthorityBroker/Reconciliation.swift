@@ -1,13 +1,13 @@
-import AuthorityCore
-import AuthorityStore
-import Logging
+package import AuthorityCore
+package import AuthorityStore
+package import Logging
 import Sessions
 import Synchronization
 import Wire
 
 /// Reconciles a broker with the store after each connect. It finishes jobs that a crash left
 /// undone, restores logins that the broker lost, and removes logins that it should not have.
-final class Reconciliation: Sendable {
+package final class Reconciliation: Sendable {
     private let authority: Authority
     private let link: BrokerLink
     private let worker: BrokerWorker
@@ -16,7 +16,7 @@ final class Reconciliation: Sendable {
     private let logger: Logger
     private let isDue = Mutex(false)
 
-    enum Access: Sendable {
+    package enum Access: Sendable {
         /// Another system lets boards in.
         case none
         /// The broker's file was computed from the store at its start.
@@ -25,7 +25,7 @@ final class Reconciliation: Sendable {
         case kept
     }
 
-    init(
+    package init(
         authority: Authority, store: any ServiceStore, link: BrokerLink,
         worker: BrokerWorker, access: Access, logger: Logger
     ) {
@@ -40,7 +40,7 @@ final class Reconciliation: Sendable {
     /// Call this after each connect. A failed run stays due until `retry` succeeds. It also stays
     /// due if another authority reconciles now, because that run may have begun with older
     /// knowledge.
-    func run() async {
+    package func run() async {
         isDue.withLock { $0 = true }
         do throws(AuthorityError) {
             guard let hold = try await store.hold("reconcile") else { return }
@@ -67,10 +67,10 @@ final class Reconciliation: Sendable {
     }
 
     /// Makes the next `retry` reconcile everything again.
-    func demand() { isDue.withLock { $0 = true } }
+    package func demand() { isDue.withLock { $0 = true } }
 
     /// Repeats a failed `run`, if the broker is connected.
-    func retry() async {
+    package func retry() async {
         guard isDue.withLock({ $0 }), await link.isUp else { return }
         await run()
     }

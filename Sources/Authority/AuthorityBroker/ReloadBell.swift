@@ -2,10 +2,10 @@ import Synchronization
 
 /// Signals the newest listener that certificates have changed. A signal without a listener is not
 /// kept: a later listener reads the current files anyway.
-final class ReloadBell: Sendable {
+package final class ReloadBell: Sendable {
     private let listener = Mutex<AsyncStream<Void>.Continuation?>(nil)
 
-    func ring() {
+    package func ring() {
         _ = listener.withLock { $0?.yield() }
     }
 

@@ -1,5 +1,7 @@
 package import ArgumentParser
+import AuthorityBroker
 import AuthorityCore
+import AuthorityService
 import ConfigurationFiles
 import Foundation
 import LinuxIO
@@ -111,7 +113,7 @@ struct ServeCommand: AsyncParsableCommand {
             settings.logFormat == .json ? .json(program: "postern-authority") : .text)
         LoggingSystem.bootstrap { _ in JournalHandler(journal) }
         let logger = Self.logger(settings.logLevel)
-        try await AuthorityService.run {
+        try await AuthorityCommands.run {
             // This runs before the final error is printed.
             defer { journal.flush(atEnd: true) }
             // A thousand HTTP connections and the store's connections exceed the usual limit.

@@ -1,5 +1,7 @@
 import ArgumentParser
+import AuthorityBroker
 import AuthorityCore
+import AuthorityService
 import AuthorityStore
 import ConfigurationFiles
 import LinuxIO
@@ -27,7 +29,7 @@ struct BackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try place.settings(program.place)
-        try await AuthorityService.run {
+        try await AuthorityCommands.run {
             let key = StateFolder(settings).masterKey
             let source = try StoreSource(settings)
             try checkKeyFile()

@@ -1,4 +1,5 @@
 import AuthorityCore
+import AuthorityService
 import AuthorityStore
 import LinuxIO
 import Sessions

@@ -1,5 +1,6 @@
 import ArgumentParser
 import AuthorityCore
+import AuthorityService
 import AuthorityStore
 import LinuxIO
 import Sessions

@@ -1,5 +1,7 @@
 import ArgumentParser
+import AuthorityBroker
 import AuthorityCore
+import AuthorityService
 import ConfigurationFiles
 import Foundation
 import LinuxIO
@@ -41,7 +43,7 @@ struct InitCommand: AsyncParsableCommand {
         do {
             settings = try place.settings(program.place)
             if tls { try requireOwnCertificates(settings, folder) }
-            try await AuthorityService.run { try await found(settings) }
+            try await AuthorityCommands.run { try await found(settings) }
         } catch {
             // `init` failed, so its configuration file is removed.
             if let made { try? PrivateFile.remove(made) }
@@ -52,7 +54,7 @@ struct InitCommand: AsyncParsableCommand {
         say("✓ an authority in \(state.recordPlace), its administrator \(admin)")
         say("✓ the master key: \(state.masterKey); keep a copy of it, apart from the records")
         if settings.ownHosts != nil {
-            try await AuthorityService.run { try tellOfCertificates(settings) }
+            try await AuthorityCommands.run { try tellOfCertificates(settings) }
         }
     }
 

@@ -1,5 +1,7 @@
 import ArgumentParser
+import AuthorityBroker
 import AuthorityCore
+import AuthorityService
 import Cryptography
 import Sessions
 import Wire
@@ -23,7 +25,7 @@ struct KeysCommand: AsyncParsableCommand {
 
         func run() async throws {
             let settings = try place.settings(keys.program.place)
-            try await AuthorityService.run {
+            try await AuthorityCommands.run {
                 let records = try await LocalAuthority(settings).authority.signingKeyRecords()
                 show(records, at: systemClock(), json: json)
             }
@@ -44,7 +46,7 @@ struct KeysCommand: AsyncParsableCommand {
 
         func run() async throws {
             let settings = try place.settings(keys.program.place)
-            try await AuthorityService.run {
+            try await AuthorityCommands.run {
                 let local = try await LocalAuthority(settings)
                 try await local.requireCredibleClock()
                 let authority = local.authority

@@ -1,4 +1,6 @@
+import AuthorityBroker
 import AuthorityCore
+import AuthorityService
 import AuthorityStore
 import Sessions
 
@@ -10,9 +12,7 @@ struct LocalAuthority {
     init(_ settings: ServiceSettings) async throws {
         let folder = StateFolder(settings)
         store = try await folder.open()
-        authority = Authority(
-            store: store, cryptography: SystemCryptography(), worker: NoWorker(),
-            keys: try await folder.keys(of: store), rules: settings.rules, clock: systemClock)
+        authority = try await folder.authority(on: store, settings.rules)
     }
 
     /// The same on a given store, which no service may use yet.
@@ -20,9 +20,7 @@ struct LocalAuthority {
         _ store: any ServiceStore, _ folder: StateFolder, _ settings: ServiceSettings
     ) async throws {
         self.store = store
-        authority = Authority(
-            store: store, cryptography: SystemCryptography(), worker: NoWorker(),
-            keys: try await folder.keys(of: store), rules: settings.rules, clock: systemClock)
+        authority = try await folder.authority(on: store, settings.rules)
     }
 
     /// Notes that an earlier state was restored, and that the clock is right: the latest time in

@@ -1,4 +1,5 @@
 import ArgumentParser
+import AuthorityService
 import AuthorityStore
 import ConfigurationFiles
 import LinuxIO
@@ -25,7 +26,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try place.settings(program.place)
-        try await AuthorityService.run {
+        try await AuthorityCommands.run {
             let folder = StateFolder(settings)
             guard folder.store != .file else {
                 throw BackupError.usage("""

@@ -1,5 +1,7 @@
 import ArgumentParser
+import AuthorityBroker
 import AuthorityCore
+import AuthorityService
 import AuthorityStore
 import ConfigurationFiles
 import LinuxIO
@@ -29,7 +31,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try place.settings(program.place)
-        try await AuthorityService.run {
+        try await AuthorityCommands.run {
             switch (from, mark, settle, list) {
             case (let file?, false, false, false):
                 try await Restoration(settings, from: file, key: withKey).run(json: json)

@@ -1,5 +1,7 @@
 import ArgumentParser
+import AuthorityBroker
 import AuthorityCore
+import AuthorityService
 import ConfigurationFiles
 import Cryptography
 import LinuxIO
@@ -25,7 +27,7 @@ struct TLSCommand: AsyncParsableCommand {
 
         func run() async throws {
             let settings = try place.settings(tls.program.place)
-            try await AuthorityService.run {
+            try await AuthorityCommands.run {
                 let state = StateFolder(settings)
                 try state.enter()
                 try CertificateSummary(settings, state.certificates).show(json: json)
@@ -44,7 +46,7 @@ struct TLSCommand: AsyncParsableCommand {
 
         func run() async throws {
             let settings = try place.settings(tls.program.place)
-            try await AuthorityService.run {
+            try await AuthorityCommands.run {
                 try await LocalAuthority(settings).requireCredibleClock()
                 let state = StateFolder(settings)
                 try state.makeCertificates(settings, anew: true, at: systemClock())

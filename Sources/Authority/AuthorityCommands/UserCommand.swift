@@ -1,5 +1,6 @@
 import ArgumentParser
 import AuthorityCore
+import AuthorityService
 import LinuxIO
 import Sessions
 import Wire
@@ -22,7 +23,7 @@ struct UserCommand: AsyncParsableCommand {
 
         func run() async throws {
             let settings = try place.settings(user.program.place)
-            try await AuthorityService.run {
+            try await AuthorityCommands.run {
                 let password = try PasswordSource(file: passwordFile).read(confirming: true)
                 let local = try await LocalAuthority(settings)
                 let added = try await local.authority.addUser(
@@ -42,7 +43,7 @@ struct UserCommand: AsyncParsableCommand {
 
         func run() async throws {
             let settings = try place.settings(user.program.place)
-            try await AuthorityService.run {
+            try await AuthorityCommands.run {
                 let users = try await LocalAuthority(settings).authority.everyUser()
                 if json {
                     print(JSONValue.object(["results": .array(users.map(\.listed))]).text)
@@ -62,7 +63,7 @@ struct UserCommand: AsyncParsableCommand {
 
         func run() async throws {
             let settings = try place.settings(user.program.place)
-            try await AuthorityService.run {
+            try await AuthorityCommands.run {
                 let password = try PasswordSource(file: passwordFile).read(confirming: true)
                 let local = try await LocalAuthority(settings)
                 try await local.authority.setPassword(

@@ -171,6 +171,16 @@ package enum AuthorityError: Error, Equatable, Sendable {
     case failed(layer: String, text: String)
 }
 
+extension AuthorityError {
+    /// For the log: it holds no secret.
+    package var words: String {
+        switch self {
+        case .refused(let refusal): "\(refusal.code) \(refusal.text)"
+        case .failed(let layer, let text): "\(layer): \(text)"
+        }
+    }
+}
+
 /// The public facts about an authority.
 package struct AuthorityInfo: Equatable, Sendable {
     package let name: String

@@ -1,18 +1,19 @@
+import AuthorityBroker
 import AuthorityCore
 import AuthorityHTTP
-import AuthorityStore
+package import AuthorityStore
 import ConfigurationFiles
 import Cryptography
 import Foundation
-import LinuxIO
-import Logging
-import LogOutput
+package import LinuxIO
+package import Logging
+package import LogOutput
 import MQTT
 import Sessions
 import Wire
 
 /// A running authority: store, broker, boards' traffic and HTTP, until its task is cancelled.
-struct AuthorityServer: Sendable {
+package struct AuthorityServer: Sendable {
     private let settings: ServiceSettings
     private let logger: Logger
     let authority: Authority
@@ -48,7 +49,7 @@ struct AuthorityServer: Sendable {
     /// Opens the store and makes the parts. Nothing runs and nothing listens yet. `acceptsClock`:
     /// the clock is right, and the latest time in the store is wrong. `store` is a store that is
     /// already open.
-    init(
+    package init(
         settings: ServiceSettings, acceptsClock: Bool = false,
         store opened: (any ServiceStore)? = nil, logger: Logger
     ) async throws {
@@ -84,7 +85,8 @@ struct AuthorityServer: Sendable {
         let worker = BrokerWorker(
             link: link, root: settings.root, access: Self.access(settings, login, logger),
             consumerAccess: try Self.consumerAccess(settings, ca: ownCA), logger: logger,
-            authority: jobs, holds: LineHolds(store: store), tap: tap)
+            authority: jobs, holds: LineHolds(store: store),
+            clearData: tap.map { tap in { @Sendable board in tap.clear(after: board) } })
         let authority = Authority(
             store: store, cryptography: cryptography, worker: worker, keys: keys, rules: rules,
             signatures: IDTokenCheck(settings.keySets, logger: logger), clock: systemClock)
@@ -120,7 +122,7 @@ struct AuthorityServer: Sendable {
 
     /// Runs until its task is cancelled, or until a part fails. Calls `onReady` once, with the port
     /// of HTTP, when the broker and HTTP are both up.
-    func run(onReady: @escaping @Sendable (Int) async -> Void) async throws {
+    package func run(onReady: @escaping @Sendable (Int) async -> Void) async throws {
         let gate = ReadyGate(onReady)
         try await withThrowingTaskGroup(of: Void.self) { group in
             if let embedded {
@@ -177,14 +179,14 @@ struct AuthorityServer: Sendable {
     }
 
     /// Reports the status to the service manager until its task is cancelled.
-    func watch(_ notifier: Notifier, _ journal: Journal) async {
+    package func watch(_ notifier: Notifier, _ journal: Journal) async {
         await ServiceWatch(
             notifier: notifier, store: store, tally: tally, link: link, journal: journal
         ).run()
     }
 
     /// Stops taking new work, finishes the work that was taken, and makes `run` end.
-    func leave() async {
+    package func leave() async {
         await Farewell(
             link: link, subscriptions: subscriptions, traffic: traffic, worker: worker,
             hub: hub, readiness: readiness, isOneOfSeveral: store.isShared, logger: logger
@@ -192,7 +194,7 @@ struct AuthorityServer: Sendable {
     }
 
     /// Closes the store: its locks and its place in the database. Call it after `run` has ended.
-    func close() {
+    package func close() {
         do throws(AuthorityError) { try store.close() } catch {
             logger.debug("the store is left open: \(error.words)")
         }

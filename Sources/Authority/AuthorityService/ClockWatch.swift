@@ -1,4 +1,4 @@
-import Sessions
+package import Sessions
 
 /// Judges the wall clock, so that a wrong clock ends nothing for good. It compares the clock with
 /// the latest believed time, which the store keeps. It also compares it with a monotonic clock,
@@ -15,8 +15,8 @@ import Sessions
 ///
 /// A wrong answer would set a board's clock and end its session as expired. A board without an
 /// answer asks again.
-struct ClockWatch: Sendable {
-    enum Judgement: Equatable, Sendable {
+package struct ClockWatch: Sendable {
+    package enum Judgement: Equatable, Sendable {
         case believed
         case behind(Duration)
         case ahead(Duration)
@@ -30,7 +30,7 @@ struct ClockWatch: Sendable {
     static let proof = Duration.seconds(900)
     /// A clock that is at most this far behind may still answer boards. At the start the clock may
     /// be this far ahead.
-    static let absurd = Duration.seconds(30 * 86_400)
+    package static let absurd = Duration.seconds(30 * 86_400)
 
     /// The latest believed time.
     private(set) var latest: Timestamp
@@ -51,13 +51,13 @@ struct ClockWatch: Sendable {
     }
 
     /// Starts from the latest time in the store. If it is nil, the first look is believed.
-    init(latest: Timestamp?, wall: Timestamp, monotonic: Duration) {
+    package init(latest: Timestamp?, wall: Timestamp, monotonic: Duration) {
         self.latest = latest ?? wall
         last = Look(wall: wall, monotonic: monotonic)
     }
 
     /// Judges the clock. Call it every few seconds, and once before any other work.
-    mutating func look(wall: Timestamp, monotonic: Duration) -> Judgement {
+    package mutating func look(wall: Timestamp, monotonic: Duration) -> Judgement {
         let now = Look(wall: wall, monotonic: monotonic)
         let isOnCourse = abs(last.drift(to: now)) <= Self.tolerance
         last = now
@@ -101,7 +101,7 @@ extension ClockWatch.Judgement {
     }
 
     /// The message for the operator; nil if the clock is believed.
-    var words: String? {
+    package var words: String? {
         switch self {
         case .believed:
             return nil

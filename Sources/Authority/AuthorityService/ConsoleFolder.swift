@@ -1,14 +1,14 @@
-import AuthorityHTTP
+package import AuthorityHTTP
 import Foundation
-import Logging
+package import Logging
 
 /// Finds the console's page: in the configured folder, or where a package or a build tree puts it
 /// beside the program.
-enum ConsoleFolder {
+package enum ConsoleFolder {
     /// The page's files. If no folder was found, it logs a notice and returns no files.
     ///
     /// - Throws: if the configured folder has no page in it.
-    static func files(_ configured: String?, _ logger: Logger) throws -> StaticFiles {
+    package static func files(_ configured: String?, _ logger: Logger) throws -> StaticFiles {
         if let configured { return try StaticFiles(folder: configured) }
         guard let found = candidates.first(where: hasPage) else {
             logger.notice("there is no console: its page was not found (http.console)")

@@ -1,3 +1,4 @@
+import AuthorityBroker
 import AuthorityCore
 import AuthorityHTTP
 import ConfigurationFiles

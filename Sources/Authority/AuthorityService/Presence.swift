@@ -1,10 +1,11 @@
+import AuthorityBroker
 import AuthorityCore
-import AuthorityStore
+package import AuthorityStore
 import Synchronization
 
 /// The shared lock of each authority that serves from one store. While any authority holds it, no
 /// command can restore an earlier state of the store.
-final class Presence: Sendable {
+package final class Presence: Sendable {
     private let store: any ServiceStore
     private let place: Mutex<any StoreHold>
 
@@ -38,7 +39,7 @@ final class Presence: Sendable {
     /// Locks the store for one command.
     ///
     /// - Throws: `StateFolderError.servedFrom` while an authority on any machine serves from it.
-    static func alone(in store: any ServiceStore, _ folder: StateFolder) async throws
+    package static func alone(in store: any ServiceStore, _ folder: StateFolder) async throws
         -> any StoreHold
     {
         guard let hold = try await store.hold(name) else {

@@ -1,4 +1,5 @@
-import AuthorityCore
+package import AuthorityBroker
+package import AuthorityCore
 import AuthorityHTTP
 import AuthorityStore
 import ConfigurationFiles
@@ -26,7 +27,7 @@ extension AuthorityServer {
             logger: logger)
     }
 
-    static func login(
+    package static func login(
         _ settings: ServiceSettings, _ folder: StateFolder, _ records: [KeyRecord]
     ) throws -> BrokerLink.BrokerLogins {
         switch settings.broker {
@@ -128,7 +129,7 @@ extension AuthorityServer {
         host.contains(":") ? "mqtt://[\(host)]:\(port)" : "mqtt://\(host):\(port)"
     }
 
-    static func firstLine(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
+    package static func firstLine(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
         bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
     }
 }

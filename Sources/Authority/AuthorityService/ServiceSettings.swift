@@ -1,38 +1,38 @@
-import AuthorityCore
-import ConfigurationFiles
+package import AuthorityCore
+package import ConfigurationFiles
 import Foundation
 import LinuxIO
 import Sessions
-import Wire
+package import Wire
 
 /// The configuration of `serve`.
-struct ServiceSettings: Sendable {
-    enum Broker: Sendable {
+package struct ServiceSettings: Sendable {
+    package enum Broker: Sendable {
         /// A mosquitto that the authority runs.
         case embedded(host: String, port: UInt16)
         case external(uri: BrokerURI, username: String?, passwordFile: String?, caFile: String?)
     }
 
-    var stateDirectory: String
-    var store = StorePlace.file
+    package var stateDirectory: String
+    package var store = StorePlace.file
     /// A path or `credential:NAME`; nil: `authority.key` in the state folder.
     var masterKeyFile: String?
-    var listen: (host: String, port: UInt16)
-    var broker: Broker
+    package var listen: (host: String, port: UInt16)
+    package var broker: Broker
     /// How the broker decides which boards and programs may connect.
-    var access = AuthoritySettings.BrokerAccess.dynamicSecurity
+    package var access = AuthoritySettings.BrokerAccess.dynamicSecurity
     /// For access by HTTP: the secret that the broker shows, and its virtual host.
     var accessSecretFile: String?
     var virtualHost = "/"
     /// The broker's address for programs; nil: the address that the authority uses.
     var advertise: String?
-    var rules: AuthorityRules
-    var logLevel = LogLevel.info
-    var logFormat = LogFormat.text
+    package var rules: AuthorityRules
+    package var logLevel = LogLevel.info
+    package var logFormat = LogFormat.text
     /// Where metrics are served; nil: nowhere.
     var metrics: MetricsPlace?
     /// The folder with the console's page; nil: search for it.
-    var console: String?
+    package var console: String?
     /// Whether the console receives the data that boards send.
     var showsLiveData = true
     /// The proxies whose `X-Forwarded-For` is trusted.
@@ -47,21 +47,21 @@ struct ServiceSettings: Sendable {
     var keySets: [LoginProvider: AuthoritySettings.KeySetPlace] = [:]
 
     /// The host names for the authority's own certificates; nil: it makes none.
-    var ownHosts: [String]?
+    package var ownHosts: [String]?
     /// Certificates that were made elsewhere. For an external broker: the client certificate of the
     /// authority.
     var pageIdentity: TLSIdentity?
-    var brokerIdentity: TLSIdentity?
+    package var brokerIdentity: TLSIdentity?
     /// CAs for client certificates. If set, a client must show a certificate that one of them
     /// signed.
     var pageClientCAFile: String?
     var brokerClientCAFile: String?
 
-    static let version = "0.1.0"
+    package static let version = "0.1.0"
 
-    var root: TopicRoot { rules.info.topicRoot }
+    package var root: TopicRoot { rules.info.topicRoot }
     /// Whether the authority gives boards and programs their broker logins.
-    var managesBrokerAccess: Bool { rules.managesBrokerAccess }
+    package var managesBrokerAccess: Bool { rules.managesBrokerAccess }
 }
 
 extension ServiceSettings {
@@ -69,7 +69,7 @@ extension ServiceSettings {
 
     /// Reads `authority.toml` in `folder`. If there is no file, the defaults and the environment
     /// apply.
-    static func read(from folder: String) throws -> ServiceSettings {
+    package static func read(from folder: String) throws -> ServiceSettings {
         let file = "\(folder)/authority.toml"
         var text = ""
         do throws(FileFailure) {
@@ -84,7 +84,7 @@ extension ServiceSettings {
                 text, file: "authority.toml", environment: LinuxIO.Environment.value))
     }
 
-    init(_ settings: AuthoritySettings) throws(SettingsError) {
+    package init(_ settings: AuthoritySettings) throws(SettingsError) {
         stateDirectory = settings.stateDir
         store = settings.store
         masterKeyFile = settings.masterKeyFile

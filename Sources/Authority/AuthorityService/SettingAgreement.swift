@@ -1,11 +1,11 @@
 import AuthorityCore
-import AuthorityStore
+package import AuthorityStore
 import Wire
 
 /// Checks that all authorities on one store agree on the configuration that they must share.
-enum SettingAgreement {
+package enum SettingAgreement {
     /// What an operator can do if the configurations differ.
-    static let advice = """
+    package static let advice = """
         set it alike for every authority of this store; to change it for all of them, stop them \
         and start one with `serve --accept-settings`
         """
@@ -15,7 +15,7 @@ enum SettingAgreement {
     ///
     /// - Throws: `StateFolderError.otherSettings` if the others serve other boards or other
     ///   clients, or issue other tokens.
-    static func reach(
+    package static func reach(
         _ own: SharedSettings, in store: any ServiceStore, changing: Bool
     ) async throws {
         let kept = try await store.keep(own, replacing: changing)
@@ -25,7 +25,7 @@ enum SettingAgreement {
 }
 
 extension ServiceSettings {
-    var shared: SharedSettings {
+    package var shared: SharedSettings {
         SharedSettings(
             topicRoot: rules.info.topicRoot.description,
             applicationID: rules.info.applicationID, publicURL: rules.info.publicURL)

@@ -1,3 +1,3 @@
-import AuthorityService
+import AuthorityCommands
 
 await AuthorityProgram.start()

@@ -4,8 +4,6 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityService
-
 @Suite("Session's end", .everyStore)
 struct EndingTests {
     @Test("by revocation is told retained, closes data, and is over when the board says so")

@@ -6,6 +6,7 @@ import Sessions
 import Testing
 import Wire
 
+@testable import AuthorityCommands
 @testable import AuthorityService
 
 @Suite("The place of the records")

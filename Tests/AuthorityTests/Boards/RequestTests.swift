@@ -4,8 +4,6 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityService
-
 @Suite("Board's request", .everyStore)
 struct RequestTests {
     @Test("is answered with the very same bytes when it comes again")

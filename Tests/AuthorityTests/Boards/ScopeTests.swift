@@ -4,8 +4,6 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityService
-
 @Suite("Scope", .everyStoreInLong)
 struct ScopeTests {
     @Test("that would open what is the contract's own is refused", arguments: [

@@ -4,8 +4,6 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityService
-
 @Suite("Broker's door", .everyStore)
 struct BrokerDoorTests {
     private let root = TopicRoot.standard

@@ -5,6 +5,7 @@ import Sessions
 import Testing
 import Wire
 
+@testable import AuthorityBroker
 @testable import AuthorityService
 
 @Suite("Embedded broker", .serialized)

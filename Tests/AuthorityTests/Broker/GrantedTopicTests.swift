@@ -4,6 +4,7 @@ import Sessions
 import Testing
 import Wire
 
+@testable import AuthorityBroker
 @testable import AuthorityService
 
 @Suite("Granted topics", .serialized)

@@ -4,8 +4,6 @@ import Foundation
 import PostgreSQLStore
 import Testing
 
-@testable import AuthorityService
-
 /// What a house keeps its records in.
 enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     case sqlite = "SQLite"

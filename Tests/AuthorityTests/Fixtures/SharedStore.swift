@@ -3,8 +3,6 @@ import AuthorityStore
 import Sessions
 import Synchronization
 
-@testable import AuthorityService
-
 /// What several processes share on a database server: who holds which name, and who hears of
 /// commits.
 final class SharedServer: Sendable {

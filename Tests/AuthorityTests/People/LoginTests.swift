@@ -4,8 +4,6 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityService
-
 @Suite("Login", .everyStore)
 struct LoginTests {
     @Test("says the same of an unknown user and a wrong password", arguments: [

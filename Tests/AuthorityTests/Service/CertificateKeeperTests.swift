@@ -7,6 +7,7 @@ import Logging
 import Sessions
 import Testing
 
+@testable import AuthorityBroker
 @testable import AuthorityService
 
 @Suite("Certificate keeper")

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 import Wire
 
+@testable import AuthorityBroker
 @testable import AuthorityService
 
 @Suite("Clock guard", .serialized)

@@ -8,6 +8,8 @@ import PostgresServers
 import Sessions
 import Testing
 
+@testable import AuthorityBroker
+@testable import AuthorityCommands
 @testable import AuthorityService
 
 /// The doctor's look at a real server.

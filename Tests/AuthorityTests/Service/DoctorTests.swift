@@ -4,6 +4,8 @@ import Doctor
 import Sessions
 import Testing
 
+@testable import AuthorityBroker
+@testable import AuthorityCommands
 @testable import AuthorityService
 
 @Suite("Authority doctor")

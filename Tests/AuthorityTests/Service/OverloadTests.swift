@@ -4,8 +4,6 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityService
-
 @Suite("An overload")
 struct OverloadTests {
     private func fixture() async throws -> (house: House, live: LiveBoard) {

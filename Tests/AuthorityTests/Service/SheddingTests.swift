@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 import Wire
 
+@testable import AuthorityBroker
 @testable import AuthorityService
 
 /// An authority whose store is held for a while, as by a disk that does not come back.

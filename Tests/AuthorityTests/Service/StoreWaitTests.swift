@@ -6,6 +6,8 @@ import Synchronization
 import Testing
 import Wire
 
+@testable import AuthorityBroker
+@testable import AuthorityCommands
 @testable import AuthorityService
 
 @Suite("The wait for a database")

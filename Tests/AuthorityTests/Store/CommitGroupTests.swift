@@ -6,7 +6,6 @@ import Synchronization
 import Testing
 import Wire
 
-@testable import AuthorityService
 @testable import AuthorityStore
 
 @Suite("Transactions that wait together")

@@ -4,8 +4,6 @@ import Foundation
 import Sessions
 import Testing
 
-@testable import AuthorityService
-
 /// What other processes do to the store of one that serves.
 @Suite("Authority's neighbours", .serialized)
 struct NeighbourTests {

@@ -4,7 +4,6 @@ import PostgresServers
 import Sessions
 import Testing
 
-@testable import AuthorityService
 @testable import PostgreSQLStore
 
 @Suite("PostgreSQL's schema")

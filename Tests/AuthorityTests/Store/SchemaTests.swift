@@ -4,6 +4,7 @@ import GRDB
 import Sessions
 import Testing
 
+@testable import AuthorityCommands
 @testable import AuthorityService
 @testable import AuthorityStore
 

@@ -4,7 +4,6 @@ import Testing
 import Wire
 
 @testable import AuthorityCore
-@testable import AuthorityService
 
 /// A house and others of its kind, each with a store of its own on the same records.
 private struct Street {

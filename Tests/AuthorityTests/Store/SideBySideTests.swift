@@ -8,6 +8,7 @@ import Sessions
 import Testing
 import Wire
 
+@testable import AuthorityBroker
 @testable import AuthorityService
 
 /// Two authorities on one store, beside each other at one broker.

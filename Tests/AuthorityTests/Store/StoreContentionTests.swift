@@ -6,8 +6,6 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityService
-
 @Suite("Many boards on one database", .serialized)
 struct StoreContentionTests {
     /// Boards that have nothing to do with each other share pages of indexes, which the

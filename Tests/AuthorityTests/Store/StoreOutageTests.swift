@@ -7,8 +7,6 @@ import Synchronization
 import Testing
 import Wire
 
-@testable import AuthorityService
-
 @Suite("Outage of the database", .serialized)
 struct StoreOutageTests {
     /// A board that heartbeats and refreshes for as long as it is let, and repeats what was

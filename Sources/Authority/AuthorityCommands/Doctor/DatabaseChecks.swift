@@ -1,3 +1,4 @@
+import AuthorityService
 import Doctor
 
 /// Facts about a database server, from one connection.

@@ -1,3 +1,5 @@
+import AuthorityBroker
+import AuthorityService
 import AuthorityStore
 import ConfigurationFiles
 import PostgreSQLStore

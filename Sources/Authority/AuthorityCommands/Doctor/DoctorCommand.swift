@@ -27,7 +27,7 @@ struct DoctorCommand: AsyncParsableCommand {
             return
         }
         let folder = place.configDirectory ?? program.place.configDirectory ?? "/etc/postern"
-        try await AuthorityService.run {
+        try await AuthorityCommands.run {
             let examination: Examination<AuthorityFacts>
             do throws(UnknownCheck) {
                 examination = try Examination(checks, without: options.dontRun)

@@ -1,5 +1,7 @@
+import AuthorityBroker
 import AuthorityCore
 import AuthorityHTTP
+import AuthorityService
 import AuthorityStore
 import ConfigurationFiles
 import Cryptography

@@ -1,11 +1,12 @@
-import AuthorityCore
-import Cryptography
+import AuthorityBroker
+package import AuthorityCore
+package import Cryptography
 import Sessions
 import Synchronization
 import Wire
 
 /// Makes and reads the authority's keys.
-enum KeyRing {
+package enum KeyRing {
     /// The keys of a new authority, including its password at an embedded broker.
     static func make(at now: Timestamp) throws(CryptographyError) -> [KeyRecord] {
         let seal = try X25519PrivateKey()
@@ -37,7 +38,7 @@ enum KeyRing {
     }
 
     /// A new key for signing access tokens. Its `kid` is its thumbprint.
-    static func signingKey() throws(CryptographyError) -> TokenSigningKey {
+    package static func signingKey() throws(CryptographyError) -> TokenSigningKey {
         let key = try Ed25519PrivateKey()
         return TokenSigningKey(
             publicKey: SigningKey(

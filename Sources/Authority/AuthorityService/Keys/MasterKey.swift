@@ -9,7 +9,7 @@ import Sessions
 /// store share the key.
 ///
 /// A copy of the database alone reveals no secret.
-struct MasterKey: SecretWrapping {
+package struct MasterKey: SecretWrapping {
     private static let nonceCount = AES256GCM.nonceCount
     /// The error layer for secrets that this key cannot unwrap.
     static let layer = "master key"
@@ -38,7 +38,7 @@ struct MasterKey: SecretWrapping {
     private init(key: SecretBytes) { self.key = key }
 
     /// Reads the key at `path`. Only this user may be able to read the file.
-    init(at path: String) throws {
+    package init(at path: String) throws {
         // systemd lets the service's user read a credential by an access list, which shows as the
         // group's permission.
         let folder = LinuxIO.Environment.value("CREDENTIALS_DIRECTORY")

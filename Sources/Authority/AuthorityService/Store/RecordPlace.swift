@@ -1,20 +1,21 @@
+import AuthorityBroker
 import AuthorityCore
-import AuthorityStore
-import ConfigurationFiles
+package import AuthorityStore
+package import ConfigurationFiles
 import LinuxIO
-import PostgreSQLStore
+package import PostgreSQLStore
 import Sessions
 
 // The place of the records: a file or a database.
 extension StateFolder {
-    init(_ settings: ServiceSettings) {
+    package init(_ settings: ServiceSettings) {
         self.init(
             path: settings.stateDirectory, store: settings.store,
             masterKeyFile: settings.masterKeyFile)
     }
 
     /// The place for messages: a folder, or a database address without its options.
-    var recordPlace: String {
+    package var recordPlace: String {
         switch store {
         case .file: path
         case .postgres(let place): String(place.uri.prefix { $0 != "?" })
@@ -30,7 +31,7 @@ extension StateFolder {
     }
 
     /// Opens the database that `store` names, for a backup or a restore.
-    func openedDatabase(wrapping key: MasterKey) async throws -> PostgreSQLAuthorityStore {
+    package func openedDatabase(wrapping key: MasterKey) async throws -> PostgreSQLAuthorityStore {
         guard case .postgres(let place) = store else {
             throw StateFolderError.badStore("is a file; name a database: store = \"postgres://…\"")
         }
@@ -40,7 +41,7 @@ extension StateFolder {
 
     /// Copies a store's file into the database, which must be empty, so that nothing is
     /// overwritten. Returns the number of rows of each table.
-    func fillDatabase(from file: StoreFile) async throws -> [String: Int] {
+    package func fillDatabase(from file: StoreFile) async throws -> [String: Int] {
         let target = try await openedDatabase(wrapping: try MasterKey(at: masterKey))
         guard try await Self.isWithoutUsers(target) else {
             throw StateFolderError.occupied(recordPlace)
@@ -52,7 +53,7 @@ extension StateFolder {
         return rows
     }
 
-    static func address(of place: PostgresPlace) throws -> PostgresAddress {
+    package static func address(of place: PostgresPlace) throws -> PostgresAddress {
         let password = try place.passwordFile.map { file in
             do throws(FileFailure) {
                 return SecretBytes(

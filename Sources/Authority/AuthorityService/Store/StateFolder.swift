@@ -1,22 +1,23 @@
-import AuthorityCore
-import AuthorityStore
-import ConfigurationFiles
-import LinuxIO
-import Sessions
+import AuthorityBroker
+package import AuthorityCore
+package import AuthorityStore
+package import ConfigurationFiles
+package import LinuxIO
+package import Sessions
 
 /// The folder with an authority's files: `authority.db`, `authority.key`, `broker/` for an embedded
 /// broker, `tls/` for its own certificates. Only its owner may enter it. The records may be in a
 /// database elsewhere that several authorities share; each of them has its own folder.
-struct StateFolder: Sendable {
-    let path: String
-    var store = StorePlace.file
+package struct StateFolder: Sendable {
+    package let path: String
+    package var store = StorePlace.file
     /// A path or `credential:NAME`; nil: `authority.key` in the folder.
     var masterKeyFile: String?
 
-    var database: String { "\(path)/authority.db" }
+    package var database: String { "\(path)/authority.db" }
     /// The path of the master key. Outside of the service a credential has no path, and the error
     /// names the credential.
-    var masterKey: String {
+    package var masterKey: String {
         guard let masterKeyFile else { return "\(path)/authority.key" }
         let scheme = StateFolderError.credential
         guard masterKeyFile.hasPrefix(scheme),
@@ -25,11 +26,11 @@ struct StateFolder: Sendable {
         return "\(folder)/\(masterKeyFile.dropFirst(scheme.count))"
     }
     var broker: String { "\(path)/broker" }
-    var certificates: CertificateFolder { CertificateFolder(path: "\(path)/tls") }
+    package var certificates: CertificateFolder { CertificateFolder(path: "\(path)/tls") }
 
     /// If root runs this, as in an installed system, the process becomes the folder's owner. So the
     /// service owns the files that it makes. Read files that only root may read before this.
-    func enter() throws(SystemError) {
+    package func enter() throws(SystemError) {
         try ProcessOwner.stepDown(toOwnerOf: path)
     }
 
@@ -37,7 +38,7 @@ struct StateFolder: Sendable {
     ///
     /// - Throws: `StateFolderError.initialised` if there is an administrator already; then nothing
     ///   was changed. It continues an interrupted attempt.
-    func found(
+    package func found(
         administrator: String, password: SecretBytes, rules: AuthorityRules
     ) async throws {
         try enter()
@@ -52,9 +53,7 @@ struct StateFolder: Sendable {
             guard try await Self.isWithoutUsers(store) else {
                 throw StateFolderError.initialised(recordPlace)
             }
-            let authority = Authority(
-                store: store, cryptography: SystemCryptography(), worker: NoWorker(),
-                keys: try await keys(of: store), rules: rules, clock: systemClock)
+            let authority = try await authority(on: store, rules)
             let user = NewUser(
                 username: administrator, password: password, isAdministrator: true,
                 mayClaim: true)
@@ -115,7 +114,7 @@ struct StateFolder: Sendable {
     /// Opens the store that `found` made.
     ///
     /// - Throws: `otherKey` if the store's secrets are wrapped by another master key.
-    func open() async throws -> any ServiceStore {
+    package func open() async throws -> any ServiceStore {
         try enter()
         guard try store != .file || exists(database) else {
             throw StateFolderError.notInitialised(path)
@@ -127,14 +126,14 @@ struct StateFolder: Sendable {
     }
 
     /// The reason why there are no records.
-    var unfounded: StateFolderError {
+    package var unfounded: StateFolderError {
         store != .file && PrivateFile.isThere(database)
             ? .notMoved(recordPlace, database) : .notInitialised(recordPlace)
     }
 
     /// Locks the folder, so that only this process serves from it while the lock lives. Other
     /// commands need no lock: they only touch the database.
-    func lock() throws -> FolderLock {
+    package func lock() throws -> FolderLock {
         try enter()
         guard try store != .file || exists(database) else {
             throw StateFolderError.notInitialised(path)
@@ -146,7 +145,7 @@ struct StateFolder: Sendable {
     }
 
     /// The same for a folder that may have no database yet.
-    func lockForRestoring() throws -> FolderLock {
+    package func lockForRestoring() throws -> FolderLock {
         do throws(FileFailure) {
             return try FolderLock(path)
         } catch {
@@ -155,11 +154,20 @@ struct StateFolder: Sendable {
         }
     }
 
+    /// An authority without a broker or HTTP, for commands. Its jobs wait in the store.
+    package func authority(
+        on store: any ServiceStore, _ rules: AuthorityRules
+    ) async throws -> Authority {
+        Authority(
+            store: store, cryptography: SystemCryptography(), worker: NoWorker(),
+            keys: try await keys(of: store), rules: rules, clock: systemClock)
+    }
+
     func keys(of store: any AuthorityStore) async throws -> AuthorityKeys {
         try KeyRing.read(try await records(of: store))
     }
 
-    func records(of store: any AuthorityStore) async throws -> [KeyRecord] {
+    package func records(of store: any AuthorityStore) async throws -> [KeyRecord] {
         do throws(AuthorityError) {
             return try await store.read { transaction throws(AuthorityError) in
                 try transaction.keys()
@@ -188,7 +196,7 @@ struct StateFolder: Sendable {
     }
 }
 
-enum StateFolderError: Error, Equatable, CustomStringConvertible {
+package enum StateFolderError: Error, Equatable, CustomStringConvertible {
     case initialised(String)
     case notInitialised(String)
     /// The same for a database, and the file that may have the records for it.
@@ -215,7 +223,7 @@ enum StateFolderError: Error, Equatable, CustomStringConvertible {
     /// The prefix in `master_key_file` for a credential.
     static let credential = "credential:"
 
-    var description: String {
+    package var description: String {
         switch self {
         case .initialised(let path): "\(path) holds an authority already; nothing was changed"
         case .notInitialised(let path):
@@ -261,10 +269,6 @@ enum StateFolderError: Error, Equatable, CustomStringConvertible {
         }
     }
 }
-
-/// The wall clock.
-@Sendable
-func systemClock() -> Timestamp { Timestamp(milliseconds: SystemClock.wallMilliseconds) }
 
 /// The worker of commands, which have no broker: the jobs wait in the store.
 struct NoWorker: JobWorker {

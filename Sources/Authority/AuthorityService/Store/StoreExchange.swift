@@ -9,7 +9,7 @@ import LinuxIO
 /// The old file's log must not be left beside the new file, because SQLite would apply it to the
 /// new file. The log may not be mergeable into the old file, because that is damaged or in use.
 /// Then there is no store for a moment, rather than a store without its newest commits.
-struct StoreExchange {
+package struct StoreExchange {
     enum Step: CaseIterable {
         /// Merges the old file's log into it.
         case settle
@@ -25,7 +25,11 @@ struct StoreExchange {
     /// The old file's new name; no file may have it.
     let kept: String
 
-    func run() throws {
+    package init(database: String, incoming: String, kept: String) {
+        (self.database, self.incoming, self.kept) = (database, incoming, kept)
+    }
+
+    package func run() throws {
         try Self.forgetSecondNames(of: database)
         for step in Step.allCases { try run(step) }
     }

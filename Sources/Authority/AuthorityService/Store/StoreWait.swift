@@ -1,27 +1,32 @@
+import AuthorityBroker
 import AuthorityCore
 import AuthorityHTTP
-import AuthorityStore
-import LinuxIO
-import Logging
-import MQTT
+package import AuthorityStore
+package import LinuxIO
+package import Logging
+package import MQTT
 
 /// Opens the store for `serve` and starts the server on it. If the store is a database that is
 /// down, it waits: an authority may start before its database.
 ///
 /// Errors that a retry does not fix are thrown at once: a wrong password, a missing database, a
 /// wrong master key.
-struct StoreWait: Sendable {
+package struct StoreWait: Sendable {
     let settings: ServiceSettings
     let notifier: Notifier
     let logger: Logger
 
-    /// The work on the store before anything is served.
-    typealias Start<Server: Sendable> = @Sendable (any ServiceStore) async throws -> Server
+    package init(settings: ServiceSettings, notifier: Notifier, logger: Logger) {
+        (self.settings, self.notifier, self.logger) = (settings, notifier, logger)
+    }
 
-    struct Started<Server: Sendable>: Sendable {
-        let server: Server
+    /// The work on the store before anything is served.
+    package typealias Start<Server: Sendable> = @Sendable (any ServiceStore) async throws -> Server
+
+    package struct Started<Server: Sendable>: Sendable {
+        package let server: Server
         /// Set if there was a wait: a signal during the wait counts.
-        let stop: StopSignal?
+        package let stop: StopSignal?
     }
 
     private static let shortest = Duration.seconds(1)
@@ -36,7 +41,7 @@ struct StoreWait: Sendable {
 
     /// Opens and starts. If the database goes down in between, both are repeated. Nil if the
     /// program is asked to stop meanwhile.
-    func open<Server>(
+    package func open<Server>(
         _ start: @escaping Start<Server>
     ) async throws -> Started<Server>? {
         do {
@@ -97,7 +102,7 @@ struct StoreWait: Sendable {
     private func tryAgain<Server>(_ start: Start<Server>) async throws -> Server? {
         var failures = 1
         while true {
-            await AuthorityService.pause(
+            await AuthorityBroker.pause(
                 Self.pause(after: failures, chance: Double.random(in: 0...1)))
             guard !Task.isCancelled else { return nil }
             do {

@@ -1,17 +1,17 @@
-import AuthorityCore
-import ConfigurationFiles
-import Cryptography
+package import AuthorityCore
+package import ConfigurationFiles
+package import Cryptography
 import LinuxIO
-import Sessions
-import Wire
+package import Sessions
+package import Wire
 
 /// The folder `tls` of an authority that makes its own certificates. `ca.pem` is public. `ca.key`
 /// is wrapped by the master key, so a copy of the folder can sign nothing. Each server has one file
 /// with its key and chain, which is replaced as a whole.
-struct CertificateFolder: Sendable {
+package struct CertificateFolder: Sendable {
     let path: String
 
-    enum Server: String, CaseIterable, Sendable {
+    package enum Server: String, CaseIterable, Sendable {
         case broker
         case page = "http"
     }
@@ -20,17 +20,17 @@ struct CertificateFolder: Sendable {
     private static let authorityLifetime = Duration.seconds(9131 * 86_400)
     private static let keyPlace = "tls/ca.key"
 
-    var authorityFile: String { "\(path)/ca.pem" }
+    package var authorityFile: String { "\(path)/ca.pem" }
     private var authorityKeyFile: String { "\(path)/ca.key" }
     var isFounded: Bool { PrivateFile.isThere(authorityFile) }
 
-    func files(of server: Server) -> TLSIdentity {
+    package func files(of server: Server) -> TLSIdentity {
         let file = "\(path)/\(server.rawValue).pem"
         return TLSIdentity(certificateFile: file, keyFile: file)
     }
 
     /// Makes a CA if there is none. After an interrupted attempt it starts again.
-    func found(
+    package func found(
         name: String, wrapping master: MasterKey, at now: Timestamp
     ) throws {
         guard !isFounded else { return }
@@ -44,7 +44,7 @@ struct CertificateFolder: Sendable {
     }
 
     /// The CA's certificate, which is public.
-    func certificate() throws(AuthorityError) -> Certificate {
+    package func certificate() throws(AuthorityError) -> Certificate {
         let pem: [UInt8]
         do throws(FileFailure) {
             pem = try PrivateFile.read(authorityFile, limit: 16 * 1024, strictestMode: 0o644)
@@ -67,7 +67,9 @@ struct CertificateFolder: Sendable {
     }
 
     /// The CA with its key.
-    func authority(wrapping master: MasterKey) throws(AuthorityError) -> CertificateAuthority {
+    package func authority(
+        wrapping master: MasterKey
+    ) throws(AuthorityError) -> CertificateAuthority {
         let certificate = try certificate()
         let wrapped: [UInt8]
         do throws(FileFailure) {
@@ -86,7 +88,7 @@ struct CertificateFolder: Sendable {
     }
 
     /// Makes a new key and a new certificate for a server, and replaces the old ones.
-    func issue(
+    package func issue(
         _ server: Server, by authority: CertificateAuthority, for hosts: [CertificateHost],
         at now: Timestamp
     ) throws(AuthorityError) {
@@ -105,7 +107,7 @@ struct CertificateFolder: Sendable {
     }
 
     /// The names in each certificate: the configured ones first, then this machine.
-    static func hosts(_ configured: [String]) throws(AuthorityError) -> [CertificateHost] {
+    package static func hosts(_ configured: [String]) throws(AuthorityError) -> [CertificateHost] {
         var hosts: [CertificateHost] = []
         for text in configured + ["localhost", "127.0.0.1", "::1"] {
             guard let host = CertificateHost(text) else {
@@ -118,5 +120,5 @@ struct CertificateFolder: Sendable {
 }
 
 extension Certificate {
-    var fingerprint: CertificateFingerprint? { CertificateFingerprint(bytes: sha256) }
+    package var fingerprint: CertificateFingerprint? { CertificateFingerprint(bytes: sha256) }
 }

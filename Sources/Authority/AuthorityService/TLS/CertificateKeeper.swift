@@ -1,22 +1,31 @@
-import AuthorityCore
+import AuthorityBroker
+package import AuthorityCore
 import AuthorityHTTP
 import ConfigurationFiles
-import Cryptography
+package import Cryptography
 import Logging
-import Sessions
+package import Sessions
 
 /// Keeps the certificates of the broker and the page current. It renews the authority's own
 /// certificates before they expire, and reads files that were replaced. Both servers use the new
 /// ones without a restart.
 ///
 /// If a new certificate cannot be used, the old one stays.
-actor CertificateKeeper {
+package actor CertificateKeeper {
     /// The authority's own CA, and the servers and hosts that it certifies.
-    struct Own: Sendable {
+    package struct Own: Sendable {
         let folder: CertificateFolder
-        let authority: CertificateAuthority
-        let hosts: [CertificateHost]
-        let servers: Set<CertificateFolder.Server>
+        package let authority: CertificateAuthority
+        package let hosts: [CertificateHost]
+        package let servers: Set<CertificateFolder.Server>
+
+        package init(
+            folder: CertificateFolder, authority: CertificateAuthority,
+            hosts: [CertificateHost], servers: Set<CertificateFolder.Server>
+        ) {
+            (self.folder, self.authority) = (folder, authority)
+            (self.hosts, self.servers) = (hosts, servers)
+        }
 
         /// The CA's certificate as PEM.
         func certificateText() throws -> String {
@@ -24,7 +33,7 @@ actor CertificateKeeper {
         }
     }
 
-    typealias Server = CertificateFolder.Server
+    package typealias Server = CertificateFolder.Server
 
     private let own: Own?
     private let files: [Server: TLSIdentity]
@@ -114,7 +123,7 @@ actor CertificateKeeper {
 
     /// Renews one of the authority's own certificates if it is due. Without a believed clock it
     /// only replaces one that cannot be used at all.
-    static func renew(
+    package static func renew(
         _ server: Server, _ own: Own?, at now: Timestamp, mayIssue: Bool
     ) throws(AuthorityError) -> Bool {
         guard let own, own.servers.contains(server) else { return false }

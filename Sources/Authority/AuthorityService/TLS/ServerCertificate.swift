@@ -1,13 +1,13 @@
-import AuthorityCore
-import ConfigurationFiles
-import Cryptography
+package import AuthorityCore
+package import ConfigurationFiles
+package import Cryptography
 import LinuxIO
 import Sessions
 
 /// A server's certificate, the chain that signed it, and its key.
-struct ServerCertificate: Sendable {
+package struct ServerCertificate: Sendable {
     /// The server's own certificate is first.
-    let chain: [Certificate]
+    package let chain: [Certificate]
     let key: CertificateKey
 
     /// Throws `malformed` if the first certificate does not match the key.
@@ -22,7 +22,7 @@ struct ServerCertificate: Sendable {
     private static let keyMode: UInt32 = 0o640
 
     /// Reads both files, which may be the same. It follows links, because certbot uses links.
-    static func read(_ files: TLSIdentity) throws(AuthorityError) -> ServerCertificate {
+    package static func read(_ files: TLSIdentity) throws(AuthorityError) -> ServerCertificate {
         let isOne = files.certificateFile == files.keyFile
         let key = try read(files.keyFile, mode: keyMode)
         let chain = isOne ? key : try readPublic(files.certificateFile)

@@ -1,3 +1,4 @@
+import AuthorityBroker
 import AuthorityCore
 import ConfigurationFiles
 import Logging
@@ -46,7 +47,7 @@ extension AuthorityServer {
 
 extension ServiceSettings {
     /// The servers that use a certificate of the authority's own CA.
-    var ownServers: Set<CertificateFolder.Server> {
+    package var ownServers: Set<CertificateFolder.Server> {
         guard ownHosts != nil else { return [] }
         var servers: Set<CertificateFolder.Server> = []
         if pageIdentity == nil { servers.insert(.page) }

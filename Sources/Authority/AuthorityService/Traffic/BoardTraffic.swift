@@ -1,3 +1,4 @@
+import AuthorityBroker
 import AuthorityCore
 import LinuxIO
 import Logging
