@@ -35,22 +35,3 @@ package enum Environment {
         return result
     }
 }
-
-/// The name of this machine.
-package enum HostName {
-    /// The name without its domain; "localhost" if there is none.
-    ///
-    /// The corresponding C function is `gethostname`.
-    package static var current: String {
-        var buffer = [UInt8](repeating: 0, count: 256)
-        let result = unsafe buffer.withUnsafeMutableBytes { bytes -> Int32 in
-            guard let start = unsafe bytes.bindMemory(to: CChar.self).baseAddress else {
-                return -1
-            }
-            return unsafe gethostname(start, bytes.count - 1)
-        }
-        let name = String(decoding: buffer.prefix { $0 != 0 && $0 != UInt8(ascii: ".") },
-                          as: UTF8.self)
-        return result == 0 && !name.isEmpty ? name : "localhost"
-    }
-}
