@@ -75,7 +75,10 @@ struct ObservationSettingTests {
         #expect(try board("log_format = \"json\"").keysUnlike(old) == ["log_format"])
         #expect(
             try board("[metrics]\nlisten = \"localhost:1\"").keysUnlike(old) == ["metrics.listen"])
+        let announced = try board("[home_assistant]\ndiscovery = true")
+        #expect(announced.keysUnlike(old) == ["home_assistant.discovery"])
         #expect(
-            try board("[home_assistant]\ndiscovery = true").keysUnlike(old) == ["home_assistant"])
+            try board("[home_assistant]\ndiscovery = true\nprefix = \"ha\"").keysUnlike(announced)
+                == ["home_assistant.prefix"])
     }
 }

@@ -6,13 +6,12 @@ import Testing
 struct ConfigurationPageTests {
     private static let tls = ["tls.own": "true", "tls.hosts": "[\"a.example\"]"]
 
-    @Test("has the keys of agent.toml, their defaults and examples")
-    func agent() throws {
+    private static var agent: DescribedFile<BoardSettings> {
         let route = [
             "route.from": "\"tele/+\"", "route.app": "\"tasmota\"", "route.class": "\"Note\"",
             "route.op": "\"create\"",
         ]
-        try DescribedFile(
+        return DescribedFile(
             name: "agent.toml", known: .agent, least: ["uplink.uri": "\"mqtts://b.example\""],
             beside: [
                 "bus.password_file": ["bus.username": "\"a\""],
@@ -28,7 +27,19 @@ struct ConfigurationPageTests {
             ]
         ) { text, variables throws(SettingsError) in
             try BoardSettings.parse(text, file: "agent.toml") { variables[$0] }
-        }.check()
+        }
+    }
+
+    @Test("has the keys of agent.toml, their defaults and examples")
+    func agent() throws { try Self.agent.check() }
+
+    @Test("has no key of agent.toml whose change the agent does not name")
+    func differences() throws {
+        let routes = KnownKeys.agent.paths.filter { $0[0] == "route" }
+            .map { $0.joined(separator: ".") }
+        try Self.agent.checkDifferences(unnamed: Set(routes + ["bus.insecure"])) {
+            $0.keysUnlike($1)
+        }
     }
 
     @Test("has the keys of policy.toml, their defaults and examples")

@@ -33,6 +33,18 @@ struct DescribedFile<Value: Equatable> {
         }
     }
 
+    /// Expects `differences` to name each key whose example is read, except those in `unnamed`.
+    func checkDifferences(
+        unnamed: Set<String>, _ differences: (Value, Value) -> [String]
+    ) throws {
+        for row in try ConfigurationPage.rows(of: name) where !unnamed.contains(row.path) {
+            let given = values(beside: row)
+            let base = try parsed(fault(of: given) == nil ? given : least).get()
+            let example = try parsed(given.merging([row.path: row.example]) { $1 }).get()
+            #expect(differences(example, base).contains(row.path), "\(row)")
+        }
+    }
+
     private func checkDefault(_ row: ConfigurationPage.Row, _ given: Values) {
         if row.standard == "required" {
             let error = fault(of: given.filter { $0.key != row.path })
