@@ -34,12 +34,10 @@ final class TestBroker {
         try text.write(toFile: folder + "/broker.conf", atomically: true, encoding: .utf8)
         let log = folder + "/broker.log"
         _ = FileManager.default.createFile(atPath: log, contents: nil)
-        process.executableURL = URL(fileURLWithPath: "/usr/sbin/mosquitto")
-        process.arguments = ["-c", folder + "/broker.conf"]
         let output = FileHandle(forWritingAtPath: log)
         process.standardOutput = output
         process.standardError = output
-        try process.run()
+        try process.runBound("/usr/sbin/mosquitto", ["-c", folder + "/broker.conf"])
         try waitUntilListening()
     }
 

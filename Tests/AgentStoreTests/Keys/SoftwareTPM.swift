@@ -15,16 +15,14 @@ final class SoftwareTPM {
         self.folder = try folder ?? StateFolder()
         let port = try Self.twoPorts()
         platform = TrustedPlatform(transport: "swtpm:host=127.0.0.1,port=\(port)")
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/swtpm")
-        process.arguments = [
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.runBound("/usr/bin/swtpm", [
             "socket", "--tpm2", "--tpmstate", "dir=\(self.folder.path)",
             "--server", "type=tcp,port=\(port),bindaddr=127.0.0.1",
             "--ctrl", "type=tcp,port=\(port + 1),bindaddr=127.0.0.1",
             "--flags", "not-need-init,startup-clear",
-        ]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        ])
         let end = ContinuousClock.now + .seconds(20)
         while (try? platform.probe()) == nil {
             guard ContinuousClock.now < end, process.isRunning else { throw Silent() }
@@ -36,7 +34,6 @@ final class SoftwareTPM {
 
     func stop() {
         guard process.isRunning else { return }
-        // Its threads inherit what the tester's own have blocked, SIGTERM among it.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }

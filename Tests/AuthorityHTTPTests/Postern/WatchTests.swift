@@ -29,13 +29,9 @@ struct WatchTests {
             for path in [file, log] { try? FileManager.default.removeItem(atPath: path) }
         }
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/sbin/mosquitto")
-        process.arguments = ["-c", file]
         process.standardError = FileHandle.nullDevice
-        try process.run()
+        try process.runBound("/usr/sbin/mosquitto", ["-c", file])
         defer {
-            // A thread of Swift's pool blocks signals, and what it starts inherits that: only
-            // SIGKILL is sure to arrive.
             kill(process.processIdentifier, SIGKILL)
             process.waitUntilExit()
         }

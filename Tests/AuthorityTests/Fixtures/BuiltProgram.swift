@@ -1,6 +1,5 @@
 import Foundation
-import LinuxIO
-import Synchronization
+import FreePorts
 
 /// The program that was built beside the tests, started so that it ends with them: also where
 /// whoever runs the tests is killed.
@@ -9,12 +8,10 @@ enum BuiltProgram {
     static func start(_ arguments: [String], log: String) throws -> Process {
         _ = FileManager.default.createFile(atPath: log, contents: nil)
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
-        process.arguments = ["--pdeathsig", "KILL", authority] + arguments
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle(forWritingAtPath: log)
-        try nursery.start(process)
+        try process.runBound(authority, arguments)
         return process
     }
 
@@ -24,50 +21,6 @@ enum BuiltProgram {
             ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: own).deletingLastPathComponent()
             .appendingPathComponent("postern-authority").path
-    }
-
-    private static let nursery = Nursery()
-}
-
-/// One thread that starts every program and never ends: the kernel takes the end of the thread
-/// that started a child for the end of its parent.
-private final class Nursery: Sendable {
-    private struct Birth: Sendable {
-        let process: Process
-        let done = DispatchSemaphore(value: 0)
-        let failure = Failure()
-    }
-
-    private final class Failure: Sendable {
-        let error = Mutex<(any Error)?>(nil)
-    }
-
-    private let births = Mutex<[Birth]>([])
-    private let waiting = DispatchSemaphore(value: 0)
-
-    func start(_ process: Process) throws {
-        let birth = Birth(process: process)
-        births.withLock { $0.append(birth) }
-        waiting.signal()
-        birth.done.wait()
-        if let error = birth.failure.error.withLock({ $0 }) { throw error }
-    }
-
-    init() {
-        let thread = try? WorkerThread(name: "nursery") { [self] in
-            while true {
-                waiting.wait()
-                guard let birth = births.withLock({ $0.isEmpty ? nil : $0.removeFirst() })
-                else { continue }
-                do {
-                    try birth.process.run()
-                } catch {
-                    birth.failure.error.withLock { $0 = error }
-                }
-                birth.done.signal()
-            }
-        }
-        thread?.detach()
     }
 }
 
