@@ -12,7 +12,7 @@ struct UsageTests {
     ) async -> (status: Int32, out: String, notes: String) {
         let out = Lines()
         let notes = Lines()
-        let status = await PosternProgram.run(arguments, in: Surroundings(
+        let status = await PosternProgram.run(arguments, in: CommandEnvironment(
             environment: environment, now: { Timestamp(milliseconds: 0) },
             zone: TimeZone(secondsFromGMT: 0) ?? .current, width: nil,
             out: { out.add($0) }, note: { notes.add($0) }, input: { _ in [] },

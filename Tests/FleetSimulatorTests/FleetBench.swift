@@ -13,7 +13,7 @@ struct FleetBench {
     var tally = FleetTally()
     var random = SeededRandom(seed: 1)
     var now = Duration.seconds(1000)
-    let book = TelemetryBook()
+    let book = TelemetryRecord()
     let session: Session
     private let sealKey: X25519PrivateKey
     private let signKey: Ed25519PrivateKey

@@ -237,7 +237,7 @@ struct RouteTests {
         #expect(gate.explain(write)[1].decision.map(text) == expected)
         let contract = Write(
             app: write.app, className: write.className, operation: .create, payload: [],
-            destination: .behind(try #require(FurtherLevels("x"))))
+            destination: .behind(try #require(TopicSuffix("x"))))
         #expect(text(gate.decide(contract)).hasPrefix("ok"))
     }
 

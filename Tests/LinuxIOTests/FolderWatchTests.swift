@@ -32,30 +32,30 @@ struct FolderWatchTests {
     func changes(how: String) throws {
         try write("a.toml", "old")
         let watch = try watch()
-        #expect(watch.news() == FolderNews())
+        #expect(watch.news() == FolderChanges())
         let file = path + "/a.toml"
         switch how {
         case "write": try write("a.toml", "new")
         case "rename over":
             try write("a.toml.new", "new")
-            #expect(watch.news() == FolderNews())
+            #expect(watch.news() == FolderChanges())
             #expect(unsafe rename(file + ".new", file) == 0)
         case "rename away": #expect(unsafe rename(file, file + ".old") == 0)
         case "remove": #expect(unsafe unlink(file) == 0)
         default: #expect(unsafe chmod(file, 0o600) == 0)
         }
         #expect(try watch.isReadable)
-        #expect(watch.news() == FolderNews(hasChanged: true))
+        #expect(watch.news() == FolderChanges(hasChanged: true))
         #expect(!watch.isUnfinished)
         #expect(try !watch.isReadable)
-        #expect(watch.news() == FolderNews())
+        #expect(watch.news() == FolderChanges())
     }
 
     @Test("tells of a file that was not there before")
     func appears() throws {
         let watch = try watch()
         try write("b.toml", "new")
-        #expect(watch.news() == FolderNews(hasChanged: true))
+        #expect(watch.news() == FolderChanges(hasChanged: true))
     }
 
     @Test("says nothing of other files, of reading and of time")
@@ -64,7 +64,7 @@ struct FolderWatchTests {
         let watch = try watch()
         try write("c.toml", "new")
         _ = try Data(contentsOf: URL(fileURLWithPath: path + "/a.toml"))
-        #expect(watch.news() == FolderNews())
+        #expect(watch.news() == FolderChanges())
         #expect(try !watch.isReadable)
     }
 
@@ -74,14 +74,14 @@ struct FolderWatchTests {
         let watch = try watch()
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path + "/a.toml"))
         try file.truncate(atOffset: 0)
-        #expect(watch.news() == FolderNews())
+        #expect(watch.news() == FolderChanges())
         #expect(watch.isUnfinished)
         try file.write(contentsOf: Data("half".utf8))
         #expect(unsafe chmod(path + "/a.toml", 0o600) == 0)
-        #expect(watch.news() == FolderNews(hasChanged: true))
+        #expect(watch.news() == FolderChanges(hasChanged: true))
         #expect(watch.isUnfinished)
         try file.close()
-        #expect(watch.news() == FolderNews(hasChanged: true))
+        #expect(watch.news() == FolderChanges(hasChanged: true))
         #expect(!watch.isUnfinished)
     }
 
@@ -98,10 +98,10 @@ struct FolderWatchTests {
             try #require(raw >= 0)
             close(raw)
         }
-        #expect(watch.news() == FolderNews(hasChanged: true))
+        #expect(watch.news() == FolderChanges(hasChanged: true))
         #expect(!watch.isUnfinished)
         try write("a.toml", "last")
-        #expect(watch.news() == FolderNews(hasChanged: true))
+        #expect(watch.news() == FolderChanges(hasChanged: true))
     }
 
     @Test("says when its folder is another one or gone", arguments: ["rename", "remove"])
@@ -149,5 +149,5 @@ private final class Watched {
         }
     }
 
-    func news() -> FolderNews { watch.take() }
+    func news() -> FolderChanges { watch.take() }
 }

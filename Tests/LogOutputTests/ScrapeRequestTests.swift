@@ -63,7 +63,7 @@ struct ScrapeRequestTests {
 struct FigureTextTests {
     @Test("is Prometheus' form, with what would break it escaped")
     func form() {
-        var text = FigureText()
+        var text = MetricsText()
         text.counter("a_total", "Counts \\ and\nmore.", 3)
         text.gauge("b", "\"Quoted\".", 0.25)
         text.gauge("c", "Not known.", Double?.none)

@@ -59,7 +59,7 @@ package enum RightsTrial {
         repeat {
             var isIn = false
             do throws(MQTTError) {
-                var talk = Talk(try Connection(login))
+                var talk = TrialConnection(try Connection(login))
                 try talk.open(until: end)
                 isIn = true
                 wasLetIn = true
@@ -86,7 +86,8 @@ package enum RightsTrial {
     }
 
     private static func listen(
-        _ talk: inout Talk, _ answers: inout [Act: Answer], _ own: [String], _ witness: Witness?,
+        _ talk: inout TrialConnection, _ answers: inout [Act: Answer], _ own: [String],
+        _ witness: Witness?,
         until end: Duration
     ) throws(MQTTError) {
         let granted = answers.filter { $0.value == .silent }.map(\.key)
@@ -123,7 +124,7 @@ extension MQTTError {
 }
 
 /// One connection of a trial.
-private struct Talk: ~Copyable {
+private struct TrialConnection: ~Copyable {
     private var connection: Connection
     private var poller = Poller()
     /// mosquitto's dynamic-security plugin reads this as an empty list of commands.

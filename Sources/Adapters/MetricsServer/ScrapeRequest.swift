@@ -102,8 +102,8 @@ package enum ScrapeRequest: Equatable, Sendable {
 
 /// The HTTP/1.1 answers, as bytes. Each answer ends its connection.
 package enum ScrapeAnswer {
-    package static func figures(_ text: FigureText) -> [UInt8] {
-        whole("200 OK", FigureText.contentType, text.text)
+    package static func figures(_ text: MetricsText) -> [UInt8] {
+        whole("200 OK", MetricsText.contentType, text.text)
     }
 
     /// The program has no metrics at present. The sentence says why.

@@ -57,7 +57,7 @@ struct Place: ParsableArguments {
         URL(fileURLWithPath: path).path
     }
 
-    func folder(in surroundings: Surroundings) throws(CommandFailure) -> ProfileFolder {
+    func folder(in surroundings: CommandEnvironment) throws(CommandFailure) -> ProfileFolder {
         if let profileDir { return ProfileFolder(path: profileDir) }
         let environment = surroundings.environment
         if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") {
@@ -70,7 +70,7 @@ struct Place: ParsableArguments {
     }
 
     /// The address from the option or the environment; nil if there is none.
-    func named(in surroundings: Surroundings) throws(CommandFailure) -> AuthorityURL? {
+    func named(in surroundings: CommandEnvironment) throws(CommandFailure) -> AuthorityURL? {
         let variable = surroundings.environment["POSTERN_AUTHORITY"].flatMap {
             $0.isEmpty ? nil : $0
         }
@@ -94,7 +94,7 @@ struct Place: ParsableArguments {
     /// A token is sent only to the authority that gave it. Another `--authority` counts as not
     /// logged in.
     func login(
-        in surroundings: Surroundings
+        in surroundings: CommandEnvironment
     ) throws(CommandFailure) -> (profile: Profile, client: AuthorityClient) {
         let named = try named(in: surroundings)
         guard let profile = try folder(in: surroundings).load() else {

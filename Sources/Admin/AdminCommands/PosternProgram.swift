@@ -9,7 +9,7 @@ package enum PosternProgram {
         do throws(SystemError) {
             try ProcessHardening.apply()
         } catch {
-            Surroundings.process.note("postern: \(error)")
+            CommandEnvironment.process.note("postern: \(error)")
             ProcessEnd.leave(ExitStatus.failed.rawValue)
         }
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -20,7 +20,7 @@ package enum PosternProgram {
 
     /// Runs one command line. Its only effects are output, messages and the exit status.
     package static func run(
-        _ arguments: [String], in surroundings: Surroundings
+        _ arguments: [String], in surroundings: CommandEnvironment
     ) async -> ExitStatus {
         var command: any ParsableCommand
         do {
@@ -47,7 +47,9 @@ package enum PosternProgram {
     }
 
     /// Help is a result. Any other parsing message is wrong usage, with status 2.
-    private static func explain(_ error: any Error, in surroundings: Surroundings) -> ExitStatus {
+    private static func explain(
+        _ error: any Error, in surroundings: CommandEnvironment
+    ) -> ExitStatus {
         let message = PosternCommand.fullMessage(for: error, columns: surroundings.width)
         if PosternCommand.exitCode(for: error) == .success {
             surroundings.out(message)

@@ -4,10 +4,10 @@ import Wire
 
 /// A command that does work. It prints only through its surroundings.
 protocol Verb: ParsableCommand {
-    func perform(in surroundings: Surroundings) async throws(CommandFailure)
+    func perform(in surroundings: CommandEnvironment) async throws(CommandFailure)
 }
 
-extension Surroundings {
+extension CommandEnvironment {
     /// Prints a result for programs.
     func emit(_ value: JSONValue) { out(value.text) }
 

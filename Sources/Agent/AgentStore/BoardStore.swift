@@ -207,7 +207,7 @@ extension BoardStore {
         try queue.remove(sequences)
     }
 
-    package func bury(_ burials: [Burial]) throws(StoreError) { try queue.bury(burials) }
+    package func bury(_ burials: [DeadLetterRequest]) throws(StoreError) { try queue.bury(burials) }
 
     /// See `Queue.makeRoom`.
     package func makeRoom(_ bytes: Int64, keep: [ClassName]) throws(StoreError) {

@@ -19,8 +19,8 @@ package final class BrokerWorker: JobWorker {
     private let root: TopicRoot
     private let access: Access
     private let logger: Logger
-    private let lines = LineGate()
-    private let holds: LineHolds
+    private let lines = JobQueueLocks()
+    private let holds: SharedJobLocks
     /// Clears the data that a board retained, after its login was removed. Nil if live data is off.
     private let clearData: (@Sendable (_ board: InstallationID) -> Void)?
     /// Nil unless connections are cut by taking over their client id.
@@ -43,7 +43,7 @@ package final class BrokerWorker: JobWorker {
 
     package init(
         link: BrokerLink, root: TopicRoot, access: Access, consumerAccess: ConsumerAccess?,
-        logger: Logger, authority: Authority, holds: LineHolds = LineHolds(),
+        logger: Logger, authority: Authority, holds: SharedJobLocks = SharedJobLocks(),
         clearData: (@Sendable (_ board: InstallationID) -> Void)? = nil
     ) {
         (self.holds, self.clearData) = (holds, clearData)
@@ -75,18 +75,18 @@ package final class BrokerWorker: JobWorker {
     private func attempt(_ line: String) async {
         guard await link.isUp else { return }
         do throws(AuthorityError) {
-            try await settle(line, patience: LineHolds.wakePatience)
+            try await settle(line, patience: SharedJobLocks.wakePatience)
         } catch {
             // Log at debug level if another authority holds the lock, or if this service stops.
             // Another authority does the job then.
             logger.log(
-                level: LineHolds.isBusy(error) || Task.isCancelled ? .debug : .warning,
+                level: SharedJobLocks.isBusy(error) || Task.isCancelled ? .debug : .warning,
                 "a job waits: \(error.words)", metadata: ["line": "\(line)"])
         }
     }
 
     package func settle(_ line: String) async throws(AuthorityError) {
-        try await settle(line, patience: LineHolds.patience)
+        try await settle(line, patience: SharedJobLocks.patience)
     }
 
     private func settle(
@@ -119,7 +119,7 @@ package final class BrokerWorker: JobWorker {
                 return await hold.release()
             }
             if try await authority.jobs(in: line).isEmpty { return }
-            guard ContinuousClock.now < end, !Task.isCancelled else { throw LineHolds.busy }
+            guard ContinuousClock.now < end, !Task.isCancelled else { throw SharedJobLocks.busy }
             await pause(pauses.next())
         }
     }
@@ -132,7 +132,7 @@ package final class BrokerWorker: JobWorker {
             let jobs = try await authority.jobs(in: line).filter { !left.contains($0.number) }
             if jobs.isEmpty { return }
             for job in jobs {
-                guard hold.isHeld else { throw LineHolds.lost }
+                guard hold.isHeld else { throw SharedJobLocks.lost }
                 // Each job reads the desired state when it runs. So the job that stays for a retry
                 // also covers the later ones.
                 let isDone = try await perform(job)
@@ -173,7 +173,7 @@ package final class BrokerWorker: JobWorker {
         case .login(let board, let password):
             return try await login(board, password: password)
         case .inbox(let board):
-            try await inbox(board, try await authority.wish(for: board))
+            try await inbox(board, try await authority.desiredState(for: board))
         case .say(let board, let payload, let until):
             guard let expiry = authority.secondsLeft(until) else { return false }
             try await link.publish(OutgoingMessage(
@@ -189,20 +189,20 @@ package final class BrokerWorker: JobWorker {
         _ board: InstallationID, password: Bool
     ) async throws(AuthorityError) -> Bool {
         if case .none = access { return false }
-        let wish = try await authority.wish(for: board)
+        let desired = try await authority.desiredState(for: board)
         if case .asked(let takeover) = access {
             // Brokers remember an answer for as long as a connection lasts. The cut makes the board
             // connect again, and the broker asks again what the board may do.
             let client = BrokerAccount.clientID(of: board.description)
-            try await takeover.end(client, isFinal: wish.login == nil)
-            if wish.login == nil {
-                try await sayDown(board, wish)
+            try await takeover.end(client, isFinal: desired.login == nil)
+            if desired.login == nil {
+                try await sayDown(board, desired)
                 clearData?(board)
             }
             return true
         }
-        guard let login = wish.login else {
-            try await remove(board, wish)
+        guard let login = desired.login else {
+            try await remove(board, desired)
             clearData?(board)
             return false
         }
@@ -232,7 +232,7 @@ package final class BrokerWorker: JobWorker {
     /// `down` is published here. It is also published if an earlier attempt deleted the client and
     /// failed before this.
     private func remove(
-        _ board: InstallationID, _ wish: DesiredBoard
+        _ board: InstallationID, _ desired: DesiredBoard
     ) async throws(AuthorityError) {
         let answers = try await link.control(BrokerAccount.removal(
             username: board.description, role: BrokerRole.boardName(board)))
@@ -240,16 +240,16 @@ package final class BrokerWorker: JobWorker {
             answers,
             tolerated: [DynamicSecurity.clientMissing] + DynamicSecurity.roleMissing)
         let isGone = answers.first?.error != nil
-        if isGone, let status = wish.status, !status.up { return }
-        try await sayDown(board, wish)
+        if isGone, let status = desired.status, !status.up { return }
+        try await sayDown(board, desired)
     }
 
     private func sayDown(
-        _ board: InstallationID, _ wish: DesiredBoard
+        _ board: InstallationID, _ desired: DesiredBoard
     ) async throws(AuthorityError) {
         let down = BoardStatus(
-            up: false, available: false, version: wish.status?.version ?? "",
-            since: systemClock(), gaps: wish.status?.gaps ?? .none)
+            up: false, available: false, version: desired.status?.version ?? "",
+            since: systemClock(), gaps: desired.status?.gaps ?? .none)
         try await link.publish(OutgoingMessage(
             topic: ContractTopic.status(board).text(under: root), payload: down.payload,
             retain: true))
@@ -259,29 +259,29 @@ package final class BrokerWorker: JobWorker {
         _ session: ObjectID, mayDoLess: Bool
     ) async throws(AuthorityError) -> Bool {
         if case .none = access { return false }
-        let wish = try await authority.wish(forPerson: session)
+        let desired = try await authority.desiredState(forPerson: session)
         let name = PersonLogin.username(of: session)
         if case .asked(let takeover) = access {
             // The broker does not ask again about an existing subscription, so the client has to
             // subscribe again.
-            guard wish == nil || mayDoLess else { return false }
-            try await takeover.end(BrokerAccount.clientID(of: name), isFinal: wish == nil)
+            guard desired == nil || mayDoLess else { return false }
+            try await takeover.end(BrokerAccount.clientID(of: name), isFinal: desired == nil)
             return true
         }
-        guard let wish else {
+        guard let desired else {
             try Self.check(
                 try await link.control(BrokerAccount.removal(username: name, role: name)),
                 tolerated: [DynamicSecurity.clientMissing] + DynamicSecurity.roleMissing)
             return false
         }
-        try await install(BrokerAccount(person: wish, root: root), password: false)
+        try await install(BrokerAccount(person: desired, root: root), password: false)
         return false
     }
 
     private func inbox(
-        _ board: InstallationID, _ wish: DesiredBoard
+        _ board: InstallationID, _ desired: DesiredBoard
     ) async throws(AuthorityError) {
-        let retained = wish.retained.flatMap { retained in
+        let retained = desired.retained.flatMap { retained in
             authority.secondsLeft(retained.until).map { (retained.payload, $0) }
         }
         try await link.publish(OutgoingMessage(

@@ -109,16 +109,16 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try place.settings(program.place)
-        let journal = Journal(
+        let journal = LogWriter(
             settings.logFormat == .json ? .json(program: "postern-authority") : .text)
-        LoggingSystem.bootstrap { _ in JournalHandler(journal) }
+        LoggingSystem.bootstrap { _ in LogWriterHandler(journal) }
         let logger = Self.logger(settings.logLevel)
         try await AuthorityCommands.run {
             // This runs before the final error is printed.
             defer { journal.flush(atEnd: true) }
             // A thousand HTTP connections and the store's connections exceed the usual limit.
             // libdispatch ends a process that has no descriptor left.
-            _ = try ProcessRoom.raiseDescriptorLimit()
+            _ = try ProcessLimits.raiseDescriptorLimit()
             ProcessMemory.keepFreed(4 << 20)
             let lock = try StateFolder(settings).lock()
             let notifier = Notifier()
@@ -142,7 +142,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func serve(
         _ server: AuthorityServer, _ settings: ServiceSettings, until stop: StopSignal,
-        _ notifier: Notifier, _ journal: Journal, _ logger: Logger
+        _ notifier: Notifier, _ journal: LogWriter, _ logger: Logger
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

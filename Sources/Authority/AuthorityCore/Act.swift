@@ -17,7 +17,7 @@ struct Act {
     /// that no stranger's body is read. That check may be outdated: a body may take up to 15 s, and
     /// any authority may have ended the session. If so, throws 209 for every action.
     init(
-        _ deed: Deed, by caller: Caller, _ authority: Authority,
+        _ deed: CallKind, by caller: Caller, _ authority: Authority,
         _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         let (session, user) = caller.isMaster
@@ -125,7 +125,7 @@ extension Authority {
     /// Runs an action of a caller in one transaction. Then asks the worker to do the broker jobs
     /// that it added.
     func act<R: Sendable>(
-        _ deed: Deed, by caller: Caller,
+        _ deed: CallKind, by caller: Caller,
         _ body: @escaping @Sendable (Act) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {
         let now = clock()
@@ -139,7 +139,7 @@ extension Authority {
     /// The same without writing. A caller who may see nothing gets `nothing`, or 101 if that is
     /// nil.
     func look<R: Sendable>(
-        _ deed: Deed, by caller: Caller, nothing: R? = nil,
+        _ deed: CallKind, by caller: Caller, nothing: R? = nil,
         _ body: @escaping @Sendable (Act) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {
         let now = clock()

@@ -102,7 +102,7 @@ package struct AuthorityRules: Sendable {
     /// How long after its end a claim may still turn out to have been accepted in time.
     static let claimGrace = Duration.seconds(600)
     /// The longest time that a login outlives its session, so that the board can learn of the end.
-    static let longestFarewell = Duration.seconds(30 * 86_400)
+    static let longestEndNotice = Duration.seconds(30 * 86_400)
     /// How long ended sessions are kept, so that people can see how they ended.
     static let memory = Duration.seconds(30 * 86_400)
     /// How long audit entries are kept.

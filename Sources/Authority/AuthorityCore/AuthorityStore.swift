@@ -119,7 +119,7 @@ package protocol SessionTable {
         at now: Timestamp, madeBefore: Timestamp?, idleSince: Timestamp?, limit: Int
     ) throws(AuthorityError) -> [SessionRecord]
     /// Ended sessions that waited long enough for a confirmation; at most `limit`.
-    func overdueFarewells(
+    func overdueEndNotices(
         at now: Timestamp, limit: Int
     ) throws(AuthorityError) -> [SessionRecord]
     /// Deletes sessions that ended before `time` and wait for no confirmation, with their families

@@ -2,7 +2,7 @@ package import Sessions
 import Wire
 
 /// A position in the changes of the store. All processes that share the store see the same changes.
-package struct NewsMark: Equatable, Sendable {
+package struct ChangePosition: Equatable, Sendable {
     /// The numbers of the last audit entry seen and of the last touch of a board seen.
     var entry: Int64
     var touch: Int64
@@ -10,7 +10,7 @@ package struct NewsMark: Equatable, Sendable {
 
 /// The changes since a mark, with the present values.
 package struct News: Sendable {
-    package var mark: NewsMark
+    package var mark: ChangePosition
     /// Whether there are more changes after `mark`.
     package var isPartial = false
     package var entries: [AuditEntry] = []
@@ -33,22 +33,22 @@ package struct ClaimNews: Sendable {
 
 extension Authority {
     /// The present position. `news(since:)` returns only later changes.
-    package func newsMark() async throws(AuthorityError) -> NewsMark {
+    package func newsMark() async throws(AuthorityError) -> ChangePosition {
         try await store.read { transaction throws(AuthorityError) in
-            NewsMark(
+            ChangePosition(
                 entry: try transaction.newestEntry(), touch: try transaction.newestTouch())
         }
     }
 
     /// The changes since `mark`: at most 200 audit entries and 200 touches.
-    package func news(since mark: NewsMark) async throws(AuthorityError) -> News {
+    package func news(since mark: ChangePosition) async throws(AuthorityError) -> News {
         let now = clock()
         let limit = 200
         return try await store.read { transaction throws(AuthorityError) in
             var news = News(mark: mark)
             news.entries = try transaction.entries(after: mark.entry, limit: limit)
             let touched = try transaction.touched(after: mark.touch, limit: limit)
-            news.mark = NewsMark(
+            news.mark = ChangePosition(
                 entry: news.entries.last?.number ?? mark.entry,
                 touch: touched.last?.number ?? mark.touch)
             news.isPartial = news.entries.count == limit || touched.count == limit

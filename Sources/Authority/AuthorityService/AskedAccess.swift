@@ -42,7 +42,7 @@ extension AuthorityServer {
             role: BrokerRole(authorityUnder: settings.root))
         let data = try DataTap.account(keys: keys, root: settings.root)
         return AskingBroker(
-            door: StoreDoor(authority: authority, own: [own, data]),
+            door: StoreAccessCheck(authority: authority, own: [own, data]),
             secret: SecretBytes(secret), virtualHost: settings.virtualHost)
     }
 }

@@ -31,7 +31,7 @@ package struct AuthorityServer: Sendable {
     private let store: any ServiceStore
     private let clock: ClockGuard
     private let tally: TallyCache
-    private let refusals: RefusalBook
+    private let refusals: RefusalLog
     /// Nil if metrics are off.
     private let metrics: MetricsService?
     /// Nil if neither the broker nor the page shows a certificate.
@@ -85,7 +85,7 @@ package struct AuthorityServer: Sendable {
         let worker = BrokerWorker(
             link: link, root: settings.root, access: Self.access(settings, login, logger),
             consumerAccess: try Self.consumerAccess(settings, ca: ownCA), logger: logger,
-            authority: jobs, holds: LineHolds(store: store),
+            authority: jobs, holds: SharedJobLocks(store: store),
             clearData: tap.map { tap in { @Sendable board in tap.clear(after: board) } })
         let authority = Authority(
             store: store, cryptography: cryptography, worker: worker, keys: keys, rules: rules,
@@ -105,7 +105,7 @@ package struct AuthorityServer: Sendable {
             authority: authority, live: live, changes: store.changes(), clock: systemClock,
             logger: logger)
         askingBroker = try Self.makeAskingBroker(settings, login, keys, authority)
-        refusals = RefusalBook(logger: logger)
+        refusals = RefusalLog(logger: logger)
         traffic = BoardTraffic(
             authority: authority, link: link, worker: worker, clock: clock, live: live,
             duty: duty, refusals: refusals, logger: logger)
@@ -179,7 +179,7 @@ package struct AuthorityServer: Sendable {
     }
 
     /// Reports the status to the service manager until its task is cancelled.
-    package func watch(_ notifier: Notifier, _ journal: Journal) async {
+    package func watch(_ notifier: Notifier, _ journal: LogWriter) async {
         await ServiceWatch(
             notifier: notifier, store: store, tally: tally, link: link, journal: journal
         ).run()
@@ -187,7 +187,7 @@ package struct AuthorityServer: Sendable {
 
     /// Stops taking new work, finishes the work that was taken, and makes `run` end.
     package func leave() async {
-        await Farewell(
+        await ServiceDrain(
             link: link, subscriptions: subscriptions, traffic: traffic, worker: worker,
             hub: hub, readiness: readiness, isOneOfSeveral: store.isShared, logger: logger
         ).take()
@@ -228,12 +228,12 @@ package struct AuthorityServer: Sendable {
         var accounts = tap == nil
             ? [] : [try DataTap.account(keys: authority.ownKeys, root: settings.root)]
         for board in wanted.boards {
-            guard let login = try await authority.wish(for: board).login else { continue }
+            guard let login = try await authority.desiredState(for: board).login else { continue }
             accounts.append(BrokerAccount(board: board, login: login, root: settings.root))
         }
         for person in wanted.people {
-            guard let wish = try await authority.wish(forPerson: person) else { continue }
-            accounts.append(BrokerAccount(person: wish, root: settings.root))
+            guard let state = try await authority.desiredState(forPerson: person) else { continue }
+            accounts.append(BrokerAccount(person: state, root: settings.root))
         }
         return accounts
     }

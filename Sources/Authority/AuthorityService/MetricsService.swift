@@ -13,7 +13,7 @@ import MetricsServer
 struct MetricsService: Sendable {
     let place: MetricsPlace
     let logger: Logger
-    let collect: @Sendable () async throws(AuthorityError) -> AuthorityFigures
+    let collect: @Sendable () async throws(AuthorityError) -> AuthorityMetrics
 
     func run() async {
         do {
@@ -49,7 +49,7 @@ struct MetricsService: Sendable {
         }
     }
 
-    private func metrics() async -> FigureText? {
+    private func metrics() async -> MetricsText? {
         do throws(AuthorityError) {
             return try await collect().text
         } catch {

@@ -84,14 +84,14 @@ extension AuthorityServer {
 
     static func metrics(
         _ settings: ServiceSettings, _ store: any ServiceStore, _ tally: TallyCache,
-        _ traffic: BoardTraffic, _ refusals: RefusalBook, _ link: BrokerLink,
+        _ traffic: BoardTraffic, _ refusals: RefusalLog, _ link: BrokerLink,
         _ clock: ClockGuard, _ logger: Logger
     ) -> MetricsService? {
         settings.metrics.map { place in
             MetricsService(place: place, logger: logger) { () async throws(AuthorityError) in
                 // The counts may be old, so this checks that the store answers now.
                 _ = try await store.latestTime()
-                return AuthorityFigures(
+                return AuthorityMetrics(
                     counted: try await tally.counted(), traffic: traffic.tally,
                     refusals: refusals.tally,
                     isBrokerUp: await link.isUp, isClockBelieved: clock.mayAnswer)

@@ -18,12 +18,12 @@ struct ServiceWatch: Sendable {
     let store: any ServiceStore
     let tally: TallyCache
     let link: BrokerLink
-    let journal: Journal
+    let journal: LogWriter
     private let counted = Counted()
 
     init(
         notifier: Notifier, store: any ServiceStore, tally: TallyCache, link: BrokerLink,
-        journal: Journal
+        journal: LogWriter
     ) {
         self.notifier = notifier
         self.store = store

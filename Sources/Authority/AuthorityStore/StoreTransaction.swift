@@ -73,7 +73,7 @@ package func tables(
 struct StoreTransaction: ServiceTransaction {
     let runner: any SQLRunner
     let wrapping: any SecretWrapping
-    private let told: ToldLines
+    private let told: JobSubjects
 
     init(runner: any SQLRunner, wrapping: any SecretWrapping) {
         self.init(runner: runner, wrapping: wrapping, news: News())
@@ -82,7 +82,7 @@ struct StoreTransaction: ServiceTransaction {
     private init(runner: any SQLRunner, wrapping: any SecretWrapping, news: News) {
         self.runner = runner
         self.wrapping = wrapping
-        told = ToldLines(news)
+        told = JobSubjects(news)
     }
 
     func forAnotherRequest() -> any ServiceTransaction {
@@ -171,7 +171,7 @@ struct StoreTransaction: ServiceTransaction {
 }
 
 /// The boards and sessions for which one request has added jobs.
-private final class ToldLines {
+private final class JobSubjects {
     var lines: [String] = []
     let news: News
 

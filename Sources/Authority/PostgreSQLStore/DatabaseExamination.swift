@@ -40,7 +40,7 @@ package struct DatabaseExamination: Sendable {
         try measure(connection, clock)
         store = try Self.look(connection, wrapping)
         if let store, store.otherVersion == nil {
-            settings = try KeptSettings(connection: connection).read()
+            settings = try StoredSettings(connection: connection).read()
         }
     }
 

@@ -27,7 +27,7 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
     let wrapping: any SecretWrapping
     let holds: PostgresHolds
     let address: PostgresAddress
-    let crier: Crier
+    let crier: ChangeNotifier
     /// The random name of this store, different from all others on its database.
     let name: String
     let turn = Turn()
@@ -50,7 +50,7 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
         self.address = address
         name = String(UInt64.random(in: .min ... .max), radix: 36)
         pool = PostgresPool(address, PostgresPool.Bounds(connections: connections))
-        crier = Crier(pool)
+        crier = ChangeNotifier(pool)
         do {
             holds = try PostgresHolds(address)
         } catch {

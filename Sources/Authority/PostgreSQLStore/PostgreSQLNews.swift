@@ -12,7 +12,7 @@ extension PostgreSQLAuthorityStore {
     /// A store that dies between its commit and its message sends no message, so also look from
     /// time to time. Nil if the listener cannot start.
     package func changes() -> AsyncStream<Void>? {
-        guard let listener = try? PostgresListener(address, channel: Crier.channel) else {
+        guard let listener = try? PostgresListener(address, channel: ChangeNotifier.channel) else {
             return nil
         }
         let (stream, input) = AsyncStream.makeStream(
@@ -36,7 +36,7 @@ extension PostgreSQLAuthorityStore {
 /// before it.
 ///
 /// Source: PostgreSQL, `NOTIFY`.
-final class Crier: Sendable {
+final class ChangeNotifier: Sendable {
     static let channel = "postern_changes"
 
     private enum State { case quiet, crying, cryingAgain }

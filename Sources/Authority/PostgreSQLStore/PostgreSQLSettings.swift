@@ -7,7 +7,7 @@ extension PostgreSQLAuthorityStore {
     ) async throws(AuthorityError) -> SharedSettings {
         do throws(PostgresError) {
             return try await pool.run { connection throws(PostgresError) in
-                try KeptSettings(connection: connection).keep(own, replacing: replacing)
+                try StoredSettings(connection: connection).keep(own, replacing: replacing)
             }.get()
         } catch {
             throw noted(error.authorityError)
@@ -17,7 +17,7 @@ extension PostgreSQLAuthorityStore {
 
 /// The settings that the authorities on one database share. They are rows of `times`. The time of a
 /// row says when the setting was saved.
-struct KeptSettings {
+struct StoredSettings {
     let connection: PostgresConnection
 
     private static let mark = "setting "

@@ -16,10 +16,10 @@ package final class FleetRun: Sendable {
     private let claims: Int
     private let pairing: FleetPairing
     private let reader: TelemetryReader?
-    private let book: TelemetryBook
+    private let book: TelemetryRecord
     private let watcher: any FleetWatcher
     private let claimURLs: [String]
-    private let posts: [FleetPost]
+    private let posts: [FleetMailbox]
     private let threads: [WorkerThread]
     private let state = Mutex(State())
 
@@ -35,7 +35,7 @@ package final class FleetRun: Sendable {
     /// Makes the boards and starts their threads. `ask` claims a board by its URL. `claims` is the
     /// number of claims at the same time. `reader` reads the telemetry back.
     package init(
-        _ plan: FleetPlan, claims: Int, reader: TelemetryReader?, book: TelemetryBook,
+        _ plan: FleetPlan, claims: Int, reader: TelemetryReader?, book: TelemetryRecord,
         watcher: any FleetWatcher,
         ask: @escaping @Sendable (_ url: String, _ isFirst: Bool) async -> ClaimAnswer
     ) throws(FleetFailure) {
@@ -50,7 +50,7 @@ package final class FleetRun: Sendable {
         let now = Instant(wall: plan.wall(), monotonic: SystemClock.monotonic)
         var parts = Array(repeating: [FleetBoard](), count: plan.threads)
         var urls: [String] = []
-        var posts: [FleetPost] = []
+        var posts: [FleetMailbox] = []
         var threads: [WorkerThread] = []
         do {
             // Boards with neighbouring places go to different threads.
@@ -61,7 +61,7 @@ package final class FleetRun: Sendable {
                 parts[place % plan.threads].append(board)
             }
             for (number, boards) in parts.enumerated() {
-                let post = try FleetPost()
+                let post = try FleetMailbox()
                 let seed = plan.seed &+ UInt64(number) &+ 1
                 posts.append(post)
                 threads.append(try WorkerThread(name: "fleet \(number)") {
@@ -100,8 +100,8 @@ package final class FleetRun: Sendable {
         }
     }
 
-    private var standing: FleetStanding {
-        posts.map(\.standing).reduce(FleetStanding(), +)
+    private var standing: FleetState {
+        posts.map(\.standing).reduce(FleetState(), +)
     }
 
     private var isStopped: Bool { state.withLock { $0.isStopped } }
@@ -119,7 +119,7 @@ package final class FleetRun: Sendable {
 extension FleetRun {
     package func pair() async throws(FleetFailure) {
         let begun = SystemClock.monotonic
-        let (used, posts, urls) = (ProcessRoom.processorTime, self.posts, claimURLs)
+        let (used, posts, urls) = (ProcessLimits.processorTime, self.posts, claimURLs)
         let claiming = Task { () -> FleetFailure? in
             do throws(FleetFailure) {
                 try await self.pairing.claim(
@@ -138,7 +138,7 @@ extension FleetRun {
         let paired = standing.paired
         state.withLock { state in
             state.pairingSeconds = (SystemClock.monotonic - begun) / .seconds(1)
-            state.pairingProcessor = (ProcessRoom.processorTime - used) / .seconds(1)
+            state.pairingProcessor = (ProcessLimits.processorTime - used) / .seconds(1)
         }
         watcher.finish(
             paired == plan.boards, "\(paired) of \(plan.boards) boards hold their sessions")
@@ -172,12 +172,12 @@ extension FleetRun {
     /// Runs the boards under load for a span, then waits until nothing is open.
     package func live(_ load: FleetLoad) async throws(FleetFailure) -> FleetReport {
         try await startReading()
-        let (begun, used) = (SystemClock.monotonic, ProcessRoom.processorTime)
+        let (begun, used) = (SystemClock.monotonic, ProcessLimits.processorTime)
         var report = FleetReport(plan: plan, begun: plan.wall())
         for post in posts { post.give(.begin(load)) }
         await follow(load.span, since: begun)
         report.seconds = (SystemClock.monotonic - begun) / .seconds(1)
-        report.processor = (ProcessRoom.processorTime - used) / .seconds(1)
+        report.processor = (ProcessLimits.processorTime - used) / .seconds(1)
         for post in posts { post.give(.wind) }
         // The threads take the last order before they publish their next standing.
         await restAnyhow()

@@ -8,7 +8,7 @@ import Wire
 /// in one place only.
 final class FleetShard {
     let plan: FleetPlan
-    private let post: FleetPost
+    private let post: FleetMailbox
     var boards: [FleetBoard]
     var uplinks: [FleetUplink]
     var queue: ReadinessQueue
@@ -36,7 +36,7 @@ final class FleetShard {
     private static let eventToken = UInt64.max
 
     init(
-        _ plan: FleetPlan, boards: [FleetBoard], seed: UInt64, post: FleetPost
+        _ plan: FleetPlan, boards: [FleetBoard], seed: UInt64, post: FleetMailbox
     ) throws(SystemError) {
         self.plan = plan
         self.boards = boards
@@ -144,7 +144,7 @@ final class FleetShard {
             guard now >= shownAt + Self.pace else { return }
             shownAt = now
         }
-        var standing = FleetStanding()
+        var standing = FleetState()
         standing.paired = isPaired.count(where: \.self)
         // Access boards by place: a local variable would copy the board with its whole agent.
         for place in boards.indices {

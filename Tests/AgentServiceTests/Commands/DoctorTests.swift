@@ -205,11 +205,11 @@ struct DoctorTests {
     }
 
     @Test("tries this board's login itself where no agent runs", arguments: [
-        (BrokerKnock.Answer.letIn(.init()), CheckResult.ok, CheckResult.ok),
+        (BrokerLoginTest.Answer.letIn(.init()), CheckResult.ok, CheckResult.ok),
         (.refused("broker login: no"), .failed, .skipped),
         (.letIn(.init(unsubscribable: ["inbox"])), .ok, .failed),
     ])
-    func ownLogin(answer: BrokerKnock.Answer, login: CheckResult, topics: CheckResult) throws {
+    func ownLogin(answer: BrokerLoginTest.Answer, login: CheckResult, topics: CheckResult) throws {
         var facts = try Self.healthy()
         facts.isRunning = false
         facts.uplinkLogin = answer

@@ -13,8 +13,9 @@ struct DeadLetterTests {
         try store.append(try Sample.writes(1...20))
         let long = "reason-in-clear " + String(repeating: "ä", count: 200)
         try store.bury([
-            Burial(sequence: 5, reason: long), Burial(sequence: 9, reason: "packet too large"),
-            Burial(sequence: 500, reason: "there is none"),
+            DeadLetterRequest(sequence: 5, reason: long),
+            DeadLetterRequest(sequence: 9, reason: "packet too large"),
+            DeadLetterRequest(sequence: 500, reason: "there is none"),
         ])
         for store in [store, try folder.open()] {
             let letters = try store.deadLetters(limit: 10)
@@ -39,12 +40,12 @@ struct DeadLetterTests {
         let folder = try StateFolder()
         let store = try folder.open()
         try store.append(try Sample.writes(1...1200))
-        try store.bury((1...1200).map { Burial(sequence: $0, reason: "") })
+        try store.bury((1...1200).map { DeadLetterRequest(sequence: $0, reason: "") })
         #expect(store.usage.dead == 1000)
         #expect(try store.deadLetters(limit: 1).map(\.write.sequence) == [1200])
         let big = String(repeating: "x", count: 100_000)
         try store.append(try (1201...1300).map { try Sample.write($0, payload: big) })
-        try store.bury((1201...1300).map { Burial(sequence: $0, reason: "") })
+        try store.bury((1201...1300).map { DeadLetterRequest(sequence: $0, reason: "") })
         for store in [store, try folder.open()] {
             let letters = try store.deadLetters(limit: 2000)
             #expect(letters.count == 83 && letters.last?.write.sequence == 1300)
@@ -60,7 +61,7 @@ struct DeadLetterTests {
         let big = String(repeating: "x", count: 60_000)
         for number in Int64(1)...300 {
             try store.append([try Sample.write(number, payload: big)])
-            try store.bury([Burial(sequence: number, reason: "too large")])
+            try store.bury([DeadLetterRequest(sequence: number, reason: "too large")])
         }
         let name = try #require(try folder.files().first { $0.contains("dead-") })
         #expect(try folder.bytes(name).count <= 2 * DeadLetter.bytesKept + 262_144)
@@ -74,7 +75,7 @@ struct DeadLetterTests {
         try store.append(try Sample.writes(1...5))
         // The letter is written, and the vault not yet.
         let before = try folder.copy()
-        try store.bury([Burial(sequence: 3, reason: "too large")])
+        try store.bury([DeadLetterRequest(sequence: 3, reason: "too large")])
         let letters = try #require(try folder.files().first { $0.contains("dead-") })
         try PrivateFile.write(before.path + "/" + letters, try folder.bytes(letters))
         for _ in 0..<2 {

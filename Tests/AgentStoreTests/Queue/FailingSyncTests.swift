@@ -61,7 +61,7 @@ struct FailingSyncTests {
         let folder = try StateFolder()
         let store = try folder.open()
         try store.append(try Sample.writes(1...3))
-        try store.bury([Burial(sequence: 1, reason: "too large")])
+        try store.bury([DeadLetterRequest(sequence: 1, reason: "too large")])
         let write = try #require(store.next(after: 1, limit: 1).first)
         // As a process leaves it whose sync failed: it can be read, but may not be on the disk.
         let letter = DeadLetter(write: write, reason: "again", buriedAt: write.acceptedAt)

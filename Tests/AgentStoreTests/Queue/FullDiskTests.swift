@@ -103,7 +103,7 @@ struct FullDiskTests {
             #expect(try store.allSequences() == Array(1...last))
         }
         try store.commit([.claim(Sample.claim(1)), .memory(Sample.memory(4))])
-        try store.bury([Burial(sequence: 1, reason: "too large")])
+        try store.bury([DeadLetterRequest(sequence: 1, reason: "too large")])
         try store.makeRoom(1_000_000, keep: [])
         let first = try #require(try store.allSequences().first)
         #expect(first > 40 && store.usage.losses.ranges == [1...first - 1])
@@ -168,7 +168,7 @@ struct FullDiskTests {
             let next = store.lastSequence + 1
             let before = try store.allSequences()
             try? store.append([try Sample.write(next, payload: payload)])
-            try? store.bury([Burial(sequence: before[0], reason: "")])
+            try? store.bury([DeadLetterRequest(sequence: before[0], reason: "")])
             try? store.makeRoom(100, keep: keep)
             try? store.rekey(to: .file)
             try? store.commit([.memory(Sample.memory(left))])

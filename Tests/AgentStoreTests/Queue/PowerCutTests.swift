@@ -54,7 +54,7 @@ struct PowerCutTests {
             try store.remove(Array(last - 39...last - 1))
             if round % 5 == 4 { try store.commit([.claim(nil)]) }
             if round % 7 == 6 { try store.commit([.destroyQueue]) }
-            if round % 4 == 3 { try store.bury([Burial(sequence: last, reason: "")]) }
+            if round % 4 == 3 { try store.bury([DeadLetterRequest(sequence: last, reason: "")]) }
             let files = try folder.copy()
             let copy = try files.open()
             #expect(copy.lastSequence == last)

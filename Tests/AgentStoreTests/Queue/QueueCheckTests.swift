@@ -29,7 +29,7 @@ struct QueueCheckTests {
         let folder = try StateFolder()
         let store = try folder.open()
         try store.append(try Sample.writes(1...9))
-        try store.bury([2, 4, 6].map { Burial(sequence: $0, reason: "r") })
+        try store.bury([2, 4, 6].map { DeadLetterRequest(sequence: $0, reason: "r") })
         let letters = folder.path + "/"
             + (try #require(try folder.files().first { $0.contains("dead-") }))
         try folder.flip(letters, 60, bit: 2)

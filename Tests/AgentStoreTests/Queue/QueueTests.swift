@@ -98,7 +98,7 @@ struct QueueTests {
         try store.append(
             try Sample.writes(1...1000),
             window: [DeliveredPacket(packetID: 1, digest: digest, sequence: 1)])
-        try store.bury([Burial(sequence: 3, reason: "reason-in-clear")])
+        try store.bury([DeadLetterRequest(sequence: 3, reason: "reason-in-clear")])
         try store.makeRoom(100, keep: [])
         try store.remove([500])
         for text in ["in-clear", "Reading", "thermo", "data/", "sess0", "user0"] {

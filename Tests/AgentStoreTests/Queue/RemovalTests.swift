@@ -23,7 +23,7 @@ struct RemovalTests {
             held += writes.map(\.sequence)
             let gone = held.filter { _ in random.next() % 3 == 0 }.shuffled(using: &random)
             if random.next() % 5 == 0 {
-                try store.bury(gone.map { Burial(sequence: $0, reason: "r") })
+                try store.bury(gone.map { DeadLetterRequest(sequence: $0, reason: "r") })
             } else {
                 try store.remove(gone)
             }

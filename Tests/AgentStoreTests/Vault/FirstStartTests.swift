@@ -19,7 +19,7 @@ struct FirstStartTests {
         #expect(BoardStore.exists(in: folder))
         #expect(store.lastSequence == 0)
         try store.append([try Sample.write(1)])
-        try store.bury([Burial(sequence: 1, reason: "")])
+        try store.bury([DeadLetterRequest(sequence: 1, reason: "")])
         let manager = FileManager.default
         let all = try manager.subpathsOfDirectory(atPath: folder)
         #expect(all.contains("vault.copy") && all.contains { $0.hasPrefix("outbox/dead-") })
@@ -123,7 +123,7 @@ struct FirstStartTests {
         try await withThrowingTaskGroup(of: [UInt8].self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    let birth = VaultBirth(folder: path, file: VaultFile(in: path))
+                    let birth = VaultCreation(folder: path, file: VaultFile(in: path))
                     let keyFile = KeyFile(folder: path)
                     try birth.ensure(keyFile) { () throws(StoreError) in
                         SecretBytes(Array(try Sample.identity().json.bytes))

@@ -128,7 +128,7 @@ struct DestructionTests {
         let folder = try StateFolder()
         let store = try folder.open()
         try store.append(try Sample.writes(1...3000), window: Sample.packets(2999...3000))
-        try store.bury([Burial(sequence: 7, reason: "")])
+        try store.bury([DeadLetterRequest(sequence: 7, reason: "")])
         try store.put(.session, "session")
         let segment = try folder.bytes(try #require(try folder.segments().first))
         let letters = try folder.bytes(

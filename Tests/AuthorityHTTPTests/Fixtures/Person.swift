@@ -60,9 +60,9 @@ struct Person: Sendable {
     func surroundings(
         input: String = "", secrets: [String] = [], environment: [String: String] = [:],
         width: Int? = nil
-    ) -> Surroundings {
+    ) -> CommandEnvironment {
         let typed = Typed(secrets)
-        return Surroundings(
+        return CommandEnvironment(
             environment: environment,
             now: { Timestamp(milliseconds: Int64(StubFrontend.start + 120) * 1000) },
             zone: TimeZone(secondsFromGMT: 0) ?? .current, width: width,

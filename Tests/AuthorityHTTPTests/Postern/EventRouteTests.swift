@@ -219,10 +219,10 @@ final class StubFeed: LiveFeed {
     }
 
     func events(
-        for caller: Caller, _ wish: EventFilter
+        for caller: Caller, _ desired: EventFilter
     ) async throws(AuthorityError) -> any EventSource {
         state.withLock { state in
-            state.wishes.append(wish)
+            state.wishes.append(desired)
             return Source(state.events, isHeldOpen: state.isHeldOpen, of: self)
         }
     }

@@ -197,7 +197,7 @@ struct BrokerRouteTests {
 }
 
 /// A door that knows one board, whose password is `right`.
-final class StubDoor: BrokerDoor {
+final class StubDoor: BrokerAccessCheck {
     private let notes = Mutex((strangers: [String](), asked: [String]()))
 
     var strangers: [String] { notes.withLock { $0.strangers } }

@@ -88,7 +88,7 @@ struct StoreAwayTests {
 struct MetricsServerTests {
     private func metrics(
         _ collect: @escaping MetricsListener.Collect = {
-            var text = FigureText()
+            var text = MetricsText()
             text.counter("apples_total", "Apples.", 3)
             return text
         },
@@ -107,7 +107,7 @@ struct MetricsServerTests {
         try await metrics { console in
             let reply = try await console.send(.GET, "/metrics", application: nil, token: nil)
             #expect(reply.status == 200)
-            #expect(reply.headers.first(name: "content-type") == FigureText.contentType)
+            #expect(reply.headers.first(name: "content-type") == MetricsText.contentType)
             #expect(reply.text.hasSuffix("\napples_total 3\n"), "\(reply.text)")
         }
     }

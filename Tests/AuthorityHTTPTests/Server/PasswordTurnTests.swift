@@ -8,14 +8,14 @@ struct PasswordTurnTests {
     private let home = CountedOrigin("198.51.100.7")
 
     private func entered(
-        _ tries: Int, _ origin: String, _ turns: inout PasswordTurns
-    ) -> [PasswordTurns.Turn] {
+        _ tries: Int, _ origin: String, _ turns: inout PasswordHashLimit
+    ) -> [PasswordHashLimit.Turn] {
         (0..<tries).compactMap { _ in turns.enter(CountedOrigin(origin)) }
     }
 
     @Test("are four for one address, and ten for all from where nobody logged in before")
     func strangers() throws {
-        var turns = PasswordTurns()
+        var turns = PasswordHashLimit()
         let loud = entered(95, "192.0.2.1", &turns)
         #expect(loud.count == 4)
         #expect(entered(5, "203.0.113.1", &turns).count == 4)
@@ -31,7 +31,7 @@ struct PasswordTurnTests {
         (0..<24).map { "2001:db8:1:\(String($0, radix: 16))00::1" },
     ])
     func network(addresses: [String]) {
-        var turns = PasswordTurns()
+        var turns = PasswordHashLimit()
         let taken = addresses.map { entered(4, $0, &turns).count }
         #expect(taken.reduce(0, +) == 6)
         // Others, of whom nobody knows anything, have theirs.
@@ -44,7 +44,7 @@ struct PasswordTurnTests {
             (0..<24).map { "2001:db8:\($0)::1" },
         ])
     func known(addresses: [String]) throws {
-        var turns = PasswordTurns()
+        var turns = PasswordHashLimit()
         turns.know(home)
         for _ in 0..<4 {
             for address in addresses { _ = entered(4, address, &turns) }
@@ -57,7 +57,7 @@ struct PasswordTurnTests {
 
     @Test("of known addresses are few for one network, too, and never more than sixteen")
     func knownFlood() {
-        var turns = PasswordTurns()
+        var turns = PasswordHashLimit()
         for number in 0..<24 {
             turns.know(CountedOrigin("192.0.2.\(number)"))
             turns.know(CountedOrigin("203.0.\(number).1"))
@@ -71,11 +71,11 @@ struct PasswordTurnTests {
 
     @Test("are kept for those that logged in last")
     func memory() {
-        var turns = PasswordTurns()
+        var turns = PasswordHashLimit()
         turns.know(home)
         turns.know(CountedOrigin("192.0.2.9"))
         turns.know(home)
-        for number in 0..<PasswordTurns.memory - 1 {
+        for number in 0..<PasswordHashLimit.memory - 1 {
             turns.know(CountedOrigin("10.0.\(number / 256).\(number % 256)"))
         }
         for number in 0..<24 { _ = entered(4, "203.0.\(number).1", &turns) }

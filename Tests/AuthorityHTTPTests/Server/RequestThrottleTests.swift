@@ -41,13 +41,13 @@ struct RequestThrottleTests {
                     #expect(reply.json?.members["name"] == .string("overloaded"))
                     #expect(reply.headers.first(name: "Retry-After") == "10")
                     refused += 1
-                    guard refused == 40 - PasswordTurns.each else { continue }
+                    guard refused == 40 - PasswordHashLimit.each else { continue }
                     try await expectNoTurn(at: console, body)
                     try await expectNoNeedOfTurn(at: console)
                     #expect(try await console.send(.GET, "/parse/sessions").status == 200)
                     await console.frontend.releaseLogins()
                 }
-                #expect(refused == 40 - PasswordTurns.each)
+                #expect(refused == 40 - PasswordHashLimit.each)
             }
         }
     }
@@ -61,7 +61,7 @@ struct RequestThrottleTests {
             let body = #"{"username":"alice","password":"correct"}"#
             // Every turn of a stranger is taken, by addresses that never logged in.
             let held = (0..<24).compactMap { load.turn(from: CountedOrigin("203.0.\($0).1")) }
-            #expect(held.count == PasswordTurns.ofStrangers)
+            #expect(held.count == PasswordHashLimit.ofStrangers)
             let reply = try await console.send(.POST, "/parse/login", body, token: nil)
             #expect(reply.status == 200)
         }

@@ -11,10 +11,10 @@ struct EndingTests {
         let (house, ada, live) = try await fixture()
         try await house.authority.revoke(live.session, by: ada)
         #expect(try await live.authenticate().errorCode == 209)
-        let wish = try await house.authority.wish(for: live.board.installation)
-        #expect(wish.login?.mayPublishData == false)
+        let desired = try await house.authority.desiredState(for: live.board.installation)
+        #expect(desired.login?.mayPublishData == false)
         let message = try live.board.open(
-            #require(wish.retained?.payload), from: live.sealKey)
+            #require(desired.retained?.payload), from: live.sealKey)
         guard case .revoked(let sequence, live.session, "revoked") = message.body else {
             throw NotThat()
         }
@@ -23,7 +23,7 @@ struct EndingTests {
             let answer = try await live.say(.sessionEnded(re: message.id, session: live.session))
             #expect(answer == .silent)
         }
-        let after = try await house.authority.wish(for: live.board.installation)
+        let after = try await house.authority.desiredState(for: live.board.installation)
         #expect(after.login == nil && after.retained == nil)
         #expect(try await house.audit("session.farewell").count == 1)
         #expect(try await house.authority.sessions(by: ada, everyone: true)
@@ -47,8 +47,8 @@ struct EndingTests {
         try await house.authority.revoke(live.session, by: ada)
         house.clock.advance(.seconds(30 * 86_400))
         #expect(try await house.authority.sweep() == false)
-        let wish = try await house.authority.wish(for: live.board.installation)
-        #expect(wish.login == nil && wish.retained == nil)
+        let desired = try await house.authority.desiredState(for: live.board.installation)
+        #expect(desired.login == nil && desired.retained == nil)
     }
 
     @Test("that a board claims without being told is not believed")
@@ -64,13 +64,13 @@ struct EndingTests {
         let payload = try live.payload(.revoke(live.provision.tokens.session))
         let first = try await house.authority.handle(payload, from: live.board.installation)
         #expect(try live.reply(in: first).result != nil)
-        let wish = try await house.authority.wish(for: live.board.installation)
-        #expect(wish.login?.mayPublishData == false && wish.retained == nil)
+        let desired = try await house.authority.desiredState(for: live.board.installation)
+        #expect(desired.login?.mayPublishData == false && desired.retained == nil)
         let again = try await house.authority.handle(payload, from: live.board.installation)
         #expect(again == first)
         house.clock.advance(.seconds(601))
         #expect(try await house.authority.sweep() == false)
-        #expect(try await house.authority.wish(for: live.board.installation).login == nil)
+        #expect(try await house.authority.desiredState(for: live.board.installation).login == nil)
     }
 
     @Test("before acceptance clears the provisioning and its login")
@@ -81,8 +81,8 @@ struct EndingTests {
         let claim = try await house.claim(board, by: ada)
         let payload = try #require(try await house.retained(board))
         try await house.authority.revoke(claim.session, by: ada)
-        let wish = try await house.authority.wish(for: board.installation)
-        #expect(wish.login == nil && wish.retained == nil)
+        let desired = try await house.authority.desiredState(for: board.installation)
+        #expect(desired.login == nil && desired.retained == nil)
         #expect(try await house.authority.claim(claim.id, by: ada).state == .cancelled)
         let (id, provision) = try board.openProvision(payload)
         let live = LiveBoard(board: board, house: house, id: id, provision: provision)
@@ -108,8 +108,8 @@ struct EndingTests {
         let new = LiveBoard(board: again, house: house, id: id, provision: provision)
         _ = try await new.say(.provisionAccepted(re: id, session: new.session))
         #expect(try await new.authenticate().result != nil)
-        let wish = try await house.authority.wish(for: again.installation)
-        #expect(wish.login?.mayPublishData == true && wish.retained == nil)
+        let desired = try await house.authority.desiredState(for: again.installation)
+        #expect(desired.login?.mayPublishData == true && desired.retained == nil)
     }
 
     @Test("is for its owner and administrators only")

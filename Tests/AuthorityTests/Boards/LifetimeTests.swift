@@ -85,7 +85,7 @@ struct LifetimeTests {
         guard case .revoked(_, live.session, "expired") = try live.board.open(
             notice, from: live.sealKey).body
         else { throw NotThat() }
-        #expect(try await house.authority.wish(for: live.board.installation)
+        #expect(try await house.authority.desiredState(for: live.board.installation)
             .login?.mayPublishData == false)
     }
 

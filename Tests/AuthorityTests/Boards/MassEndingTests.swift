@@ -170,7 +170,7 @@ struct MassEndingTests {
             of: all.lines.union([all.bob.session.objectID.description])))
         try await all.expectBoards(told: true)
         #expect(try await all.state(all.bob) == .ended)
-        #expect(try await house.authority.wish(forPerson: all.bob.session.objectID) == nil)
+        #expect(try await house.authority.desiredState(forPerson: all.bob.session.objectID) == nil)
         await #expect(
             throws: AuthorityError.refused(
                 Refusal(.notFound, "invalid username or password"))

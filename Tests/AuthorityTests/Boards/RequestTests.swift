@@ -152,9 +152,9 @@ struct RequestTests {
         #expect(try await live.authenticate().errorCode == 209)
         #expect(try await live.ask(.refresh(live.provision.tokens.refresh)).errorCode == 209)
         #expect(try await house.authority.sweep() == false)
-        let wish = try await house.authority.wish(for: live.board.installation)
-        #expect(wish.login?.mayPublishData != true)
-        #expect((wish.retained == nil) == inUse && (wish.login == nil) == inUse)
+        let desired = try await house.authority.desiredState(for: live.board.installation)
+        #expect(desired.login?.mayPublishData != true)
+        #expect((desired.retained == nil) == inUse && (desired.login == nil) == inUse)
     }
 
     private func fixture() async throws -> (House, LiveBoard) {

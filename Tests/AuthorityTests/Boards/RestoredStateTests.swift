@@ -262,8 +262,8 @@ struct RestoredStateTests {
         _ = try await authority.claim(
             ClaimOrder(url: again.url(), duration: nil, scope: nil),
             by: try await authority.caller(opened.token))
-        let wish = try await authority.wish(for: again.installation)
-        let (id, provision) = try again.openProvision(try #require(wish.retained?.payload))
+        let desired = try await authority.desiredState(for: again.installation)
+        let (id, provision) = try again.openProvision(try #require(desired.retained?.payload))
         let next = LiveBoard(board: again, house: house, id: id, provision: provision)
         let accepted = BoardMessage.Body.authenticate(
             provision.tokens.session, durationMinutes: nil)

@@ -72,8 +72,8 @@ struct RotationTests {
             notice, from: live.sealKey).body
         else { throw NotThat() }
         #expect(session == live.session && reason == "reuse")
-        let wish = try await house.authority.wish(for: live.board.installation)
-        #expect(wish.login?.mayPublishData == false)
+        let desired = try await house.authority.desiredState(for: live.board.installation)
+        #expect(desired.login?.mayPublishData == false)
     }
 
     @Test("lets one of fifty at once win, and takes the others for theft")

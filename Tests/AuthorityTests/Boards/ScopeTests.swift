@@ -47,8 +47,8 @@ struct ScopeTests {
         #expect(try await live.authenticate().result?.scope == scope)
         let token = try JWS.parse(live.provision.tokens.access.reveal())
         #expect(try AccessTokenClaims(parsing: token.payload).scope == scope)
-        let wish = try await house.authority.wish(for: live.board.installation)
-        #expect(wish.login?.extraTopics == ["home/+/state"])
+        let desired = try await house.authority.desiredState(for: live.board.installation)
+        #expect(desired.login?.extraTopics == ["home/+/state"])
     }
 
     @Test("grants topics only from an administrator's hand")

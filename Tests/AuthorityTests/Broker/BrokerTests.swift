@@ -69,7 +69,7 @@ struct BrokerTests {
         #expect(try await link.client.publish(
             OutgoingMessage(topic: topic, payload: up.payload, retain: true)) < 0x80)
         try await untilTrue {
-            try await house.authority.wish(for: board.installation).status?.up == true
+            try await house.authority.desiredState(for: board.installation).status?.up == true
         }
         // As an attempt leaves it that did only the first half.
         _ = try await house.server.link.control(BrokerAccount.removal(

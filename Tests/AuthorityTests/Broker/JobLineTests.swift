@@ -18,7 +18,7 @@ struct JobLineTests {
             logger: logger)
         return BrokerWorker(
             link: link, root: .standard, access: .commanded, consumerAccess: nil,
-            logger: logger, authority: house.authority, holds: LineHolds(store: store))
+            logger: logger, authority: house.authority, holds: SharedJobLocks(store: store))
     }
 
     @Test("is left to whoever is at it, and waited for")

@@ -26,13 +26,13 @@ struct ClaimAttackTests {
     @Test("on a board of somebody else is refused, and leaves nothing open")
     func holdingOpen() async throws {
         let (house, bob, eve, live, known) = try await fixture()
-        let before = try await house.authority.wish(for: known.installation)
+        let before = try await house.authority.desiredState(for: known.installation)
         await expectOwned { try await house.claim(known, by: eve) }
         let other = try BoardDouble(installation: known.installation)
         await expectOwned { try await house.claim(other, by: eve) }
         #expect(try await house.authority.board(known.installation, by: bob).openClaim == nil)
         #expect(try await house.authority.openClaims(by: eve, everyone: false).isEmpty)
-        let after = try await house.authority.wish(for: known.installation)
+        let after = try await house.authority.desiredState(for: known.installation)
         #expect(after.retained == nil && before.retained == nil)
         #expect(try await live.authenticate().result != nil)
     }
@@ -54,7 +54,7 @@ struct ClaimAttackTests {
     func silencingRevocation(isReleased: Bool) async throws {
         let (house, bob, eve, live, known) = try await fixture()
         let board = known.installation
-        let login = try #require(try await house.authority.wish(for: board).login)
+        let login = try #require(try await house.authority.desiredState(for: board).login)
         // The board is away meanwhile.
         if isReleased {
             try await house.authority.release(board, by: bob)
@@ -65,14 +65,14 @@ struct ClaimAttackTests {
             // The owner's own claim does no more.
             #expect(try await house.claim(known, by: bob).notes.count == 1)
         }
-        let during = try await house.authority.wish(for: board)
+        let during = try await house.authority.desiredState(for: board)
         #expect(during.login?.password.matches(login.password) == true)
         let (_, provision) = try known.openProvision(#require(during.retained?.payload))
         #expect(provision.broker?.password == nil)
         // It comes back, and asks: it hears that its session is over.
         #expect(try await live.authenticate().errorCode == 209)
         _ = try await live.say(.sessionEnded(re: live.id, session: live.session))
-        let after = try await house.authority.wish(for: board)
+        let after = try await house.authority.desiredState(for: board)
         #expect(after.login?.password.matches(login.password) == true)
     }
 
@@ -115,7 +115,8 @@ struct OpenClaimTests {
         try await house.authority.endClaim(claim.id, by: bob)
         #expect(try await house.authority.claim(claim.id, by: ada).state == .cancelled)
         #expect(try await house.authority.openClaims(by: bob, everyone: false).isEmpty)
-        #expect(try await house.authority.wish(for: live.board.installation).retained == nil)
+        let desired = try await house.authority.desiredState(for: live.board.installation)
+        #expect(desired.retained == nil)
         #expect(try await live.authenticate().result != nil)
         #expect(try await house.audit("claim.cancelled").map(\.actor) == ["bob"])
     }
@@ -143,7 +144,7 @@ struct OpenClaimTests {
             try await house.authority.forgetRevocation(of: board, by: eve)
         }
         try await house.authority.forgetRevocation(of: board, by: bob)
-        #expect(try await house.authority.wish(for: board).login == nil)
+        #expect(try await house.authority.desiredState(for: board).login == nil)
         #expect(try await house.authority.claim(kept.id, by: bob).state == .cancelled)
         #expect(try await house.audit("revocation.forgotten").count == 1)
         let new = try await house.provisioned(again, by: bob)

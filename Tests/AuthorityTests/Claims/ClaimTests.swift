@@ -13,11 +13,11 @@ struct ClaimTests {
         let board = try BoardDouble()
         let claim = try await house.claim(board, by: ada)
         #expect(claim.state == .sent)
-        let wish = try await house.authority.wish(for: board.installation)
-        #expect(try wish.login?.password.matches(board.brokerPassword) == true)
+        let desired = try await house.authority.desiredState(for: board.installation)
+        #expect(try desired.login?.password.matches(board.brokerPassword) == true)
         #expect(try await house.authority.boards(by: ada, everyone: false).isEmpty)
 
-        let (id, provision) = try board.openProvision(#require(wish.retained?.payload))
+        let (id, provision) = try board.openProvision(#require(desired.retained?.payload))
         #expect(id == claim.id)
         #expect(provision.session.restricted && provision.session.user == ada.user.objectID)
         #expect(provision.broker?.password != nil)
@@ -29,7 +29,7 @@ struct ClaimTests {
         #expect(try await house.authority.claim(id, by: ada).state == .accepted)
         let boards = try await house.authority.boards(by: ada, everyone: false)
         #expect(boards.map(\.session?.state) == [.active])
-        let after = try await house.authority.wish(for: board.installation)
+        let after = try await house.authority.desiredState(for: board.installation)
         #expect(after.retained == nil)
         #expect(after.login?.password.matches(try #require(provision.broker?.password)) == true)
         #expect(try await house.audit("claim.accepted").count == 1)
@@ -130,7 +130,7 @@ struct ClaimTests {
         _ = house.worker.woken()
         try await house.authority.release(live.board.installation, by: bob)
         #expect(house.worker.woken().contains(bob.session.objectID.description))
-        #expect(try await house.authority.wish(forPerson: bob.session.objectID)?
+        #expect(try await house.authority.desiredState(forPerson: bob.session.objectID)?
             .filters.isEmpty == true)
     }
 
@@ -168,13 +168,13 @@ struct ClaimTests {
         let bob = try await house.addUser("bob")
         let board = try BoardDouble()
         let old = try await house.provisioned(board, by: bob)
-        let before = try await house.authority.wish(for: board.installation).login
+        let before = try await house.authority.desiredState(for: board.installation).login
         for caller in [ada, bob] { _ = try await house.authority.brokerLogin(by: caller) }
         _ = house.worker.woken()
         let again = try board.pairedAnew()
         // An administrator may claim anyone's board.
         _ = try await house.claim(again, by: ada)
-        let during = try await house.authority.wish(for: board.installation)
+        let during = try await house.authority.desiredState(for: board.installation)
         #expect(during.login?.password.matches(try #require(before?.password)) == true)
         #expect(try await old.authenticate().result != nil)
 
@@ -183,9 +183,9 @@ struct ClaimTests {
         let new = LiveBoard(board: again, house: house, id: id, provision: provision)
         _ = try await new.say(.provisionAccepted(re: id, session: new.session))
         #expect(house.worker.woken().contains(bob.session.objectID.description))
-        #expect(try await house.authority.wish(forPerson: ada.session.objectID)?
+        #expect(try await house.authority.desiredState(forPerson: ada.session.objectID)?
             .filters == house.administratorFilters)
-        #expect(try await house.authority.wish(forPerson: bob.session.objectID)?
+        #expect(try await house.authority.desiredState(forPerson: bob.session.objectID)?
             .filters.isEmpty == true)
         #expect(try await old.authenticate().errorCode == 209)
         #expect(try await new.authenticate().result?.user?.username == "ada")
@@ -205,7 +205,7 @@ struct ClaimTests {
         let view = try await house.authority.claim(claim.id, by: ada)
         #expect(view.state == .rejected && view.reason?.code == 140)
         #expect(try await house.retained(board) == nil)
-        #expect(try await house.authority.wish(for: board.installation).login == nil)
+        #expect(try await house.authority.desiredState(for: board.installation).login == nil)
         #expect(try await house.claim(board, by: ada).state == .sent)
     }
 
@@ -230,8 +230,8 @@ struct ClaimTests {
         let claim = try await house.claim(board, by: ada)
         house.clock.advance(.seconds(86_400 + 601))
         #expect(try await house.authority.sweep() == false)
-        let wish = try await house.authority.wish(for: board.installation)
-        #expect(wish.login == nil && wish.retained == nil)
+        let desired = try await house.authority.desiredState(for: board.installation)
+        #expect(desired.login == nil && desired.retained == nil)
         let caller = try await house.login()
         #expect(try await house.authority.claim(claim.id, by: caller).state == .expired)
     }

@@ -115,7 +115,7 @@ final class House: Sendable {
 
     /// What is retained for a board, as its jobs would publish it.
     func retained(_ board: BoardDouble) async throws -> [UInt8]? {
-        try await authority.wish(for: board.installation).retained?.payload
+        try await authority.desiredState(for: board.installation).retained?.payload
     }
 
     /// A session for a device that lives on no board, as its program calls with it.

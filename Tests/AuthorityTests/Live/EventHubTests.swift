@@ -134,12 +134,12 @@ struct EventHubTests {
         let device = try await hub.house.device(by: bob)
         let board = try BoardDouble()
         _ = try await hub.house.provisioned(board, by: try await hub.house.login())
-        for (caller, wish) in [
+        for (caller, filter) in [
             (device.caller, EventFilter()), (bob, EventFilter(board: board.installation)),
             (bob, EventFilter(everyone: true)),
         ] {
             await #expect(throws: AuthorityError.self) {
-                _ = try await hub.hub.events(for: caller, wish)
+                _ = try await hub.hub.events(for: caller, filter)
             }
         }
         #expect(await hub.hub.streamCount == 0)
@@ -278,8 +278,10 @@ struct RunningHub {
         await task.value
     }
 
-    func watch(_ caller: Caller, _ wish: EventFilter = EventFilter()) async throws -> StreamReader {
-        StreamReader(try await hub.events(for: caller, wish))
+    func watch(
+        _ caller: Caller, _ filter: EventFilter = EventFilter()
+    ) async throws -> StreamReader {
+        StreamReader(try await hub.events(for: caller, filter))
     }
 
     func data(_ payload: String, of board: BoardDouble, seq: String? = nil, retain: Bool = false) {

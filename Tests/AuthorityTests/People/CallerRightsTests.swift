@@ -271,9 +271,9 @@ struct RestrictedCallerTests {
         await expectRefusal(.invalidSession) { try await house.authority.users(by: stolen) }
     }
 
-    @Test("is judged by one table", arguments: Deed.allCases)
-    func table(deed: Deed) {
-        let forAdministrators: [Deed] = [
+    @Test("is judged by one table", arguments: CallKind.allCases)
+    func table(deed: CallKind) {
+        let forAdministrators: [CallKind] = [
             .everyBoard, .everyOpenClaim, .everySession, .users, .addUser, .changeUser, .audit,
             .makeRole,
         ]
@@ -307,8 +307,8 @@ struct RestrictedCallerTests {
 
 @Suite("The authority's own writes", .everyStore)
 struct OwnWriteTests {
-    @Test("are refused to a restricted session by the board's gate", arguments: Deed.allCases)
-    func gate(deed: Deed) throws {
+    @Test("are refused to a restricted session by the board's gate", arguments: CallKind.allCases)
+    func gate(deed: CallKind) throws {
         guard let name = deed.writtenClass, deed != .logout, deed != .update else { return }
         let rights = CallerRights(isRestricted: true, isAdministrator: false, mayClaim: true)
         guard case .refused(let refusal) = rights.judge(deed) else {

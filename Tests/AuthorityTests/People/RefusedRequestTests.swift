@@ -106,18 +106,18 @@ struct RefusalBookTests {
     func bounded() {
         let log = Kept()
         let time = Moment()
-        let book = RefusalBook(
+        let book = RefusalLog(
             logger: Logger(label: "test", factory: { _ in log }), clock: { time.now })
         let flood = RefusedRequest(
             .masterKey, subject: "nobody", className: "_Session",
             operation: "GET /parse/sessions", origin: "192.0.2.1")
         for _ in 0..<1000 { book.note(flood) }
-        #expect(log.lines.count == RefusalBook.lines)
+        #expect(log.lines.count == RefusalLog.lines)
         book.note(RefusedRequest(
             .foreignToken, subject: "board x", className: "_Session",
             operation: "session.refresh"))
         #expect(log.lines.last?.0 == .error)
-        time.pass(RefusalBook.window)
+        time.pass(RefusalLog.window)
         book.note(flood)
         #expect(log.lines.last?.1 == [
             "reason": "master-key", "subject": "nobody", "class": "_Session",

@@ -41,7 +41,7 @@ struct SweepTests {
         try await house.authority.revoke(live.session, by: ada)
         house.clock.advance(.seconds(29 * 86_400))
         #expect(try await house.authority.sweep() == false)
-        #expect(try await house.record(live.session)?.farewell != nil)
+        #expect(try await house.record(live.session)?.endNotice != nil)
         let open = try await house.claim(BoardDouble(), by: ada)
         #expect(try await house.authority.sweep() == false)
         #expect(try await house.record(open.session)?.state == .pending)

@@ -121,12 +121,12 @@ extension MemoryTransaction {
         tables.statuses[board] = status
     }
 
-    func report(of board: InstallationID) -> ToldReport? { tables.reports[board] }
+    func report(of board: InstallationID) -> StoredReport? { tables.reports[board] }
 
     func keep(_ report: BoardReport, of board: InstallationID, at now: Timestamp) {
         var report = report
         report.rules = report.rules ?? tables.reports[board]?.report.rules
-        tables.reports[board] = ToldReport(report: report, since: now)
+        tables.reports[board] = StoredReport(report: report, since: now)
     }
 
     func forgetReport(of board: InstallationID) { tables.reports[board] = nil }

@@ -42,7 +42,7 @@ extension MemoryTransaction {
     ) -> [SessionRecord] {
         slice.of(tables.sessions.values.map(\.record)
             .filter { user == nil || $0.session.user == user }
-            .filter { $0.state != .ended || $0.farewell != nil }
+            .filter { $0.state != .ended || $0.endNotice != nil }
             .filter { choice == .current || $0.session.restricted }
             .filter { choice != .activeRestricted || $0.state == .active }
             .sorted { ($0.session.createdAt, "\($1.id)") > ($1.session.createdAt, "\($0.id)") })
@@ -61,9 +61,9 @@ extension MemoryTransaction {
         return Array(found.prefix(limit))
     }
 
-    func overdueFarewells(at now: Timestamp, limit: Int) -> [SessionRecord] {
+    func overdueEndNotices(at now: Timestamp, limit: Int) -> [SessionRecord] {
         let found = tables.sessions.values.map(\.record)
-            .filter { $0.farewell.map { $0.until <= now } ?? false }
+            .filter { $0.endNotice.map { $0.until <= now } ?? false }
         return Array(found.prefix(limit))
     }
 
@@ -117,7 +117,7 @@ extension MemoryTransaction {
     ) -> [InstallationID] {
         let claimed = tables.claims.values.filter { $0.expiresAt > now }.map(\.installation)
         let left = tables.sessions.values.filter { row in
-            row.record.farewell != nil
+            row.record.endNotice != nil
                 || (row.record.state == .ended && (row.endedAt ?? now) > ended)
         }.compactMap(\.record.session.installationID)
         let found = Set(claimed + left).sorted { "\($0)" < "\($1)" }

@@ -31,7 +31,7 @@ extension MemoryTransaction {
     func deleteSessions(endedBefore time: Timestamp, limit: Int) -> Int {
         let gone = tables.sessions.values.filter { row in
             let ended = row.endedAt.map { $0 < time } ?? false
-            return ended && row.record.farewell == nil
+            return ended && row.record.endNotice == nil
                 && !tables.claims.values.contains {
                     $0.session == row.record.id && $0.state == .sent
                 }

@@ -29,7 +29,7 @@ struct Tables: Sendable {
     var families: [RefreshFamilyID: RefreshFamily] = [:]
     var boards: [InstallationID: BoardRecord] = [:]
     var statuses: [InstallationID: BoardStatus] = [:]
-    var reports: [InstallationID: ToldReport] = [:]
+    var reports: [InstallationID: StoredReport] = [:]
     var passwords: [InstallationID: SecretBytes] = [:]
     var sequences: [SequenceKey: Int64] = [:]
     var claims: [MessageID: ClaimRecord] = [:]
@@ -66,7 +66,7 @@ extension Tables {
 
     func departing(on board: InstallationID) -> SessionRecord? {
         sessions.values.filter {
-            $0.record.session.installationID == board && $0.record.farewell != nil
+            $0.record.session.installationID == board && $0.record.endNotice != nil
         }.max { ($0.endedAt?.milliseconds ?? 0) < ($1.endedAt?.milliseconds ?? 0) }?.record
     }
 

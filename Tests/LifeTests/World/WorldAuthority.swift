@@ -122,14 +122,14 @@ extension World {
     private func perform(_ job: BrokerJob) async throws(AuthorityError) {
         switch job {
         case .login(let board, let password):
-            setLogin(of: board, try await authority.wish(for: board), password: password)
+            setLogin(of: board, try await authority.desiredState(for: board), password: password)
         case .inbox(let board):
-            let wish = try await authority.wish(for: board)
+            let desired = try await authority.desiredState(for: board)
             published(
                 .init(
                     topic: ContractTopic.inbox(board).text(under: .standard),
-                    payload: wish.retained?.payload ?? []),
-                retain: true, until: wish.retained.map { $0.until - SimulatedBoard.start })
+                    payload: desired.retained?.payload ?? []),
+                retain: true, until: desired.retained.map { $0.until - SimulatedBoard.start })
         case .say(let board, let payload, _):
             published(
                 .init(topic: ContractTopic.inbox(board).text(under: .standard), payload: payload),
@@ -139,15 +139,15 @@ extension World {
         }
     }
 
-    private func setLogin(of board: InstallationID, _ wish: DesiredBoard, password: Bool) {
-        guard let login = wish.login else {
+    private func setLogin(of board: InstallationID, _ desired: DesiredBoard, password: Bool) {
+        guard let login = desired.login else {
             guard state.broker.clients.removeValue(forKey: board) != nil
-                || wish.status?.up != false
+                || desired.status?.up != false
             else { return }
             kick(board)
             let down = BoardStatus(
                 up: false, available: false, version: "", since: clock.now,
-                gaps: wish.status?.gaps ?? .none)
+                gaps: desired.status?.gaps ?? .none)
             return published(
                 .init(
                     topic: ContractTopic.status(board).text(under: .standard),

@@ -94,7 +94,7 @@ struct Story {
     private mutating func bury() throws {
         let part = try opened().next(after: 0, limit: 6, bytes: 4 << 20).map(\.sequence)
         guard let sequence = part.isEmpty ? nil : part[random.below(part.count)] else { return }
-        try opened().bury([Burial(sequence: sequence, reason: "too large")])
+        try opened().bury([DeadLetterRequest(sequence: sequence, reason: "too large")])
         try tell("bury")
     }
 

@@ -183,7 +183,9 @@ extension Trouble {
         case .remove: try remove(all.dropLast(4))
         case .buryFirst, .bury:
             // The same one again, whatever has left.
-            try opened().bury([Burial(sequence: all[all.count - 4], reason: "too large")])
+            try opened().bury([
+                DeadLetterRequest(sequence: all[all.count - 4], reason: "too large"),
+            ])
         case .expire:
             let end = try Sample.write(all[min(8, all.count - 1)], payload: []).acceptedAt
             try opened().commit([.expire(Timestamp(milliseconds: 0)..<end)])

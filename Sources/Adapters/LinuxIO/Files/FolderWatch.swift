@@ -1,7 +1,7 @@
 import Glibc
 
 /// The changes to the watched files since the last `take`.
-package struct FolderNews: Equatable, Sendable {
+package struct FolderChanges: Equatable, Sendable {
     /// A file was written and closed, renamed or removed, or its mode or owner changed.
     package var hasChanged = false
     /// The watched folder was removed, renamed or unmounted. No more changes arrive; make a new
@@ -45,8 +45,8 @@ package struct FolderWatch: ~Copyable {
     package var isBeingWritten: Bool { !unfinished.isEmpty }
 
     /// Takes all changes that were reported so far. Never blocks.
-    package mutating func take() -> FolderNews {
-        var news = FolderNews()
+    package mutating func take() -> FolderChanges {
+        var news = FolderChanges()
         var buffer = [UInt8](repeating: 0, count: 8192)
         while true {
             let read: Descriptor.Read
@@ -65,7 +65,7 @@ package struct FolderWatch: ~Copyable {
 
     /// Source: inotify(7), "Reading events from an inotify file descriptor".
     private mutating func takeEvents(
-        _ bytes: UnsafeRawBufferPointer, into news: inout FolderNews
+        _ bytes: UnsafeRawBufferPointer, into news: inout FolderChanges
     ) {
         let size = MemoryLayout<inotify_event>.size
         var offset = 0
@@ -79,7 +79,7 @@ package struct FolderWatch: ~Copyable {
         }
     }
 
-    private mutating func take(_ event: Int32, _ name: String, into news: inout FolderNews) {
+    private mutating func take(_ event: Int32, _ name: String, into news: inout FolderChanges) {
         if event & (IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF) != 0 {
             news.isLost = true
         }

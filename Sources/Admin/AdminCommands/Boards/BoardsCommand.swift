@@ -24,7 +24,7 @@ struct BoardsCommand: ParsableCommand {
         @OptionGroup var place: Place
         @Flag(help: "Everyone's boards; for administrators.") var everyone = false
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let answer = try await client.own(.get, "/boards" + (everyone ? "?everyone=true" : ""))
             let boards = try results(in: answer, BoardRow.init(json:))
@@ -52,10 +52,10 @@ struct BoardsCommand: ParsableCommand {
         @Argument(help: ArgumentHelp("The board's installation id.", valueName: "board"))
         var board: String
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let id = try BoardsCommand.id(board)
             let client = try place.login(in: surroundings).client
-            let told = BrokerTold(try await client.own(.delete, "/boards/\(id)"))
+            let told = BrokerDelivery(try await client.own(.delete, "/boards/\(id)"))
             told.report(
                 "released \(id)", "installationId", id.description, asJSON: place.json,
                 in: surroundings)

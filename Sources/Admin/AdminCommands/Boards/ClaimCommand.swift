@@ -42,7 +42,7 @@ struct ClaimCommand: Verb {
 
     private static let scopeLimit = 64 * 1024
 
-    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+    func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let claim = try readURL(surroundings)
         let order = try order(claim, surroundings)
         let client = try place.login(in: surroundings).client
@@ -62,7 +62,7 @@ struct ClaimCommand: Verb {
         try await conclude(last, client, surroundings)
     }
 
-    private func readURL(_ surroundings: Surroundings) throws(CommandFailure) -> ClaimURL {
+    private func readURL(_ surroundings: CommandEnvironment) throws(CommandFailure) -> ClaimURL {
         var text = url
         if url == "-" {
             guard let bytes = try surroundings.input(8192) else {
@@ -79,7 +79,7 @@ struct ClaimCommand: Verb {
     }
 
     private func order(
-        _ claim: ClaimURL, _ surroundings: Surroundings
+        _ claim: ClaimURL, _ surroundings: CommandEnvironment
     ) throws(CommandFailure) -> [String: JSONValue] {
         var order: [String: JSONValue] = ["url": .string(claim.reveal())]
         if let duration { order["durationSeconds"] = .integer(duration.seconds) }
@@ -124,7 +124,7 @@ struct ClaimCommand: Verb {
     }
 
     private func conclude(
-        _ claim: ClaimRow, _ client: AuthorityClient, _ surroundings: Surroundings
+        _ claim: ClaimRow, _ client: AuthorityClient, _ surroundings: CommandEnvironment
     ) async throws(CommandFailure) {
         surroundings.step(claim.state == .accepted, "opened by the board")
         if claim.state == .accepted {
@@ -154,7 +154,7 @@ struct ClaimCommand: Verb {
     }
     /// When the session ends: at a known time, some time after the board was last heard, or both.
     private func whenItEnds(
-        _ row: SessionRow, _ client: AuthorityClient, _ surroundings: Surroundings
+        _ row: SessionRow, _ client: AuthorityClient, _ surroundings: CommandEnvironment
     ) async throws(CommandFailure) -> String {
         let info = try await client.own(.get, "/info")
         let idle = info.members["idleSessionSeconds"]?.asInteger.map {

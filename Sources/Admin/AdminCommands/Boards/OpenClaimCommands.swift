@@ -32,7 +32,7 @@ extension BoardsCommand {
         @OptionGroup var place: Place
         @Flag(help: "Everyone's open claims; for administrators.") var everyone = false
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let answer = try await client.own(.get, "/claims" + (everyone ? "?everyone=true" : ""))
             let claims = try results(in: answer, OpenClaimRow.init(json:))
@@ -58,13 +58,13 @@ extension BoardsCommand {
             "The claim's id, as `postern boards claims` shows it.", valueName: "claim"))
         var claim: String
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             guard let id = MessageID(claim) else {
                 throw .usage("a claim's id is a UUID in lower case, as `postern boards claims` "
                     + "shows it")
             }
             let client = try place.login(in: surroundings).client
-            let told = BrokerTold(try await client.own(.delete, "/claims/\(id)"))
+            let told = BrokerDelivery(try await client.own(.delete, "/claims/\(id)"))
             told.report(
                 "ended claim \(id)", "claimId", id.description, asJSON: place.json,
                 in: surroundings)
@@ -85,10 +85,10 @@ extension BoardsCommand {
         @Argument(help: ArgumentHelp("The board's installation id.", valueName: "board"))
         var board: String
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let id = try BoardsCommand.id(board)
             let client = try place.login(in: surroundings).client
-            let told = BrokerTold(try await client.own(.delete, "/boards/\(id)/revocation"))
+            let told = BrokerDelivery(try await client.own(.delete, "/boards/\(id)/revocation"))
             told.report(
                 "waits no longer for \(id)", "installationId", id.description, asJSON: place.json,
                 in: surroundings)

@@ -15,7 +15,7 @@ struct DoctorCommand: Verb {
     @Flag(help: "Log in at the broker, too. This ends a `watch` of yours that runs.")
     var tryLogin = false
 
-    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+    func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let notes = PersonCheck.all.map { CheckNote($0) }
         if options.list {
             if place.json { return surroundings.emit(CheckNote.json(notes)) }

@@ -37,7 +37,7 @@ struct DoctorFacts: Examined {
     /// Why the authority gave no broker login.
     var brokerFault: String?
     /// The result of a login like that of `watch`; nil if it was not asked for.
-    var brokerLogin: BrokerKnock.Answer?
+    var brokerLogin: BrokerLoginTest.Answer?
     var versions = [
         ("postern", PosternCommand.release), ("OpenSSL", LinkedOpenSSL.version),
         ("libmosquitto", Library.version), ("kernel", KernelRelease.current),
@@ -50,7 +50,7 @@ extension DoctorFacts {
     /// than `watch`: the authority may make a broker login for this user. A CA of the login is also
     /// written to a file.
     init(
-        _ place: Place, _ probes: Set<Probe>, triesLogin: Bool, in surroundings: Surroundings
+        _ place: Place, _ probes: Set<Probe>, triesLogin: Bool, in surroundings: CommandEnvironment
     ) async {
         now = surroundings.now()
         var token: SessionToken?
@@ -138,7 +138,7 @@ extension DoctorFacts {
             let options = try access.options(folder: folder, insecure: insecure)
             brokerReach = Reach(to: options.uri, options.tls)
             guard triesLogin, brokerReach?.broken == nil else { return }
-            brokerLogin = BrokerKnock.knock(options, subscribing: access.filters)
+            brokerLogin = BrokerLoginTest.knock(options, subscribing: access.filters)
         } catch {
             brokerFault = error.sentence
         }

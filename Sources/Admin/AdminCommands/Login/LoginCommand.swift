@@ -35,7 +35,7 @@ struct LoginCommand: Verb {
         return fingerprint
     }
 
-    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+    func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let folder = try place.folder(in: surroundings)
         let url = try authority(folder, surroundings)
         try place.check(url)
@@ -79,7 +79,7 @@ struct LoginCommand: Verb {
     /// The authority that was named, or else that of the last login. A damaged profile does no harm
     /// if an authority was named.
     private func authority(
-        _ folder: ProfileFolder, _ surroundings: Surroundings
+        _ folder: ProfileFolder, _ surroundings: CommandEnvironment
     ) throws(CommandFailure) -> AuthorityURL {
         if let named = try place.named(in: surroundings) { return named }
         guard let last = try folder.load() else {

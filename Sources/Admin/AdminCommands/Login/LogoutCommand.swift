@@ -9,7 +9,7 @@ struct LogoutCommand: Verb {
 
     @OptionGroup var place: Place
 
-    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+    func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let folder = try place.folder(in: surroundings)
         guard try folder.load() != nil else { throw .usage("nothing to do: you are logged out") }
         let (profile, client) = try place.login(in: surroundings)

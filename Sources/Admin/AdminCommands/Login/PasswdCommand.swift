@@ -22,7 +22,7 @@ struct PasswdCommand: Verb {
         }
     }
 
-    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+    func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let (profile, client) = try place.login(in: surroundings)
         let present = try old.read(prompt: "Your password: ", in: surroundings)
         let new = try password.readNew(prompt: "The new password: ", in: surroundings)
@@ -47,7 +47,7 @@ extension AuthorityClient {
     }
 }
 
-extension Surroundings {
+extension CommandEnvironment {
     func tellPasswordSet(of username: String, keepsBoards: Bool, json: Bool) {
         let boards = keepsBoards ? "those on boards stay" : "those on boards too"
         step(true, "set the password of \(Printable.line(username)); "

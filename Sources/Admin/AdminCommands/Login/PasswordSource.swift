@@ -10,13 +10,15 @@ struct PasswordSource: ParsableArguments {
     var passwordFile: String?
 
     /// The password, without a final newline.
-    func read(prompt: String, in surroundings: Surroundings) throws(CommandFailure) -> SecretBytes {
+    func read(
+        prompt: String, in surroundings: CommandEnvironment
+    ) throws(CommandFailure) -> SecretBytes {
         try PasswordText.read(passwordFile, prompt: prompt, in: surroundings)
     }
 
     /// Reads a new password. The prompt comes twice, because the user cannot see the typed text.
     func readNew(
-        prompt: String, in surroundings: Surroundings
+        prompt: String, in surroundings: CommandEnvironment
     ) throws(CommandFailure) -> SecretBytes {
         let first = try read(prompt: prompt, in: surroundings)
         guard passwordFile == nil else { return first }
@@ -33,7 +35,9 @@ struct OldPasswordSource: ParsableArguments {
         valueName: "file"))
     var oldPasswordFile: String?
 
-    func read(prompt: String, in surroundings: Surroundings) throws(CommandFailure) -> SecretBytes {
+    func read(
+        prompt: String, in surroundings: CommandEnvironment
+    ) throws(CommandFailure) -> SecretBytes {
         try PasswordText.read(oldPasswordFile, prompt: prompt, in: surroundings)
     }
 }
@@ -42,7 +46,7 @@ private enum PasswordText {
     private static let limit = 1024
 
     static func read(
-        _ file: String?, prompt: String, in surroundings: Surroundings
+        _ file: String?, prompt: String, in surroundings: CommandEnvironment
     ) throws(CommandFailure) -> SecretBytes {
         var bytes: [UInt8]
         switch file {

@@ -5,7 +5,7 @@ enum SecretFile {
     /// Reads the whole file. If others may write to it, it is refused. If others may read it, a
     /// note says so.
     static func read(
-        _ path: String, limit: Int, in surroundings: Surroundings
+        _ path: String, limit: Int, in surroundings: CommandEnvironment
     ) throws(CommandFailure) -> [UInt8] {
         do throws(FileFailure) {
             do throws(FileFailure) {

@@ -11,7 +11,7 @@ struct SessionFile: Sendable {
     private static let refresh = "refreshToken"
 
     /// Reads the file. An error says what is wrong, but shows no content of the file.
-    init(_ path: String, in surroundings: Surroundings) throws(CommandFailure) {
+    init(_ path: String, in surroundings: CommandEnvironment) throws(CommandFailure) {
         let bytes = try SecretFile.read(path, limit: Self.limit, in: surroundings)
         var text = bytes.drop(while: Self.isSpace)
         while text.last.map(Self.isSpace) == true { text.removeLast() }

@@ -9,7 +9,7 @@ struct WhoamiCommand: Verb {
 
     @OptionGroup var place: Place
 
-    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+    func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let (profile, client) = try place.login(in: surroundings)
         let answer = try await client.own(.get, "/me")
         let user = try decoding { () throws(WireError) in

@@ -23,7 +23,7 @@ extension SessionsCommand {
             }
         }
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let session = try SessionsCommand.id(id)
             let client = try place.login(in: surroundings).client
             let answer = try await client.own(
@@ -54,11 +54,11 @@ extension SessionsCommand {
             }
         }
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             if let allOf { return try await revokeAll(of: allOf, in: surroundings) }
             let session = try SessionsCommand.id(id ?? "")
             let client = try place.login(in: surroundings).client
-            let told = BrokerTold(try await client.own(.delete, "/sessions/\(session)"))
+            let told = BrokerDelivery(try await client.own(.delete, "/sessions/\(session)"))
             surroundings.step(true, "revoked \(session)\(told.words)")
             if place.json {
                 surroundings.emit(.object([
@@ -69,7 +69,7 @@ extension SessionsCommand {
         }
 
         private func revokeAll(
-            of user: String, in surroundings: Surroundings
+            of user: String, in surroundings: CommandEnvironment
         ) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let answer = try await client.own(

@@ -15,7 +15,7 @@ struct SessionsCommand: ParsableCommand {
         @OptionGroup var place: Place
         @Flag(help: "Everyone's sessions; for administrators.") var everyone = false
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let path = "/sessions" + (everyone ? "?everyone=true" : "")
             let sessions = try results(
@@ -45,7 +45,7 @@ struct SessionsCommand: ParsableCommand {
         @Argument(help: ArgumentHelp("The session's objectId.", valueName: "session"))
         var id: String
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let session = try SessionsCommand.id(id)
             let client = try place.login(in: surroundings).client
             let answer = try await client.own(.get, "/sessions/\(session)")

@@ -80,7 +80,7 @@ struct FleetOptions: ParsableArguments {
 
     func plan(
         boards: Int, root: TopicRoot, at uri: BrokerURI, _ tls: TLSOptions,
-        in surroundings: Surroundings
+        in surroundings: CommandEnvironment
     ) throws(CommandFailure) -> FleetPlan {
         var plan = FleetPlan(
             boards: boards, root: root, uri: uri, tls: tls, version: PosternCommand.release,
@@ -100,7 +100,7 @@ struct FleetOptions: ParsableArguments {
     private static func makeRoom(_ wanted: Int) throws(CommandFailure) {
         let limit: Int
         do throws(SystemError) {
-            limit = try ProcessRoom.raiseDescriptorLimit()
+            limit = try ProcessLimits.raiseDescriptorLimit()
         } catch {
             throw .failed(layer: "system", text: "\(error)")
         }

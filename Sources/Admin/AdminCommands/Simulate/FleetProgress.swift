@@ -10,7 +10,7 @@ final class FleetProgress: FleetWatcher {
         var phase = ""
     }
 
-    private let surroundings: Surroundings
+    private let surroundings: CommandEnvironment
     private let state = Mutex(State())
 
     /// Columns of the progress bar.
@@ -18,7 +18,7 @@ final class FleetProgress: FleetWatcher {
     /// The time between two plain lines.
     private static let pace = Duration.seconds(10)
 
-    init(_ surroundings: Surroundings) { self.surroundings = surroundings }
+    init(_ surroundings: CommandEnvironment) { self.surroundings = surroundings }
 
     /// - Parameter share: from 0 to 1.
     func show(_ phase: String, _ share: Double, _ text: String) {

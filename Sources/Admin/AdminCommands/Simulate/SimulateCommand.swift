@@ -78,7 +78,7 @@ struct SimulateCommand: Verb {
         try fleet.validate(boards: boards)
     }
 
-    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+    func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let client = try place.login(in: surroundings).client
         let info = try await client.own(.get, "/info")
         let root = try decoding { () throws(WireError) in
@@ -86,7 +86,7 @@ struct SimulateCommand: Verb {
         }
         let (uri, tls) = try await brokerPlace(client, surroundings)
         let plan = try fleet.plan(boards: boards, root: root, at: uri, tls, in: surroundings)
-        let book = TelemetryBook()
+        let book = TelemetryRecord()
         let reader = try await reader(plan, book, client, surroundings)
         let seconds = (lifetime ?? fleet.lifetime(duration)).seconds
         let run: FleetRun
@@ -118,7 +118,7 @@ struct SimulateCommand: Verb {
     }
 
     private func live(
-        _ run: FleetRun, _ surroundings: Surroundings
+        _ run: FleetRun, _ surroundings: CommandEnvironment
     ) async throws(FleetFailure) -> [FleetReport.Verdict] {
         try await run.pair()
         let paces = mix.isEmpty ? [fleet.pace] : mix.map(\.pace)
@@ -145,8 +145,8 @@ struct SimulateCommand: Verb {
     /// The reader for `--check`. It uses the user's own login if the authority names the broker,
     /// and no login at a broker given by `--broker`.
     private func reader(
-        _ plan: FleetPlan, _ book: TelemetryBook, _ client: AuthorityClient,
-        _ surroundings: Surroundings
+        _ plan: FleetPlan, _ book: TelemetryRecord, _ client: AuthorityClient,
+        _ surroundings: CommandEnvironment
     ) async throws(CommandFailure) -> TelemetryReader? {
         guard fleet.check else { return nil }
         var options = ConnectOptions(
@@ -172,7 +172,7 @@ struct SimulateCommand: Verb {
     }
 
     private func brokerPlace(
-        _ client: AuthorityClient, _ surroundings: Surroundings
+        _ client: AuthorityClient, _ surroundings: CommandEnvironment
     ) async throws(CommandFailure) -> (BrokerURI, TLSOptions) {
         guard let broker else {
             let access = try BrokerAccess(answer: try await client.own(.post, "/broker"))

@@ -19,7 +19,7 @@ struct AuditCommand: Verb {
         }
     }
 
-    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+    func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let client = try place.login(in: surroundings).client
         let path = "/audit?limit=\(limit)" + (board.map { "&board=\($0)" } ?? "")
         let entries = try results(in: try await client.own(.get, path), AuditRow.init(json:))

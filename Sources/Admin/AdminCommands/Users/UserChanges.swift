@@ -17,7 +17,7 @@ extension UsersCommand {
         @OptionGroup var password: PasswordSource
         @Flag(help: "Sessions on boards stay.") var keepBoards = false
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let new = try password.readNew(
                 prompt: "New password for \(Printable.line(name)): ", in: surroundings)
@@ -34,7 +34,7 @@ extension UsersCommand {
         @OptionGroup var place: Place
         @Argument(help: "The user's name.") var name: String
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let user = try await UserSwitch(place: place, name: name).set(false, in: surroundings)
             surroundings.step(
                 true, "disabled \(Printable.line(user.username)); every session has ended")
@@ -49,7 +49,7 @@ extension UsersCommand {
         @OptionGroup var place: Place
         @Argument(help: "The user's name.") var name: String
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let user = try await UserSwitch(place: place, name: name).set(true, in: surroundings)
             surroundings.step(true, "enabled \(Printable.line(user.username))")
             if place.json { surroundings.emit(.object(user.members)) }
@@ -63,7 +63,7 @@ private struct UserSwitch {
     let name: String
 
     func set(
-        _ isEnabled: Bool, in surroundings: Surroundings
+        _ isEnabled: Bool, in surroundings: CommandEnvironment
     ) async throws(CommandFailure) -> UserRow {
         let client = try place.login(in: surroundings).client
         let answer = try await client.own(

@@ -15,7 +15,7 @@ struct UsersCommand: ParsableCommand {
 
         @OptionGroup var place: Place
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let users = try results(
                 in: try await client.own(.get, "/users"), UserRow.init(json:))
@@ -41,7 +41,7 @@ struct UsersCommand: ParsableCommand {
         @Flag(help: "May claim boards.") var claim = false
         @OptionGroup var password: PasswordSource
 
-        func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let secret = try password.readNew(
                 prompt: "Password for \(Printable.line(name)): ", in: surroundings)

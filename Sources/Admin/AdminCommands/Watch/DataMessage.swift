@@ -9,7 +9,7 @@ struct DataMessage: Sendable {
     let topic: String
     let path: RecordPath
     /// The levels that a route added after the contract's topic.
-    let further: FurtherLevels?
+    let further: TopicSuffix?
     let payload: [UInt8]
     let app: String?
     let session: String?

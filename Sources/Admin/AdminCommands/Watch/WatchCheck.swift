@@ -15,10 +15,12 @@ final class WatchCheck: Sendable {
     private let state = Mutex(State())
     private let broker: BrokerClient
     private let root: TopicRoot
-    private let surroundings: Surroundings
+    private let surroundings: CommandEnvironment
     private let isJSON: Bool
 
-    init(_ broker: BrokerClient, _ root: TopicRoot, _ surroundings: Surroundings, json: Bool) {
+    init(
+        _ broker: BrokerClient, _ root: TopicRoot, _ surroundings: CommandEnvironment, json: Bool
+    ) {
         self.broker = broker
         self.root = root
         self.surroundings = surroundings

@@ -35,7 +35,7 @@ struct WatchCommand: Verb {
         guard count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count is above 0") }
     }
 
-    func perform(in surroundings: Surroundings) async throws(CommandFailure) {
+    func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let client = try place.login(in: surroundings).client
         let info = try await client.own(.get, "/info")
         let root = try decoding { () throws(WireError) in
@@ -72,7 +72,7 @@ struct WatchCommand: Verb {
     }
 
     private func check(
-        _ broker: BrokerClient, _ root: TopicRoot, _ surroundings: Surroundings,
+        _ broker: BrokerClient, _ root: TopicRoot, _ surroundings: CommandEnvironment,
         until stop: StopSignal
     ) async throws(CommandFailure) {
         guard broker.ack.version == .v5 else {
@@ -135,7 +135,7 @@ struct WatchCommand: Verb {
 
     /// Returns when the count or the span is reached. Throws when the broker is lost.
     private func show(
-        _ broker: BrokerClient, _ root: TopicRoot, _ surroundings: Surroundings
+        _ broker: BrokerClient, _ root: TopicRoot, _ surroundings: CommandEnvironment
     ) async throws(CommandFailure) {
         let timer = span.map { span in
             Task {

@@ -34,13 +34,13 @@ struct BoardFacts: Examined {
     /// The status from the running agent, or from the state folder if none runs.
     var status: JSONObject?
     /// The local broker's answer to the agent's login; nil if it was not tried.
-    var busLogin: BrokerKnock.Answer?
+    var busLogin: BrokerLoginTest.Answer?
     /// The local broker's answer without a login.
-    var anonymousBus: BrokerKnock.Answer?
+    var anonymousBus: BrokerLoginTest.Answer?
     /// The result for each step to the upstream broker.
     var reach: Reach?
     /// The upstream broker's answer to this board's login, tried only while no agent runs.
-    var uplinkLogin: BrokerKnock.Answer?
+    var uplinkLogin: BrokerLoginTest.Answer?
     /// The results of tries that each broker must refuse; nil if none were made.
     var busProof: RightsProof?
     var uplinkProof: RightsProof?
@@ -146,7 +146,7 @@ extension BoardFacts {
         guard !isRunning, askingFault == nil else { return }
         guard BoardStore.exists(in: settings.stateDir) else { return }
         do throws(AgentFailure) {
-            let answer = try StandingBoard(try BoardFiles(folder: place.configDir)).answer(.status)
+            let answer = try OpenBoard(try BoardFiles(folder: place.configDir)).answer(.status)
             status = answer.asObject.map(JSONObject.init)
         } catch {
             // Modes and malformed files have their own checks.
@@ -163,7 +163,7 @@ extension BoardFacts {
         let path = "\(settings.runDir)/agent.sock"
         let answer = isRunning
             ? (try? BoardFiles.askRunning(path, .vault))??.members
-            : (try? StandingBoard(try BoardFiles(folder: place.configDir)).answer(.vault))?.asObject
+            : (try? OpenBoard(try BoardFiles(folder: place.configDir)).answer(.vault))?.asObject
         if let answer, answer["source"] != nil { status?.members["key"] = .object(answer) }
     }
 

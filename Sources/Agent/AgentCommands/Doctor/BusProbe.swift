@@ -16,15 +16,15 @@ enum BusProbe {
     /// Tries with the agent's login what the agent reads and writes.
     static func agent(
         _ bus: BoardSettings.Bus, _ password: SecretBytes?, _ routes: [Route]
-    ) -> BrokerKnock.Answer {
-        BrokerKnock.knock(
+    ) -> BrokerLoginTest.Answer {
+        BrokerLoginTest.knock(
             options(bus, bus.username, password),
             subscribing: BusTopic.requests + routes.map(\.from.description), publishing: [topic])
     }
 
     /// Tries without a login to write as an app.
-    static func stranger(_ bus: BoardSettings.Bus) -> BrokerKnock.Answer {
-        BrokerKnock.knock(options(bus, nil, nil), publishing: [topic])
+    static func stranger(_ bus: BoardSettings.Bus) -> BrokerLoginTest.Answer {
+        BrokerLoginTest.knock(options(bus, nil, nil), publishing: [topic])
     }
 
     /// Options with a client id of their own, so that no other session is taken over.

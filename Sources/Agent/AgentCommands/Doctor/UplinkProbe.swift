@@ -40,11 +40,11 @@ enum UplinkProbe {
     /// has no login, or its state cannot be opened.
     static func login(
         _ place: BoardPlace, at address: String?, root: TopicRoot
-    ) -> BrokerKnock.Answer? {
-        var answer: BrokerKnock.Answer?
+    ) -> BrokerLoginTest.Answer? {
+        var answer: BrokerLoginTest.Answer?
         UplinkTrial.withLogin(place.configDir, at: address) { options, board in
             let inbox = ContractTopic.inbox(board).text(under: root)
-            answer = BrokerKnock.knock(options, subscribing: [inbox], patience: patience)
+            answer = BrokerLoginTest.knock(options, subscribing: [inbox], patience: patience)
         }
         return answer
     }

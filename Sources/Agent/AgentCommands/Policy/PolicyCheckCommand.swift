@@ -21,7 +21,7 @@ struct PolicyCheckCommand: AgentVerb {
     @OptionGroup var source: PolicySource
 
     func perform() throws(AgentFailure) -> ExitStatus {
-        let judged = try JudgedPolicy(place, source, session: .ifKnown)
+        let judged = try PolicyInputs(place, source, session: .ifKnown)
         let findings = judged.policy.map { policy in
             PolicyLint(
                 policy: policy, scope: judged.scopeOfRoutes, routes: judged.routes.routes,
@@ -38,20 +38,20 @@ struct PolicyCheckCommand: AgentVerb {
     }
 
     /// `policy.toml:14: …`, as compilers write it; without the line if it is not known.
-    private func line(_ finding: PolicyFinding, _ judged: JudgedPolicy) -> String {
+    private func line(_ finding: PolicyFinding, _ judged: PolicyInputs) -> String {
         let line = finding.place.line
         return file(of: finding, judged) + (line > 0 ? ":\(line)" : "") + ": \(finding.text) "
             + "[\(finding.kind.rawValue)]"
     }
 
-    private func file(of finding: PolicyFinding, _ judged: JudgedPolicy) -> String {
+    private func file(of finding: PolicyFinding, _ judged: PolicyInputs) -> String {
         switch finding.place {
         case .policy: judged.file
         case .route: "\(place.configDir)/agent.toml"
         }
     }
 
-    private func summary(_ judged: JudgedPolicy, _ count: Int) -> String {
+    private func summary(_ judged: PolicyInputs, _ count: Int) -> String {
         guard let policy = judged.policy else {
             return "no policy file: the built-in rules apply"
         }
@@ -61,7 +61,7 @@ struct PolicyCheckCommand: AgentVerb {
             + "\(policy.allowsByDefault ? "allow" : "deny"); scope: \(judged.scopeSource)"
     }
 
-    private func json(_ judged: JudgedPolicy, _ findings: [PolicyFinding]) -> JSONValue {
+    private func json(_ judged: PolicyInputs, _ findings: [PolicyFinding]) -> JSONValue {
         let standard = judged.policy?.allowsByDefault == false ? "deny" : "allow"
         return .object([
             "file": .string(judged.file), "present": .bool(judged.policy != nil),

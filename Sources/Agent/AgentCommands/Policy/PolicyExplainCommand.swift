@@ -36,12 +36,12 @@ struct PolicyExplainCommand: AgentVerb {
 
     func perform() throws(AgentFailure) -> ExitStatus {
         let subject = try subject()
-        let session = source.policy == nil ? JudgedPolicy.SessionScope.yes : .ifKnown
-        let judged = try JudgedPolicy(place, source, session: session)
+        let session = source.policy == nil ? PolicyInputs.SessionScope.yes : .ifKnown
+        let judged = try PolicyInputs(place, source, session: session)
         switch judged.trial.reading(of: subject) {
         case .write(let write):
             let bytes = try payload.map { path throws(AgentFailure) in
-                try JudgedPolicy.payload(path)
+                try PolicyInputs.payload(path)
             } ?? []
             report(judged, write.with(bytes))
         case .refused(_, let rejection): report(.deny(rejection))
@@ -84,7 +84,7 @@ struct PolicyExplainCommand: AgentVerb {
         }
     }
 
-    private func report(_ judged: JudgedPolicy, _ write: Write) {
+    private func report(_ judged: PolicyInputs, _ write: Write) {
         let layers = judged.gate.explain(write)
         let decision = judged.gate.decide(write)
         let rates = judged.gate.rates(of: write).entries
@@ -114,7 +114,7 @@ struct PolicyExplainCommand: AgentVerb {
     }
 
     /// A hint about what else may change the result: a missing session or payload.
-    private func hint(_ decision: Decision, _ judged: JudgedPolicy) -> String {
+    private func hint(_ decision: Decision, _ judged: PolicyInputs) -> String {
         switch decision {
         case .allow where judged.lacksSession:
             " But no session is available: until one is, every write is refused."
@@ -128,7 +128,7 @@ struct PolicyExplainCommand: AgentVerb {
         title + String(repeating: " ", count: max(1, 13 - title.count)) + text
     }
 
-    private func text(_ verdict: LayerVerdict, _ judged: JudgedPolicy) -> [String] {
+    private func text(_ verdict: LayerVerdict, _ judged: PolicyInputs) -> [String] {
         guard let decision = verdict.decision else {
             let why = verdict.layer == "scope" ? judged.scopeSource : "none"
             return [row(verdict.layer, "- forbids nothing (\(why))")]

@@ -35,7 +35,7 @@ struct PolicySimulateCommand: AgentVerb {
     var log: String
 
     func perform() throws(AgentFailure) -> ExitStatus {
-        let judged = try JudgedPolicy(place, source, session: withSession ? .yes : .no)
+        let judged = try PolicyInputs(place, source, session: withSession ? .yes : .no)
         var run = RecordedRun(simulation: PolicySimulation(judged.trial))
         do throws(FileFailure) {
             var file = try InputFile(log)

@@ -31,7 +31,7 @@ struct PolicyTestCommand: AgentVerb {
     var file: String
 
     func perform() throws(AgentFailure) -> ExitStatus {
-        let judged = try JudgedPolicy(place, source, session: withSession ? .yes : .no)
+        let judged = try PolicyInputs(place, source, session: withSession ? .yes : .no)
         let cases = try readCases()
         guard !cases.isEmpty else { throw AgentFailure(.usage, "\(file): there is no [[case]]") }
         var results: [CaseResult] = []
@@ -44,7 +44,7 @@ struct PolicyTestCommand: AgentVerb {
     }
 
     private func readCases() throws(AgentFailure) -> [PolicyCase] {
-        let text = try JudgedPolicy.text(file)
+        let text = try PolicyInputs.text(file)
         do throws(SettingsError) {
             return try CaseFile.parse(text, file: file)
         } catch {
@@ -57,7 +57,7 @@ struct PolicyTestCommand: AgentVerb {
         case .text(let text): return Array(text.utf8)
         case .file(let path):
             do throws(AgentFailure) {
-                return try JudgedPolicy.payload(path.hasPrefix("/") ? path : folder + path)
+                return try PolicyInputs.payload(path.hasPrefix("/") ? path : folder + path)
             } catch {
                 // The file of cases names the payload, so a missing one is not wrong usage.
                 let status = error.status == .usage ? .badConfiguration : error.status
@@ -72,7 +72,7 @@ struct PolicyTestCommand: AgentVerb {
         return String(file[...slash])
     }
 
-    private func report(_ judged: JudgedPolicy, _ results: [CaseResult]) {
+    private func report(_ judged: PolicyInputs, _ results: [CaseResult]) {
         let failed = results.count { !$0.agrees }
         guard !place.json else {
             ProcessEnd.say(

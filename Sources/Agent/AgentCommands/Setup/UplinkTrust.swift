@@ -129,7 +129,7 @@ struct UplinkTrust {
             uri: uplink, clientID: "postern-setup-\(ProcessIdentity.processID)", keepAlive: 0,
             tls: TLSOptions(caFile: caFile))
         do throws(MQTTError) {
-            let answer = try BrokerKnock.attempt(
+            let answer = try BrokerLoginTest.attempt(
                 options, until: SystemClock.monotonic + .seconds(5))
             guard case .unreachable(let text) = answer else { return nil }
             return (text, false)

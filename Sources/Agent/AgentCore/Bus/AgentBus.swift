@@ -151,7 +151,7 @@ extension Agent {
         guard let path = RecordPath(
             className: write.className, operation: write.operation, record: write.record)
         else { return nil }
-        var further: FurtherLevels?
+        var further: TopicSuffix?
         if case .behind(let levels) = write.destination { further = levels }
         return ContractTopic.data(records.identity.installation, path, further)
             .text(under: settings.topicRoot)

@@ -12,7 +12,7 @@ struct Bus: Sendable {
     var health = HealthTimes()
     var refusals = Refusals()
     /// The local broker's counters for its own queue.
-    private(set) var broker: BusBrokerFigures?
+    private(set) var broker: BusBrokerMetrics?
     /// Whether the agent was away or did not read since the broker last reported its drops.
     private var hasRested = true
     /// How often drops were seen during such pauses.
@@ -65,7 +65,7 @@ struct Bus: Sendable {
     /// to log the drops: at rises 1, 2, 4, 8, … while the agent was away or did not read. A fall
     /// means that the broker has restarted.
     mutating func take(dropped: Int64?, stored: Int64?) -> Bool {
-        var told = broker ?? BusBrokerFigures()
+        var told = broker ?? BusBrokerMetrics()
         if let stored {
             // It changes with every message. It matters only while messages pile up there.
             if !isReading || broker == nil { health.changed() }

@@ -11,7 +11,7 @@ struct Outbox: Sendable {
     /// The highest data message number that the upstream broker has acknowledged to this process.
     /// Nil before the first.
     private(set) var lastForwarded: Int64?
-    var lossNews = LossNews()
+    var lossNews = LossReporting()
     /// Bytes of accepted writes that `queue` does not include yet.
     private var unsettledBytes: Int64 = 0
     private var flow = QueueFlow()
@@ -59,7 +59,7 @@ struct Outbox: Sendable {
 }
 
 /// When and how often losses of the outbox are reported.
-struct LossNews: Sendable {
+struct LossReporting: Sendable {
     /// The upstream status reports a loss at once, and then at most once a second.
     private static let interval = Duration.seconds(1)
 

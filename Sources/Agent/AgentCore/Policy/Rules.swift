@@ -15,7 +15,7 @@ struct Rules: Sendable {
     private(set) var isPolicyLost: Bool
     private(set) var routes: RouteTable
     /// Which rules the authority has received.
-    var news = RulesNews()
+    var news = RulesReporting()
     private var gate: Gate
     private var limiter = RateLimiter()
     private var readings = TopicReadings()

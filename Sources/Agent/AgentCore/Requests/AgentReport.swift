@@ -3,7 +3,7 @@ import Sessions
 import Wire
 
 /// When the numbers of the upstream status are published again.
-struct StatusNews: Sendable {
+struct StatusReporting: Sendable {
     static let interval = Duration.seconds(10)
     /// How long a change of the queue must last. Every message fills the queue for an instant.
     static let settling = Duration.seconds(1)

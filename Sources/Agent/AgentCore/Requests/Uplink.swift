@@ -28,7 +28,7 @@ struct Uplink: Sendable {
     private(set) var hold: WriteHold?
     /// Whether the scope has changed since the forwarder received the grants.
     private(set) var grantsAreUntold = false
-    var statusNews = StatusNews()
+    var statusNews = StatusReporting()
     /// Whether the authority's last answer was that it is overloaded.
     private var isAuthorityBusy = false
     private var backoff = Backoff(first: .seconds(1), limit: .seconds(60))

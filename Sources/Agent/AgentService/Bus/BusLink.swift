@@ -31,7 +31,7 @@ struct BusLink: ~Copyable {
     private var retryAt: Duration? = .zero
     /// When a connection without a SUBACK is given up.
     private var connectDeadline: Duration?
-    private var answers = AnswerRoom()
+    private var answers = AnswerLimit()
     private var retries = BusRetries()
     private var rival = BusRival()
     private var subscribedAt: Duration?
@@ -299,9 +299,9 @@ extension BusLink {
             if case .connected = event {
                 try connectReader()
                 _ = try speaker?.subscribe(
-                    BrokerFigures.topics.map { Subscription($0, .atMostOnce) })
+                    BrokerMetrics.topics.map { Subscription($0, .atMostOnce) })
             }
-            if case .message(let message) = event, let told = BrokerFigures.event(of: message) {
+            if case .message(let message) = event, let told = BrokerMetrics.event(of: message) {
                 events.append(told)
             }
             if case .published(let packetID, _) = event { answers.settle(packetID) }
@@ -370,7 +370,7 @@ extension BusLink {
         speaker = nil
         reader = nil
         connectDeadline = nil
-        answers = AnswerRoom()
+        answers = AnswerLimit()
         isSubscribed = false
         defer { subscription = nil }
         if let since = subscribedAt, now - since >= Self.standing { retries.hasStood() }

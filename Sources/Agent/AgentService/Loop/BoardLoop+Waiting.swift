@@ -9,7 +9,7 @@ import Sessions
 extension BoardLoop {
     /// Blocks until something happens or is due, and collects it as events. The loop blocks
     /// nowhere else.
-    mutating func wait(_ service: inout StandingService) throws(SystemError) {
+    mutating func wait(_ service: inout LastingParts) throws(SystemError) {
         poller.clear()
         let now = Instant.current
         let busWaits = outbox.busWaits(after: now.monotonic)
@@ -42,10 +42,10 @@ extension BoardLoop {
         events.append(.deadline)
     }
 
-    private mutating func answerScrapes(_ service: inout StandingService) {
+    private mutating func answerScrapes(_ service: inout LastingParts) {
         let asked = service.takeScrapes()
         guard !asked.isEmpty else { return }
-        let figures = BoardFigures(
+        let figures = BoardMetrics(
             agent: agent.figures(at: .current), forwarded: outbox.forwarded,
             refusedUpstream: outbox.refusals, isStalled: stallText != nil,
             isDegraded: isDegraded)
@@ -54,7 +54,7 @@ extension BoardLoop {
     }
 
     /// Makes accepted writes durable, acknowledges them, and disconnects from both brokers.
-    mutating func leave(_ ending: Ending, _ service: borrowing StandingService) -> Ending {
+    mutating func leave(_ ending: Ending, _ service: borrowing LastingParts) -> Ending {
         service.supervisor.stopping()
         defer {
             bus.close()

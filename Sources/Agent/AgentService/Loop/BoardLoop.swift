@@ -53,7 +53,7 @@ struct BoardLoop: ~Copyable {
 
     /// Runs until a signal stops it or the store fails. After a store failure nothing more is
     /// acknowledged.
-    mutating func run(_ service: inout StandingService) -> Ending {
+    mutating func run(_ service: inout LastingParts) -> Ending {
         rulesReport = service.rules.report
         while true {
             turn(&service.control)

@@ -14,14 +14,14 @@ package struct Service {
     package init(_ files: BoardFiles) { self.files = files }
 
     package func run() throws(AgentFailure) -> ExitStatus {
-        let journal = Journal(
+        let journal = LogWriter(
             files.settings.logFormat == .json ? .json(program: "postern-agent") : .text)
         defer { journal.flush(atEnd: true) }
-        var log = Logger(label: "postern-agent") { _ in JournalHandler(journal) }
+        var log = Logger(label: "postern-agent") { _ in LogWriterHandler(journal) }
         log.logLevel = Logger.Level(rawValue: files.settings.logLevel.rawValue) ?? .info
         do throws(AgentFailure) {
             let signals = try Self.signals()
-            var service = try StandingService(files, signals, journal, log)
+            var service = try LastingParts(files, signals, journal, log)
             return try serve(&service, log)
         } catch {
             guard files.settings.logFormat == .json else { throw error }
@@ -42,7 +42,7 @@ package struct Service {
     private static let goodLife = Duration.seconds(60)
 
     private func serve(
-        _ service: inout StandingService, _ log: Logger
+        _ service: inout LastingParts, _ log: Logger
     ) throws(AgentFailure) -> ExitStatus {
         var backoff = Backoff(first: .seconds(1), limit: .seconds(30))
         while true {
@@ -66,12 +66,12 @@ package struct Service {
     /// Opens the store and runs the loop. Returns when a signal ends it, throws when the store
     /// fails.
     private func live(
-        _ service: inout StandingService, _ log: Logger
+        _ service: inout LastingParts, _ log: Logger
     ) throws(AgentFailure) {
         let files = service.rules.inForce
         try files.checkIdentities()
         service.supervisor.opening()
-        let board = try StandingBoard(files) { log.info("\($0)") }
+        let board = try OpenBoard(files) { log.info("\($0)") }
         let (agent, identity, given) = try board.makeLivingAgent { log.error("\($0)") }
         service.supervisor.opened()
         let will = HealthNotice(

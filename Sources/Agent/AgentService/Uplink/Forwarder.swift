@@ -41,12 +41,12 @@ struct Forwarder {
     private var reread: (upTo: Int64, dealtWith: Set<Int64>) = (0, [])
     private var inFlight: [Int32: Flight] = [:]
     private var bytesInFlight = 0
-    private var line = FlightLine()
+    private var line = InFlightWrites()
     /// When the first write in flight became the first, and how many others were acknowledged
     /// since.
     private var firstSince = Duration.zero
     private var overtaken: Int64 = 0
-    private var idle = IdleWay()
+    private var idle = StallCheck()
     private var catchingUp = CatchingUp()
     private var turnBeganAt: Duration?
     private var window = ForwardingWindow()
@@ -56,7 +56,7 @@ struct Forwarder {
     /// The sequences that the broker has taken and that may still be in the queue.
     private var unremoved: [Int64] = []
     /// The writes that become dead letters now, and why. Until then they stay in the queue.
-    private(set) var buried: [Burial] = []
+    private(set) var buried: [DeadLetterRequest] = []
     /// Why nothing leaves for now.
     private(set) var hold: WriteHold?
     /// When the broker is tried again; nil while it is tried, or without a hold.
@@ -161,7 +161,7 @@ struct Forwarder {
         cursor = max(cursor, sequence)
         if sequence <= furthest { reread.dealtWith.insert(sequence) }
         furthest = max(furthest, sequence)
-        buried.append(Burial(sequence: sequence, reason: reason))
+        buried.append(DeadLetterRequest(sequence: sequence, reason: reason))
         note(sequence, "\(reason); now a dead letter")
     }
 

@@ -14,7 +14,7 @@ package enum UplinkTrial {
         _ folder: String, at address: String?,
         _ body: (ConnectOptions, InstallationID) -> Void
     ) {
-        guard let files = try? BoardFiles(folder: folder), let board = try? StandingBoard(files),
+        guard let files = try? BoardFiles(folder: folder), let board = try? OpenBoard(files),
             let made = try? board.makeAgent()
         else { return }
         var agent = made.0

@@ -23,7 +23,7 @@ package struct QueueCheck {
 
     /// Throws if the vault of this state folder cannot be opened.
     package init(folder: String, keyFile: KeyFile) throws(StoreError) {
-        let opened = try VaultBirth(folder: folder, file: VaultFile(in: folder)).look(keyFile)
+        let opened = try VaultCreation(folder: folder, file: VaultFile(in: folder)).look(keyFile)
         self.init(OutboxFolder(in: folder), opened.queue)
     }
 
@@ -145,7 +145,7 @@ package struct QueueExport {
 
     /// Throws if the vault of this state folder cannot be opened.
     package init(folder: String, keyFile: KeyFile) throws(StoreError) {
-        control = try VaultBirth(folder: folder, file: VaultFile(in: folder)).look(keyFile).queue
+        control = try VaultCreation(folder: folder, file: VaultFile(in: folder)).look(keyFile).queue
         self.folder = OutboxFolder(in: folder)
         segments = try self.folder.contents(of: control.generation).damaged.map(\.text)
     }

@@ -128,7 +128,7 @@ extension Queue {
     }
 
     /// Moves writes to the dead letters. Skips unknown sequence numbers.
-    func bury(_ burials: [Burial]) throws(StoreError) {
+    func bury(_ burials: [DeadLetterRequest]) throws(StoreError) {
         try begin()
         let reasons = Dictionary(burials.map { ($0.sequence, $0.reason) }) { $1 }
         let now = Timestamp(milliseconds: SystemClock.wallMilliseconds)

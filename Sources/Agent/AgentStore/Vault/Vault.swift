@@ -26,7 +26,7 @@ final class Vault {
         } catch {
             throw StoreError(error)
         }
-        let birth = VaultBirth(folder: folder, file: file)
+        let birth = VaultCreation(folder: folder, file: file)
         try birth.ensure(keyFile, founding)
         (key, content, faults) = try birth.open(keyFile)
         try tidy(keyFile)

@@ -3,7 +3,7 @@ package import Sessions
 
 /// The requests that people may send: one case for each kind of call. A call that may ask for all
 /// users' objects has two cases.
-enum Deed: CaseIterable, Sendable {
+enum CallKind: CaseIterable, Sendable {
     case logout, upgrade
     case claim, claimState, openClaims, everyOpenClaim, endClaim, forgetRevocation
     case ownBoards, everyBoard, board, rename, release, explain
@@ -51,7 +51,7 @@ struct CallerRights: Equatable, Sendable {
         case refused(Refusal)
     }
 
-    func judge(_ deed: Deed) -> Verdict {
+    func judge(_ deed: CallKind) -> Verdict {
         if isMaster { return Self.isForMaster(deed) ? .allowed : .refused(Self.noMaster) }
         if deed == .everyInstallation { return .refused(Self.masterOnly) }
         if Self.isForAdministrators(deed) {
@@ -69,7 +69,7 @@ struct CallerRights: Equatable, Sendable {
         return .allowed
     }
 
-    private func judgeRestricted(_ deed: Deed) -> Verdict {
+    private func judgeRestricted(_ deed: CallKind) -> Verdict {
         switch deed {
         // The two writes of its own `_Session` that the contract allows; then reads.
         case .logout, .update: return .allowed
@@ -94,7 +94,7 @@ struct CallerRights: Equatable, Sendable {
         return session.user == user && session.restricted
     }
 
-    private static func isForAdministrators(_ deed: Deed) -> Bool {
+    private static func isForAdministrators(_ deed: CallKind) -> Bool {
         switch deed {
         case .everyBoard, .everyOpenClaim, .everySession, .users, .addUser, .changeUser, .audit,
             .makeRole: true
@@ -102,7 +102,7 @@ struct CallerRights: Equatable, Sendable {
         }
     }
 
-    private static func isForMaster(_ deed: Deed) -> Bool {
+    private static func isForMaster(_ deed: CallKind) -> Bool {
         switch deed {
         case .logout, .upgrade, .claim, .claimState, .openClaims, .ownBoards, .ownSessions,
             .makeSession, .brokerLogin, .identities, .link, .unlink: false

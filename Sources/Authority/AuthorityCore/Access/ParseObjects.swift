@@ -43,7 +43,7 @@ extension Authority {
     /// Runs one transaction for a caller with or without a session. `body` gets an `Act` with the
     /// present session, or nil without one.
     func actAsAnyone<R: Sendable>(
-        _ deed: Deed, by caller: Caller?,
+        _ deed: CallKind, by caller: Caller?,
         _ body: @escaping @Sendable (
             Act?, any AuthorityTransaction, Timestamp
         ) throws(AuthorityError) -> R
@@ -59,7 +59,7 @@ extension Authority {
 
     /// The same without writing.
     func lookAsAnyone<R: Sendable>(
-        _ deed: Deed, by caller: Caller?,
+        _ deed: CallKind, by caller: Caller?,
         _ body: @escaping @Sendable (
             Act?, any AuthorityTransaction
         ) throws(AuthorityError) -> R

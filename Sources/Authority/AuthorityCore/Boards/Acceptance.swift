@@ -33,15 +33,15 @@ extension BoardRequest {
     /// the revocation, too.
     func sessionEnded(_ session: ObjectID) throws(AuthorityError) {
         guard var record = try transaction.session(session), owns(record),
-            record.state == .ended, let farewell = record.farewell
+            record.state == .ended, let endNotice = record.endNotice
         else { return }
         let isShared = record.endReason == UnavailableReason.reuse.rawValue
         if isShared {
             let until = now + AuthorityRules.replyLifetime
-            guard until < farewell.until else { return }
-            record.farewell?.until = until
+            guard until < endNotice.until else { return }
+            record.endNotice?.until = until
         } else {
-            record.farewell = nil
+            record.endNotice = nil
         }
         try transaction.save(record, at: now)
         try authority.audit(
@@ -64,7 +64,7 @@ extension Authority {
         else { return nil }
         if let old = try transaction.activeSession(on: sender.board) {
             try end(
-                old, reason: "replaced", actor: "board", farewell: nil, transaction, at: now)
+                old, reason: "replaced", actor: "board", endNotice: nil, transaction, at: now)
         }
         try endEarlier(
             on: sender.board, of: claim.claimant, but: pending.id, actor: "board", transaction,
@@ -115,7 +115,7 @@ extension Authority {
         on board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         while var departing = try transaction.departing(on: board) {
-            departing.farewell = nil
+            departing.endNotice = nil
             try transaction.save(departing, at: now)
         }
     }

@@ -222,7 +222,7 @@ struct BoardRequest {
     private func signOut(_ record: SessionRecord) throws(AuthorityError) -> BoardAnswer {
         try authority.end(
             record, reason: UnavailableReason.signedOut.rawValue, actor: "board",
-            farewell: Farewell(payload: nil, until: now + AuthorityRules.replyLifetime),
+            endNotice: EndNotice(payload: nil, until: now + AuthorityRules.replyLifetime),
             transaction, at: now)
         return try reply(.result(Reply.Result()))
     }

@@ -5,9 +5,9 @@ package struct BoardSession: Sendable {
     package var record: SessionRecord
     package let username: String
     /// The last report of the board.
-    package var report: ToldReport?
+    package var report: StoredReport?
 
-    package init(record: SessionRecord, username: String, report: ToldReport?) {
+    package init(record: SessionRecord, username: String, report: StoredReport?) {
         self.record = record
         self.username = username
         self.report = report

@@ -7,7 +7,7 @@ extension Authority {
     package func boards(
         by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [Board] {
-        let deed: Deed = everyone ? .everyBoard : .ownBoards
+        let deed: CallKind = everyone ? .everyBoard : .ownBoards
         return try await look(deed, by: caller, nothing: []) { act throws(AuthorityError) in
             var views: [Board] = []
             let owner = everyone ? nil : act.user.objectID
@@ -81,7 +81,7 @@ extension Authority {
     package func sessions(
         _ slice: ListSlice, by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [SessionView] {
-        let deed: Deed = everyone ? .everySession : .ownSessions
+        let deed: CallKind = everyone ? .everySession : .ownSessions
         return try await look(deed, by: caller) { act throws(AuthorityError) in
             let owner = everyone ? nil : act.user.objectID
             var views: [SessionView] = []

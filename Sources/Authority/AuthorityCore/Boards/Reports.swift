@@ -2,7 +2,7 @@ package import Sessions
 package import Wire
 
 /// The stored report of a board.
-package struct ToldReport: Equatable, Sendable {
+package struct StoredReport: Equatable, Sendable {
     /// Contains the last reported rules, even if a later report had none.
     package let report: BoardReport
     /// Since when the board reports the same.
@@ -34,7 +34,7 @@ extension BoardReport {
 }
 
 package protocol ReportTable {
-    func report(of board: InstallationID) throws(AuthorityError) -> ToldReport?
+    func report(of board: InstallationID) throws(AuthorityError) -> StoredReport?
     /// Stores the report. A report without rules keeps the stored rules.
     func keep(
         _ report: BoardReport, of board: InstallationID, at now: Timestamp

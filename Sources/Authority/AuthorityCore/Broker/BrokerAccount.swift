@@ -35,11 +35,11 @@ package struct BrokerAccount: Sendable {
             owner: Self.mark(root))
     }
 
-    package init(person wish: DesiredPerson, root: TopicRoot) {
+    package init(person desired: DesiredPerson, root: TopicRoot) {
         self.init(
-            username: wish.username, password: wish.password,
-            clientID: Self.clientID(of: wish.username),
-            role: BrokerRole(person: wish.username, filters: wish.filters),
+            username: desired.username, password: desired.password,
+            clientID: Self.clientID(of: desired.username),
+            role: BrokerRole(person: desired.username, filters: desired.filters),
             owner: Self.mark(root))
     }
 

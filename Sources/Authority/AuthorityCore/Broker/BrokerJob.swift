@@ -76,7 +76,7 @@ package struct DesiredBoard: Sendable {
     }
 }
 
-/// The desired state of a person's program at the broker. A nil wish means that it has no client.
+/// The desired state of a person's program at the broker. Nil means that it has no client.
 package struct DesiredPerson: Sendable {
     package let username: String
     package let password: SecretBytes

@@ -3,7 +3,7 @@ package import Sessions
 package import Wire
 
 /// An action that a broker's client asks for.
-package enum BrokerAct: Equatable, Sendable {
+package enum BrokerAction: Equatable, Sendable {
     case publish(topic: String)
     case subscribe(filter: String)
     /// To receive a message that another client published.
@@ -95,7 +95,7 @@ package struct BrokerRole: Equatable, Sendable {
 extension BrokerRole {
     /// Decides from the entries alone, with Gate's matcher. Refuses a malformed topic or filter.
     /// Unsubscribing is always allowed.
-    package func permits(_ act: BrokerAct) -> Bool {
+    package func permits(_ act: BrokerAction) -> Bool {
         switch act {
         case .publish(let topic): matches(topic, .send)
         case .receive(let topic): matches(topic, .receive)

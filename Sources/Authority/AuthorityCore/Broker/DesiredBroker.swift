@@ -35,10 +35,10 @@ extension Authority {
         }
     }
 
-    /// The access of a board at the broker: without data (`farewell`), or with data and extra
+    /// The access of a board at the broker: without data (`endNotice`), or with data and extra
     /// topics. Nil: no access.
     private enum Access {
-        case farewell
+        case endNotice
         case data(extraTopics: [String])
     }
 
@@ -48,10 +48,10 @@ extension Authority {
         if let active = try transaction.activeSession(on: board) {
             return .data(extraTopics: try topics(of: active))
         }
-        if try transaction.departing(on: board) != nil { return .farewell }
+        if try transaction.departing(on: board) != nil { return .endNotice }
         // Data is allowed only after acceptance, because the claimant knows the first password,
         // too.
-        return try transaction.openClaim(on: board) == nil ? nil : .farewell
+        return try transaction.openClaim(on: board) == nil ? nil : .endNotice
     }
 
     private func topics(of record: SessionRecord) throws(AuthorityError) -> [String] {
@@ -59,7 +59,9 @@ extension Authority {
         return document.json.asObject?["topics"]?.asArray?.compactMap(\.asString) ?? []
     }
 
-    package func wish(for board: InstallationID) async throws(AuthorityError) -> DesiredBoard {
+    package func desiredState(
+        for board: InstallationID
+    ) async throws(AuthorityError) -> DesiredBoard {
         let now = clock()
         return try await store.read { transaction throws(AuthorityError) in
             let login = try login(of: board, transaction, at: now)
@@ -94,7 +96,7 @@ extension Authority {
             let password = try transaction.brokerPassword(of: board)
         else { return nil }
         return switch access {
-        case .farewell: DesiredBoard.Login(password: password, extraTopics: nil)
+        case .endNotice: DesiredBoard.Login(password: password, extraTopics: nil)
         case .data(let topics): DesiredBoard.Login(password: password, extraTopics: topics)
         }
     }
@@ -109,15 +111,17 @@ extension Authority {
         {
             return DesiredBoard.Retained(payload: payload, until: claim.expiresAt)
         }
-        if let farewell = try transaction.departing(on: board)?.farewell,
-            let payload = farewell.payload, farewell.until > now
+        if let endNotice = try transaction.departing(on: board)?.endNotice,
+            let payload = endNotice.payload, endNotice.until > now
         {
-            return DesiredBoard.Retained(payload: payload, until: farewell.until)
+            return DesiredBoard.Retained(payload: payload, until: endNotice.until)
         }
         return nil
     }
 
-    package func wish(forPerson session: ObjectID) async throws(AuthorityError) -> DesiredPerson? {
+    package func desiredState(
+        forPerson session: ObjectID
+    ) async throws(AuthorityError) -> DesiredPerson? {
         try await store.read { transaction throws(AuthorityError) in
             guard let login = try transaction.personLogin(session),
                 let user = try transaction.user(login.user)
@@ -199,7 +203,7 @@ extension Authority {
         repeat {
             let boards = try await store.read { [last] transaction throws(AuthorityError) in
                 try transaction.boardsWithInbox(
-                    at: now, endedAfter: now - AuthorityRules.longestFarewell, after: last,
+                    at: now, endedAfter: now - AuthorityRules.longestEndNotice, after: last,
                     limit: Self.inboxesOfLook)
             }
             last = boards.count < Self.inboxesOfLook ? nil : boards.last

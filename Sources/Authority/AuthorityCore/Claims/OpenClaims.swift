@@ -59,7 +59,7 @@ extension Authority {
     package func openClaims(
         by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [OpenClaim] {
-        let deed: Deed = everyone ? .everyOpenClaim : .openClaims
+        let deed: CallKind = everyone ? .everyOpenClaim : .openClaims
         return try await look(deed, by: caller, nothing: []) { act throws(AuthorityError) in
             let found = try act.transaction.openClaims(
                 of: everyone ? nil : act.user.objectID, at: act.now, limit: Self.listedClaims)

@@ -13,7 +13,7 @@ struct Provisioning {
     /// Nil: the authority's own limit, or the end of an imported session.
     let duration: Duration?
     let custom: CustomFields
-    let brought: BroughtTokens?
+    let brought: CheckedImport?
     let now: Timestamp
 
     /// Stores the pending session, its family, the open claim with the sealed message, and the

@@ -11,13 +11,13 @@ package protocol LiveFeed: Sendable {
     func lastData(of board: InstallationID) -> Timestamp?
     /// The numbers that a board sent and that arrived. Nil if they cannot be compared.
     func arrival(of board: InstallationID) -> Arrival?
-    /// A stream of later events about the caller's boards, claims and sessions. With `wish.board`
+    /// A stream of later events about the caller's boards, claims and sessions. With `filter.board`
     /// it also has the readings of that board. The board must be the caller's own, or any for an
     /// administrator; otherwise 101.
     ///
     /// Throws 155 if the session or the authority already has its maximum of streams.
     func events(
-        for caller: Caller, _ wish: EventFilter
+        for caller: Caller, _ filter: EventFilter
     ) async throws(AuthorityError) -> any EventSource
 }
 

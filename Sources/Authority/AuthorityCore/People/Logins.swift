@@ -82,7 +82,7 @@ extension Authority {
         try await act(.logout, by: caller) { act throws(AuthorityError) in
             try end(
                 act.session, reason: UnavailableReason.signedOut.rawValue,
-                actor: act.user.username, farewell: nil, act.transaction, at: act.now)
+                actor: act.user.username, endNotice: nil, act.transaction, at: act.now)
         }
     }
 

@@ -3,15 +3,15 @@ import Wire
 
 /// How sessions end. Source: the wire contract, Revocation.
 extension Authority {
-    /// Ends a session in the store. Its board receives a message only if `farewell` has a payload.
+    /// Ends a session in the store. Its board receives a message only if `endNotice` has a payload.
     func end(
-        _ found: SessionRecord, reason: String, actor: String, farewell: Farewell?,
+        _ found: SessionRecord, reason: String, actor: String, endNotice: EndNotice?,
         _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         var record = found
         record.state = .ended
         record.endReason = reason
-        record.farewell = farewell
+        record.endNotice = endNotice
         try transaction.save(record, at: now)
         try invalidateFamily(of: record, transaction, at: now)
         try audit("session.ended", actor, record.board, record.id, reason, transaction, at: now)
@@ -35,7 +35,7 @@ extension Authority {
     ) throws(AuthorityError) {
         guard let board = record.board, let key = record.deviceKey else {
             return try end(
-                record, reason: reason, actor: actor, farewell: nil, transaction, at: now)
+                record, reason: reason, actor: actor, endNotice: nil, transaction, at: now)
         }
         let sequence = try transaction.nextSequence(
             sealKey: keys.seal.id, board: board, at: now)
@@ -45,7 +45,7 @@ extension Authority {
         let payload = try cryptography.seal(
             message.plaintext, to: RecipientKey(board: board, key: key), from: keys.seal,
             topic: inbox(of: board))
-        let longest = now + AuthorityRules.longestFarewell
+        let longest = now + AuthorityRules.longestEndNotice
         let until = min(record.session.expiresAt ?? longest, longest)
         if try transaction.openClaim(on: board) != nil {
             // The inbox retains a provisioning, so send this message at once and not retained.
@@ -53,7 +53,7 @@ extension Authority {
         }
         try end(
             record, reason: reason, actor: actor,
-            farewell: Farewell(payload: payload, until: until), transaction, at: now)
+            endNotice: EndNotice(payload: payload, until: until), transaction, at: now)
     }
 
     /// Whether a board has not answered a revocation yet. It receives the revocation with its
@@ -65,10 +65,10 @@ extension Authority {
         from board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> Bool {
         guard let departing = try transaction.departing(on: board),
-            let farewell = departing.farewell, farewell.payload != nil
+            let endNotice = departing.endNotice, endNotice.payload != nil
         else { return false }
         return departing.endReason != UnavailableReason.reuse.rawValue
-            || farewell.until > now + AuthorityRules.replyLifetime
+            || endNotice.until > now + AuthorityRules.replyLifetime
     }
 
     func invalidateFamily(

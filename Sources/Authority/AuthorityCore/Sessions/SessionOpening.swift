@@ -44,7 +44,7 @@ struct SessionOpening {
     /// lasts no longer, because a credential must not give more than it has.
     func successor(of old: SessionRecord) throws(AuthorityError) -> LoggedIn {
         try authority.end(
-            old, reason: "upgraded", actor: user.username, farewell: nil, transaction, at: now)
+            old, reason: "upgraded", actor: user.username, endNotice: nil, transaction, at: now)
         let opened = try open(
             CreatedWith(.upgrade, asIn: old.session.createdWith),
             restricted: old.session.restricted, on: old.session.installationID,
@@ -94,7 +94,7 @@ struct SessionOpening {
         }
         for record in others.dropLast(LoginLimit.logins - 1) {
             try authority.end(
-                record, reason: "too many logins", actor: user.username, farewell: nil,
+                record, reason: "too many logins", actor: user.username, endNotice: nil,
                 transaction, at: now)
         }
     }

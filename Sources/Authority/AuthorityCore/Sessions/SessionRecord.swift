@@ -26,7 +26,7 @@ package struct SessionRecord: Sendable {
     /// The time of the last authenticated request.
     package var lastSeen: Timestamp
     /// Set if the session has ended and its board has not confirmed the end yet.
-    package var farewell: Farewell?
+    package var endNotice: EndNotice?
 
     package init(
         session: Session, state: State, tokenHash: [UInt8], family: RefreshFamilyID?,
@@ -82,7 +82,7 @@ package struct SessionRecord: Sendable {
 }
 
 /// How long a board may still log in to learn that its session ended, and to confirm it.
-package struct Farewell: Equatable, Sendable {
+package struct EndNotice: Equatable, Sendable {
     /// The sealed `session.revoked`. Nil if the board itself ended the session.
     package var payload: [UInt8]?
     /// At this time the board loses its login, even without a confirmation.

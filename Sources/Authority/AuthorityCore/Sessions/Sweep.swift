@@ -52,7 +52,7 @@ extension Authority {
         for record in sessions {
             if record.hasReachedOwnEnd(at: now) {
                 try end(
-                    record, reason: reason, actor: "authority", farewell: nil, transaction,
+                    record, reason: reason, actor: "authority", endNotice: nil, transaction,
                     at: now)
             } else {
                 try endAndTell(
@@ -65,12 +65,12 @@ extension Authority {
     private func endFarewells(
         _ transaction: any AuthorityTransaction, at now: Timestamp, limit: Int
     ) throws(AuthorityError) -> Int {
-        let farewells = try transaction.overdueFarewells(at: now, limit: limit)
-        for var record in farewells {
-            record.farewell = nil
+        let endNotices = try transaction.overdueEndNotices(at: now, limit: limit)
+        for var record in endNotices {
+            record.endNotice = nil
             try transaction.save(record, at: now)
             if let board = record.board { try settleBroker(board, transaction, at: now) }
         }
-        return farewells.count
+        return endNotices.count
     }
 }

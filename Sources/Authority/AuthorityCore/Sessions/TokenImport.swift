@@ -2,17 +2,17 @@ import Sessions
 import Wire
 
 /// The imported tokens of a claimant, checked.
-struct BroughtTokens {
+struct CheckedImport {
     let session: SessionToken
     /// The session of the token. Nil if this authority does not know it.
     let known: SessionRecord?
-    let access: BroughtAccess?
+    let access: ImportedAccess?
 
     var origin: TokenOrigin { known == nil ? .foreign : .known }
 }
 
 /// An access token that this authority signed, and the session that it names.
-struct BroughtAccess {
+struct ImportedAccess {
     let token: AccessToken
     let session: ObjectID
 }
@@ -35,14 +35,14 @@ struct TokenImport {
     let act: Act
     let url: ClaimURL
 
-    func judge(_ tokens: ImportedTokens) throws(AuthorityError) -> BroughtTokens {
+    func judge(_ tokens: ImportedTokens) throws(AuthorityError) -> CheckedImport {
         let hash = try act.authority.hash(of: tokens.session.secret)
         let known = try act.transaction.held(tokenHash: hash)?.session
         if let known { try require(known) }
         let access = try tokens.access.map { token throws(AuthorityError) in
             try judge(token, of: known)
         }
-        return BroughtTokens(session: tokens.session, known: known, access: access)
+        return CheckedImport(session: tokens.session, known: known, access: access)
     }
 
     /// Checks the owner first, so that nothing about another user's session is revealed.
@@ -65,7 +65,7 @@ struct TokenImport {
 
     private func judge(
         _ token: AccessToken, of known: SessionRecord?
-    ) throws(AuthorityError) -> BroughtAccess {
+    ) throws(AuthorityError) -> ImportedAccess {
         let claims = try verified(token)
         try require(claims)
         if let known {
@@ -75,7 +75,7 @@ struct TokenImport {
         } else if try act.transaction.session(claims.session) != nil {
             throw invalid("the session that it names is not that of the session token")
         }
-        return BroughtAccess(token: token, session: claims.session)
+        return ImportedAccess(token: token, session: claims.session)
     }
 
     private func verified(_ token: AccessToken) throws(AuthorityError) -> AccessTokenClaims {

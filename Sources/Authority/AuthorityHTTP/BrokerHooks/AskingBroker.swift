@@ -3,7 +3,7 @@ package import Sessions
 
 /// Answers brokers that ask about each of their clients.
 package struct AskingBroker: Sendable {
-    let door: any BrokerDoor
+    let door: any BrokerAccessCheck
     private let secret: SecretBytes
     /// RabbitMQ's virtual host of the boards and programs. Questions about other virtual hosts get
     /// a denial.
@@ -11,7 +11,7 @@ package struct AskingBroker: Sendable {
 
     /// `secret` is the secret that a broker sends: in the `Authorization` header or, if it cannot
     /// set headers, in the path.
-    package init(door: any BrokerDoor, secret: SecretBytes, virtualHost: String = "/") {
+    package init(door: any BrokerAccessCheck, secret: SecretBytes, virtualHost: String = "/") {
         self.door = door
         self.secret = secret
         self.virtualHost = virtualHost
@@ -31,7 +31,7 @@ enum BrokerInquiry: Sendable {
     case login(clientID: String, password: SecretBytes)
     /// Whether a connected client may do all of these acts. Without a client id the broker did not
     /// say which client it is.
-    case acts([BrokerAct], clientID: String?)
+    case acts([BrokerAction], clientID: String?)
 }
 
 extension AskingBroker {

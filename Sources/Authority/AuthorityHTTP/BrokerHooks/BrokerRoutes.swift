@@ -4,7 +4,7 @@ import Sessions
 import Wire
 
 /// The questions of brokers that have no list of clients: RabbitMQ, EMQX, and mosquitto with the
-/// go-auth plugin. Each asks in its own form; one `BrokerDoor` answers all.
+/// go-auth plugin. Each asks in its own form; one `BrokerAccessCheck` answers all.
 ///
 /// Without `broker` every question is refused, as with a wrong secret.
 struct BrokerRoutes: Sendable {
@@ -71,7 +71,7 @@ extension BrokerRoutes {
     private static let emqxAct: Judge = { question, broker throws(AuthorityError) in
         guard let topic = question.text("topic"), let clientID = question.name("clientid")
         else { return false }
-        let act: BrokerAct
+        let act: BrokerAction
         switch question.text("action") {
         case "publish": act = .publish(topic: topic)
         case "subscribe": act = .subscribe(filter: topic)
@@ -93,7 +93,7 @@ extension BrokerRoutes {
     private static let goAct: Judge = { question, broker throws(AuthorityError) in
         guard let topic = question.text("topic"), let clientID = question.name("clientid")
         else { return false }
-        let acts: [BrokerAct]
+        let acts: [BrokerAction]
         switch question.text("acc") {
         case "1": acts = [.receive(topic: topic)]
         case "2": acts = [.publish(topic: topic)]

@@ -56,7 +56,7 @@ extension BrokerRoutes {
             question.text("name") == RabbitMQ.exchange, let key = question.text("routing_key")
         else { return false }
         let topic = RabbitMQ.topic(ofRoutingKey: key)
-        let act: BrokerAct
+        let act: BrokerAction
         switch question.text("permission") {
         case "write": act = .publish(topic: topic)
         case "read": act = .subscribe(filter: topic)

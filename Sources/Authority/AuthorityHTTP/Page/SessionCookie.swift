@@ -61,7 +61,7 @@ struct SessionCookie: Sendable {
 /// script of another origin needs a preflight to set it, and this server never grants one.
 ///
 /// Source: W3C Fetch Metadata §2.1; RFC 6454 §7.
-enum PageProof {
+enum CSRFCheck {
     static func holds(for request: Request) -> Bool {
         let headers = request.headers
         let isReading = request.method == .get || request.method == .head

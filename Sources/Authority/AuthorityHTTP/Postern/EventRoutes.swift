@@ -14,12 +14,12 @@ struct EventRoutes: Sendable {
     var routes: [Route] { [Route(.get, "/events", .session(events))] }
 
     private func events(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
-        let wish = EventFilter(
+        let filter = EventFilter(
             board: try call.queried("board", InstallationID.init),
             everyone: try call.everyone())
         guard let live else { throw .noObject }
         let writer = EventWriter(
-            source: try await live.events(for: caller, wish), live: live,
+            source: try await live.events(for: caller, filter), live: live,
             connection: call.connection)
         var answer = Answer(stream: { body in
             try await writer.write(to: &body)

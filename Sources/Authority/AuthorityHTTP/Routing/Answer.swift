@@ -14,7 +14,7 @@ struct Answer: Sendable {
     enum Content: Sendable {
         case json(JSONValue)
         case text(String)
-        case metrics(FigureText)
+        case metrics(MetricsText)
         case page(ClaimPage)
         /// A file of the console's page; nil if the browser has it already.
         case file(StaticFiles.File?)
@@ -58,7 +58,7 @@ struct Answer: Sendable {
     }
 
     /// 200 in Prometheus' text format.
-    init(metrics: FigureText) {
+    init(metrics: MetricsText) {
         status = .ok
         content = .metrics(metrics)
     }
@@ -97,7 +97,7 @@ struct Answer: Sendable {
             fields[.contentType] = "text/plain; charset=utf-8"
             bytes = Array(text.utf8)
         case .metrics(let metrics):
-            fields[.contentType] = FigureText.contentType
+            fields[.contentType] = MetricsText.contentType
             bytes = Array(metrics.text.utf8)
         case .page(let page):
             fields[.contentType] = "text/html; charset=utf-8"

@@ -67,7 +67,7 @@ struct Call: Sendable {
         credentials = Credentials(headers)
         cookie = SessionCookie(for: request)
         cookieBearer = cookie.bearer(in: headers[.cookie])
-        isFromOwnPage = PageProof.holds(for: request)
+        isFromOwnPage = CSRFCheck.holds(for: request)
         isPageReading = request.method == .get && credentials.applicationID == nil
             && !credentials.bearer.isThere
             && cookieBearer.isThere && isFromOwnPage

@@ -14,7 +14,7 @@ struct ConsoleResponder: HTTPResponder {
     let names: [String]
 
     init(
-        routes: [Route], door: Doorkeeper, load: RequestThrottle, proxies: ProxiedOrigin,
+        routes: [Route], door: CallerCheck, load: RequestThrottle, proxies: ProxiedOrigin,
         isStrictlyHTTPS: Bool, readiness: Readiness, logger: Logger
     ) {
         func resources(_ routes: [Route]) -> [Resource] {

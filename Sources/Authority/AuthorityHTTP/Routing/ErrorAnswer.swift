@@ -14,7 +14,7 @@ extension Answer {
     init(_ error: AuthorityError) {
         switch error {
         case .refused(let refusal) where refusal.name == .overloaded:
-            self = .overloaded(retryAfter: refusal.retryAfter ?? PasswordTurns.retryAfter)
+            self = .overloaded(retryAfter: refusal.retryAfter ?? PasswordHashLimit.retryAfter)
         case .refused(let refusal): self.init(refusal)
         case .failed(let layer, let text) where layer.hasPrefix("store"):
             self = .storeAway

@@ -13,7 +13,7 @@ struct Resource: HTTPResponder {
     /// Such as `/parse/sessions/:id`.
     let path: String
     let routes: [HTTPRequest.Method: Route]
-    let door: Doorkeeper
+    let door: CallerCheck
     let load: RequestThrottle
     /// A logger without request ids. With them no two log lines would be equal, so none could be
     /// counted together.

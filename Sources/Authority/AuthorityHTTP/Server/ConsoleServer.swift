@@ -87,7 +87,7 @@ package struct ConsoleServer: Sendable {
         let page = PageRoutes(frontend: frontend, files: files).routes
         return ConsoleResponder(
             routes: parse + own + page,
-            door: Doorkeeper(frontend: frontend, rules: rules, onRefusal: onRefusal), load: load,
+            door: CallerCheck(frontend: frontend, rules: rules, onRefusal: onRefusal), load: load,
             proxies: ProxiedOrigin(proxies: proxies), isStrictlyHTTPS: isStrictlyHTTPS,
             readiness: readiness, logger: logger)
     }

@@ -9,7 +9,7 @@ import Sessions
 /// never the address that people use.
 package struct MetricsListener: Sendable {
     /// The current metrics; nil while the store is away.
-    package typealias Collect = @Sendable () async -> FigureText?
+    package typealias Collect = @Sendable () async -> MetricsText?
 
     private let listener: HTTPListener
     private let responder: MetricsResponder

@@ -10,7 +10,7 @@ import Synchronization
 /// page, `health`) and a broker's question about a board are never refused either.
 final class RequestThrottle: Sendable {
     private let admission = Mutex(Admission())
-    private let turns = Mutex(PasswordTurns())
+    private let turns = Mutex(PasswordHashLimit())
     private let bodies = Mutex(BodyRateLimit())
     private let clock: @Sendable () -> Duration
 
@@ -55,7 +55,7 @@ final class RequestThrottle: Sendable {
             guard route.work(call) != .ordinary else { return try await handle(call) }
             let origin = CountedOrigin(call.origin)
             guard let turn = self.turn(from: origin) else {
-                return .overloaded(retryAfter: PasswordTurns.retryAfter)
+                return .overloaded(retryAfter: PasswordHashLimit.retryAfter)
             }
             defer { self.turns.withLock { $0.leave(turn) } }
             let answer = try await handle(call)
@@ -68,7 +68,7 @@ final class RequestThrottle: Sendable {
     }
 
     /// A turn at hashing a password; nil if none is free.
-    func turn(from origin: CountedOrigin) -> PasswordTurns.Turn? {
+    func turn(from origin: CountedOrigin) -> PasswordHashLimit.Turn? {
         turns.withLock { $0.enter(origin) }
     }
 

@@ -11,7 +11,7 @@ actor EventHub: LiveFeed {
     fileprivate struct Stream {
         let queue: EventQueue
         let caller: Caller
-        let wish: EventFilter
+        let filter: EventFilter
     }
 
     private let authority: Authority
@@ -20,7 +20,7 @@ actor EventHub: LiveFeed {
     private let logger: Logger
     private var streams: [Int: Stream] = [:]
     private var lastStream = 0
-    private var mark: NewsMark?
+    private var mark: ChangePosition?
     private var isOver = false
     private var lastCheck = ContinuousClock.now
     private nonisolated let changes: AsyncStream<Void>?
@@ -94,21 +94,21 @@ actor EventHub: LiveFeed {
 
 extension EventHub {
     func events(
-        for caller: Caller, _ wish: EventFilter
+        for caller: Caller, _ filter: EventFilter
     ) async throws(AuthorityError) -> any EventSource {
-        guard !caller.session.restricted, !wish.everyone || caller.user.isAdministrator else {
+        guard !caller.session.restricted, !filter.everyone || caller.user.isAdministrator else {
             throw .refused(Refusal(.forbidden, "this session may not watch"))
         }
-        if let board = wish.board { _ = try await authority.board(board, by: caller) }
+        if let board = filter.board { _ = try await authority.board(board, by: caller) }
         if mark == nil {
             let now = try await authority.newsMark()
             if mark == nil { mark = now }
         }
-        return try open(caller, wish)
+        return try open(caller, filter)
     }
 
     private func open(
-        _ caller: Caller, _ wish: EventFilter
+        _ caller: Caller, _ filter: EventFilter
     ) throws(AuthorityError) -> any EventSource {
         let own = streams.values.count {
             $0.caller.session.objectID == caller.session.objectID
@@ -124,8 +124,8 @@ extension EventHub {
         let queue = EventQueue()
         queue.offer(.hello(clock()))
         if streams.isEmpty { lastCheck = .now }
-        streams[number] = Stream(queue: queue, caller: caller, wish: wish)
-        if let board = wish.board { boards.watch(board) }
+        streams[number] = Stream(queue: queue, caller: caller, filter: filter)
+        if let board = filter.board { boards.watch(board) }
         boards.setWatched(true)
         wake.yield()
         return EventHandle(queue) { [weak self] in
@@ -135,7 +135,7 @@ extension EventHub {
 
     private func remove(_ number: Int) {
         guard let stream = streams.removeValue(forKey: number) else { return }
-        if let board = stream.wish.board { boards.unwatch(board) }
+        if let board = stream.filter.board { boards.unwatch(board) }
         guard streams.isEmpty else { return }
         boards.setWatched(false)
         mark = nil
@@ -225,7 +225,7 @@ extension EventHub {
         // A stream whose session has ended by now receives none of it.
         try await endStreams()
         for stream in streams.values {
-            for reading in readings where reading.board == stream.wish.board {
+            for reading in readings where reading.board == stream.filter.board {
                 guard stream.sees(reading.board, of: owners[reading.board]) else { continue }
                 stream.queue.offer(.reading(reading))
             }
@@ -241,7 +241,7 @@ extension EventHub.Stream {
     func sees(_ board: InstallationID, of owner: UserID?) -> Bool {
         guard let owner else { return false }
         return owner == caller.user.objectID
-            || (caller.user.isAdministrator && (wish.everyone || wish.board == board))
+            || (caller.user.isAdministrator && (filter.everyone || filter.board == board))
     }
 
     func tell(_ news: News) {

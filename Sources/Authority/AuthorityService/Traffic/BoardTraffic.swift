@@ -14,7 +14,7 @@ final class BoardTraffic: Sendable {
     private let clock: ClockGuard
     private let live: LiveBoards?
     private let duty: ReaderDuty?
-    private let refusals: RefusalBook?
+    private let refusals: RefusalLog?
     private let logger: Logger
     private let lanes: [Lane]
     private let keys = DeviceKeyCache()
@@ -45,7 +45,7 @@ final class BoardTraffic: Sendable {
     init(
         authority: Authority, link: BrokerLink, worker: BrokerWorker, clock: ClockGuard,
         live: LiveBoards? = nil, duty: ReaderDuty? = nil,
-        publish: LoadShedding.Publishing? = nil, refusals: RefusalBook? = nil, logger: Logger
+        publish: LoadShedding.Publishing? = nil, refusals: RefusalLog? = nil, logger: Logger
     ) {
         self.refusals = refusals
         self.duty = duty

@@ -38,7 +38,7 @@ extension Schema {
                 .integer("expires_at").optional, .text("custom").optional, .bytes("token_hash"),
                 .bytes("family").optional, .bytes("device_key").optional, .text("scope").optional,
                 .integer("absolute_limit"), .integer("last_seen"), .integer("ended_at").optional,
-                .bytes("farewell_payload").optional, .integer("farewell_until").optional,
+                .bytes("end_notice_payload").optional, .integer("end_notice_until").optional,
                 // Each heartbeat would write to an index on `last_seen`, so the index has only the
                 // hour.
                 .integer("hour_seen").computed(as: "last_seen / 3600000"),
@@ -68,8 +68,8 @@ extension Schema {
         .unique("user_id, installation_id", "session_of_installation", where: """
             state = 'active' AND installation_id IS NOT NULL AND device_key IS NULL
             """),
-        .on("installation_id", "departing_of_board", where: "farewell_until IS NOT NULL"),
-        .on("farewell_until", "farewells", where: "farewell_until IS NOT NULL"),
+        .on("installation_id", "departing_of_board", where: "end_notice_until IS NOT NULL"),
+        .on("end_notice_until", "end_notices", where: "end_notice_until IS NOT NULL"),
         .on("user_id, created_at", "sessions_of_user"),
         // A person's sessions, found fast even if they have many boards.
         .on(

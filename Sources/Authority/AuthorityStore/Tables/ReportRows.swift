@@ -3,18 +3,18 @@ import Sessions
 import Wire
 
 extension StoreTransaction {
-    func report(of board: InstallationID) throws(AuthorityError) -> ToldReport? {
+    func report(of board: InstallationID) throws(AuthorityError) -> StoredReport? {
         try row("SELECT * FROM reports WHERE installation_id = ?", [board.description])
             .flatMap(readReport)
     }
 
     /// Nil if the joined board has no report.
-    func readReport(_ row: SQLRow) throws(AuthorityError) -> ToldReport? {
+    func readReport(_ row: SQLRow) throws(AuthorityError) -> StoredReport? {
         guard let numbers = try row.optional("numbers", as: String.self) else { return nil }
         let rules = try row.optional("rules", as: String.self)
         let since = try row.time("since")
         do throws(WireError) {
-            return ToldReport(report: try read(numbers, rules), since: since)
+            return StoredReport(report: try read(numbers, rules), since: since)
         } catch {
             throw damaged("numbers")
         }

@@ -75,7 +75,7 @@ extension StoreTransaction {
     func departing(on board: InstallationID) throws(AuthorityError) -> SessionRecord? {
         try row(
             """
-            SELECT * FROM sessions WHERE installation_id = ? AND farewell_until IS NOT NULL
+            SELECT * FROM sessions WHERE installation_id = ? AND end_notice_until IS NOT NULL
             ORDER BY ended_at DESC LIMIT 1
             """, [board.description]
         ).map(readSession)
@@ -85,7 +85,7 @@ extension StoreTransaction {
         of user: UserID?, _ choice: SessionChoice, _ slice: ListSlice
     ) throws(AuthorityError) -> [SessionRecord] {
         let order = "ORDER BY created_at DESC, id LIMIT \(slice.limit) OFFSET \(slice.skip)"
-        let current = "(state <> 'ended' OR farewell_until IS NOT NULL)"
+        let current = "(state <> 'ended' OR end_notice_until IS NOT NULL)"
         let chosen = switch choice {
         case .current: current
         case .restricted: "\(current) AND restricted"
@@ -150,12 +150,12 @@ extension StoreTransaction {
             readSession)
     }
 
-    func overdueFarewells(
+    func overdueEndNotices(
         at now: Timestamp, limit: Int
     ) throws(AuthorityError) -> [SessionRecord] {
         try map(
             try rows(
-                "SELECT * FROM sessions WHERE farewell_until <= ? LIMIT ?",
+                "SELECT * FROM sessions WHERE end_notice_until <= ? LIMIT ?",
                 [now.milliseconds, limit]),
             readSession)
     }
@@ -166,7 +166,7 @@ extension StoreTransaction {
         let found = try rows(
             """
             SELECT id FROM sessions WHERE state = 'ended' AND ended_at < ?1
-                AND farewell_until IS NULL
+                AND end_notice_until IS NULL
                 AND NOT EXISTS (
                     SELECT 1 FROM claims WHERE session_id = sessions.id AND state = 'sent')
             ORDER BY ended_at LIMIT ?2
@@ -203,7 +203,7 @@ extension StoreTransaction {
             INSERT INTO sessions (
                 id, user_id, state, end_reason, restricted, action, provider, installation_id,
                 created_at, expires_at, custom, token_hash, family, device_key, scope,
-                absolute_limit, last_seen, ended_at, farewell_payload, farewell_until)
+                absolute_limit, last_seen, ended_at, end_notice_payload, end_notice_until)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET
                 state = excluded.state, end_reason = excluded.end_reason,
@@ -213,8 +213,8 @@ extension StoreTransaction {
                 custom = excluded.custom, scope = excluded.scope,
                 last_seen = excluded.last_seen,
                 ended_at = coalesce(sessions.ended_at, excluded.ended_at),
-                farewell_payload = excluded.farewell_payload,
-                farewell_until = excluded.farewell_until
+                end_notice_payload = excluded.end_notice_payload,
+                end_notice_until = excluded.end_notice_until
             """,
             [record.id.description, session.user.description, record.state.rawValue,
              record.endReason, session.restricted, session.createdWith.action,
@@ -225,7 +225,7 @@ extension StoreTransaction {
              record.deviceKey, record.scope?.text,
              record.absoluteLimit?.milliseconds ?? Self.noLimit, record.lastSeen.milliseconds,
              record.state == .ended ? now.milliseconds : nil,
-             record.farewell?.payload, record.farewell?.until.milliseconds])
+             record.endNotice?.payload, record.endNotice?.until.milliseconds])
     }
 
     /// The value of `absolute_limit`, which cannot be NULL, for no limit.
@@ -250,9 +250,9 @@ extension StoreTransaction {
             scope: try row.optional("scope").map(ScopeText.init),
             absoluteLimit: try absoluteLimit(row), lastSeen: try row.time("last_seen"))
         record.endReason = try row.optional("end_reason")
-        if let until = try row.optionalTime("farewell_until") {
-            record.farewell = Farewell(
-                payload: try row.optionalBytes("farewell_payload"), until: until)
+        if let until = try row.optionalTime("end_notice_until") {
+            record.endNotice = EndNotice(
+                payload: try row.optionalBytes("end_notice_payload"), until: until)
         }
         return record
     }

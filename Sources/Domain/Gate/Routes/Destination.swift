@@ -2,13 +2,13 @@
 package enum Destination: Hashable, Sendable {
     /// Behind the contract's topic. A consumer still sees there the class and operation that the
     /// gate checked.
-    case behind(FurtherLevels)
+    case behind(TopicSuffix)
     /// A topic outside the contract's root. The session's scope must grant it.
     case elsewhere(String)
 }
 
 /// Levels behind a board's data topic: at least one, none empty, at most 160 bytes in all.
-package struct FurtherLevels: Hashable, Sendable, CustomStringConvertible {
+package struct TopicSuffix: Hashable, Sendable, CustomStringConvertible {
     /// In bytes. With the longest root, class and object id, a topic is still shorter than 512
     /// bytes.
     package static let longest = 160
@@ -73,7 +73,7 @@ struct DestinationText: Hashable, Sendable, CustomStringConvertible {
         let made = text.text(captures: captures)
         if let fault = fault(in: made) { return .failure(GrammarError(fault)) }
         guard base == .behind else { return .success(.elsewhere(made)) }
-        return FurtherLevels(made).map { .success(.behind($0)) }
+        return TopicSuffix(made).map { .success(.behind($0)) }
             ?? .failure(GrammarError("the levels behind {data} are no topic's"))
     }
 
@@ -100,8 +100,8 @@ struct DestinationText: Hashable, Sendable, CustomStringConvertible {
             return "a topic to publish to has no + and no #"
         }
         if base == .behind {
-            return FurtherLevels(made) == nil
-                ? "behind {data} stand 1 to \(FurtherLevels.longest) bytes, no level empty" : nil
+            return TopicSuffix(made) == nil
+                ? "behind {data} stand 1 to \(TopicSuffix.longest) bytes, no level empty" : nil
         }
         guard (1...Self.longest).contains(made.utf8.count) else {
             return "a topic outside the contract's has 1 to \(Self.longest) bytes"

@@ -70,7 +70,7 @@ package struct HealthNotice: Equatable, Sendable {
     /// The number of dead letters.
     package var dead: Int64 = 0
     /// Nil if the local broker does not report it.
-    package var bus: BusBrokerFigures?
+    package var bus: BusBrokerMetrics?
     /// A part of the board's state is lost until a person repairs it.
     package var isDegraded = false
     /// The most entries in `drops`. The rest is one sum under `*`.
@@ -130,7 +130,7 @@ package struct HealthNotice: Equatable, Sendable {
 }
 
 /// The local broker's report about its own queue. Each member is nil until it is reported.
-package struct BusBrokerFigures: Equatable, Sendable {
+package struct BusBrokerMetrics: Equatable, Sendable {
     /// The messages to any client that the broker dropped since its start.
     package var dropped: Int64?
     /// The messages that the broker holds, retained ones included.

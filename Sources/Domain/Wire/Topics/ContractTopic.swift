@@ -26,7 +26,7 @@ package enum ContractTopic: Hashable, Sendable {
     case outbox(InstallationID)
     case status(InstallationID)
     /// A write, and the further levels that a route added.
-    case data(InstallationID, RecordPath, FurtherLevels?)
+    case data(InstallationID, RecordPath, TopicSuffix?)
 
     package func text(under root: TopicRoot) -> String {
         switch self {
@@ -70,7 +70,7 @@ package enum ContractTopic: Hashable, Sendable {
         guard let path = RecordPath(
             className: className, operation: operation, record: record)
         else { return nil }
-        let further = FurtherLevels(rest.joined(separator: "/"))
+        let further = TopicSuffix(rest.joined(separator: "/"))
         guard rest.isEmpty || further != nil else { return nil }
         self = .data(board, path, rest.isEmpty ? nil : further)
     }

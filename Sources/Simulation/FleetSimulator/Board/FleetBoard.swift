@@ -16,10 +16,10 @@ struct FleetBoard {
     }
 
     let plan: FleetPlan
-    private let book: TelemetryBook
+    private let book: TelemetryRecord
     private(set) var agent: Agent
     private(set) var store: FleetStore
-    let tap: BoardTap
+    let tap: ObservedCryptography
     /// The claim URL that the board shows. It holds the claim secret.
     let claimURL: String
     var orders: [Order] = []
@@ -44,10 +44,10 @@ struct FleetBoard {
     private var made: Int64 = 0
     private var isReading = true
 
-    init(_ plan: FleetPlan, book: TelemetryBook, at moment: Instant) throws(CryptographyFailure) {
+    init(_ plan: FleetPlan, book: TelemetryRecord, at moment: Instant) throws(CryptographyFailure) {
         self.plan = plan
         self.book = book
-        tap = BoardTap()
+        tap = ObservedCryptography()
         let key = try tap.makeDeviceKey()
         store = FleetStore(BoardIdentity(
             installation: InstallationID(random: try tap.random(16)), deviceSecret: key.secret,
@@ -57,7 +57,9 @@ struct FleetBoard {
         self.agent = agent
     }
 
-    private static func agent(_ plan: FleetPlan, _ store: FleetStore, _ tap: BoardTap) -> Agent {
+    private static func agent(
+        _ plan: FleetPlan, _ store: FleetStore, _ tap: ObservedCryptography
+    ) -> Agent {
         var settings = AgentSettings(
             name: "simulated", topicRoot: plan.root, claimBase: ClaimURL.defaultBase,
             claimLifetime: .seconds(86_400), offline: nil, routes: RouteTable(),

@@ -14,7 +14,7 @@ package struct FleetReport: Sendable {
     var claims = AnswerTimes()
     var pairing = FleetTally()
     var load = FleetTally()
-    var standing = FleetStanding()
+    var standing = FleetState()
     var telemetry = TelemetryCount()
 
     var violations: FaultLedger {

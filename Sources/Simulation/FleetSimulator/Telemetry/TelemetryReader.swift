@@ -12,7 +12,7 @@ package final class TelemetryReader: Sendable {
     private let options: ConnectOptions
     private let filters: [String]
     private let root: TopicRoot
-    private let book: TelemetryBook
+    private let book: TelemetryRecord
     private let event: EventDescriptor
     private let state = Mutex(State())
 
@@ -26,7 +26,7 @@ package final class TelemetryReader: Sendable {
     private static let batch = 100
 
     package init(
-        _ options: ConnectOptions, filters: [String], root: TopicRoot, book: TelemetryBook
+        _ options: ConnectOptions, filters: [String], root: TopicRoot, book: TelemetryRecord
     ) throws(SystemError) {
         var options = options
         options.cleanStart = false

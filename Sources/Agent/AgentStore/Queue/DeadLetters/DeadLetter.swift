@@ -2,7 +2,7 @@ package import Gate
 package import Sessions
 
 /// A request to move a write to the dead letters.
-package struct Burial: Equatable, Sendable {
+package struct DeadLetterRequest: Equatable, Sendable {
     package let sequence: Int64
     /// Why no broker accepts the write. Safe to show. Cut to `DeadLetter.reasonLimit` bytes.
     package let reason: String

@@ -25,7 +25,7 @@ final class PoolCore: Sendable {
 
     /// How a new call is served.
     private enum Reception {
-        case given(PoolSeat)
+        case given(PoolThread)
         case waits
         case newSeat
         case refused(PostgresError)
@@ -71,7 +71,7 @@ final class PoolCore: Sendable {
     }
 
     private func startSeat(_ job: PoolJob) {
-        let seat = PoolSeat()
+        let seat = PoolThread()
         seat.job.withLock { $0 = job }
         do throws(SystemError) {
             try WorkerThread(name: "database") { [self] in serve(seat) }.detach()
@@ -85,7 +85,7 @@ final class PoolCore: Sendable {
     ///
     /// It must not keep a finished call. The call may hold the last reference to the pool's owner,
     /// whose end closes the pool.
-    private func serve(_ seat: PoolSeat) {
+    private func serve(_ seat: PoolThread) {
         var connection: PostgresConnection?
         var job = seat.job.withLock { $0.take() }
         while job != nil {
@@ -101,7 +101,7 @@ final class PoolCore: Sendable {
     }
 
     /// Waits for the next call; nil once the pool is closed.
-    private func next(_ seat: PoolSeat) -> PoolJob? {
+    private func next(_ seat: PoolThread) -> PoolJob? {
         let (job, isOver) = state.withLock { state -> (PoolJob?, Bool) in
             if let job = state.popFirst() { return (job, false) }
             if !state.isClosed { state.idle.append(seat) }

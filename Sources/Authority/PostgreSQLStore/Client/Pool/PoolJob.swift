@@ -32,7 +32,7 @@ final class PoolTurn: Sendable {
 }
 
 /// The pool's view of one of its threads: the bell that wakes it, and its next call.
-final class PoolSeat: Sendable {
+final class PoolThread: Sendable {
     let bell = DispatchSemaphore(value: 0)
     let job = Mutex<PoolJob?>(nil)
 }
@@ -44,7 +44,7 @@ struct PoolState {
     private var head = 0
 
     /// The last used thread is used first, so that few connections stay warm.
-    var idle: [PoolSeat] = []
+    var idle: [PoolThread] = []
     var seats = 0
     var open = 0
     var lost = 0

@@ -1,0 +1,83 @@
+package import Foundation
+import LinuxIO
+package import Sessions
+
+/// Everything outside the program that a command uses, except its arguments and the network.
+package struct CommandEnvironment: Sendable {
+    package var environment: [String: String]
+    package var now: @Sendable () -> Timestamp
+    package var zone: TimeZone
+    /// The width of the terminal for results, in columns; nil without a terminal.
+    package var width: Int?
+    /// Prints one line of a result.
+    package var out: @Sendable (String) -> Void
+    /// Prints one line for people.
+    package var note: @Sendable (String) -> Void
+    /// Prints text for people without a newline, to be redrawn; nil without a terminal.
+    package var draw: (@Sendable (String) -> Void)?
+    /// Reads standard input to its end; nil if it is longer than the limit.
+    package var input: @Sendable (_ limit: Int) throws(CommandFailure) -> [UInt8]?
+    /// Asks the user for a secret, without showing it; nil if the user gives up.
+    package var secret: @Sendable (_ prompt: String) throws(CommandFailure) -> [UInt8]?
+
+    package init(
+        environment: [String: String], now: @escaping @Sendable () -> Timestamp,
+        zone: TimeZone, width: Int?, out: @escaping @Sendable (String) -> Void,
+        note: @escaping @Sendable (String) -> Void,
+        input: @escaping @Sendable (Int) throws(CommandFailure) -> [UInt8]?,
+        secret: @escaping @Sendable (String) throws(CommandFailure) -> [UInt8]?
+    ) {
+        self.environment = environment
+        self.now = now
+        self.zone = zone
+        self.width = width
+        self.out = out
+        self.note = note
+        self.input = input
+        self.secret = secret
+    }
+
+    var times: TimeText { TimeText(now: now(), zone: zone) }
+
+    func show(_ table: Table) {
+        for line in table.lines(width: width) { out(line) }
+    }
+}
+
+extension CommandEnvironment {
+    /// The surroundings of this process: standard streams, clock and environment.
+    package static var process: CommandEnvironment {
+        var surroundings = CommandEnvironment(
+            environment: ProcessInfo.processInfo.environment,
+            now: { Timestamp(milliseconds: SystemClock.wallMilliseconds) },
+            zone: .current, width: Terminal.width,
+            out: { write($0, to: .standardOutput) }, note: { write($0, to: .standardError) },
+            input: { (limit) throws(CommandFailure) in
+                do throws(SystemError) {
+                    return try Terminal.readStandardInput(limit: limit)
+                } catch {
+                    throw .failed(layer: "standard input", text: error.description)
+                }
+            },
+            secret: { (prompt) throws(CommandFailure) in
+                do throws(SystemError) {
+                    return try Terminal.readSecret(prompt: prompt)
+                } catch {
+                    throw .usage("there is no terminal to ask on; use --password-file F, or -")
+                }
+            })
+        if Terminal.isTerminal(.error) {
+            surroundings.draw = { try? FileHandle.standardError.write(contentsOf: Data($0.utf8)) }
+        }
+        return surroundings
+    }
+
+    /// Writes each line at once, so that the reader of a pipe sees it. Exits if nobody reads.
+    private static func write(_ line: String, to file: FileHandle) {
+        do {
+            try file.write(contentsOf: Data((line + "\n").utf8))
+        } catch {
+            exit(ExitStatus.failed.rawValue)
+        }
+    }
+}

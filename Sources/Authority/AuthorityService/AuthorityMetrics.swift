@@ -1,0 +1,93 @@
+import AuthorityCore
+import AuthorityStore
+import MetricsServer
+
+/// The authority's metrics. Dashboards and alarms depend on the names, so a name never changes its
+/// meaning. No metric holds a person's name, a board's name or a secret.
+struct AuthorityMetrics {
+    let counted: TallyCache.Counted
+    let traffic: TrafficTally
+    let refusals: [RefusalReason: Int]
+    let isBrokerUp: Bool
+    let isClockBelieved: Bool
+
+    var text: MetricsText {
+        var text = MetricsText()
+        text.family(
+            "postern_authority_build_info", .gauge, "1, with the version that runs.",
+            [MetricsText.Sample([("version", ServiceSettings.version)], 1)])
+        text.gauge(
+            "postern_authority_broker_up", "1 while the boards' broker is there.", isBrokerUp)
+        text.gauge(
+            "postern_authority_clock_believed", "0 while the clock is too far off to act by.",
+            isClockBelieved)
+        text.gauge(
+            "postern_authority_boards_ahead",
+            "Boards ahead of the store: a backup was restored.",
+            counted.tally.boardsAhead)
+        addStore(to: &text)
+        addTraffic(to: &text)
+        text.family(
+            "postern_authority_refusals_total", .counter,
+            "Requests of people and boards that were refused, by why; foreign-token is theft.",
+            refusals.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
+                MetricsText.Sample([("reason", reason.rawValue)], Double(count))
+            })
+        return text
+    }
+
+    private func addStore(to text: inout MetricsText) {
+        let tally = counted.tally
+        text.gauge(
+            "postern_authority_count_age_seconds",
+            "How old the counts of boards, users and sessions and the database's bytes are: "
+                + "kept for 50 times as long as counting took, 5 minutes at most.",
+            (counted.age / .milliseconds(1)).rounded() / 1000)
+        text.gauge("postern_authority_users", "Users.", tally.users)
+        text.gauge("postern_authority_boards", "Boards that have an owner.", tally.boards)
+        text.gauge(
+            "postern_authority_boards_up", "Those whose last status says up.", tally.boardsUp)
+        text.family(
+            "postern_authority_sessions", .gauge, "Sessions that live, by whose they are.", [
+                MetricsText.Sample([("of", "board")], Double(tally.sessionsOfBoards)),
+                MetricsText.Sample([("of", "person")], Double(tally.sessionsOfPeople)),
+            ])
+        text.family(
+            "postern_authority_sessions_ended", .gauge,
+            "Sessions on record that are over, by why; reuse is theft.",
+            tally.endings.sorted { $0.key < $1.key }.map { reason, count in
+                MetricsText.Sample([("reason", reason)], Double(count))
+            })
+        text.gauge(
+            "postern_authority_database_bytes", "The database, without its journal.", tally.bytes)
+    }
+
+    private func addTraffic(to text: inout MetricsText) {
+        text.family(
+            "postern_authority_requests_total", .counter,
+            "Requests of boards that were opened, by type.",
+            traffic.requests.sorted { $0.key < $1.key }.map { type, count in
+                MetricsText.Sample([("type", type)], Double(count))
+            })
+        text.family(
+            "postern_authority_dropped_total", .counter,
+            "Messages of boards that were dropped, by why.",
+            traffic.dropped.sorted { $0.key < $1.key }.map { reason, count in
+                MetricsText.Sample([("reason", reason)], Double(count))
+            })
+        text.family(
+            "postern_authority_shed_total", .counter,
+            "Requests of boards left undone for too much to do: refused with 155, or dropped.", [
+                MetricsText.Sample([("answer", "dropped")], Double(traffic.shed.dropped)),
+                MetricsText.Sample([("answer", "refused")], Double(traffic.shed.refused)),
+            ])
+    }
+}
+
+/// Counts what boards sent since the start.
+struct TrafficTally: Equatable, Sendable {
+    var requests: [String: Int] = [:]
+    var dropped: [String: Int] = [:]
+    /// Requests that were shed because of overload.
+    var shed = SheddingTally()
+}
