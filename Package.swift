@@ -134,10 +134,9 @@ let package = Package(
             "AgentCore", "AgentService", "AgentStore", "ConfigurationFiles", "Cryptography",
             "Doctor", "Gate", "LinuxIO", "MQTT", "QRCode", "Sessions", "Wire", arguments,
         ]),
-        .swift("AuthorityStore", "Authority", ["AuthorityCore", "Sessions", "Gate", "Wire", grdb]),
-        .swift("PostgreSQLStore", "Authority", [
-            "AuthorityCore", "AuthorityStore", "CPostgreSQL", "LinuxIO", "Sessions", "Gate",
-            "Wire",
+        .swift("PostgreSQLClient", "Authority", ["CPostgreSQL", "LinuxIO", "Sessions"]),
+        .swift("AuthorityStore", "Authority", [
+            "AuthorityCore", "PostgreSQLClient", "Sessions", "Gate", "Wire", grdb,
         ]),
         .swift("AuthorityHTTP", "Authority", [
             "AuthorityCore", "COpenSSL", "Cryptography", "MetricsServer", "Sessions", "Gate",
@@ -150,12 +149,12 @@ let package = Package(
         .swift("AuthorityService", "Authority", [
             "AuthorityBroker", "AuthorityCore", "AuthorityHTTP", "AuthorityStore",
             "ConfigurationFiles", "Cryptography", "HTTPClient", "LinuxIO", "LogOutput", "MQTT",
-            "MetricsServer", "PostgreSQLStore", "Sessions", "Wire", logging,
+            "MetricsServer", "PostgreSQLClient", "Sessions", "Wire", logging,
         ]),
         .swift("AuthorityCommands", "Authority", [
             "AuthorityBroker", "AuthorityCore", "AuthorityHTTP", "AuthorityService",
             "AuthorityStore", "ConfigurationFiles", "Cryptography", "Doctor", "LinuxIO",
-            "LogOutput", "MQTT", "PostgreSQLStore", "Sessions", "Wire", arguments, logging,
+            "LogOutput", "MQTT", "PostgreSQLClient", "Sessions", "Wire", arguments, logging,
         ]),
         .swift("AdminCommands", "Admin", [
             "AgentCore", "ConfigurationFiles", "Cryptography", "Doctor", "FleetSimulator", "Gate",
@@ -203,11 +202,10 @@ let package = Package(
             "AuthorityBroker", "AuthorityCommands",
             "AuthorityCore", "AuthorityStore", "AuthorityService", "AuthorityHTTP", "MQTT",
             "LinuxIO", "Cryptography", "Doctor", "Gate", "Sessions", "Wire", "ConfigurationFiles",
-            "FreePorts", "PostgresServers", "PostgreSQLStore", grdb, "HTTPClient",
+            "FreePorts", "PostgresServers", "PostgreSQLClient", grdb, "HTTPClient",
         ]),
-        .tests("PostgreSQLStoreTests", [
-            "AuthorityCore", "AuthorityStore", "FreePorts", "PostgresServers", "PostgreSQLStore",
-            "Sessions",
+        .tests("PostgreSQLClientTests", [
+            "FreePorts", "PostgresServers", "PostgreSQLClient", "Sessions",
         ]),
         .tests("AuthorityHTTPTests", [
             "AuthorityHTTP", "AdminCommands", "AuthorityCore", "MQTT", "MetricsServer", "LinuxIO",

@@ -1,7 +1,7 @@
 import Sessions
 import Testing
 
-@testable import PostgreSQLStore
+@testable import PostgreSQLClient
 
 @Suite("PostgreSQL address")
 struct AddressTests {

@@ -1,8 +1,7 @@
-import AuthorityStore
 import PostgresServers
 import Testing
 
-@testable import PostgreSQLStore
+@testable import PostgreSQLClient
 
 @Suite("PostgreSQL connection")
 struct ConnectionTests {

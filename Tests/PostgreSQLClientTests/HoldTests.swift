@@ -1,5 +1,4 @@
-import AuthorityStore
-import PostgreSQLStore
+import PostgreSQLClient
 import PostgresServers
 import Testing
 
@@ -55,7 +54,7 @@ struct HoldTests {
     func lost() async throws {
         let one = try PostgresHolds(address)
         let two = try PostgresHolds(address)
-        var all: [any StoreHold] = []
+        var all: [HeldName] = []
         for number in 0..<50 {
             all.append(try #require(try await one.hold("name \(number)")))
         }
@@ -66,7 +65,7 @@ struct HoldTests {
                 AND locktype = 'advisory' AND granted GROUP BY pid
             """)
         #expect(await eventually { !all.contains { $0.isHeld } })
-        var taken: (any StoreHold)?
+        var taken: HeldName?
         let deadline = ContinuousClock.now + .seconds(20)
         while taken == nil, ContinuousClock.now < deadline {
             taken = try await two.hold("name 7")

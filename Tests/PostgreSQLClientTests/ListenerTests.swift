@@ -1,7 +1,7 @@
 import PostgresServers
 import Testing
 
-@testable import PostgreSQLStore
+@testable import PostgreSQLClient
 
 @Suite("PostgreSQL listener")
 struct ListenerTests {

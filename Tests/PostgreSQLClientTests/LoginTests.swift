@@ -1,11 +1,10 @@
-import AuthorityStore
 import Foundation
 import FreePorts
 import PostgresServers
 import Sessions
 import Testing
 
-@testable import PostgreSQLStore
+@testable import PostgreSQLClient
 
 /// A server with TLS, for the tests of the way there.
 private let secured = Task {

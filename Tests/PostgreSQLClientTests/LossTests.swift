@@ -1,5 +1,4 @@
-import AuthorityStore
-import PostgreSQLStore
+import PostgreSQLClient
 import PostgresServers
 import Testing
 

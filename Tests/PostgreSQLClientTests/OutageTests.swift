@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PostgreSQLStore
+@testable import PostgreSQLClient
 
 @Suite("Outage")
 struct OutageTests {

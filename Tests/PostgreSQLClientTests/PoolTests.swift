@@ -1,7 +1,5 @@
-import AuthorityCore
-import AuthorityStore
 import Dispatch
-import PostgreSQLStore
+import PostgreSQLClient
 import PostgresServers
 import Synchronization
 import Testing
@@ -148,7 +146,6 @@ struct PoolTests {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(error?.authorityError == .failed(layer: "store away", text: error?.text ?? ""))
         #expect(error?.text.hasPrefix("the database cannot be reached (Unix socket): ") == true)
         #expect(pool.counts.isAway && pool.counts.open == 0)
         try await server.start()

@@ -25,13 +25,10 @@ private let arrows: [String: [String: Set<String>]] = [
     "Authority": [
         "AuthorityCore": ["Gate", "Sessions", "Wire"],
         "AuthorityStore": [
-            "AuthorityCore", "Foundation", "FoundationEssentials", "GRDB", "Gate", "Sessions",
-            "Synchronization", "Wire",
+            "AuthorityCore", "Foundation", "FoundationEssentials", "GRDB", "Gate",
+            "PostgreSQLClient", "Sessions", "Synchronization", "Wire",
         ],
-        "PostgreSQLStore": [
-            "AuthorityCore", "AuthorityStore", "CPostgreSQL", "Dispatch", "Gate", "LinuxIO",
-            "Sessions", "Synchronization", "Wire",
-        ],
+        "PostgreSQLClient": ["CPostgreSQL", "Dispatch", "LinuxIO", "Sessions", "Synchronization"],
         "AuthorityHTTP": [
             "AuthorityCore", "COpenSSL", "Cryptography", "Foundation", "FoundationEssentials",
             "Gate", "HTTPTypes", "Hummingbird", "HummingbirdCore", "Logging", "MetricsServer",
@@ -47,12 +44,12 @@ private let arrows: [String: [String: Set<String>]] = [
             "AuthorityBroker", "AuthorityCore", "AuthorityHTTP", "AuthorityStore",
             "ConfigurationFiles", "Cryptography", "Dispatch", "Foundation", "HTTPClient",
             "LinuxIO", "LogOutput", "Logging", "MQTT", "MetricsServer", "NIOCore", "NIOPosix",
-            "PostgreSQLStore", "Sessions", "Synchronization", "Wire",
+            "PostgreSQLClient", "Sessions", "Synchronization", "Wire",
         ],
         "AuthorityCommands": [
             "ArgumentParser", "AuthorityBroker", "AuthorityCore", "AuthorityHTTP",
             "AuthorityService", "AuthorityStore", "ConfigurationFiles", "Cryptography", "Doctor",
-            "Foundation", "LinuxIO", "LogOutput", "Logging", "MQTT", "PostgreSQLStore",
+            "Foundation", "LinuxIO", "LogOutput", "Logging", "MQTT", "PostgreSQLClient",
             "Sessions", "Wire",
         ],
         "postern-authority": ["AuthorityCommands"],

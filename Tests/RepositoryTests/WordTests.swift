@@ -15,8 +15,8 @@ struct WordTests {
 
     /// Where the word `unsafe` may stand: where C is touched, and where secrets are wiped.
     private static let unsafeModules: Set = [
-        "AgentStore", "Cryptography", "HTTPClient", "LinuxIO", "MQTT", "PostgreSQLStore", "QRCode",
-        "TPM",
+        "AgentStore", "Cryptography", "HTTPClient", "LinuxIO", "MQTT", "PostgreSQLClient",
+        "QRCode", "TPM",
     ]
     private static let unsafeFiles: Set = [
         "Sources/Domain/Sessions/SecretBytes.swift",

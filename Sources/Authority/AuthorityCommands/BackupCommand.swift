@@ -5,7 +5,6 @@ import AuthorityService
 import AuthorityStore
 import ConfigurationFiles
 import LinuxIO
-import PostgreSQLStore
 import Sessions
 import Wire
 

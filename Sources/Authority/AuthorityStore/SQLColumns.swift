@@ -1,4 +1,5 @@
 import AuthorityCore
+import PostgreSQLClient
 import Sessions
 
 /// A type that can be written to a column and read from one.

@@ -1,4 +1,5 @@
 import AuthorityCore
+import PostgreSQLClient
 
 /// Counts of an authority's store, taken when asked.
 package struct StoreTally: Equatable, Sendable {

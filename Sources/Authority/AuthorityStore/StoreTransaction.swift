@@ -1,4 +1,5 @@
 package import AuthorityCore
+package import PostgreSQLClient
 package import Sessions
 
 /// A connection within a transaction: all that the tables need from a database.
@@ -42,12 +43,6 @@ extension SQLRunner {
     package func runAfterwards(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) {
         try run(sql, values)
     }
-}
-
-/// A statement with its values.
-package struct SQLQuery {
-    package let sql: String
-    package let values: [SQLValue]
 }
 
 /// The operations that a service needs besides the core's tables.

@@ -1,7 +1,6 @@
 import AuthorityCore
 import AuthorityStore
 import Foundation
-import PostgreSQLStore
 import Testing
 
 /// What a house keeps its records in.

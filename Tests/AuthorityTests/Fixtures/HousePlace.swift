@@ -1,6 +1,6 @@
 import AuthorityCore
 import AuthorityStore
-import PostgreSQLStore
+import PostgreSQLClient
 import PostgresServers
 
 @testable import AuthorityService

@@ -1,4 +1,5 @@
-import PostgreSQLStore
+import AuthorityStore
+import PostgreSQLClient
 import PostgresServers
 import Sessions
 import Synchronization

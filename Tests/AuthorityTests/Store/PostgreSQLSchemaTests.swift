@@ -1,10 +1,10 @@
 import AuthorityCore
-import AuthorityStore
+import PostgreSQLClient
 import PostgresServers
 import Sessions
 import Testing
 
-@testable import PostgreSQLStore
+@testable import AuthorityStore
 
 @Suite("PostgreSQL's schema")
 struct PostgreSQLSchemaTests {

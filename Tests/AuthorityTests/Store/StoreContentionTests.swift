@@ -1,7 +1,6 @@
 import AuthorityCore
 import AuthorityStore
 import Foundation
-import PostgreSQLStore
 import Sessions
 import Testing
 import Wire

@@ -1,7 +1,7 @@
 import AuthorityCore
 import Foundation
 import GRDB
-import PostgreSQLStore
+import PostgreSQLClient
 import Sessions
 import Testing
 import Wire

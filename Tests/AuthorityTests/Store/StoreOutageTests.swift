@@ -1,6 +1,5 @@
 import AuthorityCore
 import AuthorityStore
-import PostgreSQLStore
 import PostgresServers
 import Sessions
 import Synchronization

@@ -2,7 +2,7 @@ import AuthorityBroker
 import AuthorityService
 import AuthorityStore
 import ConfigurationFiles
-import PostgreSQLStore
+import PostgreSQLClient
 
 extension AuthorityFacts {
     /// Collects the doctor's facts about a database server, and about the store in it. Changes

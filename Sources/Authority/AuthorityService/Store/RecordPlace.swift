@@ -3,7 +3,7 @@ import AuthorityCore
 package import AuthorityStore
 package import ConfigurationFiles
 import LinuxIO
-package import PostgreSQLStore
+package import PostgreSQLClient
 import Sessions
 
 // The place of the records: a file or a database.

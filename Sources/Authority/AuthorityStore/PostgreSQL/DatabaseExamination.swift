@@ -1,5 +1,5 @@
 import AuthorityCore
-package import AuthorityStore
+package import PostgreSQLClient
 package import Sessions
 
 /// Facts about a database, read while authorities may use it. Read only.

@@ -1,5 +1,5 @@
 import AuthorityCore
-import AuthorityStore
+import PostgreSQLClient
 
 /// Makes the tables of an empty database, and checks the database. Several processes may do this at
 /// the same time.

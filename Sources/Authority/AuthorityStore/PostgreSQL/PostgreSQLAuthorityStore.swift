@@ -1,5 +1,5 @@
 package import AuthorityCore
-package import AuthorityStore
+package import PostgreSQLClient
 package import Sessions
 import Synchronization
 

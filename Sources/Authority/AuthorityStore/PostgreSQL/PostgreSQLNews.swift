@@ -1,5 +1,5 @@
 import AuthorityCore
-import AuthorityStore
+import PostgreSQLClient
 import Synchronization
 
 extension PostgreSQLAuthorityStore {

@@ -1,5 +1,5 @@
 import AuthorityCore
-import AuthorityStore
+import PostgreSQLClient
 
 /// A connection to PostgreSQL within a transaction. Writes without a needed result are sent and not
 /// awaited, so they cost no round trip.

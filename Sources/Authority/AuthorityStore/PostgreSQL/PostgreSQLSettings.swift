@@ -1,5 +1,5 @@
 package import AuthorityCore
-package import AuthorityStore
+import PostgreSQLClient
 
 extension PostgreSQLAuthorityStore {
     package func keep(

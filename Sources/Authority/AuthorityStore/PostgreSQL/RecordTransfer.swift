@@ -1,5 +1,5 @@
 package import AuthorityCore
-package import AuthorityStore
+import PostgreSQLClient
 
 /// Copies all records at once, from the database into a file or from a file into the database.
 extension PostgreSQLAuthorityStore {

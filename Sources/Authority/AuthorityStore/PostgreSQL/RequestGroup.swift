@@ -1,5 +1,5 @@
 package import AuthorityCore
-import AuthorityStore
+import PostgreSQLClient
 import Sessions
 import Synchronization
 

@@ -1,5 +1,5 @@
 package import AuthorityCore
-import AuthorityStore
+import PostgreSQLClient
 
 extension PostgresError {
     /// The error for callers that do not know the database.

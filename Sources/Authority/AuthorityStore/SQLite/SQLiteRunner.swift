@@ -1,6 +1,7 @@
 import AuthorityCore
 import Foundation
 import GRDB
+import PostgreSQLClient
 
 /// A SQLite connection within a transaction. It runs each statement at once.
 struct SQLiteRunner: SQLRunner {

@@ -1,4 +1,5 @@
 import AuthorityCore
+import PostgreSQLClient
 
 /// Copies all rows of one store into another, empty store. The two may be in different databases.
 ///

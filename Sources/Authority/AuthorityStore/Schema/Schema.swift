@@ -1,4 +1,5 @@
 package import AuthorityCore
+import PostgreSQLClient
 
 /// Makes the tables of a store, and recognizes a store of another version.
 package enum Schema {

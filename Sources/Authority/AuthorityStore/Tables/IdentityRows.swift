@@ -1,4 +1,5 @@
 import AuthorityCore
+import PostgreSQLClient
 import Sessions
 
 /// Accounts of users at other providers, and the id tokens that were used.

@@ -1,4 +1,5 @@
 import AuthorityCore
+import PostgreSQLClient
 import Sessions
 
 /// Broker logins of people, and failed logins.

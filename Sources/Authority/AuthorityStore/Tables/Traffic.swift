@@ -1,4 +1,5 @@
 import AuthorityCore
+import PostgreSQLClient
 import Sessions
 
 /// Replies that are kept for redeliveries, and pending broker changes.

@@ -1,4 +1,3 @@
-import AuthorityStore
 import CPostgreSQL
 
 extension PostgresConnection {

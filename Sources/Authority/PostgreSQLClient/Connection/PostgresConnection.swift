@@ -1,4 +1,3 @@
-package import AuthorityStore
 import CPostgreSQL
 
 /// One connection to the database: pipelined statements with binary parameters. A placeholder is
@@ -69,7 +68,7 @@ package final class PostgresConnection {
 
     /// Runs many queries in one round trip, and returns the rows of each. With `begins`, a
     /// SERIALIZABLE transaction starts between `first` and `rest`.
-    func query(
+    package func query(
         _ first: [SQLQuery], thenBeginning begins: Bool, _ rest: [SQLQuery]
     ) throws(PostgresError) -> [[SQLRow]] {
         // Prepare first: a new statement waits for an answer, and would take the answers of earlier

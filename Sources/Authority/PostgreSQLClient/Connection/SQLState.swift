@@ -38,7 +38,7 @@ package struct SQLState: Equatable, Sendable {
     var errorClass: Substring { code.prefix(2) }
 
     /// The server ends the connection with this code: a restart, an administrator, a time-out.
-    var endsConnection: Bool {
+    package var endsConnection: Bool {
         code == "57P01" || code == "57P02" || code == "57P03" || code == "57P05"
             || code == "25P03" || errorClass == "08"
     }
@@ -52,12 +52,12 @@ package struct SQLState: Equatable, Sendable {
 
     /// The server does not have the function, does not permit it, or does not run it in its present
     /// role.
-    var isUnsupported: Bool {
+    package var isUnsupported: Bool {
         code == "42883" || self == .insufficientPrivilege || code == "55000"
     }
 
     /// A prepared statement is no longer valid on the server.
-    var spoilsStatements: Bool { self == .planChanged || self == .unknownStatement }
+    package var spoilsStatements: Bool { self == .planChanged || self == .unknownStatement }
 
     /// Whether the message of this error may contain the refused value.
     var maySayValues: Bool { errorClass == "22" }

@@ -1,4 +1,3 @@
-import AuthorityStore
 import LinuxIO
 import Synchronization
 

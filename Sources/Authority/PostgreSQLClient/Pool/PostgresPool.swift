@@ -74,7 +74,7 @@ package final class PostgresPool: Sendable {
     }
 
     /// Like `run`, but the caller does not wait. One of the two closures is called, once.
-    func start(
+    package func start(
         _ body: @escaping @Sendable (PostgresConnection) -> Void,
         orFail fail: @escaping @Sendable (PostgresError) -> Void
     ) {

@@ -1,5 +1,3 @@
-import AuthorityStore
-
 /// The values of one statement's parameters, in the arrays that libpq takes.
 struct ParameterBytes {
     private var bytes: [UInt8] = []

@@ -1,4 +1,3 @@
-import AuthorityStore
 import CPostgreSQL
 
 /// A statement that was sent to the server.

@@ -1,5 +1,3 @@
-import AuthorityStore
-
 /// A statement that the server knows by name, on one connection.
 struct PreparedStatement {
     let name: String

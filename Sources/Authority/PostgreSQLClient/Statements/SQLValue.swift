@@ -7,6 +7,17 @@ package enum SQLValue: Equatable, Sendable {
     case bool(Bool)
 }
 
+/// A statement with its values.
+package struct SQLQuery {
+    package let sql: String
+    package let values: [SQLValue]
+
+    package init(sql: String, values: [SQLValue]) {
+        self.sql = sql
+        self.values = values
+    }
+}
+
 /// One row of a result.
 package struct SQLRow: Sendable {
     package let columns: SQLColumns

@@ -1,4 +1,3 @@
-import AuthorityStore
 import CPostgreSQL
 
 /// One result of the server, freed with its owner.

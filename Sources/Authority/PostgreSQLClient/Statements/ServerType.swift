@@ -1,5 +1,3 @@
-import AuthorityStore
-
 /// The types of columns and parameters that this program knows, in the server's binary format.
 ///
 /// Numbers are big-endian. Source: PostgreSQL, `src/include/catalog/pg_type.dat` for the
