@@ -1,5 +1,5 @@
 /// The few places where the SQL of the databases differs.
-package enum SQLDialect: Sendable {
+enum SQLDialect: Sendable {
     case sqlite
     case postgreSQL
 

@@ -1,12 +1,12 @@
-package import AuthorityCore
-package import PostgreSQLClient
-package import Sessions
+import AuthorityCore
+import PostgreSQLClient
+import Sessions
 
 /// A connection within a transaction: all that the tables need from a database.
 ///
 /// Statements are written once for all databases. Placeholders are `?` in the order of the values,
 /// or `?1`, `?2` if one value is used several times. The dialect has the differences.
-package protocol SQLRunner {
+protocol SQLRunner {
     var dialect: SQLDialect { get }
 
     /// Returns the rows of a query, or of a change that returns rows.
@@ -28,7 +28,7 @@ package protocol SQLRunner {
 }
 
 extension SQLRunner {
-    package func rows(
+    func rows(
         before: [SQLQuery], _ queries: [SQLQuery]
     ) throws(AuthorityError) -> (before: [[SQLRow]], rows: [[SQLRow]]) {
         (try each(before), try each(queries))
@@ -40,13 +40,13 @@ extension SQLRunner {
         return found
     }
 
-    package func runAfterwards(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) {
+    func runAfterwards(_ sql: String, _ values: [SQLValue]) throws(AuthorityError) {
         try run(sql, values)
     }
 }
 
 /// The operations that a service needs besides the core's tables.
-package protocol ServiceTransaction: AuthorityTransaction {
+protocol ServiceTransaction: AuthorityTransaction {
     func latestTime() throws(AuthorityError) -> Timestamp?
     func raiseLatestTime(to time: Timestamp) throws(AuthorityError)
     func resetLatestTime(to time: Timestamp) throws(AuthorityError)
@@ -58,7 +58,7 @@ package protocol ServiceTransaction: AuthorityTransaction {
 }
 
 /// The tables over a connection, while its transaction lasts.
-package func tables(
+func tables(
     over runner: any SQLRunner, wrapping: any SecretWrapping
 ) -> any ServiceTransaction {
     StoreTransaction(runner: runner, wrapping: wrapping)
@@ -86,9 +86,9 @@ struct StoreTransaction: ServiceTransaction {
 
     var dialect: SQLDialect { runner.dialect }
 
-    package var jobLines: [String] { told.lines }
+    var jobLines: [String] { told.lines }
 
-    package var isNews: Bool { told.news.isThere }
+    var isNews: Bool { told.news.isThere }
 
     func noteJob(in line: String) {
         noteNews()

@@ -82,13 +82,13 @@ package struct StoreFile: Sendable {
     }
 
     /// Copies the content into another, empty store.
-    package func pour(into target: any SQLRunner) throws(AuthorityError) -> [String: Int] {
+    func pour(into target: any SQLRunner) throws(AuthorityError) -> [String: Int] {
         try look { try StoreCopy.run(from: SQLiteRunner(database: $0), to: target) }
     }
 
     /// Makes the file a store and copies into it all rows of `source`. The file is empty or does
     /// not exist.
-    package func fill(from source: any SQLRunner) throws(AuthorityError) -> [String: Int] {
+    func fill(from source: any SQLRunner) throws(AuthorityError) -> [String: Int] {
         do {
             let queue = try DatabaseQueue(path: path)
             let counts = try queue.write { database in

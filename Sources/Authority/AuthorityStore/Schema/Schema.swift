@@ -1,4 +1,4 @@
-package import AuthorityCore
+import AuthorityCore
 import PostgreSQLClient
 
 /// Makes the tables of a store, and recognizes a store of another version.
@@ -15,7 +15,7 @@ package enum Schema {
     /// that nobody else does the same at that time.
     ///
     /// - Throws: `failed(layer: "schema")` if there is a store of another version.
-    package static func make(
+    static func make(
         in store: any SQLRunner, at place: String
     ) throws(AuthorityError) {
         guard try !isMade(in: store, at: place) else { return }
@@ -32,7 +32,7 @@ package enum Schema {
     /// Whether the tables exist in this version.
     ///
     /// - Throws: `failed(layer: "schema")` if they have another version, or none.
-    package static func isMade(
+    static func isMade(
         in store: any SQLRunner, at place: String
     ) throws(AuthorityError) -> Bool {
         let found = try found(in: store)
@@ -44,7 +44,7 @@ package enum Schema {
     }
 
     /// The version of a store's tables; nil if there are no tables, 0 if they name no version.
-    package static func found(in store: any SQLRunner) throws(AuthorityError) -> Int64? {
+    static func found(in store: any SQLRunner) throws(AuthorityError) -> Int64? {
         guard try has(mark.name, in: store) else {
             return try has("sessions", in: store) ? 0 : nil
         }
