@@ -91,7 +91,7 @@ def test_takes_a_token_once(bench, provider):
     assert enter(bench, token)[0] == 201
     status, refused = enter(bench, token)
     assert (status, refused["code"]) == (404, 101)
-    assert "it has served already" in refused["error"]
+    assert "it was used already" in refused["error"]
 
 
 @pytest.mark.parametrize("spoilt", [

@@ -72,10 +72,10 @@ struct Act {
     func living(_ id: ObjectID) throws(AuthorityError) -> SessionRecord {
         let record = try visible(id)
         guard record.isLive(at: now, under: authority.rules.lifetimes) else {
-            throw .refuse(.notFound, "that session is over")
+            throw .refuse(.notFound, "that session has ended")
         }
         guard record.state == .active else {
-            throw .refuse(.forbidden, "that session still waits for its board")
+            throw .refuse(.forbidden, "that session is pending: its board has not accepted it yet")
         }
         return record
     }

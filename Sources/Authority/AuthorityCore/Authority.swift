@@ -120,14 +120,14 @@ extension Authority {
 
     func newObjectID() throws(AuthorityError) -> ObjectID {
         guard let id = ObjectID(random: try cryptography.random(64)) else {
-            throw .failed(layer: "crypto", text: "the random bytes are not random")
+            throw .failed(layer: "crypto", text: "the random numbers are not random")
         }
         return id
     }
 
     func newUserID() throws(AuthorityError) -> UserID {
         guard let id = UserID(random: try cryptography.random(64)) else {
-            throw .failed(layer: "crypto", text: "the random bytes are not random")
+            throw .failed(layer: "crypto", text: "the random numbers are not random")
         }
         return id
     }

@@ -224,7 +224,7 @@ struct TokenImportTests {
             ? try #require(SessionToken("r:made-elsewhere")) : made.opened.token
         try await expectInvalid(
             house, ada, board, token, #require(AccessToken(text)),
-            why == "none's" ? "none of this authority's" : why)
+            why == "none's" ? "does not belong to this authority" : why)
     }
 
     private func expectInvalid(

@@ -113,7 +113,7 @@ struct CallerRights: Equatable, Sendable {
         }
     }
 
-    static let noMaster = Refusal(.forbidden, "this takes a session, not the master key")
+    static let noMaster = Refusal(.forbidden, "this request needs a session, not the master key")
     /// The text of Parse server.
     static let masterOnly = Refusal(
         .forbidden,

@@ -120,7 +120,7 @@ struct WriteJudge {
 
     private static let noSession = Rejection(
         code: .invalidSession, rule: .builtin(.session),
-        reason: "no session lives on this board; claim it")
+        reason: "this board has no session; claim it")
 
     private var knowsPolicy: Bool {
         switch rules {
@@ -134,16 +134,16 @@ struct WriteJudge {
             return .init(layer: .builtin, decision: .deny(Self.noSession),
                 reason: Self.noSession.reason)
         }
-        return verdict(.builtin, layers["built-in"], allowing: "no built-in rule is against it")
+        return verdict(.builtin, layers["built-in"], allowing: "no built-in rule denies it")
     }
 
     private func scope(_ layers: [String: LayerVerdict]) -> Explanation.Verdict {
         guard hasScope else {
             return .init(layer: .scope, decision: nil, reason: hasSession
-                ? "the session has no scope: nothing narrows it" : "there is no session")
+                ? "the session has no scope, so no scope limits it" : "there is no session")
         }
         return verdict(
-            .scope, layers["scope"], allowing: "no rule is about it; the scope's default allows it")
+            .scope, layers["scope"], allowing: "no rule matches it; the scope's default allows it")
     }
 
     /// The app's limit and the rules of the policy file are one layer.
@@ -151,20 +151,20 @@ struct WriteJudge {
         switch rules {
         case nil:
             return .init(layer: .policy, decision: nil,
-                reason: "the board has not told its policy file yet")
+                reason: "the board has not sent its policy file yet")
         case .omitted:
             return .init(layer: .policy, decision: nil, reason: "the board's policy file is too "
-                + "large to be told; ask there: postern-agent policy explain")
+                + "large to send; on the board, run postern-agent policy explain")
         case .noFile:
             return .init(layer: .policy, decision: nil,
-                reason: "the board has no policy file: nothing narrows it")
+                reason: "the board has no policy file, so no policy limits it")
         case .file:
             let limit = layers["app limit"]
             if case .deny? = limit?.decision {
                 return verdict(.policy, limit, allowing: "")
             }
             return verdict(.policy, layers["policy.toml"],
-                allowing: "no rule is about it; the policy file's default allows it")
+                allowing: "no rule matches it; the policy file's default allows it")
         }
     }
 
@@ -182,8 +182,8 @@ struct WriteJudge {
     private func reason(_ decision: Decision, _ verdicts: [Explanation.Verdict]) -> String {
         if case .deny(let rejection) = decision { return rejection.reason }
         guard knowsPolicy else {
-            return "as far as is known here: the board's own rules are not, and may refuse it"
+            return "allowed by the rules known here; the board's own rules may deny it"
         }
-        return verdicts.last { $0.decision == decision }?.reason ?? "no layer is against it"
+        return verdicts.last { $0.decision == decision }?.reason ?? "no layer denies it"
     }
 }

@@ -88,7 +88,7 @@ extension Authority {
             act, transaction, now throws(AuthorityError) in
             if let known = try transaction.installation(named: name) {
                 guard mayWrite(known, draft.names, act) else {
-                    throw .refuse(.forbidden, "this installation is somebody else's")
+                    throw .refuse(.forbidden, "this installation belongs to another user")
                 }
                 return (try change(known, draft, act, transaction, at: now), false)
             }
@@ -186,7 +186,7 @@ extension Authority {
     ) throws(AuthorityError) {
         let count = try transaction.countInstallations(of: owner)
         guard count < (owner == nil ? Self.ofNobody : Self.ofUser) else {
-            throw .refuse(.quota, "there are \(count) installations already")
+            throw .refuse(.quota, "there are \(count) installations already, the most")
         }
         guard owner == nil else { return }
         let key = "installation \(CountedOrigin(origin))"

@@ -110,11 +110,11 @@ extension Authority {
             guard let text = draft.name else { throw .refuse(.wrongType, "name is required.") }
             guard let name = RoleName(text) else {
                 throw .refuse(
-                    .badRoleName, "a role's name has letters, digits, spaces, - and _, up to 64")
+                    .badRoleName, "a role's name has 1 to 64 letters, digits, spaces, - and _")
             }
             guard let acl = draft.acl else { throw .refuse(.wrongType, "ACL is required.") }
             guard try act.transaction.roles().count < Self.limit else {
-                throw .refuse(.quota, "there are \(Self.limit) roles already")
+                throw .refuse(.quota, "this authority has \(Self.limit) roles already, the most")
             }
             let role = RoleRecord(
                 objectID: id, name: name, acl: acl, users: [], roles: [], createdAt: act.now,
@@ -131,7 +131,7 @@ extension Authority {
         try await act(.writeRole, by: caller) { act throws(AuthorityError) in
             var role = try writable(id, act)
             guard draft.name ?? role.name.description == role.name.description else {
-                throw .refuse(.immutableField, "the name of a role is set once")
+                throw .refuse(.immutableField, "the name of a role cannot be changed")
             }
             role.acl = draft.acl ?? role.acl
             role.updatedAt = act.now
@@ -170,7 +170,7 @@ extension Authority {
                 .quota, "a role has at most \(Self.userLimit) users and \(Self.childLimit) roles")
         }
         guard try act.transaction.save(role) else {
-            throw .refuse(.duplicateValue, "there is a role of this name")
+            throw .refuse(.duplicateValue, "a role with this name exists already")
         }
         return role
     }

@@ -45,7 +45,7 @@ extension BoardRequest {
         }
         try transaction.save(record, at: now)
         try authority.audit(
-            "session.farewell", "board", sender.board, session, "the board took leave",
+            "session.farewell", "board", sender.board, session, "the board signed out",
             transaction, at: now)
         if !isShared { try authority.settleBroker(sender.board, transaction, at: now) }
     }

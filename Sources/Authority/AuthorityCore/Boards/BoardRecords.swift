@@ -94,8 +94,8 @@ package enum TokenOrigin: String, Sendable, CaseIterable {
         switch self {
         case .made, .known: []
         case .foreign:
-            ["this authority did not make the session token and cannot validate it with "
-                + "whoever did; from now on it stands for this session here"]
+            ["this authority did not make the session token and cannot validate it with the "
+                + "server that did; from now on the token belongs to this session here"]
         }
     }
 }

@@ -92,7 +92,7 @@ struct BoardRequest {
         if try transaction.entries(query).isEmpty {
             try authority.audit(
                 "token.foreign", "board", owner, record.id,
-                "a token of this board came by the outbox of board \(sender.board): it was stolen",
+                "board \(sender.board) sent a token of this board: the token was stolen",
                 transaction, at: now)
         }
         return try replyUnknown(.foreignToken)
@@ -141,7 +141,7 @@ struct BoardRequest {
     ) throws(AuthorityError) -> BoardAnswer {
         guard var session = named else {
             guard try isAhead(token) else { return try replyUnknown(.unknownToken) }
-            return try notIssuedHere(.session, "a session token is ahead of the store")
+            return try notIssuedHere(.session, "a session token is newer than the store")
         }
         let found = session.record
         guard owns(found) else { return try replyForeign(found) }

@@ -189,7 +189,7 @@ extension Authority {
             if request.isForgedRefresh, refusal.is(.invalidSession) {
                 try audit(
                     "refresh.forged", "board", sender.board, nil,
-                    "a refresh token of no known form", transaction, at: now)
+                    "a refresh token of an unknown form", transaction, at: now)
             }
             let reply = Reply(re: id, now: now, outcome: .error(refusal))
             let payload = try seal(reply, to: sender, keptFor: .fixed, transaction)

@@ -162,7 +162,7 @@ extension Authority {
             try transaction.settleGaps(at: now)
             try audit(
                 "restored.settled", actor, nil, nil,
-                "what this store did not issue is unknown to it from now on",
+                "tokens that this store did not issue are refused from now on",
                 transaction, at: now)
             return (transaction.jobLines, givenUp)
         }
@@ -263,6 +263,6 @@ extension AuthorityRules {
         }
         try transaction.append(AuditEntry(
             at: now, event: "alarm.restored", actor: actor, board: nil, session: nil,
-            detail: "a state of \(began.seconds) was restored; boards may be ahead of it"))
+            detail: "the state of \(began.seconds) was restored; boards may be ahead of it"))
     }
 }

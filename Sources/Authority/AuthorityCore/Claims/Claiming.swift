@@ -77,7 +77,8 @@ extension Authority {
         let (transaction, now) = (act.transaction, act.now)
         guard try !transaction.isUsed(secretHash: try hash(of: url.secret)) else {
             throw .refused(Refusal(
-                .forbidden, "this claim URL was used; `postern-agent pair --new` makes another",
+                .forbidden,
+                "this claim URL was used; make a new one with `postern-agent pair --new`",
                 name: .claimUsed))
         }
         try act.mayClaim(url.installation)
@@ -85,7 +86,7 @@ extension Authority {
             board.deviceKey != url.deviceKey
         {
             throw .refused(Refusal(
-                .forbidden, "this board is known by another key; its owner must release it",
+                .forbidden, "this board is known with another key; its owner must release it",
                 name: .boardHasAnotherKey))
         }
         guard let open = try transaction.openClaim(on: url.installation) else { return }
@@ -104,7 +105,7 @@ extension Authority {
         try await store.transact { transaction throws(AuthorityError) in
             guard let open = try transaction.claim(claim.id), open.state == .sent else { return }
             try close(
-                open, as: .cancelled, detail: "the broker could not be told",
+                open, as: .cancelled, detail: "the broker did not get the change",
                 actor: "authority", transaction, at: now)
         }
     }

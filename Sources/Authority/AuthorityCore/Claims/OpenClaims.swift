@@ -28,7 +28,7 @@ extension Act {
         else { return }
         throw .refused(Refusal(
             .forbidden,
-            "this board is another user's; its owner must release it, or an administrator claim it",
+            "another user owns this board; its owner must release it, or an administrator claim it",
             name: .boardOwned))
     }
 

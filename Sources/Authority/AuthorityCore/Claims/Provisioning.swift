@@ -83,7 +83,7 @@ struct Provisioning {
         guard let duration else { return record }
         let end = wholeSeconds(began + duration)
         if let limit = record.latestEnd(under: authority.rules.lifetimes), end > limit {
-            throw .refuse(.validation, "that is past the session's absolute limit")
+            throw .refuse(.validation, "that is after the session's absolute limit")
         }
         record.session.expiresAt = end
         return record

@@ -89,7 +89,7 @@ extension Authority {
     package func brokerLogin(by caller: Caller) async throws(AuthorityError) -> BrokerLogin {
         guard let access = worker.consumerAccess else {
             throw .refuse(
-                .forbidden, "this authority gives no logins to its broker (access = \"none\")")
+                .forbidden, "this authority makes no broker logins (access = \"none\")")
         }
         let fresh = Base64URL.encode(try cryptography.random(32))
         let (login, granted) = try await act(.brokerLogin, by: caller) {

@@ -47,7 +47,7 @@ extension Authority {
     /// Checks the old password and returns its hash. Counts tries and answers like a login.
     private func proven(_ change: PasswordChange) async throws(AuthorityError) -> String? {
         guard let old = change.old else {
-            throw .refuse(.validation, "your own password is changed with the old one")
+            throw .refuse(.validation, "to change your own password, send the old one too")
         }
         let keys = LoginKeys(name: Username(change.username), origin: change.origin)
         return try await authenticate(old, keys, from: change.origin).passwordHash

@@ -82,7 +82,7 @@ extension Authority {
         _ isEnabled: Bool, _ subject: inout UserRecord, _ act: Act
     ) throws(AuthorityError) {
         guard isEnabled || subject.objectID != act.user.objectID else {
-            throw .refuse(.forbidden, "an administrator cannot disable himself")
+            throw .refuse(.forbidden, "administrators cannot disable themselves")
         }
         guard subject.isEnabled != isEnabled else { return }
         subject.isEnabled = isEnabled
@@ -127,5 +127,6 @@ extension Authority {
         return name
     }
 
-    static let nameTaken = AuthorityError.refuse(.usernameTaken, "there is a user of this name")
+    static let nameTaken = AuthorityError.refuse(
+        .usernameTaken, "a user with this name exists already")
 }

@@ -18,7 +18,8 @@ extension Authority {
 
     private func requireOpenDoor() throws(AuthorityError) {
         guard rules.letsPeopleSignUp else {
-            throw .refuse(.forbidden, "this authority lets nobody sign up")
+            throw .refuse(
+                .forbidden, "sign-up is closed here; ask an administrator for an account")
         }
     }
 

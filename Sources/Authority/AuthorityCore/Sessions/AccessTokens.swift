@@ -7,7 +7,7 @@ extension Authority {
         for record: SessionRecord, at now: Timestamp
     ) throws(AuthorityError) -> AccessToken {
         guard let board = record.session.installationID, let key = record.deviceKey else {
-            throw .failed(layer: "store", text: "a board's session without board or key")
+            throw .failed(layer: "store", text: "a board's session has no board or no key")
         }
         let longest = now + min(rules.lifetimes.access, .seconds(3600))
         let end = min(longest, record.certainEnd(under: rules.lifetimes) ?? longest)

@@ -39,20 +39,22 @@ package struct CustomFields: Equatable, Sendable {
     init(_ sent: [String: JSONValue], over old: [String: JSONValue]) throws(AuthorityError) {
         var members = old
         guard !Self.namesProhibited(.object(sent)) else {
-            throw .refuse(.badKeyName, "no field is named __proto__, constructor or prototype")
+            throw .refuse(
+                .badKeyName, "a field cannot be named __proto__, constructor or prototype")
         }
         for (name, value) in sent where !Self.isReadOnly(name) {
             guard Self.isKey(name) else {
-                throw .refuse(.badKeyName, "a field's name is a letter, then letters, digits, _")
+                throw .refuse(
+                    .badKeyName, "a field's name has a letter first, then letters, digits and _")
             }
             switch value.asObject?["__op"] {
             case nil: members[name] = value
             case .string("Delete"): members[name] = nil
-            default: throw .refuse(.forbidden, "a session's field is set or deleted, no more")
+            default: throw .refuse(.forbidden, "a session's field can only be set or deleted")
             }
         }
         guard members.count <= Self.countLimit else {
-            throw .refuse(.validation, "a session has at most \(Self.countLimit) own fields")
+            throw .refuse(.validation, "a session has at most \(Self.countLimit) custom fields")
         }
         guard !members.values.contains(where: { Self.isDeeper($0, than: Self.depthLimit) })
         else {
@@ -60,7 +62,7 @@ package struct CustomFields: Equatable, Sendable {
         }
         let text = JSONValue.object(members).bytes
         guard text.count <= Self.byteLimit else {
-            throw .refuse(.tooLarge, "a session's own fields have at most 4 KiB")
+            throw .refuse(.tooLarge, "a session's custom fields have at most 4 KiB")
         }
         self.members = members
     }

@@ -52,7 +52,7 @@ extension Authority {
     ) throws(AuthorityError) {
         guard record.session.installationID != installation else { return }
         guard record.session.installationID == nil else {
-            throw .refuse(.forbidden, "the installationId of a session is set once")
+            throw .refuse(.forbidden, "the installationId of a session cannot be changed")
         }
         let earlier = try act.transaction.activeSessions(
             of: record.session.user, on: installation)

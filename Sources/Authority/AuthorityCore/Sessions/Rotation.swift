@@ -20,7 +20,7 @@ extension BoardRequest {
         guard owns(record) else { return try replyForeign(record) }
         guard presented.generation <= family.generation else {
             return try aheadRefresh(
-                of: presented.family, "a refresh token is ahead of the store")
+                of: presented.family, "a refresh token is newer than the store")
         }
         guard !family.invalidated, record.isLive(at: now, under: authority.rules.lifetimes) else {
             return try replyLapsed(record)

@@ -38,7 +38,7 @@ struct ScopeJudgement {
             let name = rule.asObject?["class"]?.asString ?? ""
             let allowed = rule.asObject?["allow"]?.asArray ?? []
             if name.hasPrefix("_"), !allowed.isEmpty {
-                return Refusal(.forbidden, "no scope opens the protected class \(name)")
+                return Refusal(.forbidden, "no scope may allow the protected class \(name)")
             }
         }
         guard let topics = members["topics"]?.asArray, !topics.isEmpty else { return nil }
@@ -49,7 +49,7 @@ struct ScopeJudgement {
             guard root.mayGrant(topic) else {
                 return Refusal(
                     .forbidden,
-                    "a granted topic is a valid filter, not under \(root) and not under $")
+                    "a granted topic must be a valid filter, not under \(root) or $")
             }
         }
         return nil

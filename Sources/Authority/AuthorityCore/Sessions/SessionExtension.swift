@@ -39,7 +39,7 @@ extension Authority {
         }
         let end = Timestamp(milliseconds: (now + span).seconds * 1000)
         if let limit = record.latestEnd(under: rules.lifetimes), end > limit {
-            throw Refusal(.validation, "that is past the session's absolute limit")
+            throw Refusal(.validation, "that is after the session's absolute limit")
         }
         return end
     }

@@ -29,7 +29,8 @@ struct SessionOpening {
             $0.session.restricted
         }
         guard others.count < LoginLimit.devices else {
-            throw .refuse(.quota, "you have \(others.count) sessions for devices; end some")
+            throw .refuse(
+                .quota, "you have \(others.count) sessions for devices; end some of them first")
         }
         let opened = try open(
             CreatedWith(.create, asIn: asking.createdWith), restricted: true,

@@ -73,8 +73,8 @@ extension Authority {
             let before = SigningKeySet(try transaction.keys(), at: now)
             guard before.map({ $0.published.count < SigningKeySet.limit }) ?? true else {
                 throw .refuse(
-                    .forbidden, "\(SigningKeySet.limit) keys are published; the oldest goes "
-                        + "65 minutes after it was retired")
+                    .forbidden, "\(SigningKeySet.limit) keys are published; try again later: "
+                        + "a key is removed 65 minutes after it was retired")
             }
             try transaction.retireSigningKey(at: now, keeping: Self.keptSigningKeys)
             try transaction.insert(KeyRecord(

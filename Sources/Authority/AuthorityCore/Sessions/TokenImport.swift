@@ -49,13 +49,13 @@ struct TokenImport {
     private func require(_ known: SessionRecord) throws(AuthorityError) {
         let session = known.session
         guard session.user == act.user.objectID else {
-            throw .refuse(.forbidden, "this session token is not yours to give to a board")
+            throw .refuse(.forbidden, "this session token belongs to another user")
         }
         guard known.isLive(at: act.now, under: act.authority.rules.lifetimes) else {
-            throw .refuse(.invalidSession, "the session of the token that you bring is over")
+            throw .refuse(.invalidSession, "the session of the imported token has ended")
         }
         guard session.restricted else {
-            throw .refuse(.forbidden, "an unrestricted session is given to no board")
+            throw .refuse(.forbidden, "a board cannot get an unrestricted session")
         }
         guard known.isOffBoard, session.installationID ?? url.installation == url.installation
         else {
@@ -73,7 +73,7 @@ struct TokenImport {
                 throw invalid("it names another session than the session token")
             }
         } else if try act.transaction.session(claims.session) != nil {
-            throw invalid("the session that it names is not that of the session token")
+            throw invalid("its session is not that of the session token")
         }
         return ImportedAccess(token: token, session: claims.session)
     }
@@ -86,9 +86,9 @@ struct TokenImport {
                 of: token, signedBy: authority.keys.published)
         } catch {
             switch error {
-            case .malformed: throw invalid("it is no JWT")
+            case .malformed: throw invalid("it is not a JWT")
             case .wrongKind: throw invalid("it is not of type at+jwt with EdDSA")
-            case .unknownKey: throw invalid("its key is none of this authority's")
+            case .unknownKey: throw invalid("its key does not belong to this authority")
             case .forged: throw invalid("its signature is wrong")
             }
         }
@@ -97,7 +97,7 @@ struct TokenImport {
         } catch .mistyped("aud") {
             throw invalid("its audience is not \(AccessTokenClaims.audience)")
         } catch {
-            throw invalid("its claims are not an access token's")
+            throw invalid("its claims are not those of an access token")
         }
     }
 
@@ -105,8 +105,8 @@ struct TokenImport {
         let key = try act.authority.keyID(of: url.deviceKey)
         let faults = [
             (claims.issuer != act.authority.info.publicURL, "another authority issued it"),
-            (claims.subject != act.user.objectID, "it is another user's"),
-            (claims.installation != url.installation, "it is another board's"),
+            (claims.subject != act.user.objectID, "it belongs to another user"),
+            (claims.installation != url.installation, "it belongs to another board"),
             (claims.deviceKey != key, "it is bound to another device key"),
             (!claims.restricted, "it is not restricted"),
             (max(claims.issuedAt, claims.notBefore) > act.now, "it is not valid yet"),

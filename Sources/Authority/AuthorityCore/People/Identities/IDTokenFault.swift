@@ -22,18 +22,18 @@ package enum IDTokenFault: Error, Equatable, Sendable, CaseIterable {
     package var words: String {
         switch self {
         case .malformed: "it is malformed"
-        case .wrongKind: "its header does not fit its key"
+        case .wrongKind: "its header does not match its key"
         case .unknownKey: "the provider has no such key"
         case .forged: "its signature is wrong"
         case .otherIssuer: "another issuer made it"
         case .otherAudience: "it is for another audience"
         case .expired: "it has expired"
-        case .notYet: "its time has not come"
+        case .notYet: "it is not valid yet"
         case .tooOld: "it was made more than a day ago"
-        case .noSubject: "it names nobody"
-        case .otherPerson: "the id beside it is another's"
-        case .spent: "it has served already; get another one"
-        case .nobody: "nobody who may log in here is that person"
+        case .noSubject: "it has no subject"
+        case .otherPerson: "the id sent with it is another person's"
+        case .spent: "it was used already; get a new one"
+        case .nobody: "no user who may log in here has this identity"
         }
     }
 }

@@ -25,7 +25,8 @@ extension Authority {
             if try proven.known(transaction)?.user == user { return nil }
             guard try transaction.insert(proven.record(of: user, at: act.now)) else {
                 throw .refuse(
-                    .validation, "another user is that person, or you are another one there")
+                    .validation,
+                    "another user has this identity, or you have another one of this provider")
             }
             try act.audit("identity.linked", proof.provider.description)
             return nil
@@ -39,12 +40,12 @@ extension Authority {
         try await act(.unlink, by: caller) { act throws(AuthorityError) in
             let user = act.user
             guard try act.transaction.deleteIdentity(provider, of: user.objectID) else {
-                throw .refuse(.notFound, "you are nobody there")
+                throw .refuse(.notFound, "you have no identity of this provider")
             }
             let others = try act.transaction.identities(of: user.objectID)
             guard user.passwordHash != nil || user.anonymousHash != nil
                 || others.contains(where: { rules.providers[$0.provider]?.issuer == $0.issuer })
-            else { throw .refuse(.validation, "there would be no way left to log in") }
+            else { throw .refuse(.validation, "this is your only way to log in; add another") }
             try act.audit("identity.unlinked", provider.description)
         }
     }

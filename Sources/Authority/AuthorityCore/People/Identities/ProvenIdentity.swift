@@ -41,7 +41,7 @@ extension Authority {
         _ proof: IdentityProof, from origin: String
     ) async throws(AuthorityError) -> ProvenIdentity {
         guard let provider = rules.providers[proof.provider] else {
-            throw .refuse(.forbidden, "this authority believes no provider of that name")
+            throw .refuse(.forbidden, "this authority has no provider with that name")
         }
         let keys = LoginKeys(provider: proof.provider, origin: origin)
         try await countApart(keys)
@@ -90,6 +90,6 @@ extension Authority {
                 "login.failed", "unknown", nil, nil, "\(origin), \(provider): \(fault.words)",
                 transaction, at: now)
         }
-        return .refuse(.notFound, "the id token of \(provider) is of no use: \(fault.words)")
+        return .refuse(.notFound, "the id token of \(provider) is not accepted: \(fault.words)")
     }
 }
