@@ -21,7 +21,9 @@ package struct StoreTally: Equatable, Sendable {
 extension StoreTransaction {
     func tally() throws(AuthorityError) -> StoreTally {
         func first(_ sql: String) throws(AuthorityError) -> SQLRow {
-            guard let row = try row(sql) else { throw .failed(layer: "store", text: "no count") }
+            guard let row = try row(sql) else {
+                throw .failed(layer: "store", text: "the database returned no count")
+            }
             return row
         }
         func count(_ sql: String) throws(AuthorityError) -> Int64 {

@@ -97,7 +97,7 @@ package protocol SecretWrapping: Sendable {
 func storeFailure(_ error: any Error) -> AuthorityError {
     if let error = error as? AuthorityError { return error }
     guard let error = error as? DatabaseError else {
-        return .failed(layer: "store", text: "the database did not do as it was asked")
+        return .failed(layer: "store", text: "the database failed for an unknown reason")
     }
     return .failed(
         layer: "store",

@@ -8,7 +8,7 @@ import PostgreSQLClient
 enum StoreCopy {
     /// The target is not empty. Nothing was copied.
     static let occupied = AuthorityError.failed(
-        layer: "store", text: "there are records there already, and it takes an empty one")
+        layer: "store", text: "the target has records already; it must be empty")
 
     /// The number of rows in memory at once.
     private static let batch = 500
@@ -29,7 +29,7 @@ enum StoreCopy {
         for table in Schema.tables {
             let count = try copy(table, from: source, to: target)
             guard try self.count(table, in: target) == count else {
-                throw .failed(layer: "store", text: "rows of \(table.name) did not arrive")
+                throw .failed(layer: "store", text: "rows of \(table.name) are missing in the copy")
             }
             counts[table.name] = count
         }

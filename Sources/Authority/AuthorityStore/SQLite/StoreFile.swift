@@ -48,7 +48,7 @@ package struct StoreFile: Sendable {
     private func verified(_ database: Database) throws -> Content {
         guard try Schema.isMade(in: SQLiteRunner(database: database), at: path) else {
             throw AuthorityError.failed(
-                layer: "store", text: "\(path) is no authority's store")
+                layer: "store", text: "\(path) is not an authority's store")
         }
         let damage = try String.fetchAll(database, sql: "PRAGMA integrity_check(3)")
             .filter { $0 != "ok" }
@@ -57,7 +57,7 @@ package struct StoreFile: Sendable {
         }
         guard try Row.fetchOne(database, sql: "PRAGMA foreign_key_check") == nil else {
             throw AuthorityError.failed(
-                layer: "store", text: "a row of it names another that is not there")
+                layer: "store", text: "a row refers to a row that does not exist")
         }
         func count(_ sql: String) throws -> Int { try Int.fetchOne(database, sql: sql) ?? 0 }
         return Content(

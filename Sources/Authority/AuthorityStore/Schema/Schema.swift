@@ -55,10 +55,10 @@ package enum Schema {
 
     /// Describes the fault of a store with this version.
     package static func fault(of version: Int64) -> String {
-        "its tables have version \(version), and this program knows version \(Self.version) alone"
+        "its tables have version \(version), and this program knows only version \(Self.version)"
     }
 
-    package static let advice = "install the program that wrote it"
+    package static let advice = "install the version of the program that wrote it"
 
     private static func has(
         _ table: String, in store: any SQLRunner
