@@ -91,7 +91,7 @@ package struct DatabaseExamination: Sendable {
 
     private static func version(_ runner: PostgreSQLRunner) throws(PostgresError) -> Int64? {
         do throws(AuthorityError) { return try Schema.found(in: runner) } catch {
-            throw runner.failure ?? .misfit("the table schema_version has no version")
+            throw runner.failure ?? .misfit("the table schema_version is empty")
         }
     }
 

@@ -35,7 +35,7 @@ extension PostgreSQLAuthorityStore {
         }
         throw .failed(
             layer: "store",
-            text: "the database is contended: \(Self.tries) tries, the last one: \(last.text)")
+            text: "the database is busy: gave up after \(Self.tries) tries, last: \(last.text)")
     }
 
     private func run<R: Sendable>(
@@ -180,7 +180,7 @@ extension PostgreSQLAuthorityStore {
             }
         }
         throw noted(.failed(
-            layer: StoreOpening.away, text: "the database went away again and again"))
+            layer: StoreOpening.away, text: "the database connection was lost in several tries"))
     }
 
     /// Counts the error if the database was away.

@@ -54,7 +54,7 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
         do {
             holds = try PostgresHolds(address)
         } catch {
-            throw .failed(layer: "store", text: "no thread for the database: \(error)")
+            throw .failed(layer: "store", text: "the database's thread did not start: \(error)")
         }
         let outcome: Result<Void, AuthorityError>
         do throws(PostgresError) {

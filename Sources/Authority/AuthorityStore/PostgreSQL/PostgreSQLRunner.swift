@@ -74,7 +74,7 @@ final class PostgreSQLRunner: SQLRunner {
         if let left = allowance {
             guard left > 0 else {
                 isExhausted = true
-                throw .failed(layer: "store", text: "more than one look")
+                throw .failed(layer: "store", text: "a read used more statements than it may")
             }
             allowance = left - 1
         }

@@ -48,7 +48,7 @@ extension ServerLink {
             throw error
         }
         guard let link = unsafe ServerLink(owning: raw) else {
-            throw .unreachable(.database, "libpq refuses its pipeline mode")
+            throw .unreachable(.database, "libpq could not enter its pipeline mode")
         }
         return link
     }
@@ -99,7 +99,7 @@ extension ServerLink {
                 unsafe PQsocket(raw), writing: isWriting, reading: !isWriting, deadline - .now)
             guard readiness != .neither else { throw unsafe silence(raw, reached, limits) }
             if staysHere, !(unsafe isHere(raw)) {
-                throw .unreachable(.tcp, "the host is not on this machine, as it was taken to be")
+                throw .unreachable(.tcp, "the host must be on this machine, but is on another")
             }
             hasHungUp = Self.hasHungUp(unsafe PQsocket(raw), state)
             wanted = unsafe PQconnectPoll(raw)
@@ -128,7 +128,7 @@ extension ServerLink {
         switch reached {
         case CONNECTION_NEEDED, CONNECTION_STARTED:
             return .unreachable(layer(reached, on: unsafe host(raw)), words)
-        default: return .unreachable(.database, "it takes connections, and then gives \(words)")
+        default: return .unreachable(.database, "it accepts connections, but gives \(words)")
         }
     }
 

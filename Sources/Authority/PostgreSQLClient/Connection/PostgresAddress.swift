@@ -26,7 +26,8 @@ package struct PostgresAddress: Sendable {
     ) throws(PostgresError) {
         var given = try ConnectionParameters.parse(uri)
         for name in ["password", "sslpassword"] where given[name] != nil {
-            throw .address("no \(name) in the URI: [postgres] password_file, or PGPASSFILE")
+            throw .address(
+                "remove \(name) from the URI; use [postgres] password_file or PGPASSFILE")
         }
         guard given["service"] == nil else {
             throw .address("\"service\" is not supported: name host, user and database")
@@ -34,7 +35,7 @@ package struct PostgresAddress: Sendable {
         try Self.requirePlain(environment: Environment.value, hasHost: given["host"] != nil)
         let hasNUL = unsafe password?.withBytes { bytes in unsafe bytes.contains(0) }
         guard hasNUL != true else {
-            throw .address("the password has a NUL in it")
+            throw .address("the password contains a NUL")
         }
         let usual = ConnectionParameters.defaults()
         // The environment may also name a host. Then the TLS rule applies to that host.
@@ -65,7 +66,7 @@ package struct PostgresAddress: Sendable {
     ) throws(PostgresError) {
         for name in ["PGSERVICE", "PGSERVICEFILE"] + (hasHost ? ["PGHOSTADDR"] : [])
         where environment(name)?.isEmpty == false {
-            throw .address("\(name) is set and would lead elsewhere than `store` says; unset it")
+            throw .address("\(name) is set and would override `store`; unset it")
         }
     }
 
@@ -113,8 +114,8 @@ package struct PostgresAddress: Sendable {
         let mode = given["sslmode"] ?? "verify-full"
         guard mode == "verify-full" else {
             throw .address(
-                "sslmode=\(mode.prefix(20)) lets others on the way listen or pose as the server: "
-                    + "verify-full off this machine, or [postgres] insecure = true")
+                "sslmode=\(mode.prefix(20)) does not protect against reading or impersonation: use "
+                    + "verify-full for another machine, or [postgres] insecure = true")
         }
         given["sslmode"] = mode
         if given["sslrootcert"] == nil { given["sslrootcert"] = SystemTrust.place }

@@ -44,11 +44,11 @@ package enum PostgresError: Error, Equatable, Sendable {
         case .server(let state, let text): "the database refused (SQLSTATE \(state.code)): \(text)"
         case .lost(let text, let whileCommitting):
             whileCommitting
-                ? "the database went away during a commit, which may stand or not: \(text)"
-                : "the database went away: \(text)"
-        case .misfit(let text): "the database and this program do not fit: \(text)"
-        case .tooLarge(let text): "the database gave more than may be: \(text)"
-        case .overloaded: "overloaded: too many wait for the database"
+                ? "the database connection was lost during a commit, which may be done: \(text)"
+                : "the database connection was lost: \(text)"
+        case .misfit(let text): "the database and this program do not match: \(text)"
+        case .tooLarge(let text): "the database's answer is too large: \(text)"
+        case .overloaded: "overloaded: too many requests wait for the database"
         case .cancelled: "the wait for the database was cancelled"
         case .closed: "the database's connections are closed"
         }

@@ -22,7 +22,7 @@ struct ParameterBytes {
             let start = bytes.count
             try type.encode(value, into: &bytes)
             guard let length = Int32(exactly: bytes.count - start), length < 1 << 30 else {
-                throw .misfit("a value of more than 1 GiB")
+                throw .misfit("a value has more than 1 GiB")
             }
             starts.append(start)
             lengths.append(length)

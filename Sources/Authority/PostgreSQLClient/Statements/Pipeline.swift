@@ -27,7 +27,7 @@ extension PostgresConnection {
     func put(
         _ sql: String, _ values: [SQLValue], _ kind: SentStatement.Kind
     ) throws(PostgresError) {
-        guard isUsable else { throw .lost("the connection was given up", whileCommitting: false) }
+        guard isUsable else { throw .lost("the connection is closed", whileCommitting: false) }
         // Waiting statements are stored here, and the server's answers to them in libpq. So limit
         // both.
         if unanswered.count >= Self.unansweredLimit { _ = try answer() }
@@ -99,7 +99,7 @@ extension PostgresConnection {
 
     private func readSync() throws(PostgresError) {
         guard let sync = try link.next(deadline), sync.status == PGRES_PIPELINE_SYNC else {
-            throw link.lost("the server's answers are out of step")
+            throw link.lost("the server's answers do not match the statements")
         }
     }
 
@@ -177,7 +177,7 @@ extension PostgresConnection {
 
     private func prepared(_ sql: String) throws(PostgresError) -> PreparedStatement {
         if let known = statements.find(sql) { return known }
-        guard !sql.utf8.contains(0) else { throw .misfit("a statement with a NUL") }
+        guard !sql.utf8.contains(0) else { throw .misfit("a statement contains a NUL") }
         let name = statements.newName()
         try link.check(unsafe PQsendPrepare(link.raw, name, PlaceholderText.of(sql), 0, nil))
         expect(.write)

@@ -68,13 +68,13 @@ struct ServerResult: ~Copyable {
     /// The corresponding C functions are `PQgetisnull`, `PQgetvalue` and `PQgetlength`.
     func values(row: Int32, _ types: [ServerType]) throws(PostgresError) -> [SQLValue] {
         guard Int(unsafe PQnfields(raw)) == types.count, row < rowCount else {
-            throw .misfit("a result with other columns than its statement")
+            throw .misfit("a result has other columns than its statement")
         }
         var values: [SQLValue] = []
         values.reserveCapacity(types.count)
         for (column, type) in zip(Int32(0)..., types) {
             guard unsafe PQftype(raw, column) == type.rawValue else {
-                throw .misfit("a column of another type than its statement's")
+                throw .misfit("a column has another type than in its statement")
             }
             if unsafe PQgetisnull(raw, row, column) != 0 {
                 values.append(.null)
@@ -109,7 +109,7 @@ struct ServerResult: ~Copyable {
 
     private static func known(_ type: Oid, _ what: String) throws(PostgresError) -> ServerType {
         guard let known = ServerType(rawValue: type) else {
-            throw .misfit("\(what) is of the type number \(type): cast it in the statement")
+            throw .misfit("\(what) has the unknown type \(type); cast it in the statement")
         }
         return known
     }

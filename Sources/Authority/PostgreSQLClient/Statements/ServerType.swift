@@ -30,7 +30,7 @@ enum ServerType: UInt32 {
             bytes.append(bigEndian: try narrow(number) as UInt32)
         case (.text, .text(let text)), (.varchar, .text(let text)), (.bpchar, .text(let text)),
             (.name, .text(let text)):
-            guard !text.utf8.contains(0) else { throw .misfit("text with a NUL") }
+            guard !text.utf8.contains(0) else { throw .misfit("text contains a NUL") }
             bytes.append(contentsOf: text.utf8)
         case (.bytes, .blob(let blob)): bytes.append(contentsOf: blob)
         case (.bool, .bool(let isTrue)): bytes.append(isTrue ? 1 : 0)
@@ -47,12 +47,12 @@ enum ServerType: UInt32 {
         case .oid: return .integer(Int64(try unsafe number(bytes) as UInt32))
         case .text, .varchar, .bpchar, .name:
             guard let text = unsafe String(validating: bytes, as: UTF8.self) else {
-                throw .misfit("text that is no UTF-8")
+                throw .misfit("text is not valid UTF-8")
             }
             return .text(text)
         case .bytes: return .blob(unsafe Array(bytes))
         case .bool:
-            guard bytes.count == 1 else { throw .misfit("a bool of another length") }
+            guard bytes.count == 1 else { throw .misfit("a bool has a wrong length") }
             return .bool(unsafe bytes[0] != 0)
         case .void: return .null
         }
@@ -69,7 +69,7 @@ enum ServerType: UInt32 {
         _ bytes: UnsafeBufferPointer<UInt8>
     ) throws(PostgresError) -> N {
         guard bytes.count == N.bitWidth / 8 else {
-            throw .misfit("\(self) of another length")
+            throw .misfit("\(self) has a wrong length")
         }
         return unsafe bytes.reduce(0) { $0 << 8 | N(truncatingIfNeeded: $1) }
     }
