@@ -119,7 +119,7 @@ def test_it_waits_for_its_database_and_then_serves(place, server, serving):
         status, answer = place.ask("/postern/v1/info")
         assert (status, answer["name"]) == (503, "store-away")
         login = place.log_in()
-        assert login.returncode == 5 and "the store is away" in login.stderr
+        assert login.returncode == 5 and "the store is not available" in login.stderr
         done = run(place.authority("doctor", "--json", "--dont-run", "broker-login"), timeout=60)
         checks = {check["id"]: check for check in json.loads(done.stdout)["checks"]}
         assert checks["database"]["result"] == "failed"
@@ -134,10 +134,10 @@ def test_it_waits_for_its_database_and_then_serves(place, server, serving):
     try:
         until(lambda: place.health == 503, "503 again", 20)
         login = place.log_in()
-        assert login.returncode == 5 and "the store is away" in login.stderr
+        assert login.returncode == 5 and "the store is not available" in login.stderr
         for word in (str(server.port), "SQLSTATE", "database", "refused"):
             assert word not in login.stderr
-        assert "a request fails: store away: the database" in serving.log
+        assert "a request failed: store away: the database" in serving.log
     finally:
         server.start()
     until(lambda: place.health == 200, "it to be well again", 60)

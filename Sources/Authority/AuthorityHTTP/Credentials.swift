@@ -61,5 +61,5 @@ struct Credentials: Sendable {
     private static func secret(_ text: String) -> SecretBytes { SecretBytes(Array(text.utf8)) }
 
     static let twice = AuthorityError.refused(
-        Refusal(.forbidden, "who asks is said in headers or in the body, not in both"))
+        Refusal(.forbidden, "send credentials in the headers or in the body, not in both"))
 }

@@ -201,7 +201,7 @@ struct CommandLineTests {
         try await Person.loggedIn { person in
             await person.console.frontend.fail(with: .failed(layer: "store", text: "db.example"))
             #expect(await person.types("boards") == """
-                ! postern: authority: store: the store is away; try again later
+                ! postern: authority: store: the store is not available; try again later
                 [5]
                 """)
         }

@@ -48,7 +48,7 @@ struct RefusalTests {
             let reply = try await console.send(
                 method, path, body?.replacing("URL", with: RouteTests.claimURL))
             #expect(reply.text.contains(
-                #""code":1,"error":"store: the store is away; try again later""#))
+                #""code":1,"error":"store: the store is not available; try again later""#))
             #expect(reply.text.contains(#""name":"store-away""#))
             for word in ["database", "postern\"", "192.0.2.7", "password"] {
                 #expect(!reply.text.contains(word), "\(word)")

@@ -23,10 +23,10 @@ struct ClaimPage: Sendable {
             <body>
             <main>
             <h1>Claim a board</h1>
-            <p>You opened a board's claim. It serves once, and whoever has this page's whole
-            address can claim the board: show it to nobody.</p>
+            <p>You opened a board's claim. It can be used once. Any person who has the whole address
+            of this page can claim the board, so do not show it to others.</p>
             <ol>
-            <li>Copy the whole address of this page, with all that follows the # sign.</li>
+            <li>Copy the whole address of this page, including the part after the # sign.</li>
             <li>On the administrator's machine, log in:
             <pre><code>postern --authority \(url) login --username NAME</code></pre></li>
             <li>Claim the board, and paste the address when the command waits for it:

@@ -66,5 +66,5 @@ struct PageRoutes: Sendable {
 extension AuthorityError {
     /// For a request with the cookie, or a login, that our page did not make.
     static let notFromPage = AuthorityError.refused(
-        Refusal(.forbidden, "this request was not made by the console's page"))
+        Refusal(.forbidden, "this request does not come from the console's page"))
 }

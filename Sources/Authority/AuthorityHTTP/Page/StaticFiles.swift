@@ -70,7 +70,7 @@ package enum StaticFilesError: Error, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .missing(let folder): "\(folder) is no console's folder: index.html, claim.html"
+        case .missing(let folder): "\(folder) lacks the console's index.html or claim.html"
         case .tooLarge(let folder): "\(folder) has more than \(StaticFiles.limit) bytes"
         }
     }

@@ -34,7 +34,7 @@ struct BatchRoute: Sendable {
     private func answer(_ call: Call, by caller: Caller?) async throws(AuthorityError) -> Answer {
         let json = try call.json()
         guard json.members["transaction"] ?? .bool(false) == .bool(false) else {
-            throw .refused(Refusal(.forbidden, "a batch is no transaction here"))
+            throw .refused(Refusal(.forbidden, "transactions are not supported in a batch"))
         }
         let sent = try reading { () throws(WireError) in
             try json.required("requests") { $0.asArray }
@@ -124,7 +124,7 @@ final class BatchPart: Sendable {
         let names = body?.members.keys.contains(where: BodyForm.isControl) ?? false
         guard !names else {
             throw .refused(
-                Refusal(.forbidden, "a request of a batch says no method and no credentials"))
+                Refusal(.forbidden, "a request in a batch cannot carry _method or credentials"))
         }
         let size = body.map { JSONValue.object($0.members).bytes.count } ?? 0
         guard size <= route.bodyLimit else { return .tooLarge(limit: route.bodyLimit) }

@@ -20,10 +20,10 @@ struct ClassRoutes: Sendable {
 
     private func refuse(_ call: Call, by caller: Caller) throws(AuthorityError) -> Answer {
         guard let name = ClassName(try call.parameter("class") { $0 }) else {
-            throw .refused(Refusal(.badClassName, "no class has such a name"))
+            throw .refused(Refusal(.badClassName, "this is not a valid class name"))
         }
         throw .refused(
             caller.refusal(writing: name)
-                ?? Refusal(.forbidden, "this authority keeps no data of classes"))
+                ?? Refusal(.forbidden, "this authority stores no objects of classes"))
     }
 }

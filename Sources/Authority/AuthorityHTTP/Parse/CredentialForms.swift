@@ -96,10 +96,10 @@ extension SignUp.Credential {
             return
         }
         guard data.count == 1, let (name, content) = data.first else {
-            throw .refused(Refusal(.forbidden, "authData names one provider"))
+            throw .refused(Refusal(.forbidden, "authData must name one provider"))
         }
         guard json.members["username"] == nil, json.members["password"] == nil else {
-            throw .refused(Refusal(.validation, "either a name and password, or authData"))
+            throw .refused(Refusal(.validation, "send either a name and password, or authData"))
         }
         if let provider = LoginProvider(name) {
             self = .identity(try IdentityProof(json: content, from: provider))
@@ -145,7 +145,7 @@ enum IdentityChange: Sendable {
             let provider = LoginProvider(name)
         else { throw .noProvider }
         guard json.members.keys.allSatisfy({ $0 == "authData" || $0.hasPrefix("_") }) else {
-            throw .refused(Refusal(.forbidden, "authData is changed alone"))
+            throw .refused(Refusal(.forbidden, "authData must be changed in a request of its own"))
         }
         self = content == .null
             ? .unlink(provider) : .link(try IdentityProof(json: content, from: provider))
@@ -154,7 +154,7 @@ enum IdentityChange: Sendable {
 
 extension AuthorityError {
     static let noProvider = refused(Refusal(
-        .forbidden, "of authData, anonymous and one provider's id_token are taken"))
+        .forbidden, "authData takes only anonymous, or one provider's id_token"))
 }
 
 extension [IdentityRecord] {

@@ -42,7 +42,7 @@ extension RoleDraft {
     init(json: JSONObject) throws(AuthorityError) {
         for name in json.members.keys where !Self.members.contains(name) {
             guard CustomFields.settable([name: .null]).isEmpty else {
-                throw .refused(Refusal(.forbidden, "a role has no member but \(Self.names)"))
+                throw .refused(Refusal(.forbidden, "a role has only the members \(Self.names)"))
             }
         }
         self = try reading { () throws(WireError) in

@@ -34,7 +34,9 @@ struct RoleRoutes: Sendable {
         let query = try ParseQuery(call)
         var found = try await frontend.roles(by: caller)
         if let relation = query.clause.relation {
-            guard relation.key == "roles" else { throw WhereClause.bad("a role relates to roles") }
+            guard relation.key == "roles" else {
+                throw WhereClause.bad("the key of $relatedTo must be roles")
+            }
             let parent = found.first { $0.role.objectID == relation.object }
             found = found.filter { parent?.role.roles.contains($0.role.objectID) ?? false }
         }

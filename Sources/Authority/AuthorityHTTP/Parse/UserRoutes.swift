@@ -77,7 +77,9 @@ struct UserRoutes: Sendable {
         }
         var found = try await frontend.users(by: caller)
         if let relation = query.clause.relation {
-            guard relation.key == "users" else { throw WhereClause.bad("a role relates to users") }
+            guard relation.key == "users" else {
+                throw WhereClause.bad("the key of $relatedTo must be users")
+            }
             let role = try await frontend.role(relation.object, by: caller)
             found = found.filter { role.users.contains($0.objectID) }
         }
@@ -156,7 +158,7 @@ struct UserRoutes: Sendable {
         _ change: IdentityChange, _ call: Call, by caller: Caller
     ) async throws(AuthorityError) -> Answer {
         guard try await subject(of: call, by: caller).objectID == caller.user.objectID else {
-            throw .refused(Refusal(.forbidden, "only a person himself changes his authData"))
+            throw .refused(Refusal(.forbidden, "only the user can change their own authData"))
         }
         switch change {
         case .link(let proof):
@@ -178,7 +180,7 @@ struct UserRoutes: Sendable {
         guard json.members["password"] != nil,
             json.members.keys.allSatisfy({ known.contains($0) || $0.hasPrefix("_") })
         else {
-            throw .refused(Refusal(.forbidden, "of a user only the password can be changed"))
+            throw .refused(Refusal(.forbidden, "only the password of a user can be changed"))
         }
         let name = try await subject(of: call, by: caller).username
         let change = try reading { () throws(WireError) in
@@ -190,7 +192,7 @@ struct UserRoutes: Sendable {
 
     private func remove(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         try caller.requireMayWrite(.user)
-        throw .refused(Refusal(.forbidden, "users are not deleted; disable them"))
+        throw .refused(Refusal(.forbidden, "users cannot be deleted; disable the user"))
     }
 
     /// The user in the path: the caller or, for an administrator, anyone. 101 in all other cases.

@@ -38,20 +38,20 @@ extension ExplainOrder {
              payload: try json.optional("payload") { $0.asString } ?? "")
         }
         guard let app = AppName(texts.app) else {
-            throw .refused(Refusal(.badKeyName, "an app's name is a-z, 0-9 and -, 32 at most"))
+            throw .refused(Refusal(.badKeyName, "an app's name has at most 32 of a-z, 0-9 and -"))
         }
         guard let operation = Operation(rawValue: texts.operation) else {
-            throw .refused(Refusal(.validation, "op is create, update or delete"))
+            throw .refused(Refusal(.validation, "op must be create, update or delete"))
         }
         guard let className = ClassName(texts.className) else {
-            throw .refused(Refusal(.badClassName, "no class can have this name"))
+            throw .refused(Refusal(.badClassName, "this is not a valid class name"))
         }
         let record = texts.record.map { RecordID($0) }
         if case .some(nil) = record {
-            throw .refused(Refusal(.badKeyName, "no object can have this id"))
+            throw .refused(Refusal(.badKeyName, "this is not a valid object id"))
         }
         guard operation != .create || record == nil else {
-            throw .refused(Refusal(.validation, "what is created has no objectId yet"))
+            throw .refused(Refusal(.validation, "a new object has no objectId yet"))
         }
         let payload = Array(texts.payload.utf8)
         guard payload.count <= Self.payloadLimit else {

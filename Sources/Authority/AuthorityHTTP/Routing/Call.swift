@@ -158,7 +158,7 @@ struct Call: Sendable {
         guard let text = credentials.installation else { return nil }
         guard let id = InstallationID(text) else {
             throw .refused(Refusal(
-                .validation, "X-Parse-Installation-Id is a UUID, version 4, in lower case"))
+                .validation, "X-Parse-Installation-Id must be a UUID, version 4, in lower case"))
         }
         return id
     }
@@ -174,7 +174,7 @@ struct Call: Sendable {
         switch options["everyone"] {
         case nil, .string("false"), .bool(false): false
         case .string("true"), .bool(true): true
-        default: throw .refused(Refusal(.validation, "everyone is true or false"))
+        default: throw .refused(Refusal(.validation, "everyone must be true or false"))
         }
     }
 

@@ -27,7 +27,7 @@ extension Answer {
 
     /// Does not show where the store is or what was asked of it.
     static let storeAway = Answer(.serviceUnavailable, [
-        "code": .integer(1), "error": .string("store: the store is away; try again later"),
+        "code": .integer(1), "error": .string("store: the store is not available; try again later"),
         "name": .string(Refusal.Name.storeAway.description),
     ])
 
@@ -64,7 +64,7 @@ extension Answer {
     /// Source: Parse server's own answer.
     static let unauthorized = Answer(.forbidden, ["error": .string("unauthorized")])
 
-    static let noRoute = Answer(.notFound, Refusal(.notFound, "there is no such route"))
+    static let noRoute = Answer(.notFound, Refusal(.notFound, "this route does not exist"))
 
     static func noMethod(allowed: [HTTPRequest.Method]) -> Answer {
         var answer = Answer(

@@ -65,7 +65,7 @@ struct Resource: HTTPResponder {
             answer = Answer(error)
         }
         // The logger joins equal lines into one line with a count.
-        if let fault = answer.fault { logger?.error("a request fails: \(fault)") }
+        if let fault = answer.fault { logger?.error("a request failed: \(fault)") }
         guard let route = own ?? anyRoute else { return answer }
         if answer.isSessionOver, route.takesCookie, call.cookieBearer.isThere, call.isFromOwnPage {
             answer.headers[.setCookie] = call.cookie.forgetting
@@ -151,7 +151,7 @@ private enum Body: Sendable {
             self = .refused(.tooLarge(limit: limit))
         } catch {
             self = .refused(
-                Answer(.badRequest, Refusal(.invalidJSON, "the body did not come whole")))
+                Answer(.badRequest, Refusal(.invalidJSON, "the body is incomplete")))
         }
     }
 }

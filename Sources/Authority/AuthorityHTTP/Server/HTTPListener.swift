@@ -54,7 +54,7 @@ struct HTTPListener: Sendable {
         do { try ended.get() } catch {
             // A closed listener ends without an error, however its last connection ended.
             guard readiness.isClosed || Task.isCancelled else { throw error }
-            if !Task.isCancelled { logger.warning("HTTP did not end well: \(error)") }
+            if !Task.isCancelled { logger.warning("the HTTP server ended with an error: \(error)") }
         }
     }
 

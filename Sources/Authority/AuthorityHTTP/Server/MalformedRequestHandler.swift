@@ -37,8 +37,9 @@ final class MalformedRequestHandler: ChannelDuplexHandler, RemovableChannelHandl
         let answer = fault == .headerOverflow
             ? Answer(
                 .requestHeaderFieldsTooLarge,
-                Refusal(.tooLarge, "the header has more than 64 lines, 8 KiB in one or 16 in all"))
-            : Answer(.badRequest, Refusal(.validation, "this is no well-formed request"))
+                Refusal(
+                    .tooLarge, "the header has over 64 lines, 8 KiB in a line or 16 KiB in all"))
+            : Answer(.badRequest, Refusal(.validation, "the request is malformed"))
         let body = if case .json(let value) = answer.content { value.bytes } else { [UInt8]() }
         var fields = answer.response.headers
         fields[.contentLength] = "\(body.count)"

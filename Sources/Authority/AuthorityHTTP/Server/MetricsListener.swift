@@ -62,7 +62,7 @@ private struct MetricsResponder: HTTPResponder {
     private func answer(_ request: Request) async -> Answer {
         if checksHost, !ScrapeRequest.isLoopback(request.head.authority?.lowercased() ?? "") {
             return Answer(
-                .misdirectedRequest, Refusal(.forbidden, "this host name is not served here"))
+                .misdirectedRequest, Refusal(.forbidden, "use a loopback host name"))
         }
         guard request.uri.path == "/metrics" else { return .noRoute }
         guard request.method == .get || request.method == .head else {

@@ -16,7 +16,7 @@ enum MemberPath {
             !first.hasPrefix("_"), names.allSatisfy(isName)
         else { throw .refused(Refusal(.badKeyName, "Invalid key name in a query")) }
         guard !names.contains(where: secret.contains) else {
-            throw .refused(Refusal(.forbidden, "no query asks for \(first)"))
+            throw .refused(Refusal(.forbidden, "queries on \(first) are not allowed"))
         }
         return names
     }

@@ -114,7 +114,7 @@ struct ParseQuery: Sendable {
     ) throws(AuthorityError) -> Int? {
         guard let value = options[name] else { return nil }
         guard let number = value.asInteger ?? value.asString.flatMap(Int64.init), number >= 0
-        else { throw WhereClause.bad("\(name) is a number, 0 or more") }
+        else { throw WhereClause.bad("\(name) must be a number, 0 or more") }
         return Int(min(number, Int64(ListSlice.most)))
     }
 
@@ -125,7 +125,7 @@ struct ParseQuery: Sendable {
         let names = value.asArray?.compactMap(\.asString)
             ?? value.asString?.split(separator: ",").map(String.init)
         guard let names, names.count <= 32 else {
-            throw WhereClause.bad("\(name) is a list of at most 32 names")
+            throw WhereClause.bad("\(name) must be a list of at most 32 names")
         }
         return names
     }

@@ -13,14 +13,14 @@ struct TextPattern: Sendable {
 
     init(_ value: JSONValue, options: JSONValue?) throws(AuthorityError) {
         guard var rest = value.asString?[...], Self.isOption(options) else {
-            throw WhereClause.bad("$regex takes a text, and no option but i")
+            throw WhereClause.bad("$regex takes a string; the only option is i")
         }
         isAtStart = rest.hasPrefix("^")
         if isAtStart { rest = rest.dropFirst() }
         isAtEnd = rest.hasSuffix("$")
         if isAtEnd { rest = rest.dropLast() }
         guard let text = Self.literal(rest) else {
-            throw WhereClause.bad("$regex takes a literal text: ^, $ and \\Q…\\E")
+            throw WhereClause.bad("$regex takes only literal text, with ^, $ and \\Q…\\E")
         }
         ignoresCase = options == .string("i")
         self.text = ignoresCase ? text.lowercased() : text

@@ -58,7 +58,7 @@ struct WhereClause: Sendable {
         } else if value.bytes.count > Self.byteLimit {
             throw .refused(Refusal(.tooLarge, "a where has at most 4 KiB"))
         }
-        guard case .object(var members) = value else { throw Self.bad("where is an object") }
+        guard case .object(var members) = value else { throw Self.bad("where must be an object") }
         if let related = members.removeValue(forKey: "$relatedTo") {
             relation = try Relation(json: related)
         }
@@ -134,9 +134,11 @@ extension WhereClause {
             return .exists(isThere)
         case "$regex": return .text(try TextPattern(operand, options: options))
         case "$not":
-            guard depth < depthLimit else { throw bad("a where nests at most \(depthLimit)") }
+            guard depth < depthLimit else {
+                throw bad("a where nests at most \(depthLimit) levels")
+            }
             return .not(try tests(operand, depth: depth + 1, &terms))
-        default: throw bad("this query takes no \(name.prefix(32))")
+        default: throw bad("\(name.prefix(32)) is not supported in this query")
         }
     }
 
