@@ -82,7 +82,7 @@ def test_a_house_moves_into_a_database_with_every_session(house, postgres_server
             pytest.skip("this program was built without PostgreSQL")
         assert done.returncode == 2 and "postern-authority migrate" in done.stderr, done.stderr
     done = house_run(house, "migrate")
-    assert done.returncode == 1 and "serves from" in done.stderr, done.stderr
+    assert done.returncode == 1 and "runs with" in done.stderr, done.stderr
 
     def move() -> None:
         assert "seq" in board.write(b'{"celsius":7}')
@@ -101,7 +101,7 @@ def test_a_house_moves_into_a_database_with_every_session(house, postgres_server
     gone.wait_session("unavailable")
     assert postgres_server.query("SELECT count(*) FROM users", "house") == "1"
     done = house_run(house, "migrate")
-    assert done.returncode == 1 and "serves from" in done.stderr, done.stderr
+    assert done.returncode == 1 and "runs with" in done.stderr, done.stderr
 
 
 def restart(house, between=lambda: None):

@@ -99,7 +99,7 @@ def test_backup_of_a_running_store_goes_into_an_empty_database(house):
         assert done.returncode == 2 and "an empty database" in done.stderr, done.stderr
         house.empty_database()
         done = house_run(house, "backup", "--to", backup, "--replace")
-        assert done.returncode == 2 and "holds no authority" in done.stderr, done.stderr
+        assert done.returncode == 2 and "has no authority" in done.stderr, done.stderr
         authority(house, "restore", "--from", backup)
 
     restart(house, put_back)

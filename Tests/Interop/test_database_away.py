@@ -128,7 +128,7 @@ def test_it_waits_for_its_database_and_then_serves(place, server, serving):
     finally:
         server.start()
     serving.wait_ready(lambda: place.health == 200, "to serve", 60)
-    assert "the database is there" in serving.log
+    assert "the database is available" in serving.log
     # Gone again, it tells strangers nothing of it.
     server.stop()
     try:
@@ -141,10 +141,10 @@ def test_it_waits_for_its_database_and_then_serves(place, server, serving):
     finally:
         server.start()
     until(lambda: place.health == 200, "it to be well again", 60)
-    until(lambda: "the database is back" in serving.log, "it to say so", 60)
+    until(lambda: "the database is available again" in serving.log, "it to say so", 60)
     assert serving.stop(30) == 0
     lines = serving.log.splitlines()
-    back = [line for line in lines if "the database is back" in line]
+    back = [line for line in lines if "the database is available again" in line]
     assert len(back) == 1 and "error" in back[0].split("the database")[0], back
     assert any("error" in line.split("store away: ")[0] for line in lines if "store away: " in line)
 
@@ -194,7 +194,7 @@ def test_an_outage_of_two_watchdog_intervals_ends_nobody(place, server, serving)
         until(lambda: place.health == 200, "it to serve", 60)
         server.stop()
         try:
-            manager.wait_status("the database is away", 30)
+            manager.wait_status("the database is not available", 30)
             begun = time.monotonic()
             time.sleep(2 * manager.watchdog + 1)
             assert serving.is_running and not manager.aborted and not manager.restarts

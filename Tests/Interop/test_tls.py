@@ -263,7 +263,7 @@ def test_certificate_made_elsewhere_wins_and_is_read_again(brought):
     old = brought.page[1].read_bytes()
     certificate, key = brought.maker.issue("next", "localhost")
     os.replace(key, brought.page[1])
-    until(lambda: "goes on with its old certificate" in brought.server.log, "a word of it", 15)
+    until(lambda: "keeps its old certificate" in brought.server.log, "a word of it", 15)
     assert brought.shown(brought.http_port)["serialNumber"] == serial
     expected = number(certificate)
     os.replace(certificate, brought.page[0])

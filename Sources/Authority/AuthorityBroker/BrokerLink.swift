@@ -137,7 +137,7 @@ package actor BrokerLink {
         }
         guard codes.allSatisfy({ $0 < 0x80 }) else {
             await client.close()
-            throw .brokerLogin("a subscription was refused", reasonCode: 0x87)
+            throw .brokerLogin("the broker refused a subscription", reasonCode: 0x87)
         }
         line.withLock { $0.client = client }
         return client
@@ -158,10 +158,11 @@ package actor BrokerLink {
             logger.warning(
                 """
                 degraded: the broker speaks only MQTT 3.1.1; data has no sid, seq, ts and app, \
-                no message expires, and of several authorities one reads
+                no message expires, and only one of several authorities reads
                 """)
         } else {
-            logger.warning("the broker shares no subscription; of several authorities one reads")
+            logger.warning(
+                "the broker has no shared subscriptions; only one of several authorities reads")
         }
     }
 
@@ -189,7 +190,7 @@ package actor BrokerLink {
                     // more.
                     try await client.subscribe(heard(subscriptions, by: client.ack))
                 } else {
-                    logger.warning("another authority may read for all from now on")
+                    logger.warning("another authority may read boards' messages from now on")
                     guard !client.ack.canShare else { continue }
                     try await client.unsubscribe(
                         subscriptions.filter(Self.isShared).map { Self.unshared($0.filter) })

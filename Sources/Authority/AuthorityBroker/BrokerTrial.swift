@@ -40,10 +40,14 @@ package struct BrokerTrial: Sendable {
         ])
         do throws(MQTTError) {
             let codes = try await client.subscribe([Subscription(DynamicSecurity.responseTopic)])
-            guard codes.allSatisfy({ $0 < 0x80 }) else { return "its answers may not be read" }
+            guard codes.allSatisfy({ $0 < 0x80 }) else {
+                return "the login may not read the answers of dynamic security"
+            }
             let code = try await client.publish(
                 OutgoingMessage(topic: DynamicSecurity.requestTopic, payload: question))
-            guard code < 0x80 else { return "it may not be asked: \(ReasonCode.text(code))" }
+            guard code < 0x80 else {
+                return "the login may not use dynamic security: \(ReasonCode.text(code))"
+            }
         } catch {
             return "\(error)"
         }

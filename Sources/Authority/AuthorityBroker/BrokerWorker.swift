@@ -162,7 +162,7 @@ package final class BrokerWorker: JobWorker {
         if await proof.holds(since: began) { return true }
         unproven.withLock { _ = $0.insert(number) }
         logger.warning(
-            "the broker may let two clients use one id; what was to be cut off is tried again",
+            "the broker may let two clients use one id; ending the old connection is tried again",
             metadata: ["line": "\(numbered.job.line)"])
         return false
     }
@@ -307,7 +307,7 @@ package final class BrokerWorker: JobWorker {
         } catch {
             logger.log(
                 level: Task.isCancelled ? .debug : .warning,
-                "what a board's inbox retains was not repeated: \(error.words)",
+                "a retained message of a board's inbox was not sent again: \(error.words)",
                 metadata: ["board": "\(board)"])
         }
     }

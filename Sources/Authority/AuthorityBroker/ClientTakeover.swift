@@ -38,7 +38,7 @@ package struct ClientTakeover: Sendable {
             await client.close()
             guard wasTaken else { return }
         }
-        throw .failed(layer: "broker access", text: "a client that may not come in keeps coming")
+        throw .failed(layer: "broker access", text: "a client without access keeps reconnecting")
     }
 
     /// Tests whether the second client of an id ends the first one. False, too, if the broker
@@ -59,7 +59,7 @@ package struct ClientTakeover: Sendable {
                 throw error
             }
         } catch {
-            logger.debug("no proof of a takeover: \(error)")
+            logger.debug("a takeover could not be proved: \(error)")
             return false
         }
     }

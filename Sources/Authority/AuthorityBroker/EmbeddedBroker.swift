@@ -71,7 +71,7 @@ package struct EmbeddedBroker: Sendable {
             await runOnce(program)
             if Task.isCancelled { return }
             if ContinuousClock.now - started > .seconds(30) { pauses = BackOff() }
-            logger.error("mosquitto has ended; it is started again")
+            logger.error("mosquitto has ended and is started again")
             await pause(pauses.next())
         }
     }
@@ -129,9 +129,9 @@ package struct EmbeddedBroker: Sendable {
     private func tellOfCertificate(_ hangUp: () throws -> Void) {
         do {
             try hangUp()
-            logger.notice("the broker shows a new certificate")
+            logger.notice("the broker uses a new certificate")
         } catch {
-            logger.error("the broker could not be told of its new certificate: \(error)")
+            logger.error("the broker could not load its new certificate: \(error)")
         }
     }
 
@@ -213,7 +213,7 @@ package struct EmbeddedBroker: Sendable {
             .first(where: FileManager.default.fileExists(atPath:))
         else {
             throw AuthorityError.failed(
-                layer: "broker", text: "\(name) is not installed; mosquitto's package has it")
+                layer: "broker", text: "\(name) is not installed; install mosquitto's package")
         }
         return found
     }

@@ -47,8 +47,8 @@ package final class ReaderDuty: Sendable {
 
     /// Describes the duty, for the log.
     var words: String {
-        state.withLock { $0.isSharing } ? "this authority keeps what boards say of themselves"
-            : "this authority reads for all"
+        state.withLock { $0.isSharing } ? "this authority stores the boards' status"
+            : "this authority reads the boards' messages for all"
     }
 
     /// Whether this authority may answer a board.

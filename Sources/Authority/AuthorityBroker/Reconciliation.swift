@@ -54,7 +54,7 @@ package final class Reconciliation: Sendable {
         } catch {
             logger.log(
                 level: Task.isCancelled ? .debug : .error,
-                "the broker is not yet in line with the store: \(error.words)")
+                "the broker does not match the store yet: \(error.words)")
         }
     }
 
@@ -82,7 +82,7 @@ package final class Reconciliation: Sendable {
             .init(name: "listClients", members: ["verbose": .bool(true)])
         ])
         guard let clients = answers.first?.data?.asObject?["clients"]?.asArray else {
-            throw .failed(layer: "broker access", text: "listClients has no answer")
+            throw .failed(layer: "broker access", text: "listClients got no answer")
         }
         let found = clients.compactMap(\.asObject)
         let there = Set(found.compactMap { $0["username"]?.asString })
@@ -103,7 +103,7 @@ package final class Reconciliation: Sendable {
             strangers.boards.count + strangers.people.count)
         guard lostCount + strangerCount > 0 else { return }
         logger.warning(
-            "the broker's logins are brought in line",
+            "the broker's logins are being matched to the store",
             metadata: ["lost": "\(lostCount)", "unknown": "\(strangerCount)"])
     }
 
@@ -115,7 +115,7 @@ package final class Reconciliation: Sendable {
         let unknown = try await authority.noteUnknown(amongst: strangers.boards)
         guard unknown.isEmpty else {
             logger.warning(
-                "the broker knows boards that this store does not; was a backup restored?",
+                "the broker knows boards that this store does not know; was a backup restored?",
                 metadata: ["count": "\(unknown.count)", "first": "\(unknown[0])"])
             return BrokerPopulation(
                 boards: isRestored ? [] : strangers.boards.filter { !unknown.contains($0) },

@@ -20,12 +20,12 @@ package struct SharedJobLocks: Sendable {
     }
 
     static let busy = AuthorityError.failed(layer: "store", text: busyText)
-    private static let busyText = "another authority is at this line"
+    private static let busyText = "another authority holds the lock for this board or user"
     static func isBusy(_ error: AuthorityError) -> Bool {
         if case .failed(layer: "store", text: busyText) = error { true } else { false }
     }
     static let lost = AuthorityError.failed(
-        layer: "store", text: "the hold on this line is lost; it is another's now")
+        layer: "store", text: "the lock for this board or user was lost to another authority")
 
     private struct FreeHold: StoreHold {
         let isHeld = true

@@ -54,11 +54,11 @@ enum BackupError: Error, Equatable, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .exists(let path): "\(path) is there already; --replace puts the new one in its place"
+        case .exists(let path): "\(path) exists already; use --replace to overwrite it"
         case .otherKey(let fault): "this master key does not open the backup: \(fault)"
         case .keyInPlace(let path):
-            "\(path) is another master key; nothing was changed. Move it away if the backup's is "
-                + "to stand in its place"
+            "\(path) is not the backup's master key; nothing was changed. To use the backup's key, "
+                + "move that file away first"
         case .usage(let text): text
         }
     }
@@ -66,7 +66,7 @@ enum BackupError: Error, Equatable, CustomStringConvertible {
 
 extension StoreFile.Content {
     var words: String {
-        "\(users) users, \(boards) boards, \(sessions) living sessions, \(entries) audit entries"
+        "\(users) users, \(boards) boards, \(sessions) live sessions, \(entries) audit entries"
     }
 
     var json: [String: JSONValue] {

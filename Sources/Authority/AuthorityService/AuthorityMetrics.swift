@@ -14,22 +14,22 @@ struct AuthorityMetrics {
     var text: MetricsText {
         var text = MetricsText()
         text.family(
-            "postern_authority_build_info", .gauge, "1, with the version that runs.",
+            "postern_authority_build_info", .gauge, "Always 1. The label is the version.",
             [MetricsText.Sample([("version", ServiceSettings.version)], 1)])
         text.gauge(
-            "postern_authority_broker_up", "1 while the boards' broker is there.", isBrokerUp)
+            "postern_authority_broker_up", "1 while the boards' broker is connected.", isBrokerUp)
         text.gauge(
-            "postern_authority_clock_believed", "0 while the clock is too far off to act by.",
+            "postern_authority_clock_believed", "0 while the clock is too wrong to use.",
             isClockBelieved)
         text.gauge(
             "postern_authority_boards_ahead",
-            "Boards ahead of the store: a backup was restored.",
+            "Boards that are ahead of the store, because a backup was restored.",
             counted.tally.boardsAhead)
         addStore(to: &text)
         addTraffic(to: &text)
         text.family(
             "postern_authority_refusals_total", .counter,
-            "Requests of people and boards that were refused, by why; foreign-token is theft.",
+            "Refused requests of people and boards, by reason; foreign-token means a stolen token.",
             refusals.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
                 MetricsText.Sample([("reason", reason.rawValue)], Double(count))
             })
@@ -40,44 +40,45 @@ struct AuthorityMetrics {
         let tally = counted.tally
         text.gauge(
             "postern_authority_count_age_seconds",
-            "How old the counts of boards, users and sessions and the database's bytes are: "
-                + "kept for 50 times as long as counting took, 5 minutes at most.",
+            "The age of the counts of boards, users, sessions and database bytes. A count is kept "
+                + "for 50 times as long as counting took, at most 5 minutes.",
             (counted.age / .milliseconds(1)).rounded() / 1000)
         text.gauge("postern_authority_users", "Users.", tally.users)
         text.gauge("postern_authority_boards", "Boards that have an owner.", tally.boards)
         text.gauge(
-            "postern_authority_boards_up", "Those whose last status says up.", tally.boardsUp)
+            "postern_authority_boards_up", "Boards whose last status is up.", tally.boardsUp)
         text.family(
-            "postern_authority_sessions", .gauge, "Sessions that live, by whose they are.", [
+            "postern_authority_sessions", .gauge, "Live sessions, by kind of owner.", [
                 MetricsText.Sample([("of", "board")], Double(tally.sessionsOfBoards)),
                 MetricsText.Sample([("of", "person")], Double(tally.sessionsOfPeople)),
             ])
         text.family(
             "postern_authority_sessions_ended", .gauge,
-            "Sessions on record that are over, by why; reuse is theft.",
+            "Ended sessions in the store, by reason; reuse means a stolen token.",
             tally.endings.sorted { $0.key < $1.key }.map { reason, count in
                 MetricsText.Sample([("reason", reason)], Double(count))
             })
         text.gauge(
-            "postern_authority_database_bytes", "The database, without its journal.", tally.bytes)
+            "postern_authority_database_bytes",
+            "The size of the database, without its write-ahead log.", tally.bytes)
     }
 
     private func addTraffic(to text: inout MetricsText) {
         text.family(
             "postern_authority_requests_total", .counter,
-            "Requests of boards that were opened, by type.",
+            "Requests of boards that could be decrypted, by type.",
             traffic.requests.sorted { $0.key < $1.key }.map { type, count in
                 MetricsText.Sample([("type", type)], Double(count))
             })
         text.family(
             "postern_authority_dropped_total", .counter,
-            "Messages of boards that were dropped, by why.",
+            "Dropped messages of boards, by reason.",
             traffic.dropped.sorted { $0.key < $1.key }.map { reason, count in
                 MetricsText.Sample([("reason", reason)], Double(count))
             })
         text.family(
             "postern_authority_shed_total", .counter,
-            "Requests of boards left undone for too much to do: refused with 155, or dropped.", [
+            "Requests of boards not handled because of overload: refused with 155, or dropped.", [
                 MetricsText.Sample([("answer", "dropped")], Double(traffic.shed.dropped)),
                 MetricsText.Sample([("answer", "refused")], Double(traffic.shed.refused)),
             ])

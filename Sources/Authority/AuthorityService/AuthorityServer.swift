@@ -173,7 +173,7 @@ package struct AuthorityServer: Sendable {
         do throws(AuthorityError) {
             return try await authority.loginOrigins()
         } catch {
-            logger.debug("where people have logged in from is not known: \(error.words)")
+            logger.debug("the addresses of earlier logins could not be read: \(error.words)")
             return []
         }
     }
@@ -196,7 +196,7 @@ package struct AuthorityServer: Sendable {
     /// Closes the store: its locks and its place in the database. Call it after `run` has ended.
     package func close() {
         do throws(AuthorityError) { try store.close() } catch {
-            logger.debug("the store is left open: \(error.words)")
+            logger.debug("the store could not be closed: \(error.words)")
         }
     }
 

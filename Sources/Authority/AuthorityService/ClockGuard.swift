@@ -95,8 +95,8 @@ final class ClockGuard: Sendable {
         guard isOther || stored.map({ latest - $0 >= Self.stride }) ?? true else { return }
         if isOther {
             logger.warning("""
-                another database has taken over; boards that bear what it lacks are told so, \
-                and kept
+                another database has taken over; a board whose session it lacks keeps the \
+                session and gets "not issued here"
                 """)
         }
         try await authority.noteGap(
@@ -111,7 +111,7 @@ final class ClockGuard: Sendable {
     }
 
     private func tell(_ judgement: ClockWatch.Judgement) async throws(AuthorityError) {
-        let words = judgement.words ?? "the clock is believed again"
+        let words = judgement.words ?? "the clock is trusted again"
         logger.log(level: judgement == .believed ? .notice : .critical, "\(words)")
         try await authority.alarm("clock", words)
     }

@@ -107,7 +107,7 @@ extension ClockWatch.Judgement {
             return nil
         case .behind(let span):
             return "the clock is \(span.components.seconds) s behind the latest time on record; "
-                + "\(consequence) until it has passed that time. "
+                + "\(consequence) until it is past that time. "
                 + "If it is right, start with --accept-clock"
         case .ahead(let span):
             return "the clock is ahead by \(span.components.seconds) s; \(consequence) for the "
@@ -117,6 +117,7 @@ extension ClockWatch.Judgement {
     }
 
     private var consequence: String {
-        mayAnswer ? "nothing is swept" : "nothing is swept and no board is answered"
+        mayAnswer ? "no expired record is deleted"
+            : "no expired record is deleted and no board gets an answer"
     }
 }

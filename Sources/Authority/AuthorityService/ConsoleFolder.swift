@@ -11,7 +11,7 @@ package enum ConsoleFolder {
     package static func files(_ configured: String?, _ logger: Logger) throws -> StaticFiles {
         if let configured { return try StaticFiles(folder: configured) }
         guard let found = candidates.first(where: hasPage) else {
-            logger.notice("there is no console: its page was not found (http.console)")
+            logger.notice("there is no console: its files were not found (http.console)")
             return .none
         }
         return try StaticFiles(folder: found)

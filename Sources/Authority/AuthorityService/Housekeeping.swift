@@ -36,7 +36,7 @@ struct Housekeeping: Sendable {
                     try await wake()
                 }
             } catch {
-                complain("the sweep", error)
+                complain("expired records were not deleted", error)
             }
             await reconciliation.retry()
             await pause(Self.round)
@@ -73,18 +73,20 @@ struct Housekeeping: Sendable {
                 let version = try await store.foreignVersion()
                 // The same log level as the loss, so that an operator who sees the loss also sees
                 // its end.
-                if outage.isOver(losses: store.losses) { logger.error("the database is back") }
+                if outage.isOver(losses: store.losses) {
+                    logger.error("the database is available again")
+                }
                 if store.isShared { try await clock.follow() }
                 if seen != version || !standing.isEmpty { try await wake(&standing) }
                 if seen != version || ContinuousClock.now - lastReload > Self.round {
                     if try await authority.reloadSigningKeys() {
-                        logger.notice("access tokens are signed by another key from now on")
+                        logger.notice("a new key signs access tokens from now on")
                     }
                     lastReload = ContinuousClock.now
                 }
                 seen = version
             } catch {
-                complain("what other processes did to the store", error)
+                complain("changes by other processes could not be read", error)
                 rest = Self.round
             }
             await pause(rest)

@@ -19,7 +19,7 @@ struct MetricsService: Sendable {
         do {
             try await serve()
         } catch {
-            logger.error("no figures are given out: \(error)")
+            logger.error("metrics are not available: \(error)")
         }
         // The first part of the authority that ends, ends all.
         while !Task.isCancelled { await pause(.seconds(3600)) }
@@ -45,7 +45,7 @@ struct MetricsService: Sendable {
         do {
             try FileManager.default.setAttributes([.posixPermissions: 0o660], ofItemAtPath: path)
         } catch {
-            logger.error("the socket for metrics is for its owner alone: \(error)")
+            logger.error("only the owner can use the socket for metrics: \(error)")
         }
     }
 
@@ -54,7 +54,7 @@ struct MetricsService: Sendable {
             return try await collect().text
         } catch {
             // Only the log receives the store's location and its error.
-            logger.error("no figures are given out: \(error.words)")
+            logger.error("metrics are not available: \(error.words)")
             return nil
         }
     }

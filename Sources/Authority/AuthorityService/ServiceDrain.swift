@@ -31,7 +31,7 @@ struct ServiceDrain: Sendable {
     /// messages of boards.
     func take() async {
         readiness.drain()
-        logger.info("leaving: nothing more is taken")
+        logger.info("stopping: no more messages and requests are accepted")
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await finishTraffic() }
             if isOneOfSeveral { group.addTask { await pause(Self.notice) } }
@@ -51,6 +51,8 @@ struct ServiceDrain: Sendable {
             quiet = traffic.isIdle && isWorkerIdle ? quiet + 1 : 0
             await pause(.milliseconds(20))
         }
-        if quiet < 3 { logger.warning("leaving with work that others or a repetition will do") }
+        if quiet < 3 {
+            logger.warning("stopping with unfinished work; it is done later, or by others")
+        }
     }
 }

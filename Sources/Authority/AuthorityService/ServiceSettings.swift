@@ -134,7 +134,7 @@ extension ServiceSettings {
             guard broker.access == .dynamicSecurity else {
                 throw SettingsError(
                     file: "authority.toml",
-                    message: "broker.access: only an external broker can do without")
+                    message: "broker.access: an embedded broker needs \"dynamic-security\"")
             }
             return .embedded(host: broker.listenHost, port: broker.listenPort)
         case .external:

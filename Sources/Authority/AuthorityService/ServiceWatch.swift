@@ -75,7 +75,7 @@ struct ServiceWatch: Sendable {
         for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() {
             try? await loop.submit {}.get()
         }
-        let broker = await link.isUp ? "broker connected" : "broker away"
+        let broker = await link.isUp ? "broker connected" : "broker not connected"
         do throws(AuthorityError) {
             // This uses the connection that commits.
             _ = try await store.foreignVersion()
@@ -85,7 +85,7 @@ struct ServiceWatch: Sendable {
             // A restart does not bring the database back, and it would stop the work that needs no
             // database.
             guard case .failed(layer: StoreOpening.away, _) = error else { return nil }
-            return "the database is away; \(broker)"
+            return "the database is not available; \(broker)"
         }
     }
 }

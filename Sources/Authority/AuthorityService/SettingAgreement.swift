@@ -6,8 +6,8 @@ import Wire
 package enum SettingAgreement {
     /// What an operator can do if the configurations differ.
     package static let advice = """
-        set it alike for every authority of this store; to change it for all of them, stop them \
-        and start one with `serve --accept-settings`
+        use the same value for every authority of this store; to change it for all, stop all of \
+        them and start one with `serve --accept-settings`
         """
 
     /// Writes the shared part of this authority's configuration to the store, if the store has none

@@ -27,8 +27,8 @@ struct KeySetSourceTests {
          "HTTP: status 302"),
         ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "HTTP: status 404"),
         ("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", "HTTP: status 500"),
-        (answer("<html>"), "key set: no key that can be used here is in it"),
-        (answer(#"{"keys":[]}"#), "key set: no key that can be used here is in it"),
+        (answer("<html>"), "key set: it has no key that can be used here"),
+        (answer(#"{"keys":[]}"#), "key set: it has no key that can be used here"),
         (answer(keys + String(repeating: " ", count: 65_536)),
          "HTTP: the key set is longer than 64 KiB"),
     ])

@@ -46,7 +46,7 @@ struct ProgramTests {
         let (second, said) = try place.start("serve")
         try await untilTrue { !second.isRunning }
         #expect(second.terminationStatus == 1)
-        #expect(try place.text(said).contains("another postern-authority serves from"))
+        #expect(try place.text(said).contains("another postern-authority runs with"))
         #expect(try await place.run("user", "list") == 0)
         #expect(first.isRunning)
         kill(first.processIdentifier, SIGTERM)

@@ -66,7 +66,7 @@ struct MigrationTests {
         try await untilTrue { try place.text(log).contains("ready\n") }
         try nameDatabase()
         let refused = try await migrate()
-        #expect(refused.code == 1 && refused.words.contains("serves from \(place.state)"))
+        #expect(refused.code == 1 && refused.words.contains("runs with \(place.state)"))
         kill(service.processIdentifier, SIGTERM)
         try await untilTrue { try !service.isRunning && place.brokers().isEmpty }
         #expect(try await migrate().code == 0)

@@ -76,7 +76,7 @@ struct NeighbourTests {
             #expect(try await place.run("keys", "rotate") == 0)
             let rotated = ContinuousClock.now
             try await untilTrue {
-                try place.text(log).components(separatedBy: "another key").count == count + 1
+                try place.text(log).components(separatedBy: "a new key").count == count + 1
             }
             report("a key rotated beside the service signs", since: rotated)
         }

@@ -32,7 +32,7 @@ extension AuthorityFacts {
         } catch {
             let words = (error as? PostgresError)?.text ?? Exit.words(for: error)
             facts.fault = words
-            storeFault = "the database cannot be asked"
+            storeFault = "the database cannot be read"
         }
     }
 }

@@ -27,7 +27,7 @@ struct KeySetSource: Sendable {
                 case .url(let url): try await Self.fetch(url)
                 }
             guard let keys = IdentityKeySet(parsing: bytes) else {
-                throw KeySetFailure(words: "key set: no key that can be used here is in it")
+                throw KeySetFailure(words: "key set: it has no key that can be used here")
             }
             return .success(keys)
         } catch {
@@ -68,12 +68,12 @@ struct KeySetSource: Sendable {
         switch failure {
         case .noAddress: "the host has no address"
         case .noConnection(let code): code.map(SystemError.text) ?? "no connection"
-        case .notTrusted, .tlsRefused, .tls: "no trust in the server, or no agreement with it"
-        case .late(.tls): "no handshake in time"
-        case .late: "no answer in time"
+        case .notTrusted, .tlsRefused, .tls: "the server is not trusted, or TLS failed"
+        case .late(.tls): "the TLS handshake took too long"
+        case .late: "the answer took too long"
         case .tooLong: "the key set is longer than 64 KiB"
         case .closed: "the server closed the connection"
-        case .interrupted, .exchange: "the exchange broke off"
+        case .interrupted, .exchange: "the connection was interrupted"
         }
     }
 }

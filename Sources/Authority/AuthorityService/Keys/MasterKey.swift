@@ -96,8 +96,8 @@ package struct MasterKey: SecretWrapping {
                 nonce: Array(bytes.prefix(Self.nonceCount)), aad: Array(place.utf8)))
         } catch {
             throw .failed(
-                layer: Self.layer, text: "\(place) cannot be unwrapped: damaged, or another "
-                    + "master key's")
+                layer: Self.layer, text: "\(place) cannot be unwrapped: it is damaged, or it "
+                    + "needs another master key")
         }
     }
 }

@@ -21,8 +21,8 @@ extension ServiceSettings {
         if let master = rules.masterKey, rules.restAPIKey?.matches(master) == true {
             throw SettingsError(
                 file: "authority.toml",
-                message: "http.rest_api_key: it is the master key, so each client would have "
-                    + "that; give clients another key, or none")
+                message: "http.rest_api_key: it is the master key, and each client would get "
+                    + "it; give clients another key, or none")
         }
         rules.takesMasterKeyFromAnywhere = parse.masterKeyFrom == .anywhere
         return rules
@@ -35,7 +35,7 @@ extension ServiceSettings {
         guard line.count >= shortest else {
             throw SettingsError(
                 file: "authority.toml",
-                message: "http.\(name): its first line has \(shortest) characters or more")
+                message: "http.\(name): its first line must have \(shortest) characters or more")
         }
         return SecretBytes(line)
     }

@@ -65,7 +65,7 @@ final class SystemCryptography: AuthorityCryptography {
         do throws(CryptographyError) {
             recipient = try X25519PublicKey(rawRepresentation: board.key)
         } catch {
-            throw .refused(Refusal(.validation, "the device key in this claim is not a key"))
+            throw .refused(Refusal(.validation, "the device key in this claim is not a valid key"))
         }
         return try attempt { () throws(CryptographyError) in
             let psk = HPKE.PreSharedKey(
@@ -190,7 +190,7 @@ final class SystemCryptography: AuthorityCryptography {
 extension CryptographyError {
     var words: String {
         switch self {
-        case .malformed: "a value that is not of its kind"
+        case .malformed: "malformed value"
         case .notAuthentic: "not authentic"
         case .openSSL(let text): text
         }

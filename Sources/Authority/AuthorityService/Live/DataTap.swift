@@ -89,7 +89,7 @@ actor DataTap {
         guard lastWarning.map({ .now - $0 > .seconds(60) }) ?? true else { return }
         lastWarning = .now
         logger.warning(
-            "a board retains data, which is cleared", metadata: ["board": "\(board)"])
+            "a board published retained data; it is cleared", metadata: ["board": "\(board)"])
     }
 
     /// Clears topics one by one, so that a flood of them waits here and nowhere else.
@@ -99,7 +99,7 @@ actor DataTap {
                 try await empty(topic)
             } catch {
                 // The next connect finds it again.
-                logger.debug("a retained message stays for now: \(error.words)")
+                logger.debug("a retained message could not be cleared yet: \(error.words)")
             }
         }
     }
@@ -115,7 +115,7 @@ actor DataTap {
                 try await client.subscribe([Subscription(filter, .atMostOnce)], marksRetained: true)
                 if filter != all { try await client.unsubscribe([filter]) }
             } catch {
-                return logger.debug("what boards retain is cleared later: \(error)")
+                return logger.debug("retained data of boards is cleared later: \(error)")
             }
             await pause(.seconds(1))
             if client.droppedMessages == before.dropped || found == before.found { return }
@@ -142,7 +142,7 @@ actor DataTap {
                 if case .brokerLogin = error { wasRefused = true }
                 logger.log(
                     level: pauses.isYoung ? .debug : .warning,
-                    "no live data, the broker: \(error)")
+                    "there is no live data, because of the broker: \(error)")
             }
             await pause(pauses.next())
         }
@@ -173,7 +173,7 @@ actor DataTap {
         }
         guard codes.allSatisfy({ $0 < 0x80 }) else {
             await client.close()
-            throw .brokerLogin("the subscription to data was refused", reasonCode: 0x87)
+            throw .brokerLogin("the broker refused the subscription to data", reasonCode: 0x87)
         }
         return client
     }

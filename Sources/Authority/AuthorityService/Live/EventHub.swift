@@ -97,7 +97,7 @@ extension EventHub {
         for caller: Caller, _ filter: EventFilter
     ) async throws(AuthorityError) -> any EventSource {
         guard !caller.session.restricted, !filter.everyone || caller.user.isAdministrator else {
-            throw .refused(Refusal(.forbidden, "this session may not watch"))
+            throw .refused(Refusal(.forbidden, "this session may not read events"))
         }
         if let board = filter.board { _ = try await authority.board(board, by: caller) }
         if mark == nil {
@@ -117,7 +117,7 @@ extension EventHub {
         guard !isOver, own < Self.streamsOfSession, ofUser < Self.streamsOfUser,
             streams.count < Self.streamLimit
         else {
-            throw .refused(Refusal(.rateLimit, "too many streams of events are open"))
+            throw .refused(Refusal(.rateLimit, "too many event streams are open; close some"))
         }
         lastStream += 1
         let number = lastStream
@@ -179,7 +179,7 @@ extension EventHub {
                 boards.takeReadings(),
                 turn.minutes ? boards.takeMinutes(limit: Self.minutesOfTurn) : [])
         } catch {
-            if !Task.isCancelled { logger.debug("the store is not heard: \(error.words)") }
+            if !Task.isCancelled { logger.debug("the store cannot be watched: \(error.words)") }
         }
         let now = ContinuousClock.now
         let isBlind = now - lastCheck > Self.trust

@@ -40,7 +40,7 @@ final class FleetSize: Sendable {
             boards.withLock { $0 = number }
             return Self.round
         } catch {
-            if !Task.isCancelled { logger.error("the boards' number: \(error.words)") }
+            if !Task.isCancelled { logger.error("the boards could not be counted: \(error.words)") }
             return .seconds(10)
         }
     }

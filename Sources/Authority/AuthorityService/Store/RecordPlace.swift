@@ -33,7 +33,7 @@ extension StateFolder {
     /// Opens the database that `store` names, for a backup or a restore.
     package func openedDatabase(wrapping key: MasterKey) async throws -> PostgreSQLAuthorityStore {
         guard case .postgres(let place) = store else {
-            throw StateFolderError.badStore("is a file; name a database: store = \"postgres://…\"")
+            throw StateFolderError.badStore("is not a database; set store = \"postgres://…\"")
         }
         return try await PostgreSQLAuthorityStore(
             Self.address(of: place), connections: place.connections, wrapping: key)

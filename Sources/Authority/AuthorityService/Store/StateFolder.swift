@@ -225,33 +225,33 @@ package enum StateFolderError: Error, Equatable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .initialised(let path): "\(path) holds an authority already; nothing was changed"
+        case .initialised(let path): "\(path) has an authority already; nothing was changed"
         case .notInitialised(let path):
-            "\(path) holds no authority; `postern-authority init --admin NAME` makes one"
+            "\(path) has no authority; run `postern-authority init --admin NAME` to make one"
         case .notMoved(let place, let file): """
-            \(place) holds no authority, and \(file) has one: `postern-authority migrate` copies \
-            its records. For another authority there, put that file elsewhere first
+            \(place) has no authority, and \(file) has one. To copy its records, run \
+            `postern-authority migrate`. To make a new authority, move that file away first
             """
-        case .served(let path): "another postern-authority serves from \(path) already"
+        case .served(let path): "another postern-authority runs with \(path) already"
         case .servedFrom(let place): """
-            an authority serves from \(place); nothing was changed. Stop every replica first \
-            (`systemctl stop postern-authority` on each machine); one whose machine is gone \
-            counts for half a minute more
+            an authority runs with \(place); nothing was changed. Stop every replica first \
+            (`systemctl stop postern-authority` on each machine). If a replica's machine has \
+            failed, wait 30 seconds
             """
         case .occupied(let place): """
             \(place) has an authority's records already; nothing was changed. Records are copied \
-            into an empty database: as PostgreSQL's superuser give that one another name and make \
+            only into an empty database: as PostgreSQL's superuser, rename this database, make \
             a new one, and try again (BACKUP.md, Restoring into PostgreSQL)
             """
         case .keyMissing(let path) where path.hasPrefix(Self.credential): """
-            \(path) is given by systemd, and to the service alone. Run this as \
+            systemd gives \(path) only to the service. Run this command as \
             `systemd-run --pipe --wait --collect -p User=postern-authority \
             -p LoadCredentialEncrypted=\(path.dropFirst(Self.credential.count)):FILE \
             postern-authority …` (REPLICAS.md)
             """
         case .keyUnkept(let path, let fault): """
-            the master key cannot be kept (\(fault)); nothing was made. Where the store has an \
-            authority already, copy its key to \(path); else make one as root: \
+            the master key cannot be written (\(fault)); nothing was made. If the store has an \
+            authority already, copy its key to \(path); otherwise make a key as root: \
             head -c 32 /dev/urandom | install -o postern-authority -g postern-authority \
             -m 0600 /dev/stdin \(path)
             """
@@ -259,13 +259,13 @@ package enum StateFolderError: Error, Equatable, CustomStringConvertible {
             "\(path) is missing; restore it from a backup, or copy it from another authority of "
                 + "the same store"
         case .otherKey(let path, let store): """
-            \(path) is not the master key that the secrets in \(store) are wrapped by; copy that \
-            one here from another authority of this store, or restore it from a backup
+            \(path) is not the master key of \(store); copy the right key from another authority \
+            of this store, or restore it from a backup
             """
         case .badStore(let text): "store: \(text)"
         case .otherSettings(let differences):
             "\(differences.joined(separator: "; ")): \(SettingAgreement.advice)"
-        case .busy(let what): "another process is at `\(what)` for this store; try again"
+        case .busy(let what): "another process runs `\(what)` for this store; try again later"
         }
     }
 }

@@ -95,7 +95,7 @@ package struct StoreWait: Sendable {
                 listen: (settings.listen.host, Int(settings.listen.port)), logger: logger
             ).run()
         } catch {
-            logger.warning("HTTP is not answered while the database is away: \(error)")
+            logger.warning("HTTP gives no answers without the database: \(error)")
         }
     }
 
@@ -107,7 +107,7 @@ package struct StoreWait: Sendable {
             guard !Task.isCancelled else { return nil }
             do {
                 let server = try await attempt(start)
-                logger.warning("the database is there", metadata: ["failures": "\(failures)"])
+                logger.warning("the database is available", metadata: ["failures": "\(failures)"])
                 return server
             } catch {
                 guard !Task.isCancelled else { return nil }

@@ -51,8 +51,8 @@ package struct CertificateFolder: Sendable {
         } catch {
             guard case .missing = error else { throw .failed(layer: "TLS", text: "\(error)") }
             throw .failed(
-                layer: "TLS", text: "there is no CA in \(path): `postern-authority tls renew` "
-                    + "makes one; if boards know one already, restore the folder from a backup")
+                layer: "TLS", text: "there is no CA in \(path): run `postern-authority tls renew` "
+                    + "to make one; if boards know a CA already, restore the folder from a backup")
         }
         return try Self.certificate(pem, authorityFile)
     }
@@ -61,7 +61,8 @@ package struct CertificateFolder: Sendable {
         _ pem: [UInt8], _ file: String
     ) throws(AuthorityError) -> Certificate {
         guard let one = try? Certificate.chain(pem: pem).first, one.isRoot else {
-            throw .failed(layer: "TLS", text: "\(file) holds no CA; restore it from a backup")
+            throw .failed(
+                layer: "TLS", text: "\(file) is not a CA certificate; restore it from a backup")
         }
         return one
     }
@@ -102,7 +103,8 @@ package struct CertificateFolder: Sendable {
             let text = try key.pem().reveal() + made.chainPEM()
             try PrivateFile.write(files(of: server).keyFile, text)
         } catch {
-            throw .failed(layer: "TLS", text: "a certificate of the \(server): \(error)")
+            throw .failed(
+                layer: "TLS", text: "the \(server)'s certificate could not be made: \(error)")
         }
     }
 
@@ -111,7 +113,8 @@ package struct CertificateFolder: Sendable {
         var hosts: [CertificateHost] = []
         for text in configured + ["localhost", "127.0.0.1", "::1"] {
             guard let host = CertificateHost(text) else {
-                throw .failed(layer: "TLS", text: "tls.hosts: \(text) is no host name or address")
+                throw .failed(
+                    layer: "TLS", text: "tls.hosts: \(text) is not a host name or address")
             }
             if !hosts.contains(host) { hosts.append(host) }
         }

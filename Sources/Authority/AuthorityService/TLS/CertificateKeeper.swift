@@ -92,7 +92,7 @@ package actor CertificateKeeper {
                 guard complaints.updateValue(error.words, forKey: server) != error.words else {
                     continue
                 }
-                logger.error("the \(server) goes on with its old certificate: \(error.words)")
+                logger.error("the \(server) keeps its old certificate: \(error.words)")
             }
         }
     }
@@ -108,7 +108,7 @@ package actor CertificateKeeper {
             case .broker: bell?.ring()
             case .page:
                 try page?.replace(chain: read.chain, key: read.key)
-                logger.notice("the page shows a new certificate")
+                logger.notice("the page uses a new certificate")
             }
             shown[server] = mark
         } catch {

@@ -31,8 +31,8 @@ package struct ServerCertificate: Sendable {
                 chain: Certificate.chain(pem: chain), key: CertificateKey(pem: SecretBytes(key)))
         } catch {
             throw .failed(
-                layer: "TLS", text: isOne ? "\(files.keyFile) holds no certificate with its key"
-                    : "\(files.certificateFile) holds no certificate of the key in "
+                layer: "TLS", text: isOne ? "\(files.keyFile) has no certificate of its key"
+                    : "\(files.certificateFile) has no certificate of the key in "
                         + files.keyFile)
         }
     }

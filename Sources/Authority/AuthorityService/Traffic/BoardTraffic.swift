@@ -116,7 +116,7 @@ final class BoardTraffic: Sendable {
         guard case .dropped(let count) = admission else { return true }
         if count & (count - 1) == 0 {
             logger.warning(
-                "a board sends too much; some is dropped",
+                "a board sends too many messages; some are dropped",
                 metadata: ["board": "\(topic.board)", "count": "\(count)", "last": "\(kind)"])
         }
         return false
@@ -149,7 +149,7 @@ final class BoardTraffic: Sendable {
         } catch {
             logger.log(
                 level: Task.isCancelled ? .debug : .error,
-                "a board's message waits for its repetition: \(error.words)")
+                "a board's message was not handled; the board sends it again: \(error.words)")
         }
     }
 
@@ -191,7 +191,7 @@ final class BoardTraffic: Sendable {
     }
 
     private func leave(_ board: InstallationID) {
-        say("a board is not answered: the clock is far off", board, counting: unheard)
+        say("a board gets no answer: our clock is wrong", board, counting: unheard)
     }
 
     /// Logs the first time and each power of two.
@@ -230,7 +230,7 @@ final class BoardTraffic: Sendable {
         }
         guard count & (count - 1) == 0 else { return }
         logger.warning(
-            "dropped what could not be opened",
+            "dropped a message that could not be opened",
             metadata: ["reason": "\(reason.rawValue)", "count": "\(count)", "last": "\(board)"])
     }
 

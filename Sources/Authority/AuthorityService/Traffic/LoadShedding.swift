@@ -162,7 +162,7 @@ final class LoadShedding: Sendable {
         }
         guard count & (count - 1) == 0 else { return }
         logger.warning(
-            "too much to do: boards are told to ask again later",
+            "overloaded: boards must send their requests again later",
             metadata: [
                 "refused": "\(tally.refused)", "dropped": "\(tally.dropped)", "last": "\(board)",
             ])

@@ -54,8 +54,8 @@ final class RefusalLog: Sendable {
         if leftOut > 0 { metadata["left-out"] = "\(leftOut)" }
         logger.log(
             level: isTheft ? .error : .notice,
-            isTheft ? "a board shows another board's token, which was stolen"
-                : "a request is refused",
+            isTheft ? "a board sent another board's token, which was stolen"
+                : "a request was refused",
             metadata: metadata)
     }
 
