@@ -28,45 +28,45 @@ extension AuthorityCheck {
     /// The checks of a PostgreSQL store.
     static let database = [
         AuthorityCheck(
-            id: "database", group: .storage, about: "the database takes connections from us",
-            why: "while it is away no board is answered and nobody is let in", needs: [.state]
+            id: "database", group: .storage, about: "the database accepts our connections",
+            why: "without it no board gets an answer and nobody can log in", needs: [.state]
         ) { facts in
             guard let found = facts.database else { return .skipped("the records are in a file") }
             guard let fault = found.fault else { return .ok("\(found.place), \(found.version)") }
             return .failed(fault, next: """
-                see that its server runs; then look at `store` and [postgres] in authority.toml
+                check that its server runs; then check `store` and [postgres] in authority.toml
                 """)
         },
         onConnection(
-            id: "database-tls", about: "the way to the database is protected",
-            why: "who listens there reads users and sessions; who poses as it can be the authority"
+            id: "database-tls", about: "the connection to the database is protected",
+            why: "an attacker there could read users and sessions, or act as the database"
         ) { found in
             if let encryption = found.encryption { return .ok(encryption) }
-            guard !found.isLocal else { return .ok("it does not leave this machine") }
+            guard !found.isLocal else { return .ok("the connection does not leave this machine") }
             return .warning(
-                "plain text leaves this machine",
-                next: "give the server a certificate, and take [postgres] insecure away")
+                "unencrypted data leaves this machine",
+                next: "give the server a certificate, and remove [postgres] insecure")
         },
         onConnection(
-            id: "database-access", about: "not every role may connect to it",
-            why: "who may connect can hold the locks by which authorities share their work"
+            id: "database-access", about: "only chosen roles may connect to the database",
+            why: "a role that may connect can hold the locks that authorities need"
         ) { found in
-            guard found.isOpen else { return .ok("only roles that were let in connect") }
+            guard found.isOpen else { return .ok("only roles with the right may connect") }
             return .warning(
-                "each role of the server may connect",
+                "every role of the server may connect",
                 next: "REVOKE CONNECT, TEMPORARY ON DATABASE … FROM PUBLIC")
         },
         onConnection(
             id: "database-latency", about: "the database answers quickly",
             why: "every request waits for it several times"
         ) { found in
-            let text = "\(found.latency.milliseconds) ms for the shortest question"
+            let text = "\(found.latency.milliseconds) ms for the shortest query"
             guard found.latency > .milliseconds(10) else { return .ok(text) }
-            return .warning(text, next: "put the authority near its database")
+            return .warning(text, next: "run the authority near its database")
         },
         onConnection(
-            id: "database-clock", about: "this clock is the database server's",
-            why: "authorities side by side must agree on the time; boards are told it by each"
+            id: "database-clock", about: "this clock agrees with the database server's clock",
+            why: "authorities of one store must agree on the time, because each sends it to boards"
         ) { found in
             let lead = found.clockLead
             let span = lead < .zero ? .zero - lead : lead
@@ -77,14 +77,14 @@ extension AuthorityCheck {
             return span > .seconds(60) ? .failed(text, next: next) : .warning(text, next: next)
         },
         onConnection(
-            id: "shared-settings", about: "the settings are those of the other authorities",
-            why: "boards and people that meet one authority and then another must not notice"
+            id: "shared-settings", about: "all authorities have the same settings",
+            why: "each board and person may use any of the authorities, which must not differ"
         ) { found in
             guard found.differences.isEmpty else {
                 return .failed(
                     found.differences.joined(separator: "; "), next: SettingAgreement.advice)
             }
-            return .ok("they do not differ from what the store keeps")
+            return .ok("they are the same as in the store")
         },
     ]
 

@@ -18,38 +18,38 @@ extension AuthorityCheck {
                 return .ok(facts.hasConfig ? "authority.toml is well-formed"
                     : "there is no authority.toml: every setting has its default")
             }
-            return .failed(fault, next: "mend authority.toml")
+            return .failed(fault, next: "correct authority.toml")
         },
         AuthorityCheck(
             id: "file-modes", group: .configuration,
             about: "nobody else may change the configuration or read the state",
-            why: "whoever reads the state folder can be the authority"
+            why: "a person who can read the state folder can act as the authority"
         ) { facts in
-            guard !facts.modeFaults.isEmpty else { return .ok("as strict as they must be") }
+            guard !facts.modeFaults.isEmpty else { return .ok("modes and owners are right") }
             return .failed(
                 facts.modeFaults.joined(separator: "; "),
-                next: "set modes and owners as said; run doctor as root or as its user")
+                next: "set modes and owners as shown; run doctor as root or as the service's user")
         },
     ]
 
     static let authority = [
         AuthorityCheck(
             id: "state", group: .authority,
-            about: "the database is there, whole, and of a schema that is known",
-            why: "users, boards and sessions stand in it and nowhere else", needs: [.state]
+            about: "the database exists, is undamaged, and has a known schema",
+            why: "users, boards and sessions are only in the database", needs: [.state]
         ) { facts in
             // If the database is down, its content is unknown, and there is nothing to restore.
             guard facts.database?.fault == nil else { return .skipped("see database") }
             let next = facts.database == nil
-                ? "bring the state folder back from a backup, or run `postern-authority init`"
-                : "see that `store` names the right database; BACKUP.md says how one is restored"
+                ? "restore the state folder from a backup, or run `postern-authority init`"
+                : "check that `store` names the right database; BACKUP.md shows how to restore one"
             if let fault = facts.storeFault { return .failed(fault, next: next) }
-            guard let store = facts.store else { return .skipped("it was not looked at") }
+            guard let store = facts.store else { return .skipped("it was not checked") }
             if let version = store.otherVersion {
                 return .failed(Schema.fault(of: version), next: Schema.advice)
             }
             guard let damage = store.damage else {
-                return .ok("it opens; it is too large to look through")
+                return .ok("it opens; it is too large for a full check")
             }
             guard damage.isEmpty else {
                 return .failed(damage.joined(separator: "; "), next: next)
@@ -59,12 +59,12 @@ extension AuthorityCheck {
         AuthorityCheck(
             id: "key-file", group: .authority,
             about: "authority.key opens the keys in the database",
-            why: "without it no board can be spoken to, and none believes another",
+            why: "without it the authority cannot talk to boards, and boards trust no other key",
             needs: [.state]
         ) { facts in
             if let fault = facts.keyFault {
                 return .failed(fault, next: """
-                    bring the master key back from a backup, or copy it from another authority of \
+                    restore the master key from a backup, or copy it from another authority of \
                     the same store
                     """)
             }
@@ -79,116 +79,119 @@ extension AuthorityCheck {
             needs: [.state]
         ) { facts in
             guard facts.store != nil else { return .skipped("the database cannot be read") }
-            guard let words = facts.clock.words else { return .ok("it is believed") }
+            guard let words = facts.clock.words else { return .ok("it is trusted") }
             return .failed(words, next: "set the clock, by NTP if you can")
         },
         AuthorityCheck(
             id: "restored", group: .authority, about: "no board is ahead of the store",
-            why: "after a backup was restored, boards set up since keep what they have, unheard",
+            why: "after a restore, boards set up later keep their data but get no answer",
             needs: [.state]
         ) { facts in
             guard let store = facts.store else { return .skipped("the database cannot be read") }
-            let next = "set up anew what `postern-authority restore --list` shows; then --settle"
+            let next = "set up the boards in `postern-authority restore --list` again, then run "
+                + "`postern-authority restore --settle`"
             if store.boardsAhead > 0 {
                 return .warning("\(store.boardsAhead) boards are ahead of the store", next: next)
             }
             guard store.isRestored else { return .ok("none was found") }
-            return .warning("an earlier state was restored, and is not settled", next: next)
+            return .warning("an earlier state was restored and is not settled yet", next: next)
         },
         AuthorityCheck(
             id: "served", group: .authority, about: "the authority runs and answers",
-            why: "boards go on without it for a while, and nobody can log in, claim or revoke",
+            why: "boards work without it for a while, but nobody can log in, claim or revoke",
             needs: [.served]
         ) { facts in
             guard facts.configFault == nil else { return .skipped("see config-authority") }
             guard facts.isServed else {
                 return .failed(
-                    "nothing serves from the state folder",
-                    next: "start it: postern-authority serve, or its unit")
+                    "no authority runs with this state folder",
+                    next: "start postern-authority serve, or its systemd unit")
             }
             if case .failed(let text)? = facts.page?.tcp {
-                return .failed(text, next: "look at http.listen, and at the authority's journal")
+                return .failed(text, next: "check http.listen and the authority's log")
             }
-            return .ok("it serves, and its HTTP answers")
+            return .ok("it runs, and its HTTP answers")
         },
     ]
 
     static let storage = AuthorityCheck.disk(
-        needs: [.disk], makeRoom: "make room where the state folder is"
+        needs: [.disk], makeRoom: "free space on the disk of the state folder"
     ) { $0.disk }
 
     static let broker = [
         AuthorityCheck(
-            id: "mosquitto", group: .broker, about: "the embedded broker's program is there",
-            why: "the authority starts a mosquitto of its own", needs: [.programs]
+            id: "mosquitto", group: .broker, about: "the embedded broker's program is installed",
+            why: "the authority starts its own mosquitto", needs: [.programs]
         ) { facts in
             switch facts.program {
             case .success(let text): .ok(text)
             case .failure(let missing):
                 .failed(missing.words, next: "install it: apt install mosquitto")
-            case nil: .skipped("the broker is not embedded, or nobody looked")
+            case nil: .skipped("the broker is not embedded, or this was not checked")
             }
         },
     ] + AuthorityCheck.reach(
         to: "the broker", group: .broker, needs: [.reach], named: "authority.toml, [broker]"
     ) { $0.reach } + [
         AuthorityCheck(
-            id: "broker-login", group: .broker, about: "the boards' broker lets the authority in",
-            why: "without it no board is heard, and none hears", needs: [.served, .broker]
+            id: "broker-login", group: .broker, about: "the authority can log in at the broker",
+            why: "without it the authority and the boards cannot exchange messages",
+            needs: [.served, .broker]
         ) { facts in
             guard let trial = facts.broker else {
-                return .skipped("the broker is not there, or cannot be logged in at")
+                return .skipped("the broker cannot be reached, or its login is not known")
             }
-            guard let fault = trial.loginFault else { return .ok("it does") }
+            guard let fault = trial.loginFault else { return .ok("the login works") }
             return .failed(fault, next: """
-                look at broker.username and broker.password_file; for an embedded broker, start \
-                the authority anew
+                check broker.username and broker.password_file; for an embedded broker, restart \
+                the authority
                 """)
         },
         AuthorityCheck(
-            id: "broker-access", group: .broker, about: "who may log in there can be managed",
-            why: "a board's login is made at its claim, and taken at its revocation",
+            id: "broker-access", group: .broker, about: "the authority can manage broker logins",
+            why: "a board's login is made at its claim and deleted at its revocation",
             needs: [.served, .broker]
         ) { facts in
             guard facts.managesAccess else {
-                return .skipped("it is managed elsewhere: broker.access")
+                return .skipped("the logins are managed elsewhere: broker.access")
             }
             guard let trial = facts.broker, trial.loginFault == nil else {
-                return .skipped("the broker does not let us in")
+                return .skipped("the authority cannot log in at the broker")
             }
             guard let fault = trial.accessFault else { return .ok("dynamic security answers") }
             return .failed(
-                fault, next: "load mosquitto_dynamic_security.so there, and let our user manage it")
+                fault,
+                next: "load mosquitto_dynamic_security.so there, and let our user manage it")
         },
     ]
 
     static let page = [
         AuthorityCheck(
-            id: "certificates", group: .page, about: "our own certificates last",
+            id: "certificates", group: .page, about: "our own certificates are valid",
             why: "an expired one ends every board's and every person's connection"
         ) { facts in
             if let fault = facts.authorityFault {
                 return .failed(fault, next: """
-                    bring state_dir/tls back from a backup: boards and people know this CA, and \
-                    another would be another authority
+                    restore state_dir/tls from a backup: boards and people trust this CA, and do \
+                    not trust a new one
                     """)
             }
             return CertificateJudgement.finding(facts.certificates)
         },
         AuthorityCheck(
-            id: "console-files", group: .page, about: "the console's page is there",
-            why: "without it a phone cannot claim a board; everything else goes on"
+            id: "console-files", group: .page, about: "the console's files are installed",
+            why: "without them a phone cannot claim a board; all other parts work"
         ) { facts in
             guard facts.configFault == nil else { return .skipped("see config-authority") }
-            guard let fault = facts.consoleFault else { return .ok("it is there") }
-            return .warning(fault, next: "install the page, or say http.console where it is")
+            guard let fault = facts.consoleFault else { return .ok("they are installed") }
+            return .warning(fault, next: "install the files, or set http.console to their folder")
         },
     ]
 
     static let versions = [
         AuthorityCheck(
-            id: "versions", group: .versions, about: "what this program runs on",
-            why: "whoever is to help asks for them first"
+            id: "versions", group: .versions, about: "versions of this program and its libraries",
+            why: "support needs them first"
         ) { facts in
             .ok(facts.versions.map { "\($0.0) \($0.1)" }.joined(separator: ", "))
         },
@@ -202,9 +205,9 @@ enum CertificateJudgement {
         let findings = certificates.map { certificate -> Finding in
             guard let left = certificate.timeLeft else {
                 return .failed(
-                    "\(certificate.file) holds no certificate, or cannot be read",
+                    "\(certificate.file) has no certificate, or cannot be read",
                     next: certificate.isOwn ? "run `postern-authority tls renew`"
-                        : "put the certificate there, PEM, readable for the authority")
+                        : "put the certificate there as PEM, and let the authority read it")
             }
             return CertificateAge.finding(certificate.file, left)
         }

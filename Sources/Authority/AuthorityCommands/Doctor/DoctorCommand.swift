@@ -6,17 +6,17 @@ import Wire
 /// The command `postern-authority doctor`, which looks for faults of this authority.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Looks for what is wrong with this authority.",
+        commandName: "doctor", abstract: "Checks this authority for faults.",
         discussion: """
-            Changes nothing, and works beside `serve`. Exit status: 0 all is well, 3 there are \
-            warnings, 1 a check failed, 78 one of the configuration failed.
+            Changes nothing, and may run while `serve` runs. Exit status: 0 no fault, 3 there are \
+            warnings, 1 a check failed, 78 a check of the configuration failed.
             """)
 
     @ParentCommand var program: AuthorityProgram
     @OptionGroup var place: PlaceOptions
     @OptionGroup var options: DoctorOptions
     @Flag(help: "As JSON.") var json = false
-    @Flag(help: "Only try what the broker must refuse.") var prove = false
+    @Flag(help: "Only try requests that the broker must refuse.") var prove = false
 
     func run() async throws {
         let checks = prove ? AuthorityCheck.proofs : AuthorityCheck.all

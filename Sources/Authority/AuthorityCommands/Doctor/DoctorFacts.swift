@@ -221,7 +221,7 @@ extension AuthorityFacts {
             var logger = Logger(label: "doctor") { _ in SwiftLogNoOpLogHandler() }
             logger.logLevel = .critical
             let files = try ConsoleFolder.files(settings.console, logger)
-            return files.isEmpty ? "the console's page was not found" : nil
+            return files.isEmpty ? "the console's files were not found" : nil
         } catch {
             return "\(error)"
         }

@@ -22,7 +22,7 @@ struct RightsProbe {
         proof.tryStrangers(at: options("prove", nil, nil))
         guard managesAccess else {
             for part in [RightsProof.Part.inbox, .authority, .list, .control] {
-                proof.untried[part] = "logins are made elsewhere, so there is none to try it with"
+                proof.untried[part] = "logins are managed elsewhere, so none can be used to try it"
             }
             return proof
         }
@@ -78,7 +78,9 @@ struct RightsProbe {
             topic: DynamicSecurity.requestTopic,
             payload: DynamicSecurity.payload(
                 zip(commands, names).map { $0.json(correlation: $1) })))
-        guard code < 0x80 else { return "it may not be asked: \(ReasonCode.text(code))" }
+        guard code < 0x80 else {
+            return "the login may not use dynamic security: \(ReasonCode.text(code))"
+        }
         for await case .message(let message) in client.events {
             let answers = DynamicSecurity.responses(in: message.payload)
             guard answers.keys.contains(where: names.contains) else { continue }
