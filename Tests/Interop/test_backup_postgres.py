@@ -116,14 +116,14 @@ def test_backup_of_a_running_store_goes_into_an_empty_database(house):
     house.admin.claim(anew.pair("--new")).must_end()
     until(lambda: not anew.status()["notIssuedThere"], "the alarm to end on the board", 30)
     done = house_run(house, "restore", "--settle")
-    assert done.returncode == 0 and "not set up anew: 1" in done.stderr, done.stderr
+    assert done.returncode == 0 and "not set up again: 1" in done.stderr, done.stderr
     restart(house)
     until(rotated.is_online, "the board to come back", 60)
     rotated.command("session", "refresh", ok=(1, 3, 4, 5))
     rotated.wait_session("unavailable")
     assert found_ahead(house) == set()
     generation_by_refresh(anew)
-    assert "nothing was to settle" in house_run(house, "restore", "--settle").stderr
+    assert "nothing to settle" in house_run(house, "restore", "--settle").stderr
 
 
 def test_state_that_came_back_by_other_means_is_marked(house):

@@ -14,7 +14,7 @@ import Sessions
 package struct AuthorityProgram: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "postern-authority",
-        abstract: "Users, boards and sessions; MQTT towards boards, HTTP towards people.",
+        abstract: "Manages users, boards and sessions: MQTT for boards, HTTP for people.",
         version: ServiceSettings.version,
         subcommands: [
             InitCommand.self, ServeCommand.self, UserCommand.self, KeysCommand.self,
@@ -102,9 +102,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     @ParentCommand var program: AuthorityProgram
     @OptionGroup var place: PlaceOptions
-    @Flag(help: "For one start: the clock is right, whatever time is on record.")
+    @Flag(help: "For one start: trust the clock, whatever the latest time on record is.")
     var acceptClock = false
-    @Flag(help: "For one start: what this file says is right for all authorities of the store.")
+    @Flag(help: "For one start: use this file's settings for all authorities of the store.")
     var acceptSettings = false
 
     func run() async throws {

@@ -11,19 +11,19 @@ import Wire
 /// Copies the store into one file, also while `serve` runs.
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "backup", abstract: "Writes the store into one file, while it is in use.",
+        commandName: "backup", abstract: "Writes the store into one file, also while it is in use.",
         discussion: """
-            The file is one view of the store, of one moment, checked before it has its name. \
-            Its secrets are wrapped by the master key, which is not in it: keep that apart, \
-            and keep it, for without it a backup opens nothing. Boards that are set up or \
-            revoked after a backup are unknown to it: see BACKUP.md before you restore one.
+            The file is a snapshot of the store. It is checked before it gets its name. Its \
+            secrets are encrypted with the master key, which is not in the file. Keep the master \
+            key in another place: without it, a backup is of no use. A backup does not \
+            know which boards were set up or revoked later: read BACKUP.md before you restore one.
             """)
 
     @ParentCommand var program: AuthorityProgram
     @OptionGroup var place: PlaceOptions
-    @Option(help: "The file to write; the service's user must be able to.") var to: String
-    @Option(help: "A second file, for the master key.") var withKey: String?
-    @Flag(help: "Files that are there already are replaced.") var replace = false
+    @Option(help: "The file to write. The service's user needs write access.") var to: String
+    @Option(help: "A second file to write, for the master key.") var withKey: String?
+    @Flag(help: "Replace files that exist already.") var replace = false
     @Flag(help: "As JSON.") var json = false
 
     func run() async throws {
@@ -40,8 +40,8 @@ struct BackupCommand: AsyncParsableCommand {
             try checkKeyFile()
             if let withKey { try PrivateFile.write(withKey, try PrivateFile.read(key, limit: 32)) }
             say("✓ \(to): \(content.words)")
-            say(withKey.map { "✓ \($0): the master key; keep the two apart" }
-                ?? "! the master key is not in it: keep \(key) as well, apart from it")
+            say(withKey.map { "✓ \($0): the master key; keep the two files in different places" }
+                ?? "! the master key is not in it: keep \(key) too, in another place")
             if json {
                 let taken: [String: JSONValue] = [
                     "file": .string(to), "takenAt": .time(began), "store": .string(source.kind),
@@ -57,7 +57,7 @@ struct BackupCommand: AsyncParsableCommand {
     private func checkKeyFile() throws {
         guard let withKey else { return }
         guard withKey != to, !PrivateFile.isSame(withKey, as: to) else {
-            throw BackupError.usage("the master key needs another file than the backup")
+            throw BackupError.usage("the master key and the backup need two different files")
         }
         if !replace, PrivateFile.isThere(withKey) { throw BackupError.exists(withKey) }
     }

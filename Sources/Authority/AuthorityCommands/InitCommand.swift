@@ -10,29 +10,29 @@ import Wire
 
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "init", abstract: "Makes keys, database and the first administrator.",
+        commandName: "init", abstract: "Makes the keys, the database and the first administrator.",
         discussion: """
-            With --tls it also makes a certificate authority of its own, and where there is no \
-            authority.toml one that has broker and page listen over TLS. Boards are then set up \
-            with the fingerprint that it prints.
+            With --tls it also makes its own certificate authority (CA). If there is no \
+            authority.toml, it writes one in which broker and page use TLS. Then set up each \
+            board with the fingerprint that the command prints.
             """)
 
     @ParentCommand var program: AuthorityProgram
     @OptionGroup var place: PlaceOptions
     @Option(help: "The administrator's name.") var admin: String
-    @Option(help: "A file with the password; asked for otherwise.") var passwordFile: String?
-    @Flag(help: "Make a CA, and certificates for broker and page.") var tls = false
+    @Option(help: "A file with the password (default: ask).") var passwordFile: String?
+    @Flag(help: "Make a CA, and certificates for the broker and the page.") var tls = false
     @Option(
         parsing: .singleValue,
         help: ArgumentHelp(
-            "With --tls: a name or address that boards and people reach this machine by; "
-                + "repeat for more.", valueName: "name-or-address"))
+            "With --tls: a name or address by which boards and people reach this machine. "
+                + "Repeat the option for more.", valueName: "name-or-address"))
     var host: [String] = []
-    @Option(help: "With --tls: the authority's name, for people.") var name: String?
+    @Option(help: "With --tls: the authority's name, which people see.") var name: String?
 
     func validate() throws {
         guard tls || (host.isEmpty && name == nil) else {
-            throw ValidationError("--host and --name go with --tls")
+            throw ValidationError("--host and --name need --tls")
         }
     }
 
@@ -51,8 +51,8 @@ struct InitCommand: AsyncParsableCommand {
         }
         if let made { say("✓ \(made)") }
         let state = StateFolder(settings)
-        say("✓ an authority in \(state.recordPlace), its administrator \(admin)")
-        say("✓ the master key: \(state.masterKey); keep a copy of it, apart from the records")
+        say("✓ an authority in \(state.recordPlace), with the administrator \(admin)")
+        say("✓ the master key: \(state.masterKey); keep a copy in another place than the records")
         if settings.ownHosts != nil {
             try await AuthorityCommands.run { try tellOfCertificates(settings) }
         }
@@ -69,7 +69,7 @@ struct InitCommand: AsyncParsableCommand {
     private func tellOfCertificates(_ settings: ServiceSettings) throws {
         let folder = StateFolder(settings).certificates
         let fingerprint = try folder.certificate().fingerprint.map(\.description) ?? ""
-        say("✓ a CA, to be compared by its fingerprint: \(folder.authorityFile)")
+        say("✓ a CA: \(folder.authorityFile); compare its fingerprint:")
         print(fingerprint)
         say("A board: postern-agent setup --ca-fingerprint \(fingerprint)")
         say("You: postern --authority \(settings.rules.info.publicURL) login "
@@ -84,20 +84,20 @@ struct InitCommand: AsyncParsableCommand {
         let file = "\(folder)/authority.toml"
         guard !PrivateFile.isThere(file) else {
             guard host.isEmpty, name == nil else {
-                say("\(file) is there already; --host and --name are for a new one")
+                say("\(file) exists already; --host and --name are only for a new file")
                 throw Exit.usage
             }
             return nil
         }
         var hosts = host
-        if hosts.isEmpty, let typed = ask("The name or address that boards reach it by: ") {
+        if hosts.isEmpty, let typed = ask("Name or address of this machine, for boards: ") {
             hosts = [typed]
         }
         guard !hosts.isEmpty else {
-            say("--host NAME-OR-ADDRESS says by what name boards and people reach this machine")
+            say("give --host NAME-OR-ADDRESS, by which boards and people reach this machine")
             throw Exit.usage
         }
-        let title = name ?? (host.isEmpty ? ask("A name for people [Postern]: ") : nil)
+        let title = name ?? (host.isEmpty ? ask("A name that people see [Postern]: ") : nil)
         let text = FirstConfiguration(name: title ?? "Postern", hosts: hosts).text
         do {
             // Parse the text like any other file before it is written.
@@ -125,11 +125,11 @@ struct InitCommand: AsyncParsableCommand {
     ) throws {
         guard settings.ownHosts == nil else { return }
         say("""
-            \(folder)/authority.toml makes no certificates of its own. Add:
+            \(folder)/authority.toml has no [tls] own = true. Add:
 
             [tls]
             own = true
-            hosts = ["the name or address that boards reach this machine by"]
+            hosts = ["the name or address by which boards reach this machine"]
             """)
         throw Exit.configuration
     }
@@ -145,7 +145,7 @@ struct FirstConfiguration {
         let first = hosts.first ?? "localhost"
         let place = first.contains(":") ? "[\(first)]" : first
         return """
-            # Made by `postern-authority init --tls`; yours to change.
+            # Made by `postern-authority init --tls`. You may change it.
             name = \(Self.quoted(name))
 
             [tls]

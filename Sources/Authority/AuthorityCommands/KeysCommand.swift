@@ -17,7 +17,7 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "The key that signs, and those before it.")
+            abstract: "Lists the key that signs and the earlier ones.")
 
         @ParentCommand var keys: KeysCommand
         @OptionGroup var place: PlaceOptions
@@ -36,13 +36,13 @@ struct KeysCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Makes a new key, which signs from now on.",
             discussion: """
-                The old one signs no more and its private half is destroyed. Boards go on \
-                trusting what it signed until the last of that has expired.
+                The old key signs no more, and its private half is destroyed. Boards accept the \
+                tokens that it signed until they expire.
                 """)
 
         @ParentCommand var keys: KeysCommand
         @OptionGroup var place: PlaceOptions
-        @Flag(help: "As JSON, the list as it is then.") var json = false
+        @Flag(help: "As JSON: the list after the change.") var json = false
 
         func run() async throws {
             let settings = try place.settings(keys.program.place)

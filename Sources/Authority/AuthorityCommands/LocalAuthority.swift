@@ -49,8 +49,8 @@ struct LocalAuthority {
         let now = systemClock()
         guard now > latest - .seconds(60), now < latest + ClockWatch.absurd else {
             throw .refused(Refusal(
-                .validation, "the clock is far from the latest time on record; set it, or let "
-                    + "`serve` run until it believes the clock"))
+                .validation, "the clock is far from the latest time on record; set the clock, or "
+                    + "let `serve` run until it trusts the clock"))
         }
     }
 }

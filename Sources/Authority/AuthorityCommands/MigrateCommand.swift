@@ -13,14 +13,15 @@ struct MigrateCommand: AsyncParsableCommand {
         abstract: "Copies an authority's records from SQLite into PostgreSQL.",
         discussion: """
             Stop the service, and name an empty database as `store` in authority.toml. All \
-            records are copied in one transaction, and the rows of each table are counted: all \
-            of them are there, or none. Every session stays valid. The SQLite file stays as it \
-            is. Serve from one of the two only: see BACKUP.md, Moving to PostgreSQL.
+            records are copied in one transaction, and the rows of each table are counted, so \
+            either all of them are copied or none. Every session stays valid. The SQLite file \
+            does not change. Run the service with only one of the two: see BACKUP.md, Moving to \
+            PostgreSQL.
             """)
 
     @ParentCommand var program: AuthorityProgram
     @OptionGroup var place: PlaceOptions
-    @Option(help: "A file that `backup` wrote, in place of authority.db in the state folder.")
+    @Option(help: "A file that `backup` wrote, instead of authority.db in the state folder.")
     var from: String?
     @Flag(help: "As JSON: the rows of each table.") var json = false
 
@@ -44,7 +45,7 @@ struct MigrateCommand: AsyncParsableCommand {
             let rows = try await folder.fillDatabase(from: StoreFile(path: source))
             _ = consume lock
             say("✓ \(folder.recordPlace) has all of its rows")
-            say("Next: start the service. Never serve from \(source) again.")
+            say("Next: start the service. Never run the service with \(source) again.")
             guard json else { return }
             print(JSONValue.object([
                 "to": .string(folder.recordPlace),

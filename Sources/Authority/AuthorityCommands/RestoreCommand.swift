@@ -11,21 +11,23 @@ import Wire
 /// Restores an earlier state of the store, and settles the effects.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restore", abstract: "Puts a backup in place, or settles one that was.",
+        commandName: "restore", abstract: "Restores a backup, or settles a restored one.",
         discussion: """
-            What happened after the backup is lost: boards set up since are not known, and those \
-            revoked since live again. Boards that are ahead hear "not issued here" and keep \
-            session and queue until they are set up anew. --mark says the same of a state that \
-            came back in another way: a copied file, a machine's snapshot, pg_restore. Run it \
-            before the first start. --settle ends it: what is then still ahead is turned away.
+            All changes after the backup are lost. Boards that were set up later are not known, \
+            and boards that were revoked later are valid again. Boards that are ahead of the \
+            store get "not issued here". They keep their session and queue until they are set up \
+            again. Use --mark if the store was restored in another way: a copied file, a \
+            machine's snapshot, pg_restore. Run it before the first start. Run --settle when all \
+            boards are set up again: boards that are still ahead are then refused.
             """)
 
     @ParentCommand var program: AuthorityProgram
     @OptionGroup var place: PlaceOptions
     @Option(help: "A file that `backup` wrote.") var from: String?
-    @Option(help: "Its master key, where none is in place.") var withKey: String?
-    @Flag(help: "The store is an earlier state already: take note of it.") var mark = false
-    @Flag(help: "Boards that were ahead are set up anew, or given up.") var settle = false
+    @Option(help: "The backup's master key, if this machine has none.") var withKey: String?
+    @Flag(help: "Note that the store was restored in another way.") var mark = false
+    @Flag(help: "Settle a restored store. Boards that are still ahead are then refused.")
+    var settle = false
     @Flag(help: "Shows which boards were found ahead.") var list = false
     @Flag(help: "As JSON.") var json = false
 
@@ -45,7 +47,7 @@ struct RestoreCommand: AsyncParsableCommand {
                 let authority = try await LocalAuthority(settings).authority
                 show(try await authority.aheadBoards(), of: try await authority.aheadCount())
             default:
-                throw BackupError.usage("say one of --from FILE, --mark, --settle, --list")
+                throw BackupError.usage("give one of --from FILE, --mark, --settle, --list")
             }
         }
     }
@@ -65,12 +67,12 @@ struct RestoreCommand: AsyncParsableCommand {
 
     private static func settle(_ settings: ServiceSettings) async throws {
         guard let count = try await LocalAuthority(settings).settleRestored() else {
-            say("✓ nothing was to settle: no restored state is noted, no board was found ahead")
+            say("✓ nothing to settle: no restored state is noted, and no board was found ahead")
             return
         }
-        say("✓ settled: what this store did not issue is turned away from now on")
+        say("✓ settled: tokens that this store did not issue are refused from now on")
         if count > 0 {
-            say("! found ahead and not set up anew: \(count); they are turned away, too")
+            say("! found ahead and not set up again: \(count); these boards are refused too")
         }
     }
 
@@ -91,7 +93,7 @@ struct RestoreCommand: AsyncParsableCommand {
         for board in boards { print("\(board.board)  \(board.sign.rawValue)") }
         if count > boards.count { say("! these are the first \(boards.count) of \(count)") }
         say(boards.isEmpty ? "✓ no board was found ahead of this store"
-            : "! set these up anew: `postern-agent pair --new` there, and claim")
+            : "! set these boards up again: run `postern-agent pair --new` on each, and claim it")
     }
 }
 
@@ -128,7 +130,7 @@ struct Restoration {
             try await fill()
         }
         _ = consume lock
-        if let kept { say("✓ the store that was in place is \(kept)") }
+        if let kept { say("✓ the earlier store is kept as \(kept)") }
         say("✓ the backup is in place")
         Self.sayNext()
         if json {
@@ -141,10 +143,11 @@ struct Restoration {
 
     static func sayNext() {
         say("""
-            Next: start the service. Boards set up, refreshed or revoked since the backup are
-            told "not issued here" and keep what they have, or live again; `restore --list`
-            shows those found ahead. Set each up anew (`postern-agent pair --new`, then claim),
-            revoke again what was revoked, and then run `postern-authority restore --settle`.
+            Next: start the service. Boards that were set up or refreshed after the backup get
+            "not issued here" and keep their session; `restore --list` shows them. Set up each
+            of them again (`postern-agent pair --new`, then claim). Boards that were revoked
+            after the backup are valid again: revoke them again. Then run
+            `postern-authority restore --settle`.
             """)
     }
 

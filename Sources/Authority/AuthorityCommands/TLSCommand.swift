@@ -19,7 +19,7 @@ struct TLSCommand: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "The CA's fingerprint, and until when each certificate is valid.")
+            abstract: "Shows the CA's fingerprint and the last valid day of each certificate.")
 
         @ParentCommand var tls: TLSCommand
         @OptionGroup var place: PlaceOptions
@@ -42,7 +42,7 @@ struct TLSCommand: AsyncParsableCommand {
 
         @ParentCommand var tls: TLSCommand
         @OptionGroup var place: PlaceOptions
-        @Flag(help: "As JSON, as `show` does then.") var json = false
+        @Flag(help: "As JSON, in the form of `show`.") var json = false
 
         func run() async throws {
             let settings = try place.settings(tls.program.place)
@@ -64,7 +64,7 @@ extension StateFolder {
         _ settings: ServiceSettings, anew: Bool, at now: Timestamp
     ) throws {
         guard let configured = settings.ownHosts else {
-            say("[tls] own is not true in authority.toml: there is nothing to make")
+            say("[tls] own is not true in authority.toml, so there is no certificate to make")
             throw Exit.configuration
         }
         let master = try MasterKey(at: masterKey)

@@ -8,7 +8,7 @@ import Wire
 /// Manages users. It runs on the authority's machine, beside `serve`.
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "user", abstract: "Adds and lists users, sets passwords.",
+        commandName: "user", abstract: "Adds and lists users, and sets passwords.",
         subcommands: [Add.self, List.self, Passwd.self])
 
     @ParentCommand var program: AuthorityProgram
@@ -17,9 +17,9 @@ struct UserCommand: AsyncParsableCommand {
         @ParentCommand var user: UserCommand
         @OptionGroup var place: PlaceOptions
         @Argument var name: String
-        @Flag(help: "May do everything.") var administrator = false
-        @Flag(help: "May claim boards.") var mayClaim = false
-        @Option(help: "A file with the password; asked for otherwise.") var passwordFile: String?
+        @Flag(help: "The user may do everything.") var administrator = false
+        @Flag(help: "The user may claim boards.") var mayClaim = false
+        @Option(help: "A file with the password (default: ask).") var passwordFile: String?
 
         func run() async throws {
             let settings = try place.settings(user.program.place)
@@ -58,7 +58,7 @@ struct UserCommand: AsyncParsableCommand {
         @ParentCommand var user: UserCommand
         @OptionGroup var place: PlaceOptions
         @Argument var name: String
-        @Option(help: "A file with the password; asked for otherwise.") var passwordFile: String?
+        @Option(help: "A file with the password (default: ask).") var passwordFile: String?
         @Flag(help: "The user's boards keep their sessions.") var keepBoards = false
 
         func run() async throws {
@@ -107,7 +107,8 @@ struct PasswordSource {
         guard confirming else { return first }
         let second = secret(try Terminal.readSecret(prompt: "Again: ") ?? [])
         guard first.matches(second) else {
-            throw AuthorityError.refused(Refusal(.validation, "the two are not the same"))
+            throw AuthorityError.refused(
+                Refusal(.validation, "the two passwords are not the same; try again"))
         }
         return first
     }

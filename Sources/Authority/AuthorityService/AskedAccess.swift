@@ -34,8 +34,8 @@ extension AuthorityServer {
         guard secret.count >= shortestSecret, secret.allSatisfy(\.isUnreserved) else {
             throw SettingsError(
                 file: "authority.toml",
-                message: "broker.access_secret_file: its first line has \(shortestSecret) or more "
-                    + "of A-Z, a-z, 0-9, -, ., _ and ~, for it stands in an address")
+                message: "broker.access_secret_file: its first line must have \(shortestSecret) or "
+                    + "more of A-Z, a-z, 0-9, -, ., _ and ~, because it is part of a URL")
         }
         let own = BrokerAccount(
             username: username, password: password, clientID: nil,
