@@ -175,6 +175,8 @@ let package = Package(
         .target(name: "FreePorts", path: "Tests/FreePorts", swiftSettings: settings),
         .target(name: "PostgresServers", dependencies: ["FreePorts"],
                 path: "Tests/PostgresServers", swiftSettings: settings),
+        .target(name: "DoctorBreakages", dependencies: ["Doctor", "Sessions", "Wire"],
+                path: "Tests/DoctorBreakages", swiftSettings: settings),
         .tests("SessionsTests", ["Sessions"]),
         .tests("GateTests", ["Gate", "Sessions"]),
         .tests("WireTests", ["Wire", "Gate", "Sessions"]),
@@ -196,13 +198,14 @@ let package = Package(
         .tests("LogOutputTests", ["LogOutput", "MetricsServer", "LinuxIO", "Sessions", logging]),
         .tests("AgentServiceTests", [
             "AgentCommands", "AgentService", "AgentCore", "AgentStore", "Doctor", "Gate",
-            "LinuxIO", "MQTT", "Sessions", "Wire",
+            "LinuxIO", "MQTT", "Sessions", "Wire", "DoctorBreakages",
         ]),
         .tests("AuthorityTests", [
             "AuthorityBroker", "AuthorityCommands",
             "AuthorityCore", "AuthorityStore", "AuthorityService", "AuthorityHTTP", "MQTT",
             "LinuxIO", "Cryptography", "Doctor", "Gate", "Sessions", "Wire", "ConfigurationFiles",
             "FreePorts", "PostgresServers", "PostgreSQLClient", grdb, "HTTPClient",
+            "DoctorBreakages",
         ]),
         .tests("PostgreSQLClientTests", [
             "FreePorts", "PostgresServers", "PostgreSQLClient", "Sessions",
@@ -213,7 +216,7 @@ let package = Package(
         ]),
         .tests("AdminCommandsTests", [
             "AdminCommands", "Doctor", "Gate", "LinuxIO", "MQTT", "MetricsServer", "Sessions",
-            "Wire",
+            "Wire", "DoctorBreakages",
         ]),
         .tests("FleetSimulatorTests", [
             "FleetSimulator", "AdminCommands", "AgentCore", "Cryptography", "Gate", "LinuxIO",

@@ -1,4 +1,5 @@
 import Doctor
+import DoctorBreakages
 import Sessions
 import Testing
 import Wire
@@ -37,24 +38,7 @@ struct PersonDoctorTests {
         return JSONObject(["session": .object(["expiresAt": end])])
     }
 
-    struct Breakage: Sendable, CustomStringConvertible {
-        let id: String
-        let verdict: DoctorVerdict
-        let apply: @Sendable (inout DoctorFacts) -> Void
-
-        init(
-            _ id: String, _ verdict: DoctorVerdict,
-            _ apply: @escaping @Sendable (inout DoctorFacts) -> Void
-        ) {
-            self.id = id
-            self.verdict = verdict
-            self.apply = apply
-        }
-
-        var description: String { "\(id) \(verdict)" }
-    }
-
-    static let breakages: [Breakage] = [
+    static let breakages: [Breakage<DoctorFacts>] = [
         Breakage("profile", .badConfiguration) {
             $0 = DoctorFacts()
             $0.profileFault = "profile.json: mode 0644 is too open"
@@ -103,15 +87,8 @@ struct PersonDoctorTests {
     ]
 
     @Test("sees each fault, and with it no other", arguments: breakages)
-    func breakage(_ breakage: Breakage) {
-        var facts = Self.healthy()
-        breakage.apply(&facts)
-        let report = DoctorReport(PersonCheck.all, facts)
-        for row in report.rows {
-            let isBroken = row.finding.result >= .warning
-            #expect(isBroken == (row.check.id == breakage.id), "\(row.check.id): \(row.finding)")
-        }
-        #expect(report.verdict() == breakage.verdict)
+    func breakage(_ breakage: Breakage<DoctorFacts>) {
+        #expect(breakage.misjudged(by: PersonCheck.all, in: Self.healthy()).isEmpty)
     }
 
     @Test("finds nothing wrong where all is well")

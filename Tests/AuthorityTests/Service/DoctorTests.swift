@@ -1,6 +1,7 @@
 import AuthorityCore
 import AuthorityStore
 import Doctor
+import DoctorBreakages
 import Sessions
 import Testing
 
@@ -36,25 +37,7 @@ struct AuthorityDoctorTests {
         return facts
     }
 
-    /// What is broken, which check sees it, and how doctor ends.
-    struct Breakage: Sendable, CustomStringConvertible {
-        let id: String
-        let verdict: DoctorVerdict
-        let apply: @Sendable (inout AuthorityFacts) -> Void
-
-        init(
-            _ id: String, _ verdict: DoctorVerdict,
-            _ apply: @escaping @Sendable (inout AuthorityFacts) -> Void
-        ) {
-            self.id = id
-            self.verdict = verdict
-            self.apply = apply
-        }
-
-        var description: String { "\(id) \(verdict)" }
-    }
-
-    static let breakages: [Breakage] = [
+    static let breakages: [Breakage<AuthorityFacts>] = [
         Breakage("config-authority", .badConfiguration) {
             $0 = AuthorityFacts()
             $0.configFault = "authority.toml:1:1: x"
@@ -129,15 +112,8 @@ struct AuthorityDoctorTests {
     ]
 
     @Test("sees each fault, and with it no other", arguments: breakages)
-    func breakage(_ breakage: Breakage) {
-        var facts = Self.healthy
-        breakage.apply(&facts)
-        let report = DoctorReport(AuthorityCheck.all, facts)
-        for row in report.rows {
-            let isBroken = row.finding.result >= .warning
-            #expect(isBroken == (row.check.id == breakage.id), "\(row.check.id): \(row.finding)")
-        }
-        #expect(report.verdict() == breakage.verdict)
+    func breakage(_ breakage: Breakage<AuthorityFacts>) {
+        #expect(breakage.misjudged(by: AuthorityCheck.all, in: Self.healthy).isEmpty)
     }
 
     @Test("finds nothing wrong where all is well")
