@@ -8,7 +8,7 @@ import Wire
 struct TableTests {
     @Test("aligns by the columns that a terminal uses")
     func wide() {
-        var table = Table("NAME", "STATE")
+        var table = TextTable("NAME", "STATE")
         table.add("greenhouse", "up")
         table.add("温室", "down")
         table.add("e\u{301}te\u{301}", "up")
@@ -19,7 +19,7 @@ struct TableTests {
 
     @Test("shows no character that moves the cursor or turns text around")
     func hostile() {
-        var table = Table("NAME")
+        var table = TextTable("NAME")
         table.add("a\u{1b}[2J\nb\u{202e}c")
         #expect(table.lines(width: nil).last == "a\\u{1b}[2J\\nb\\u{202e}c")
     }
@@ -29,7 +29,7 @@ struct TableTests {
         (10, ["NAME      WHAT", "a-board…  revoked…"]),
     ])
     func narrow(width: Int, lines: [String]) {
-        var table = Table("NAME", "WHAT")
+        var table = TextTable("NAME", "WHAT")
         table.add("a-board-with-a-long-name", "revoked-abcdef")
         #expect(table.lines(width: width) == lines)
     }

@@ -11,7 +11,7 @@ private let boardName = "3f1f7c0e-2b7a-4d4e-9c55-0123456789ab"
 /// A message of a board: `3`, `3 other` with another payload, `3 @b` under another session.
 private func arrival(
     _ text: String, board: String = boardName, ts: String = "1700000000000"
-) throws -> Arrival {
+) throws -> ArrivedMessage {
     let parts = text.split(separator: " ").map(String.init)
     let payload = parts.contains("other") ? "other" : "payload"
     return try arrival(payload: payload, board: board) { name in
@@ -25,11 +25,11 @@ private func arrival(
 
 private func arrival(
     payload: String = "", board: String = boardName, property: (String) -> String?
-) throws -> Arrival {
+) throws -> ArrivedMessage {
     let message = DataMessage(
         topic: "postern/v1/\(board)/data/Reading/create", payload: Array(payload.utf8),
         under: .standard, property: property)
-    return Arrival(try #require(message), at: now)
+    return ArrivedMessage(try #require(message), at: now)
 }
 
 @Suite("Sequence check")
@@ -73,7 +73,7 @@ struct SequenceCheckTests {
     func row(row: Row) throws {
         var check = SequenceCheck()
         let board = try #require(InstallationID(boardName))
-        var found: [Finding] = []
+        var found: [SequenceFinding] = []
         for text in row.come { found += check.take(try arrival(text), at: .seconds(1)) }
         check.announce(row.announced, by: board)
         found += check.end()
@@ -167,7 +167,7 @@ struct SequenceCheckTests {
     @Test("tells messages without properties from those with half of them")
     func marks() throws {
         let whole = ["sid": "Session00a", "seq": "1", "ts": "1"]
-        func mark(without names: [String]) throws -> Arrival.Mark {
+        func mark(without names: [String]) throws -> ArrivedMessage.Mark {
             try arrival { names.contains($0) ? nil : whole[$0] }.mark
         }
         #expect(try mark(without: []) == .whole(

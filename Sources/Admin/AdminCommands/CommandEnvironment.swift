@@ -39,7 +39,7 @@ package struct CommandEnvironment: Sendable {
 
     var times: TimeText { TimeText(now: now(), zone: zone) }
 
-    func show(_ table: Table) {
+    func show(_ table: TextTable) {
         for line in table.lines(width: width) { out(line) }
     }
 }

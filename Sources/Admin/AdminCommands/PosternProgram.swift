@@ -76,7 +76,7 @@ struct PosternCommand: ParsableCommand {
             LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, PasswdCommand.self,
             ClaimCommand.self, BoardsCommand.self, SessionsCommand.self, UsersCommand.self,
             AuditCommand.self, WatchCommand.self, SimulateCommand.self,
-            DoctorCommand.self,
+            PersonDoctorCommand.self,
         ])
 
     static let release = "0.1.0"

@@ -77,7 +77,7 @@ struct AgentCommand: ParsableCommand {
         subcommands: [
             SetupCommand.self, RunCommand.self, PairCommand.self, StatusCommand.self,
             SessionCommand.self, QueueCommand.self, PolicyCommand.self, VaultCommand.self,
-            DoctorCommand.self, DiagCommand.self,
+            BoardDoctorCommand.self, DiagCommand.self,
         ])
 
     @OptionGroup var place: BoardPlace

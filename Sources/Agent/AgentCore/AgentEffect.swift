@@ -31,11 +31,11 @@ package enum AgentEffect: Sendable {
     /// The foreign topics to read from now on. The agent already applies the new routes.
     case readRoutes([TopicFilter])
     case answer(connection: Int, JSONValue)
-    case log(LogLevel, String)
+    case log(LogSeverity, String)
     case exit
 }
 
-package enum LogLevel: Sendable { case info, warning, error }
+package enum LogSeverity: Sendable { case info, warning, error }
 
 /// One change to the stored records. A `commit` makes all of its changes or none.
 package enum RecordChange: Sendable {

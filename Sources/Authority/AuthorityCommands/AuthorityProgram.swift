@@ -18,7 +18,7 @@ package struct AuthorityProgram: AsyncParsableCommand {
         version: ServiceSettings.version,
         subcommands: [
             InitCommand.self, ServeCommand.self, UserCommand.self, KeysCommand.self,
-            DoctorCommand.self,
+            AuthorityDoctorCommand.self,
             TLSCommand.self,
             BackupCommand.self, RestoreCommand.self, MigrateCommand.self,
         ])

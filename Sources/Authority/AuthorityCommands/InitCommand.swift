@@ -59,7 +59,7 @@ struct InitCommand: AsyncParsableCommand {
     }
 
     private func found(_ settings: ServiceSettings) async throws {
-        let password = try PasswordSource(file: passwordFile).read(confirming: true)
+        let password = try LocalPasswordSource(file: passwordFile).read(confirming: true)
         let state = StateFolder(settings)
         try await state.found(administrator: admin, password: password, rules: settings.rules)
         guard settings.ownHosts != nil else { return }

@@ -24,7 +24,7 @@ struct UserCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try place.settings(user.program.place)
             try await AuthorityCommands.run {
-                let password = try PasswordSource(file: passwordFile).read(confirming: true)
+                let password = try LocalPasswordSource(file: passwordFile).read(confirming: true)
                 let local = try await LocalAuthority(settings)
                 let added = try await local.authority.addUser(
                     NewUser(
@@ -64,7 +64,7 @@ struct UserCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try place.settings(user.program.place)
             try await AuthorityCommands.run {
-                let password = try PasswordSource(file: passwordFile).read(confirming: true)
+                let password = try LocalPasswordSource(file: passwordFile).read(confirming: true)
                 let local = try await LocalAuthority(settings)
                 try await local.authority.setPassword(
                     password, of: name, actor: "console", keepsBoards: keepBoards)
@@ -91,7 +91,7 @@ extension UserView {
 }
 
 /// The source of a password: a file, the terminal or a pipe. Never the command line.
-struct PasswordSource {
+struct LocalPasswordSource {
     let file: String?
 
     /// Returns the first line. At a terminal it asks twice if `confirming`.

@@ -101,7 +101,7 @@ struct Act {
 }
 
 /// A session and its user.
-package struct HeldSession: Sendable {
+package struct UserSession: Sendable {
     package let session: SessionRecord
     package let user: UserRecord
 

@@ -94,8 +94,8 @@ package enum SessionChoice: Sendable {
 package protocol SessionTable {
     func session(_ id: ObjectID) throws(AuthorityError) -> SessionRecord?
     /// A session with its user, in one query.
-    func held(_ session: ObjectID) throws(AuthorityError) -> HeldSession?
-    func held(tokenHash: [UInt8]) throws(AuthorityError) -> HeldSession?
+    func held(_ session: ObjectID) throws(AuthorityError) -> UserSession?
+    func held(tokenHash: [UInt8]) throws(AuthorityError) -> UserSession?
     /// The active session that lives on a board.
     func activeSession(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
     /// The active sessions of a user that name an installation, on a board or not. There are

@@ -22,8 +22,8 @@ struct CallerCheck: Sendable {
     /// Returns the handler for this caller. Nil if the request is not for this application, or if a
     /// key or a broker's secret is wrong.
     func admit(
-        _ call: Call, to route: Route
-    ) async throws(AuthorityError) -> Route.Handler? {
+        _ call: Call, to route: HTTPRoute
+    ) async throws(AuthorityError) -> HTTPRoute.Handler? {
         switch route.access {
         case .open(let handle): return handle
         case .shown(let judge): return try await judge(call)
@@ -61,7 +61,7 @@ struct CallerCheck: Sendable {
 
     /// Checks the keys of a call to one of Parse's routes, and counts each wrong master key.
     private func judge(
-        _ call: Call, for route: Route
+        _ call: Call, for route: HTTPRoute
     ) throws(AuthorityError) -> ParseRules.Verdict {
         guard route.isParse else { return .client }
         let showsMaster = call.credentials.masterKey != nil
@@ -77,7 +77,7 @@ struct CallerCheck: Sendable {
     /// The caller of the session token; nil if there is none. The cookie counts only on Postern's
     /// own routes, for a request of our own page without a session header.
     private func caller(
-        of call: Call, to route: Route
+        of call: Call, to route: HTTPRoute
     ) async throws(AuthorityError) -> Caller? {
         var bearer = call.bearer
         if case .none = bearer, route.takesCookie, call.cookieBearer.isThere {
@@ -101,8 +101,8 @@ struct CallerCheck: Sendable {
 
     /// The same handler, which also reports each refusal with code 119.
     private func watching(
-        _ route: Route, _ caller: Caller?, _ handle: @escaping Route.Handler
-    ) -> Route.Handler {
+        _ route: HTTPRoute, _ caller: Caller?, _ handle: @escaping HTTPRoute.Handler
+    ) -> HTTPRoute.Handler {
         { call async throws(AuthorityError) in
             do throws(AuthorityError) {
                 let answer = try await handle(call)
@@ -118,7 +118,7 @@ struct CallerCheck: Sendable {
     }
 
     private func tell(
-        _ reason: RefusalReason, of call: Call, to route: Route, by caller: Caller?
+        _ reason: RefusalReason, of call: Call, to route: HTTPRoute, by caller: Caller?
     ) {
         let subject = caller.map { $0.isMaster ? "master key" : "user \($0.user.objectID)" }
         onRefusal(RefusedRequest(
@@ -132,7 +132,7 @@ struct CallerCheck: Sendable {
         Refusal(.invalidSession, "Invalid session token"))
 }
 
-extension Route {
+extension HTTPRoute {
     /// The class of the route's objects, for the log; `-` if it has none.
     fileprivate var concernedClass: String {
         let parts = path.split(separator: "/").map(String.init)

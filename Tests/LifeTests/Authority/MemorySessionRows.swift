@@ -5,12 +5,12 @@ import Wire
 extension MemoryTransaction {
     func session(_ id: ObjectID) -> SessionRecord? { tables.sessions[id]?.record }
 
-    func held(_ id: ObjectID) -> HeldSession? { session(id).flatMap(held) }
+    func held(_ id: ObjectID) -> UserSession? { session(id).flatMap(held) }
 
-    func held(tokenHash: [UInt8]) -> HeldSession? { session(tokenHash: tokenHash).flatMap(held) }
+    func held(tokenHash: [UInt8]) -> UserSession? { session(tokenHash: tokenHash).flatMap(held) }
 
-    private func held(_ record: SessionRecord) -> HeldSession? {
-        user(record.session.user).map { HeldSession(session: record, user: $0) }
+    private func held(_ record: SessionRecord) -> UserSession? {
+        user(record.session.user).map { UserSession(session: record, user: $0) }
     }
 
     private func session(tokenHash: [UInt8]) -> SessionRecord? {

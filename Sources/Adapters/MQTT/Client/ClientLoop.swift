@@ -9,7 +9,7 @@ struct ClientLoop: ~Copyable {
     /// The deadline for the present address to answer.
     private var addressDeadline: Duration
     private var poller = Poller()
-    private var waiting: [Int32: Reply] = [:]
+    private var waiting: [Int32: CommandReply] = [:]
     private var backlog: [Command] = []
     private var events: [ConnectionEvent] = []
     private var closingUntil: Duration?

@@ -2,16 +2,16 @@ import LinuxIO
 import Synchronization
 
 /// Resumes the task that sent a command, with reason codes or an error.
-typealias Reply = CheckedContinuation<Result<[UInt8], MQTTError>, Never>
+typealias CommandReply = CheckedContinuation<Result<[UInt8], MQTTError>, Never>
 
 /// A command of a task to the thread that owns the connection.
 enum Command: Sendable {
-    case publish(OutgoingMessage, Reply)
-    case subscribe([Subscription], marksRetained: Bool, Reply)
-    case unsubscribe([String], Reply)
+    case publish(OutgoingMessage, CommandReply)
+    case subscribe([Subscription], marksRetained: Bool, CommandReply)
+    case unsubscribe([String], CommandReply)
     case close
 
-    var reply: Reply? {
+    var reply: CommandReply? {
         switch self {
         case .publish(_, let reply), .subscribe(_, _, let reply), .unsubscribe(_, let reply):
             reply
@@ -59,7 +59,7 @@ extension Mailbox {
         }
     }
 
-    func request(_ make: (Reply) -> Command) async -> Result<[UInt8], MQTTError> {
+    func request(_ make: (CommandReply) -> Command) async -> Result<[UInt8], MQTTError> {
         await withCheckedContinuation { reply in
             if !post(make(reply)) { reply.resume(returning: .failure(.notConnected)) }
         }

@@ -31,7 +31,7 @@ struct BoardsCommand: ParsableCommand {
             if place.json { return surroundings.emit(.array(boards.map(\.json))) }
             guard !boards.isEmpty else { return surroundings.note("no boards") }
             let times = surroundings.times
-            var table = Table(
+            var table = TextTable(
                 "NAME", "STATUS", "SESSION", "EXPIRES", "LAST SEEN", "OWNER", "BOARD")
             for board in boards {
                 table.add(

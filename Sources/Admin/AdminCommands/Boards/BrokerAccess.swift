@@ -4,7 +4,7 @@ import Sessions
 import Wire
 
 /// The broker login that an authority gives to a user, with the data for the connection.
-struct BrokerAccess: Sendable {
+struct ConsumerLogin: Sendable {
     let uri: BrokerURI
     let clientID: String
     let username: String
@@ -14,7 +14,7 @@ struct BrokerAccess: Sendable {
     let filters: [String]
 
     init(answer: JSONObject) throws(CommandFailure) {
-        self = try decoding { () throws(WireError) in try BrokerAccess(json: answer) }
+        self = try decoding { () throws(WireError) in try ConsumerLogin(json: answer) }
     }
 
     private init(json: JSONObject) throws(WireError) {

@@ -161,7 +161,7 @@ extension PersonCheck {
         object.members[name]?.asString ?? "?"
     }
 
-    private static func session(_ answer: JSONObject, _ now: Timestamp) -> Doctor.Finding {
+    private static func session(_ answer: JSONObject, _ now: Timestamp) -> Finding {
         guard let session = try? answer.object("session"),
             let iso = session.members["expiresAt"]?.asObject?["iso"]?.asString,
             let end = ParseDate.parse(iso)

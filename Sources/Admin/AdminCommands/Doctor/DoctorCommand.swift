@@ -2,7 +2,7 @@ import ArgumentParser
 import Doctor
 
 /// `postern doctor`: checks the way from this machine to its authority.
-struct DoctorCommand: Verb {
+struct PersonDoctorCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Look for what is wrong between here and the authority.",
         discussion: """

@@ -134,7 +134,7 @@ extension DoctorFacts {
         for client: AuthorityClient, _ folder: ProfileFolder, insecure: Bool, triesLogin: Bool
     ) async {
         do throws(CommandFailure) {
-            let access = try BrokerAccess(answer: try await client.own(.post, "/broker"))
+            let access = try ConsumerLogin(answer: try await client.own(.post, "/broker"))
             let options = try access.options(folder: folder, insecure: insecure)
             brokerReach = Reach(to: options.uri, options.tls)
             guard triesLogin, brokerReach?.broken == nil else { return }

@@ -23,7 +23,7 @@ struct SessionsCommand: ParsableCommand {
             if place.json { return surroundings.emit(.array(sessions.map(\.json))) }
             guard !sessions.isEmpty else { return surroundings.note("no sessions") }
             let times = surroundings.times
-            var table = Table(
+            var table = TextTable(
                 "SESSION", "STATE", "USER", "BOARD", "KIND", "GENERATION", "CREATED", "EXPIRES",
                 "LAST SEEN")
             for row in sessions {
@@ -52,7 +52,7 @@ struct SessionsCommand: ParsableCommand {
             let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
             if place.json { return surroundings.emit(row.json) }
             let times = surroundings.times
-            var table = Table("SESSION", row.session.objectID.description)
+            var table = TextTable("SESSION", row.session.objectID.description)
             table.add("state", row.state)
             table.add("user", "\(row.username) (\(row.session.user))")
             table.add("kind", row.session.restricted ? "restricted" : "full")

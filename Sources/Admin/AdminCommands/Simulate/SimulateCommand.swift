@@ -154,7 +154,7 @@ struct SimulateCommand: Verb {
             clientID: "postern-simulate-reader-\(plan.wall().milliseconds)", tls: plan.tls)
         var filters = ["\(plan.root)/+/data/#"]
         if broker == nil {
-            let access = try BrokerAccess(answer: try await client.own(.post, "/broker"))
+            let access = try ConsumerLogin(answer: try await client.own(.post, "/broker"))
             options = try access.options(
                 folder: try place.folder(in: surroundings), insecure: place.insecure,
                 showing: client.trust.identity)
@@ -175,7 +175,7 @@ struct SimulateCommand: Verb {
         _ client: AuthorityClient, _ surroundings: CommandEnvironment
     ) async throws(CommandFailure) -> (BrokerURI, TLSOptions) {
         guard let broker else {
-            let access = try BrokerAccess(answer: try await client.own(.post, "/broker"))
+            let access = try ConsumerLogin(answer: try await client.own(.post, "/broker"))
             let options = try access.options(
                 folder: try place.folder(in: surroundings), insecure: place.insecure)
             return (access.uri, options.tls)

@@ -1,5 +1,5 @@
 /// A table for people: its columns are aligned, and the widest are cut on a narrow terminal.
-struct Table {
+struct TextTable {
     private let titles: [String]
     private var rows: [[String]] = []
     /// A column is never cut below this width.

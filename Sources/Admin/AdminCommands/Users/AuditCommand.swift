@@ -25,7 +25,7 @@ struct AuditCommand: Verb {
         let entries = try results(in: try await client.own(.get, path), AuditRow.init(json:))
         if place.json { return surroundings.emit(.array(entries.map(\.json))) }
         guard !entries.isEmpty else { return surroundings.note("no entries") }
-        var table = Table("TIME", "EVENT", "ACTOR", "SESSION", "BOARD", "DETAIL")
+        var table = TextTable("TIME", "EVENT", "ACTOR", "SESSION", "BOARD", "DETAIL")
         for entry in entries {
             table.add(
                 surroundings.times.exact(entry.at), entry.event, entry.actor,

@@ -20,7 +20,7 @@ struct UsersCommand: ParsableCommand {
             let users = try results(
                 in: try await client.own(.get, "/users"), UserRow.init(json:))
             if place.json { return surroundings.emit(.array(users.map { .object($0.members) })) }
-            var table = Table("NAME", "STATE", "ID", "RIGHTS", "CREATED")
+            var table = TextTable("NAME", "STATE", "ID", "RIGHTS", "CREATED")
             for user in users {
                 table.add(
                     user.username, user.isEnabled ? "enabled" : "disabled",

@@ -1,7 +1,7 @@
 import Sessions
 
 /// A data message, in the form that `watch --check` needs.
-struct Arrival: Sendable {
+struct ArrivedMessage: Sendable {
     /// The message's place in its board's sequence.
     enum Mark: Equatable, Sendable {
         case whole(sequence: Int64, accepted: Timestamp)

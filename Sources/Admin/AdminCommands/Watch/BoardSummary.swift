@@ -9,7 +9,7 @@ struct BoardSummary: Equatable, Sendable {
     /// The first and the highest number; nil if no message had one.
     let numbers: ClosedRange<Int64>?
     let missing: Int64
-    let counts: [Finding.Kind: Int64]
+    let counts: [SequenceFinding.Kind: Int64]
     /// Messages with numbers below the first one seen. They are not checked.
     let before: Int64
     /// Some gaps were dropped to stay within the limit.
@@ -17,7 +17,7 @@ struct BoardSummary: Equatable, Sendable {
     let perSecond: Double
     let lag: LagHistogram
 
-    init(of check: BoardCheck, _ board: InstallationID) {
+    init(of check: BoardSequenceCheck, _ board: InstallationID) {
         self.board = board
         messages = check.messages
         numbers = check.ledger.first.map { $0...max($0, check.ledger.highest) }
@@ -51,14 +51,14 @@ struct BoardSummary: Equatable, Sendable {
             ]),
             "capped": .bool(isCapped), "complete": .bool(isComplete && !isUnchecked),
         ]
-        for kind in Finding.Kind.allCases {
+        for kind in SequenceFinding.Kind.allCases {
             members[kind.rawValue] = .integer(counts[kind, default: 0])
         }
         return .object(members)
     }
 
     var text: String {
-        let found = Finding.Kind.allCases.compactMap { kind in
+        let found = SequenceFinding.Kind.allCases.compactMap { kind in
             counts[kind].map { "\($0) \(kind.rawValue)" }
         }
         let state = isComplete && !isUnchecked ? "complete" : "NOT COMPLETE"
@@ -77,7 +77,7 @@ struct BoardSummary: Equatable, Sendable {
     }
 }
 
-extension Finding {
+extension SequenceFinding {
     func json(at time: Timestamp) -> JSONValue {
         .object([
             "type": .string("finding"), "time": .time(time),

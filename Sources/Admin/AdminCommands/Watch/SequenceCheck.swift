@@ -2,7 +2,7 @@ import MetricsServer
 import Sessions
 
 /// A result of `watch --check` about one board.
-struct Finding: Equatable, Sendable {
+struct SequenceFinding: Equatable, Sendable {
     enum Kind: String, CaseIterable, Sendable {
         /// Numbers that did not arrive and were not announced as lost.
         case missing
@@ -39,11 +39,11 @@ struct SequenceCheck: Sendable {
     static let boardLimit = 1024
     static let patience = Duration.seconds(5)
 
-    private(set) var boards: [InstallationID: BoardCheck] = [:]
+    private(set) var boards: [InstallationID: BoardSequenceCheck] = [:]
     /// Messages from boards above the limit.
     private(set) var uncheckedMessages: Int64 = 0
 
-    mutating func take(_ arrival: Arrival, at now: Duration) -> [Finding] {
+    mutating func take(_ arrival: ArrivedMessage, at now: Duration) -> [SequenceFinding] {
         guard admit(arrival.board) else {
             uncheckedMessages += 1
             return []
@@ -58,17 +58,19 @@ struct SequenceCheck: Sendable {
     }
 
     /// Reports the numbers that have been missing for long enough.
-    mutating func wait(until now: Duration) -> [Finding] { findMissing(since: now - Self.patience) }
+    mutating func wait(until now: Duration) -> [SequenceFinding] {
+        findMissing(since: now - Self.patience)
+    }
 
     /// Ends the check: no more messages come.
-    mutating func end() -> [Finding] { findMissing(since: nil) }
+    mutating func end() -> [SequenceFinding] { findMissing(since: nil) }
 
     var summaries: [BoardSummary] {
         boards.filter { $0.value.hasMessages }.sorted { $0.key.description < $1.key.description }
             .map { BoardSummary(of: $0.value, $0.key) }
     }
 
-    private mutating func findMissing(since limit: Duration?) -> [Finding] {
+    private mutating func findMissing(since limit: Duration?) -> [SequenceFinding] {
         boards.keys.sorted { $0.description < $1.description }.flatMap { board in
             boards[board]?.findMissing(since: limit) ?? []
         }
@@ -77,13 +79,13 @@ struct SequenceCheck: Sendable {
     private mutating func admit(_ board: InstallationID) -> Bool {
         if boards[board] != nil { return true }
         guard boards.count < Self.boardLimit else { return false }
-        boards[board] = BoardCheck(board)
+        boards[board] = BoardSequenceCheck(board)
         return true
     }
 }
 
 /// The check of one board.
-struct BoardCheck: Sendable {
+struct BoardSequenceCheck: Sendable {
     private static let announcedLimit = 1024
     /// This many findings of each kind are reported, then only counts that are a power of two.
     private static let toldLimit: Int64 = 20
@@ -92,7 +94,7 @@ struct BoardCheck: Sendable {
     private(set) var ledger = SequenceLedger()
     var announced = NumberRanges(limit: Self.announcedLimit)
     private(set) var lag = LagHistogram()
-    private(set) var counts: [Finding.Kind: Int64] = [:]
+    private(set) var counts: [SequenceFinding.Kind: Int64] = [:]
     private(set) var messages: Int64 = 0
     /// Messages with numbers below the first one seen.
     private(set) var before: Int64 = 0
@@ -109,7 +111,7 @@ struct BoardCheck: Sendable {
     /// How many numbers are missing so far and were not announced as lost.
     var missing: Int64 { givenUp + size(of: ledger.gaps.flatMap { unannounced($0.numbers) }) }
 
-    mutating func take(_ arrival: Arrival, at now: Duration) -> [Finding] {
+    mutating func take(_ arrival: ArrivedMessage, at now: Duration) -> [SequenceFinding] {
         messages += 1
         began = began ?? now
         latest = now
@@ -132,11 +134,11 @@ struct BoardCheck: Sendable {
         }
     }
 
-    mutating func findMissing(since limit: Duration?) -> [Finding] {
+    mutating func findMissing(since limit: Duration?) -> [SequenceFinding] {
         ledger.takeUntold(since: limit).flatMap(unannounced).compactMap { range in
             missingTold += 1
             guard Self.isTold(missingTold) else { return nil }
-            return Finding(
+            return SequenceFinding(
                 kind: .missing, board: board, numbers: range, session: nil, count: missing)
         }
     }
@@ -151,13 +153,14 @@ struct BoardCheck: Sendable {
     }
 
     private mutating func tell(
-        _ kind: Finding.Kind, _ numbers: ClosedRange<Int64>?, _ session: String?
-    ) -> [Finding] {
+        _ kind: SequenceFinding.Kind, _ numbers: ClosedRange<Int64>?, _ session: String?
+    ) -> [SequenceFinding] {
         let count = counts[kind, default: 0] + 1
         counts[kind] = count
         guard Self.isTold(count) else { return [] }
         return [
-            Finding(kind: kind, board: board, numbers: numbers, session: session, count: count),
+            SequenceFinding(
+                kind: kind, board: board, numbers: numbers, session: session, count: count),
         ]
     }
 

@@ -68,10 +68,10 @@ final class WatchCheck: Sendable {
         }
     }
 
-    private func take(_ message: IncomingMessage) -> (found: [Finding], total: Int) {
+    private func take(_ message: IncomingMessage) -> (found: [SequenceFinding], total: Int) {
         let now = SystemClock.monotonic
         if let data = DataMessage(message, under: root) {
-            let arrival = Arrival(data, at: surroundings.now())
+            let arrival = ArrivedMessage(data, at: surroundings.now())
             return state.withLock { state in
                 state.messages += 1
                 return (state.check.take(arrival, at: now), state.messages)
@@ -85,7 +85,7 @@ final class WatchCheck: Sendable {
         return ([], state.withLock { $0.messages })
     }
 
-    private func show(_ findings: [Finding]) {
+    private func show(_ findings: [SequenceFinding]) {
         for finding in findings {
             surroundings.out(isJSON
                 ? finding.json(at: surroundings.now()).text : finding.text(surroundings.times))

@@ -41,7 +41,7 @@ struct WatchCommand: Verb {
         let root = try decoding { () throws(WireError) in
             try info.parsed("topicRoot", TopicRoot.init)
         }
-        let access = try BrokerAccess(answer: try await client.own(.post, "/broker"))
+        let access = try ConsumerLogin(answer: try await client.own(.post, "/broker"))
         let filters = try filters(access, root)
         let folder = try place.folder(in: surroundings)
         let options = try access.options(
@@ -96,7 +96,7 @@ struct WatchCommand: Verb {
     /// The topic filters to subscribe. With `--check` also the status topics, where boards announce
     /// lost messages.
     private func filters(
-        _ access: BrokerAccess, _ root: TopicRoot
+        _ access: ConsumerLogin, _ root: TopicRoot
     ) throws(CommandFailure) -> [String] {
         let data = try dataFilters(access, root)
         guard check else { return data }
@@ -106,7 +106,7 @@ struct WatchCommand: Verb {
 
     /// With `--board`, only that board's data. Throws if the board belongs to another user.
     private func dataFilters(
-        _ access: BrokerAccess, _ root: TopicRoot
+        _ access: ConsumerLogin, _ root: TopicRoot
     ) throws(CommandFailure) -> [String] {
         guard let board else {
             let data = access.filters.filter { $0.hasSuffix("/data/#") }

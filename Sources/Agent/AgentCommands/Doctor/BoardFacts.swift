@@ -191,10 +191,10 @@ extension BoardFacts {
     /// the reach check reports why.
     private mutating func prove(_ settings: BoardSettings, _ place: BoardPlace) {
         let password = (try? BoardFiles.busPassword(settings.bus, strictestMode: 0o777)) ?? nil
-        busProof = RightsProbe.bus(settings.bus, password, in: place.configDir)
+        busProof = BoardRightsProbe.bus(settings.bus, password, in: place.configDir)
         let reach = UplinkProbe.reach(settings, status)
         guard reach.broken == nil else { return }
-        uplinkProof = RightsProbe.uplink(
+        uplinkProof = BoardRightsProbe.uplink(
             settings, status, place, isRunning: isRunning, at: reach.address)
     }
 

@@ -6,7 +6,7 @@ import Sessions
 import Wire
 
 /// `postern-agent doctor`: finds faults of this board and says how to repair them.
-struct DoctorCommand: AgentVerb {
+struct BoardDoctorCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Look for what is wrong with this board.",
         discussion: """

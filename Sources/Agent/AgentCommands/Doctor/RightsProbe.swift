@@ -9,7 +9,7 @@ import Sessions
 import Wire
 
 /// The tries of `doctor --prove` at both brokers, which must be refused.
-enum RightsProbe {
+enum BoardRightsProbe {
     /// The app whose login the tries use. Its password is in the configuration folder.
     static let prover = "postern-prove"
     static let passwordName = "prove-password"

@@ -5,7 +5,7 @@ extension Agent {
     /// Runs after each connect and provisioning. Validates the session, and repeats an open
     /// refresh under its id. Requests that can wait are delayed at random, because a whole fleet
     /// may come back at once.
-    mutating func startRequests(after arrival: Arrival, at instant: Instant) {
+    mutating func startRequests(after arrival: RequestStart, at instant: Instant) {
         guard uplink.isReady, let held = records.session else { return }
         requests.resume()
         rules.news.connected()

@@ -2,7 +2,7 @@ package import Sessions
 import Wire
 
 /// Why requests start now.
-enum Arrival: Sendable {
+enum RequestStart: Sendable {
     /// The first connection of this process, a later one, or a provisioning over a connection.
     case first, again, provisioned
 }
@@ -41,7 +41,7 @@ extension Agent {
     /// little later. If the token's key is no longer pinned, it is due within a minute. It never
     /// follows the last refresh at once. A refresh that became due without a connection is
     /// delayed at random by up to a minute.
-    mutating func planRefresh(after arrival: Arrival? = nil, at instant: Instant) {
+    mutating func planRefresh(after arrival: RequestStart? = nil, at instant: Instant) {
         // An open refresh is repeated, or waits after a refusal.
         guard let held = records.session, held.pendingRefresh == nil else { return }
         if let refresh = requests.pace.refresh {

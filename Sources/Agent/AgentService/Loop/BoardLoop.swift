@@ -329,7 +329,7 @@ extension Instant {
 }
 
 extension Logger.Level {
-    init(_ level: LogLevel) {
+    init(_ level: LogSeverity) {
         self = switch level {
         case .info: .info
         case .warning: .warning

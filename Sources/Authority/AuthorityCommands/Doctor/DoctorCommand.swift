@@ -4,7 +4,7 @@ import Sessions
 import Wire
 
 /// The command `postern-authority doctor`, which looks for faults of this authority.
-struct DoctorCommand: AsyncParsableCommand {
+struct AuthorityDoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Checks this authority for faults.",
         discussion: """

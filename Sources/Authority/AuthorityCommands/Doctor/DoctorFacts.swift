@@ -127,7 +127,7 @@ extension AuthorityFacts {
         let isManaged = settings.access == .dynamicSecurity
         broker = await BrokerTrial(login, managesAccess: isManaged)
         guard probes.contains(.proof), broker?.loginFault == nil else { return }
-        proof = await RightsProbe(login: login, root: settings.root)
+        proof = await AuthorityRightsProbe(login: login, root: settings.root)
             .proof(managesAccess: isManaged)
     }
 

@@ -8,7 +8,7 @@ import Sessions
 import Wire
 
 /// Tries actions at the boards' broker that it must refuse, for `postern-authority doctor --prove`.
-struct RightsProbe {
+struct AuthorityRightsProbe {
     let login: BrokerLink.BrokerLogins
     let root: TopicRoot
     private static let patience = Duration.seconds(20)

@@ -14,7 +14,7 @@ struct BrokerRoutes: Sendable {
         BrokerQuestion, AskingBroker
     ) async throws(AuthorityError) -> Bool
 
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         rabbitMQ + [
             route("/broker/emqx/authn", Self.emqxLogin, answeredBy: Answer.init(emqx:)),
             route("/broker/emqx/authz", Self.emqxAct, answeredBy: Answer.init(emqx:)),
@@ -27,7 +27,7 @@ struct BrokerRoutes: Sendable {
     }
 
     /// GET is the plugin's default. POST keeps passwords out of URLs.
-    private var rabbitMQ: [Route] {
+    private var rabbitMQ: [HTTPRoute] {
         let questions: [(String, Judge)] = [
             ("user", Self.rabbitLogin), ("vhost", Self.rabbitHost),
             ("resource", Self.rabbitResource), ("topic", Self.rabbitTopic),
@@ -44,8 +44,8 @@ struct BrokerRoutes: Sendable {
     private func route(
         _ path: String, by method: HTTPRequest.Method = .post, _ judge: @escaping Judge,
         answeredBy answer: @escaping @Sendable (Bool) -> Answer
-    ) -> Route {
-        let access = Route.Access.shown { [broker] call throws(AuthorityError) in
+    ) -> HTTPRoute {
+        let access = HTTPRoute.Access.shown { [broker] call throws(AuthorityError) in
             guard let broker,
                 try await broker.knows(call.brokerSecret, from: call.origin)
             else { return nil }
@@ -55,7 +55,7 @@ struct BrokerRoutes: Sendable {
                 return answer(try await judge(question, broker))
             }
         }
-        return Route(method, path, bodyLimit: BrokerQuestion.body, access)
+        return HTTPRoute(method, path, bodyLimit: BrokerQuestion.body, access)
     }
 }
 

@@ -8,13 +8,13 @@ struct PageRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let files: StaticFiles
 
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         [
-            Route(.get, "/", .open(index)),
-            Route(.get, "/claim", .open(claim)),
-            Route(.get, "/console/:file", .open(file)),
-            Route(.post, "/postern/v1/console/login", .application(login)).hashingPasswords(),
-            Route(.post, "/postern/v1/console/logout", .session(logout)),
+            HTTPRoute(.get, "/", .open(index)),
+            HTTPRoute(.get, "/claim", .open(claim)),
+            HTTPRoute(.get, "/console/:file", .open(file)),
+            HTTPRoute(.post, "/postern/v1/console/login", .application(login)).hashingPasswords(),
+            HTTPRoute(.post, "/postern/v1/console/logout", .session(logout)),
         ]
     }
 

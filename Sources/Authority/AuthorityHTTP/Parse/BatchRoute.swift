@@ -23,9 +23,9 @@ struct BatchRoute: Sendable {
     /// Room for fifty small requests. The body is read before the caller is known.
     private static let bodyLimit = 64 * 1024
 
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         [
-            Route(.post, "/batch", bodyLimit: Self.bodyLimit, .sessionOrNone(answer))
+            HTTPRoute(.post, "/batch", bodyLimit: Self.bodyLimit, .sessionOrNone(answer))
                 .parse(under: mount)
         ]
     }

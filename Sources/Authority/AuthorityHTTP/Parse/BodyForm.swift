@@ -14,7 +14,7 @@ struct BodyForm: Sendable {
 
     /// Nil if the body is not a JSON object.
     init?(_ bytes: [UInt8]) {
-        guard let json = try? JSONObject(parsing: bytes, limit: Route.largeBody) else {
+        guard let json = try? JSONObject(parsing: bytes, limit: HTTPRoute.largeBody) else {
             return nil
         }
         control = json.members.filter { Self.isControl($0.key) }
@@ -27,7 +27,7 @@ struct BodyForm: Sendable {
 
     /// The route of the method that the body names, or of POST if it names none. Nil if there is no
     /// such route.
-    func route(at resource: Resource) -> Route? {
+    func route(at resource: Resource) -> HTTPRoute? {
         guard let value = control[Self.method] else { return resource.routes[.post] }
         let methods: [String: HTTPRequest.Method] = [
             "GET": .get, "POST": .post, "PUT": .put, "DELETE": .delete,

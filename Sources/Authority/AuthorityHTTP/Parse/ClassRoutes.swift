@@ -8,13 +8,13 @@ import Sessions
 ///
 /// Source: Parse REST guide, Objects.
 struct ClassRoutes: Sendable {
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         [
-            Route(.get, "/classes/:class", .session(refuse)),
-            Route(.post, "/classes/:class", .session(refuse)),
-            Route(.get, "/classes/:class/:id", .session(refuse)),
-            Route(.put, "/classes/:class/:id", .session(refuse)),
-            Route(.delete, "/classes/:class/:id", .session(refuse)),
+            HTTPRoute(.get, "/classes/:class", .session(refuse)),
+            HTTPRoute(.post, "/classes/:class", .session(refuse)),
+            HTTPRoute(.get, "/classes/:class/:id", .session(refuse)),
+            HTTPRoute(.put, "/classes/:class/:id", .session(refuse)),
+            HTTPRoute(.delete, "/classes/:class/:id", .session(refuse)),
         ]
     }
 

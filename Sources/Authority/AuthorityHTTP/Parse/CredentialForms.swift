@@ -35,7 +35,7 @@ extension SecretBytes {
 extension Call {
     /// The work that a body with credentials causes. A password needs hashing, and `authData` of a
     /// login provider may need the provider's keys. A malformed body needs neither.
-    var workOfCredential: Route.Work {
+    var workOfCredential: HTTPRoute.Work {
         do throws(AuthorityError) {
             let members = try json().members
             if members["password"] ?? .null != .null { return .hashing }

@@ -12,12 +12,12 @@ struct InstallationRoutes: Sendable {
     let mount: String
 
     /// Paths are relative to the class.
-    var objects: [Route] {
+    var objects: [HTTPRoute] {
         [
-            Route(.get, "", .sessionOrNone(installations)),
-            Route(.post, "", .sessionOrNone(save)),
-            Route(.get, "/:id", .sessionOrNone(installation)),
-            Route(.put, "/:id", .sessionOrNone(update)),
+            HTTPRoute(.get, "", .sessionOrNone(installations)),
+            HTTPRoute(.post, "", .sessionOrNone(save)),
+            HTTPRoute(.get, "/:id", .sessionOrNone(installation)),
+            HTTPRoute(.put, "/:id", .sessionOrNone(update)),
         ]
     }
 

@@ -10,7 +10,7 @@ struct ParseRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let rules: ParseRules
 
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         let mount = rules.mount
         let users = UserRoutes(frontend: frontend, mount: mount)
         let sessions = SessionRoutes(
@@ -25,7 +25,7 @@ struct ParseRoutes: Sendable {
         ].flatMap { path, name, routes in
             routes.flatMap { [$0.under(path), $0.under("/classes/\(name)")] }
         }
-        let health = Route(.get, "/health", .open { _ in Answer(["status": .string("ok")]) })
+        let health = HTTPRoute(.get, "/health", .open { _ in Answer(["status": .string("ok")]) })
         let all = [health] + users.routes + sessions.routes + objects + ClassRoutes().routes
         return all.map { $0.parse(under: mount) } + sessions.own
     }

@@ -18,13 +18,13 @@ struct RoleRoutes: Sendable {
     private static let bodyLimit = 32 * 1024
 
     /// Paths are relative to the class.
-    var objects: [Route] {
+    var objects: [HTTPRoute] {
         [
-            Route(.get, "", .sessionOrNone(roles)),
-            Route(.post, "", bodyLimit: Self.bodyLimit, .sessionOrMaster(make)),
-            Route(.get, "/:id", .sessionOrNone(role)),
-            Route(.put, "/:id", bodyLimit: Self.bodyLimit, .sessionOrMaster(update)),
-            Route(.delete, "/:id", .sessionOrMaster(remove)),
+            HTTPRoute(.get, "", .sessionOrNone(roles)),
+            HTTPRoute(.post, "", bodyLimit: Self.bodyLimit, .sessionOrMaster(make)),
+            HTTPRoute(.get, "/:id", .sessionOrNone(role)),
+            HTTPRoute(.put, "/:id", bodyLimit: Self.bodyLimit, .sessionOrMaster(update)),
+            HTTPRoute(.delete, "/:id", .sessionOrMaster(remove)),
         ]
     }
 

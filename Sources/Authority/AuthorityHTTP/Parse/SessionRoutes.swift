@@ -16,29 +16,29 @@ struct SessionRoutes: Sendable {
     let mount: String
     let permissions: ClassPermissions
 
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         [
-            Route(.get, "/sessions/me", .session(current)),
-            Route(.put, "/sessions/me", .session(updateCurrent)),
-            Route(.delete, "/sessions/me", .session(endCurrent)),
+            HTTPRoute(.get, "/sessions/me", .session(current)),
+            HTTPRoute(.put, "/sessions/me", .session(updateCurrent)),
+            HTTPRoute(.delete, "/sessions/me", .session(endCurrent)),
         ]
     }
 
     /// Paths are relative to the class.
-    var objects: [Route] {
+    var objects: [HTTPRoute] {
         [
-            Route(.get, "", .sessionOrMaster(sessions)),
-            Route(.post, "", .session(make)),
-            Route(.get, "/:id", .sessionOrMaster(session)),
-            Route(.put, "/:id", .sessionOrMaster(update)),
-            Route(.delete, "/:id", .sessionOrMaster(revoke)),
+            HTTPRoute(.get, "", .sessionOrMaster(sessions)),
+            HTTPRoute(.post, "", .session(make)),
+            HTTPRoute(.get, "/:id", .sessionOrMaster(session)),
+            HTTPRoute(.put, "/:id", .sessionOrMaster(update)),
+            HTTPRoute(.delete, "/:id", .sessionOrMaster(revoke)),
         ]
     }
 
     /// One session, for our own programs; Parse's class permissions do not apply.
-    var own: [Route] {
+    var own: [HTTPRoute] {
         [
-            Route(.get, "/postern/v1/sessions/:id", .session {
+            HTTPRoute(.get, "/postern/v1/sessions/:id", .session {
                 call, caller throws(AuthorityError) in
                 let id = try call.parameter("id", ObjectID.init)
                 return Answer(try await frontend.session(id, by: caller).parseForm)

@@ -11,30 +11,30 @@ struct UserRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let mount: String
 
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         [
-            Route(.get, "/login", .application { call throws(AuthorityError) in
+            HTTPRoute(.get, "/login", .application { call throws(AuthorityError) in
                 try await login(JSONObject(call.options), call)
             }).hashingPasswords(),
-            Route(.post, "/login", .application { call throws(AuthorityError) in
+            HTTPRoute(.post, "/login", .application { call throws(AuthorityError) in
                 try await login(try call.json(), call)
             }).hashingPasswords(),
-            Route(.post, "/logout", .session(logout)),
-            Route(.post, "/upgradeToRevocableSession", .session(upgrade)),
-            Route(.get, "/users/me", .session(me)),
+            HTTPRoute(.post, "/logout", .session(logout)),
+            HTTPRoute(.post, "/upgradeToRevocableSession", .session(upgrade)),
+            HTTPRoute(.get, "/users/me", .session(me)),
         ]
     }
 
     /// Paths are relative to the class.
-    var objects: [Route] {
+    var objects: [HTTPRoute] {
         [
-            Route(.get, "", .sessionOrMaster(users)),
-            Route(.post, "", bodyLimit: Route.tokenBody, .sessionOrNone(addUser))
+            HTTPRoute(.get, "", .sessionOrMaster(users)),
+            HTTPRoute(.post, "", bodyLimit: HTTPRoute.tokenBody, .sessionOrNone(addUser))
                 .takingCredentials(),
-            Route(.get, "/:id", .sessionOrMaster(user)),
-            Route(.put, "/:id", bodyLimit: Route.tokenBody, .sessionOrMaster(update))
+            HTTPRoute(.get, "/:id", .sessionOrMaster(user)),
+            HTTPRoute(.put, "/:id", bodyLimit: HTTPRoute.tokenBody, .sessionOrMaster(update))
                 .takingCredentials(),
-            Route(.delete, "/:id", .sessionOrMaster(remove)),
+            HTTPRoute(.delete, "/:id", .sessionOrMaster(remove)),
         ]
     }
 

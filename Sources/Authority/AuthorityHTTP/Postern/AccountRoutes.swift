@@ -7,15 +7,15 @@ import Wire
 struct AccountRoutes: Sendable {
     let frontend: any AuthorityFrontend
 
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         [
-            Route(.post, "/login", .application(login)).hashingPasswords(),
-            Route(.get, "/me", .session(me)),
-            Route(.get, "/users", .session(users)),
-            Route(.post, "/users", .session(add)).hashingPasswords(),
-            Route(.put, "/users/:name", .session(change)),
-            Route(.put, "/users/:name/password", .session(setPassword)).hashingPasswords(),
-            Route(.post, "/users/:name/revoke", .session(revokeAll)),
+            HTTPRoute(.post, "/login", .application(login)).hashingPasswords(),
+            HTTPRoute(.get, "/me", .session(me)),
+            HTTPRoute(.get, "/users", .session(users)),
+            HTTPRoute(.post, "/users", .session(add)).hashingPasswords(),
+            HTTPRoute(.put, "/users/:name", .session(change)),
+            HTTPRoute(.put, "/users/:name/password", .session(setPassword)).hashingPasswords(),
+            HTTPRoute(.post, "/users/:name/revoke", .session(revokeAll)),
         ]
     }
 

@@ -7,10 +7,10 @@ import Wire
 struct AuditRoutes: Sendable {
     let frontend: any AuthorityFrontend
 
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         [
-            Route(.get, "/audit", .session(audit)),
-            Route(.get, "/audit/export", .session(export)),
+            HTTPRoute(.get, "/audit", .session(audit)),
+            HTTPRoute(.get, "/audit/export", .session(export)),
         ]
     }
 

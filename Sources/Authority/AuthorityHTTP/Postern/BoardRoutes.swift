@@ -8,15 +8,15 @@ struct BoardRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let live: (any LiveFeed)?
 
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         [
-            Route(.get, "/boards", .session(boards)),
-            Route(.get, "/boards/:iid", .session(board)),
-            Route(.put, "/boards/:iid", .session(rename)),
-            Route(.delete, "/boards/:iid", .session(release)),
-            Route(.get, "/boards/:iid/timeline", .session(timeline)),
-            Route(.get, "/boards/:iid/live", .session(liveData)),
-            Route(.get, "/live", .session(charts)),
+            HTTPRoute(.get, "/boards", .session(boards)),
+            HTTPRoute(.get, "/boards/:iid", .session(board)),
+            HTTPRoute(.put, "/boards/:iid", .session(rename)),
+            HTTPRoute(.delete, "/boards/:iid", .session(release)),
+            HTTPRoute(.get, "/boards/:iid/timeline", .session(timeline)),
+            HTTPRoute(.get, "/boards/:iid/live", .session(liveData)),
+            HTTPRoute(.get, "/live", .session(charts)),
         ]
     }
 

@@ -7,13 +7,13 @@ import Wire
 struct ClaimRoutes: Sendable {
     let frontend: any AuthorityFrontend
 
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         [
-            Route(.post, "/claims", bodyLimit: Route.largeBody, .session(start)),
-            Route(.get, "/claims", .session(openClaims)),
-            Route(.get, "/claims/:id", .session(claim)),
-            Route(.delete, "/claims/:id", .session(end)),
-            Route(.delete, "/boards/:iid/revocation", .session(forgetRevocation)),
+            HTTPRoute(.post, "/claims", bodyLimit: HTTPRoute.largeBody, .session(start)),
+            HTTPRoute(.get, "/claims", .session(openClaims)),
+            HTTPRoute(.get, "/claims/:id", .session(claim)),
+            HTTPRoute(.delete, "/claims/:id", .session(end)),
+            HTTPRoute(.delete, "/boards/:iid/revocation", .session(forgetRevocation)),
         ]
     }
 

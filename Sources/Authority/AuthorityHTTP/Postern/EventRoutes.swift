@@ -11,7 +11,7 @@ struct EventRoutes: Sendable {
     let frontend: any AuthorityFrontend
     let live: (any LiveFeed)?
 
-    var routes: [Route] { [Route(.get, "/events", .session(events))] }
+    var routes: [HTTPRoute] { [HTTPRoute(.get, "/events", .session(events))] }
 
     private func events(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let filter = EventFilter(
@@ -35,7 +35,7 @@ struct EventRoutes: Sendable {
 private struct EventWriter: Sendable {
     let source: any EventSource
     let live: any LiveFeed
-    let connection: Connection
+    let connection: HTTPConnection
 
     func write(to writer: inout any ResponseBodyWriter) async throws {
         // A write waits while the reader does not read. Closing the connection ends the wait.

@@ -8,15 +8,15 @@ import Wire
 struct ExplainRoutes: Sendable {
     let frontend: any AuthorityFrontend
 
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         [
-            Route(
+            HTTPRoute(
                 .post, "/boards/:iid/explain", bodyLimit: Self.bodyLimit, .session(explain))
         ]
     }
 
     /// The payload is a JSON string, in which each byte may take six.
-    private static let bodyLimit = 6 * ExplainOrder.payloadLimit + Route.smallBody
+    private static let bodyLimit = 6 * ExplainOrder.payloadLimit + HTTPRoute.smallBody
 
     private func explain(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let board = try call.parameter("iid", InstallationID.init)

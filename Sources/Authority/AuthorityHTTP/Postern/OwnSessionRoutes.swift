@@ -8,12 +8,12 @@ import Wire
 struct OwnSessionRoutes: Sendable {
     let frontend: any AuthorityFrontend
 
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         [
-            Route(.get, "/sessions", .session(sessions)),
-            Route(.put, "/sessions/:id", .session(rename)),
-            Route(.delete, "/sessions/:id", .session(signOut)),
-            Route(.post, "/sessions/:id/extend", .session(extend)),
+            HTTPRoute(.get, "/sessions", .session(sessions)),
+            HTTPRoute(.put, "/sessions/:id", .session(rename)),
+            HTTPRoute(.delete, "/sessions/:id", .session(signOut)),
+            HTTPRoute(.post, "/sessions/:id/extend", .session(extend)),
         ]
     }
 

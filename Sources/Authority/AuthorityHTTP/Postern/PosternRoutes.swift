@@ -15,7 +15,7 @@ struct PosternRoutes: Sendable {
     var askingBroker: AskingBroker?
     var readiness = Readiness()
 
-    var routes: [Route] {
+    var routes: [HTTPRoute] {
         let parts = AccountRoutes(frontend: frontend).routes
             + ClaimRoutes(frontend: frontend).routes
             + BoardRoutes(frontend: frontend, live: live).routes
@@ -25,10 +25,10 @@ struct PosternRoutes: Sendable {
             + EventRoutes(frontend: frontend, live: live).routes
             + BrokerRoutes(broker: askingBroker).routes
         let own = [
-            Route(.get, "/info", .open(info)),
-            Route(.get, "/health", .open(health)),
-            Route(.get, "/ca", .open(authorityCertificate)),
-            Route(.post, "/broker", .session(broker)),
+            HTTPRoute(.get, "/info", .open(info)),
+            HTTPRoute(.get, "/health", .open(health)),
+            HTTPRoute(.get, "/ca", .open(authorityCertificate)),
+            HTTPRoute(.post, "/broker", .session(broker)),
         ]
         return (own + parts).map { $0.under("/postern/v1") }
     }

@@ -9,7 +9,7 @@ struct Call: Sendable {
     let context: ConsoleContext
     /// The peer's address, or the address that one of our proxies names.
     var origin: String { context.origin }
-    var connection: Connection { context.connection }
+    var connection: HTTPConnection { context.connection }
     /// Whether the peer is on this machine and no proxy header is set.
     let isFromThisMachine: Bool
     private(set) var credentials: Credentials
@@ -143,7 +143,7 @@ struct Call: Sendable {
     func json() throws(AuthorityError) -> JSONObject {
         if let members { return JSONObject(members) }
         return try reading { () throws(WireError) in
-            try JSONObject(parsing: body, limit: Route.largeBody)
+            try JSONObject(parsing: body, limit: HTTPRoute.largeBody)
         }
     }
 

@@ -14,10 +14,10 @@ struct ConsoleResponder: HTTPResponder {
     let names: [String]
 
     init(
-        routes: [Route], door: CallerCheck, load: RequestThrottle, proxies: ProxiedOrigin,
+        routes: [HTTPRoute], door: CallerCheck, load: RequestThrottle, proxies: ProxiedOrigin,
         isStrictlyHTTPS: Bool, readiness: Readiness, logger: Logger
     ) {
-        func resources(_ routes: [Route]) -> [Resource] {
+        func resources(_ routes: [HTTPRoute]) -> [Resource] {
             Dictionary(grouping: routes, by: \.path).map { path, routes in
                 Resource(
                     path: path, routes: routes.reduce(into: [:]) { $0[$1.method] = $1 },

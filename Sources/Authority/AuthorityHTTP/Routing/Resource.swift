@@ -12,7 +12,7 @@ struct Resource: HTTPResponder {
 
     /// Such as `/parse/sessions/:id`.
     let path: String
-    let routes: [HTTPRequest.Method: Route]
+    let routes: [HTTPRequest.Method: HTTPRoute]
     let door: CallerCheck
     let load: RequestThrottle
     /// A logger without request ids. With them no two log lines would be equal, so none could be
@@ -20,7 +20,7 @@ struct Resource: HTTPResponder {
     let logger: Logger?
 
     /// HEAD uses the route of GET; the body is dropped later. Source: RFC 9110 §9.3.2.
-    private func route(for method: HTTPRequest.Method) -> Route? {
+    private func route(for method: HTTPRequest.Method) -> HTTPRoute? {
         routes[method] ?? (method == .head ? routes[.get] : nil)
     }
 
@@ -33,7 +33,7 @@ struct Resource: HTTPResponder {
     private var bodyLimit: Int { routes.values.map(\.bodyLimit).max() ?? 0 }
     /// A route to check the caller against, if the method has none. At Parse's paths without a POST
     /// all routes require the same.
-    private var anyRoute: Route? { routes[.put] ?? routes[.get] ?? routes.values.first }
+    private var anyRoute: HTTPRoute? { routes[.put] ?? routes[.get] ?? routes.values.first }
 
     /// Answers a request. A method without a route is 405 with `Allow`.
     func respond(to request: Request, context: ConsoleContext) async -> Response {
@@ -79,7 +79,7 @@ struct Resource: HTTPResponder {
 
     /// Checks the caller before it reads any byte of the body.
     private func answer(
-        _ request: Request, _ call: Call, by route: Route
+        _ request: Request, _ call: Call, by route: HTTPRoute
     ) async throws(AuthorityError) -> Answer {
         guard let handle = try await door.admit(call, to: route) else { return .unauthorized }
         switch await Body(of: request, by: call, limit: route.bodyLimit) {
@@ -95,9 +95,9 @@ struct Resource: HTTPResponder {
     /// If a header names the application, the caller is checked before the body is read. The caller
     /// is checked again if the body names another method.
     private func answerPost(
-        _ request: Request, _ call: Call, _ own: Route?
+        _ request: Request, _ call: Call, _ own: HTTPRoute?
     ) async throws(AuthorityError) -> Answer {
-        var handle: Route.Handler?
+        var handle: HTTPRoute.Handler?
         if call.applicationID != nil, let first = own ?? anyRoute {
             handle = try await door.admit(call, to: first)
             guard handle != nil else { return .unauthorized }

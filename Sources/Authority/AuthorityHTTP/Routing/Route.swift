@@ -2,7 +2,7 @@ import AuthorityCore
 import Hummingbird
 
 /// One method on one path, and the callers that may use it.
-struct Route: Sendable {
+struct HTTPRoute: Sendable {
     typealias Handler = @Sendable (Call) async throws(AuthorityError) -> Answer
     typealias SessionHandler = @Sendable (Call, Caller) async throws(AuthorityError) -> Answer
     typealias AnyoneHandler = @Sendable (Call, Caller?) async throws(AuthorityError) -> Answer
@@ -53,7 +53,7 @@ struct Route: Sendable {
     static let largeBody = 256 * 1024
 
     init(
-        _ method: HTTPRequest.Method, _ path: String, bodyLimit: Int = Route.smallBody,
+        _ method: HTTPRequest.Method, _ path: String, bodyLimit: Int = HTTPRoute.smallBody,
         _ access: Access
     ) {
         self.method = method
@@ -71,26 +71,26 @@ struct Route: Sendable {
         return !isParse && path.hasPrefix("/postern/v1/")
     }
 
-    func under(_ mount: String) -> Route {
+    func under(_ mount: String) -> HTTPRoute {
         var route = self
         route.path = mount + path
         return route
     }
 
-    func hashingPasswords() -> Route {
+    func hashingPasswords() -> HTTPRoute {
         var route = self
         route.work = { _ in .hashing }
         return route
     }
 
     /// The kind of work depends on whether the body has a password or `authData`.
-    func takingCredentials() -> Route {
+    func takingCredentials() -> HTTPRoute {
         var route = self
         route.work = { $0.workOfCredential }
         return route
     }
 
-    func parse(under mount: String) -> Route {
+    func parse(under mount: String) -> HTTPRoute {
         var route = under(mount)
         route.isParse = true
         return route

@@ -9,23 +9,23 @@ struct ConsoleContext: RequestContext {
     var origin: String
     /// Whether the peer is on this machine. A proxy on this machine counts too.
     let isLoopback: Bool
-    let connection: Connection
+    let connection: HTTPConnection
     /// The part of the batch, if the request is one.
     var part: BatchPart?
 
     init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
         origin = source.channel.remoteAddress?.ipAddress ?? "unknown"
-        connection = Connection(channel: source.channel)
+        connection = HTTPConnection(channel: source.channel)
         isLoopback = origin.hasPrefix("127.") || origin == "::1"
             || origin.hasPrefix("::ffff:127.")
     }
 
-    var maxUploadSize: Int { Route.largeBody }
+    var maxUploadSize: Int { HTTPRoute.largeBody }
 }
 
 /// The connection of a request, with the few actions that a route may use.
-struct Connection: Sendable {
+struct HTTPConnection: Sendable {
     fileprivate let channel: any Channel
 
     /// Closes it at once; data that was not sent is lost.

@@ -21,7 +21,7 @@ final class RequestThrottle: Sendable {
     }
 
     /// How long the caller should wait, if the request must not begin now.
-    func refusal(of route: Route) -> Duration? {
+    func refusal(of route: HTTPRoute) -> Duration? {
         guard let first = route.refusedFrom else { return nil }
         let now = clock()
         let level = admission.withLock { $0.level(at: now) }
@@ -34,7 +34,9 @@ final class RequestThrottle: Sendable {
     /// A handler that hashes a password is not measured, because it is slow by itself; it takes a
     /// turn or is refused. A handler that asks a login provider is not measured either, and takes
     /// no turn here.
-    func measuring(_ handle: @escaping Route.Handler, of route: Route) -> Route.Handler {
+    func measuring(
+        _ handle: @escaping HTTPRoute.Handler, of route: HTTPRoute
+    ) -> HTTPRoute.Handler {
         let inTurn = inTurn(handle, of: route)
         return { call async throws(AuthorityError) in
             switch route.work(call) {
@@ -50,7 +52,7 @@ final class RequestThrottle: Sendable {
 
     /// The same handler, which takes a turn or is refused if it hashes a password or asks a login
     /// provider. It is not measured: as a part of a batch it is measured with the batch.
-    func inTurn(_ handle: @escaping Route.Handler, of route: Route) -> Route.Handler {
+    func inTurn(_ handle: @escaping HTTPRoute.Handler, of route: HTTPRoute) -> HTTPRoute.Handler {
         { call async throws(AuthorityError) in
             guard route.work(call) != .ordinary else { return try await handle(call) }
             let origin = CountedOrigin(call.origin)
@@ -104,7 +106,7 @@ final class RequestThrottle: Sendable {
     }
 }
 
-extension Route {
+extension HTTPRoute {
     private static let endings = ["/logout", "/console/logout", "/revoke"]
 
     /// The load level from which the route is refused; nil: never.

@@ -8,17 +8,17 @@ extension StoreTransaction {
         try row("SELECT * FROM sessions WHERE id = ?", [id.description]).map(readSession)
     }
 
-    func held(_ session: ObjectID) throws(AuthorityError) -> HeldSession? {
+    func held(_ session: ObjectID) throws(AuthorityError) -> UserSession? {
         try held("sessions.id = ?", session.description)
     }
 
-    func held(tokenHash: [UInt8]) throws(AuthorityError) -> HeldSession? {
+    func held(tokenHash: [UInt8]) throws(AuthorityError) -> UserSession? {
         try held("token_hash = ?", tokenHash)
     }
 
     private func held(
         _ condition: String, _ value: any SQLBindable
-    ) throws(AuthorityError) -> HeldSession? {
+    ) throws(AuthorityError) -> UserSession? {
         try row(
             """
             SELECT sessions.*, users.username, users.password_hash, users.anonymous_hash,
@@ -27,7 +27,7 @@ extension StoreTransaction {
             FROM sessions JOIN users ON users.id = sessions.user_id WHERE \(condition)
             """, [value]
         ).map { row throws(AuthorityError) in
-            HeldSession(
+            UserSession(
                 session: try readSession(row),
                 user: try readUser(row, id: "user_id", since: "user_since"))
         }

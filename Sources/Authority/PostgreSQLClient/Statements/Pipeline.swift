@@ -10,7 +10,7 @@ struct SentStatement {
 }
 
 /// The server's answer to one statement.
-struct Answer {
+struct StatementAnswer {
     var rows: [SQLRow] = []
     var changes = 0
     var tag = ""
@@ -51,7 +51,7 @@ extension PostgresConnection {
     ///
     /// Throws the error of the first that failed, after all are answered, or the error of the
     /// connection.
-    func answer() throws(PostgresError) -> Answer {
+    func answer() throws(PostgresError) -> StatementAnswer {
         let isCommit = unanswered.last?.kind == .commit
         do throws(PostgresError) {
             return try answerAll()
@@ -74,14 +74,14 @@ extension PostgresConnection {
 
     private var deadline: ContinuousClock.Instant? { limits.answer.map { .now + $0 } }
 
-    private func answerAll() throws(PostgresError) -> Answer {
+    private func answerAll() throws(PostgresError) -> StatementAnswer {
         defer {
             unanswered.removeAll(keepingCapacity: true)
             unsentBytes = 0
         }
         try link.check(unsafe PQpipelineSync(link.raw))
         var failure: PostgresError?
-        var last = Answer()
+        var last = StatementAnswer()
         reads = []
         for sent in unanswered {
             if sent.kind == .sync {
@@ -110,11 +110,11 @@ extension PostgresConnection {
     }
 
     /// Reads all results of one statement.
-    private func read(_ sent: SentStatement) throws(PostgresError) -> Answer {
+    private func read(_ sent: SentStatement) throws(PostgresError) -> StatementAnswer {
         // Read row by row, so that an endless result is noticed before it fills the memory. If
         // libpq already has the rows, it refuses, which does no harm.
         if sent.kind == .read { _ = unsafe PQsetSingleRowMode(link.raw) }
-        var answer = Answer()
+        var answer = StatementAnswer()
         var size = 0
         while let result = try link.next(deadline) {
             switch result.status {
@@ -147,7 +147,7 @@ extension PostgresConnection {
 
     private func take(
         _ result: borrowing ServerResult, _ row: Int32, _ sent: SentStatement,
-        _ answer: inout Answer
+        _ answer: inout StatementAnswer
     ) {
         guard answer.failure == nil else { return }
         do throws(PostgresError) {
@@ -158,7 +158,7 @@ extension PostgresConnection {
         }
     }
 
-    private func take(_ result: borrowing ServerResult, _ answer: inout Answer) {
+    private func take(_ result: borrowing ServerResult, _ answer: inout StatementAnswer) {
         do throws(PostgresError) {
             answer.parameters = try result.parameterTypes()
             (answer.columns, answer.types) = try result.columns()
