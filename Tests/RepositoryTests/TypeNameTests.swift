@@ -15,7 +15,8 @@ struct TypeNameTests {
         var places: [Substring: [String]] = [:]
         for path in Repository.sourceFiles {
             for line in (Repository.code[path]?.text ?? "").split(separator: "\n") {
-                guard !["private ", "fileprivate ", "import "].contains(where: line.hasPrefix),
+                guard line.first != " ",
+                    !["private ", "fileprivate ", "import "].contains(where: line.hasPrefix),
                     let found = line.prefixMatch(of: Self.declaration)
                 else { continue }
                 places[found.1, default: []].append(path)
