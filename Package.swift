@@ -101,9 +101,9 @@ let package = Package(
         // Domain.
         .swift("Sessions", "Domain", [], hot),
         .swift("Gate", "Domain", ["Sessions"], hot),
+        .swift("Wire", "Domain", ["Sessions", "Gate"], hot),
 
         // Cores.
-        .swift("Wire", "Domain", ["Sessions", "Gate"], hot),
         .swift("AgentCore", "Agent", ["Sessions", "Gate", "Wire"], hot),
         .swift("AuthorityCore", "Authority", ["Sessions", "Gate", "Wire"], hot),
 

@@ -59,7 +59,7 @@ package struct AgentSettings: Sendable {
 /// announces something that must be durable, its `commit` comes before that effect.
 ///
 /// Its state is in parts. Each part is a struct in the folder of its concept, and changes its own
-/// variables only.
+/// variables only. Files such as `AgentBus.swift` have the agent's methods for a concept.
 package struct Agent: Sendable {
     let settings: AgentSettings
     let cryptography: any BoardCryptography

@@ -3,7 +3,8 @@ package import Sessions
 package import Wire
 
 /// An action for the loop. The loop carries out effects in order. It carries out an effect after
-/// a `commit` only when that commit is durable. If the commit fails, the loop drops the remaining
+/// a `commit` only when that commit is durable. With `durability = "spill"` writes may be held in
+/// memory; then only their answers and PUBACKs wait for them. If the commit fails, the loop drops the remaining
 /// effects and the agent starts again from disk.
 package enum AgentEffect: Sendable {
     case commit([RecordChange])
@@ -44,6 +45,7 @@ package enum RecordChange: Sendable {
     /// Nil destroys the session. Its record cannot be recovered.
     case session(HeldSession?)
     case memory(BoardMemory)
+    /// Stores writes, and the bus packets that brought them, by which redeliveries are known.
     case append([AcceptedWrite], window: [DeliveredPacket])
     /// Drops writes that were accepted in this time range, because they are older than `max_age`.
     /// A write that waits for its upstream PUBACK stays. The agent requests the removal again

@@ -84,6 +84,28 @@ struct RoutedWriteTests {
         #expect(bench.store.writes.count == 1)
     }
 
+    @Test("that a crash left in memory only is lost, and said so, if no route takes it any more")
+    func undurable() throws {
+        var bench = try board()
+        let message = BusMessage(
+            topic: "plain/1st", payload: [1], isRetained: false, packetID: 5, responseTopic: nil,
+            correlation: nil)
+        let packets = bench.handle(.bus([message])).commits.joined().flatMap { change in
+            if case .append(_, let packets) = change { packets } else { [DeliveredPacket]() }
+        }
+        let packet = try #require(packets.first)
+        bench.settings.routes = RouteTable([try Self.route(1, "plain/+", "{1}")])
+        try bench.restart(after: packet.sequence, with: [
+            DeliveredPacket(
+                packetID: packet.packetID, digest: packet.digest, sequence: packet.sequence,
+                isDurable: false),
+        ])
+        bench.handle(.started)
+        let again = bench.handle(.bus([message]))
+        #expect(again.published("postern/app/zigbee/rejected").count == 1)
+        #expect(bench.store.lost == [packet.sequence])
+    }
+
     @Test("that is refused is told to the app that its route stands for, and counted", arguments: [
         ("named/_User/x", 119, "builtin:protected-class", "_User", "update"),
         ("named/_Session/x", 119, "builtin:protected-class", "_Session", "update"),

@@ -60,15 +60,25 @@ extension Agent {
                 waitsForSessions(message, app, at: instant)
             { return }
             answer(query, to: message, from: app, state, into: &batch)
-        // This message was accepted under an earlier route and is durable: ignore the redelivery.
-        case .refused where redelivered(message) != nil: break
-        case .refused(let app?, let rejection):
-            let stated = rules.routes.stated(of: message.topic)
-                ?? BusTopic.stated(in: message.topic)
-            reject(message, app, rejection, stated, into: &batch, at: instant)
-        case .refused(nil, let rejection): countUntold(rejection.rule)
+        case .refused(let app, let rejection):
+            refuse(message, app, rejection, into: &batch, at: instant)
         case .ignored: break
         }
+    }
+
+    /// Refuses a message whose topic is no write. A redelivery that was accepted under an earlier
+    /// route is ignored if it is durable. If it is not, its sequence number is lost.
+    private mutating func refuse(
+        _ message: BusMessage, _ app: AppName?, _ rejection: Rejection, into batch: inout Batch,
+        at instant: Instant
+    ) {
+        if let known = redelivered(message) {
+            guard !known.isDurable else { return }
+            batch.lost.append(known.sequence)
+        }
+        guard let app else { return countUntold(rejection.rule) }
+        let stated = rules.routes.stated(of: message.topic) ?? BusTopic.stated(in: message.topic)
+        reject(message, app, rejection, stated, into: &batch, at: instant)
     }
 
     private mutating func read(_ topic: String) -> ReadTopic {
@@ -120,6 +130,7 @@ extension Agent {
         _ message: BusMessage, _ write: NamedWrite, _ upstream: String?, _ digest: UInt128?,
         as known: Int64?, into batch: inout Batch, at instant: Instant
     ) {
+        // Both are there: `rejection` refuses without a session, and each parsed write has a topic.
         guard let held = records.session, let upstream else { return }
         if known == nil { records.lastSequence += 1 }
         outbox.accept(bytes: Self.size(of: message))
@@ -165,7 +176,7 @@ extension Agent {
         _ message: BusMessage, _ digest: UInt128?
     ) -> DeliveredPacket? {
         guard let digest, let packetID = message.packetID else { return nil }
-        return bus.isRedelivery(packetID, digest)
+        return bus.takeRedelivery(packetID, digest)
     }
 
     /// `stated` is the operation and the class from the topic or its route.

@@ -93,7 +93,8 @@ extension Bus {
     mutating func count() { window.count() }
     mutating func endRedeliveries() -> [Int64] { window.endRedeliveries() }
 
-    mutating func isRedelivery(_ packetID: UInt16, _ digest: UInt128) -> DeliveredPacket? {
+    /// The earlier acceptance of this packet; nil if it is new. It counts once.
+    mutating func takeRedelivery(_ packetID: UInt16, _ digest: UInt128) -> DeliveredPacket? {
         window.take(packetID, digest)
     }
 

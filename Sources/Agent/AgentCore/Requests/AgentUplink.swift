@@ -35,7 +35,7 @@ extension Agent {
     }
 
     private mutating func uplinkReady(at instant: Instant) {
-        let arrival: Arrival = uplink.hasBeenReady ? .again : .first
+        let arrival: RequestStart = uplink.hasBeenReady ? .again : .first
         uplink.ready(at: instant.monotonic)
         emit(.log(.info, "connected to the upstream broker"))
         rememberLoginWorked()

@@ -47,7 +47,7 @@ struct BusLink: ~Copyable {
     /// A warning for the log that does not end the connection.
     private var complaint: String?
     private var isReading = true
-    /// Whether reading may pause for a moment.
+    /// Whether reading pauses for a moment, until the last batch has left: see `CatchingUp`.
     var mayWait = false
     /// Whether the bus is on hold: messages are neither taken nor acknowledged.
     private var isHolding = false

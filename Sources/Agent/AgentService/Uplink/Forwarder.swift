@@ -4,7 +4,8 @@ import Gate
 import MQTT
 import Sessions
 
-/// Forwards queued writes upstream, in order, with a bounded number unacknowledged.
+/// Decides which queued write leaves next, and what each answer of the broker means. `Outbox`
+/// reads the writes and sends them: in order, with a bounded number unacknowledged.
 ///
 /// A write leaves the queue only after a successful PUBACK, or as a dead letter. Writes are
 /// tracked by sequence number: a packet id only names one of those in flight.

@@ -8,7 +8,8 @@ import MQTT
 import Sessions
 import Wire
 
-/// The board's outbox. It makes accepted writes durable and forwards them in order.
+/// The board's outbox. It makes accepted writes durable and forwards them in order. Its parts are
+/// `BoardStore` (the disk), `Forwarder` (which write leaves next) and `HeldBatch` (not safe yet).
 ///
 /// A write is durable when it is on disk. With `durability = "spill"`, an acknowledgement from the
 /// upstream broker also counts. Until a batch is durable, nothing of it is acknowledged on the bus

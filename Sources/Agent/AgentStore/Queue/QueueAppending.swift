@@ -66,9 +66,9 @@ extension Queue {
     /// Appends writes and the bus packets that brought them. Both are durable when it returns.
     /// The sequence numbers rise and are above `lastSequence`.
     ///
-    /// Each frame is durable before the next is written. If it throws, nothing was added. After
-    /// `unavailable(.inputOutput)` the queue must be opened again, and may then contain the first
-    /// of the writes.
+    /// Each frame is durable before the next is written. If it throws, nothing was added, except
+    /// after `unavailable(.inputOutput)`: then the queue must be opened again, and may contain the
+    /// first of the writes.
     func append(_ writes: [AcceptedWrite], _ packets: [DeliveredPacket]) throws(StoreError) {
         guard !writes.isEmpty else { return }
         try begin()

@@ -1,6 +1,9 @@
 import Sessions
 
-/// Decides about a board's data. No other code decides this.
+/// Decides by the rules whether a board's data may leave. No other code decides this.
+///
+/// The agent checks the topic and the session before it, and the rates and the room in the outbox
+/// after it: see `AgentBus.swift`.
 ///
 /// A write passes only if the built-in rules, the session's scope and the board's policy file all
 /// allow it. An absent scope or file forbids nothing. No layer can allow a write that another layer

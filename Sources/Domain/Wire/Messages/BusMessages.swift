@@ -41,7 +41,7 @@ extension JSONValue {
     }
 }
 
-/// `{"seq":n}`: the write is stored durably.
+/// `{"seq":n}`: the write is safe. `durability` in `agent.toml` says what is safe.
 package enum AcceptedNotice {
     package static func payload(sequence: Int64) -> [UInt8] {
         Array("{\"seq\":\(sequence)}".utf8)

@@ -2,7 +2,7 @@ import Gate
 import LinuxIO
 import Sessions
 
-/// Writes the newest segment. Frames follow each other and become durable together.
+/// Writes the newest segment. Frames follow each other. `flush` makes all added ones durable.
 final class SegmentWriter {
     private let file: LogFile
     private var cipher: SegmentCipher
