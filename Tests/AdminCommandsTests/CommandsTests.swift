@@ -112,8 +112,8 @@ struct AuthorityURLTests {
 struct AnswerTests {
     @Test("are sorted by who can do what about them", arguments: [
         (200, "{}", nil), (201, "{\"a\":1}", nil),
-        (200, "<html>", "HTTP: status 200, and not an authority's answer"),
-        (502, "Bad Gateway", "HTTP: status 502, and not an authority's answer"),
+        (200, "<html>", "HTTP: status 200, and the answer is not an authority's"),
+        (502, "Bad Gateway", "HTTP: status 502, and the answer is not an authority's"),
         (302, "{}", "HTTP: status 302"),
         (403, "{\"error\":\"unauthorized\"}",
          "HTTP: the authority has another application id; log in again"),

@@ -59,7 +59,7 @@ struct PersonDoctorTests {
         Breakage("tls", .warnings) { $0.reach?.certificateLeft = .seconds(86_400) },
         Breakage("authority", .failed) {
             $0.forgetAnswers()
-            $0.info = .failed("HTTP: status 502, and not an authority's answer")
+            $0.info = .failed("HTTP: status 502, and the answer is not an authority's")
         },
         Breakage("application-id", .failed) {
             $0.applicationID = "another"

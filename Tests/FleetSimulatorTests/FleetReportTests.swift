@@ -51,7 +51,7 @@ struct FleetReportTests {
     func figures() throws {
         let text = try report().lines.joined(separator: "\n")
         #expect(text.contains("heartbeats: 2.0 a second (40 of 40), p50 8.0"))
-        #expect(text.contains("peak 4 tries a second (4.0 % of the fleet)"))
+        #expect(text.contains("at most 4 attempts a second (4.0 % of the fleet)"))
         #expect(text.contains("25.0 % of a core under load"))
         #expect(text.contains("telemetry: 0 made, 0 acknowledged, not checked"))
         #expect(!text.contains("WRONG") && !text.contains("thefts"))

@@ -6,7 +6,7 @@ import Foundation
 struct Place: ParsableArguments {
     @Option(help: ArgumentHelp(
         "The authority's address, such as https://authority.example.",
-        discussion: "Without it: POSTERN_AUTHORITY, then the one of the last login.",
+        discussion: "Without it: POSTERN_AUTHORITY, then the authority of the last login.",
         valueName: "url"))
     var authority: String?
 
@@ -17,19 +17,19 @@ struct Place: ParsableArguments {
     var profileDir: String?
 
     @Option(help: ArgumentHelp(
-        "CA certificates (PEM) that may vouch for the authority instead of the system's.",
+        "CA certificates (PEM) to trust for the authority instead of the system's.",
         valueName: "file"))
     var caFile: String?
 
     @Option(help: ArgumentHelp(
-        "Your certificate (PEM), where the authority asks for one; --key goes with it.",
+        "Your certificate (PEM), if the authority asks for one; give --key with it.",
         discussion: "The login keeps the paths of both.", valueName: "file"))
     var certificate: String?
 
     @Option(help: ArgumentHelp("The key of your certificate (PEM).", valueName: "file"))
     var key: String?
 
-    @Flag(help: "Speak plain HTTP to an address that is not this machine's.")
+    @Flag(help: "Allow plain HTTP to another machine.")
     var insecure = false
 
     @Flag(help: "Results as JSON.")
@@ -37,7 +37,7 @@ struct Place: ParsableArguments {
 
     func validate() throws {
         guard (certificate == nil) == (key == nil) else {
-            throw ValidationError("--certificate and --key go together")
+            throw ValidationError("give --certificate and --key together")
         }
     }
 
@@ -76,7 +76,7 @@ struct Place: ParsableArguments {
         }
         guard let text = authority ?? variable else { return nil }
         guard let url = AuthorityURL(text) else {
-            throw .usage("the authority's address is http(s)://host[:port], and nothing behind it")
+            throw .usage("the authority's address is http(s)://host[:port], with no path after it")
         }
         return url
     }

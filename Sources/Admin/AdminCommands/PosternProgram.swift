@@ -64,11 +64,11 @@ package enum PosternProgram {
 struct PosternCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "postern",
-        abstract: "Claim boards and look after their sessions.",
+        abstract: "Claim boards and manage their sessions.",
         discussion: """
-            Results go to standard output, words to standard error. Exit status: 0 done, \
+            Results go to standard output, messages to standard error. Exit status: 0 done, \
             1 failed, 2 wrong usage or nothing to do, 3 works but degraded, 4 not logged in \
-            or the session is over, 5 no connection or no answer in time, 77 not permitted, \
+            or the session has ended, 5 no connection or no answer in time, 77 not permitted, \
             78 bad configuration.
             """,
         version: "postern \(release)",

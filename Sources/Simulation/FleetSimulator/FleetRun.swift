@@ -161,7 +161,7 @@ extension FleetRun {
             let left = rate > 0 ? "\(Int(Double(plan.boards - paired) / rate))" : "?"
             watcher.show(
                 "pairing", Double(paired) / Double(plan.boards),
-                "\(paired) of \(plan.boards), \(Int(rate)) a second, \(left) s to go")
+                "\(paired) of \(plan.boards), \(Int(rate)) a second, \(left) s left")
             await rest()
         }
     }
@@ -241,7 +241,7 @@ extension FleetRun {
                 "running", (now - begun) / span,
                 "\(standing.connected) connected, \(standing.over) revoked, "
                     + "\(max(0, Int(rate))) answers a second, \(standing.errors) errors, "
-                    + "\(standing.violations) wrong")
+                    + "\(standing.violations) violations")
         }
     }
 

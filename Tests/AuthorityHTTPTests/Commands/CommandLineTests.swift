@@ -101,14 +101,14 @@ struct CommandLineTests {
         try await Person.loggedIn { person in
             await person.console.frontend.leaveBrokerUntold()
             #expect(await person.types("sessions revoke sEsS000002 --json") == """
-                ! ✓ revoked sEsS000002; the broker is not told yet, and will be as soon as it \
-                can: until then the board may stay connected
+                ! ✓ revoked sEsS000002; the broker does not know yet, so the board may stay \
+                connected; the authority tells the broker as soon as it can
                 {"brokerTold":false,"objectId":"sEsS000002","state":"revoked"}
                 [0]
                 """)
             #expect(await person.types("boards release \(StubFrontend.iid) --json") == """
-                ! ✓ released \(StubFrontend.iid); the broker is not told yet, and will be as \
-                soon as it can: until then the board may stay connected
+                ! ✓ released \(StubFrontend.iid); the broker does not know yet, so the board \
+                may stay connected; the authority tells the broker as soon as it can
                 {"brokerTold":false,"installationId":"\(StubFrontend.iid)"}
                 [0]
                 """)
@@ -127,7 +127,7 @@ struct CommandLineTests {
                 [0]
                 """)
             #expect(await person.types("boards forget-revocation \(StubFrontend.iid)") == """
-                ! ✓ waits no longer for \(StubFrontend.iid)
+                ! ✓ no longer waiting for \(StubFrontend.iid)
                 [0]
                 """)
         }
@@ -156,9 +156,10 @@ struct CommandLineTests {
     }
 
     @Test("says what became of a claim that no board took", arguments: [
-        (Claim.State.sent, "[5]", "board: it has not answered in 1 s; the claim stays open until"),
-        (.rejected, "[1]", "board: it rejected the claim: already[2J claimed (119)"),
-        (.expired, "[1]", "board: the claim expired unanswered"),
+        (Claim.State.sent, "[5]",
+         "board: the board has not answered in 1 s; the claim stays open until"),
+        (.rejected, "[1]", "board: the board rejected the claim: already[2J claimed (119)"),
+        (.expired, "[1]", "board: the claim expired without an answer"),
         (.cancelled, "[1]", "authority: the claim was cancelled"),
     ])
     func claimFailures(state: Claim.State, status: String, words: String) async throws {
@@ -209,7 +210,8 @@ struct CommandLineTests {
 
     @Test("tells which layer lost it on the way", arguments: [
         ("http://127.0.0.1:9", "! postern: TCP: 127.0.0.1 port 9: Connection refused"),
-        ("https://127.0.0.1:PORT", "! postern: TLS: no agreement with https://127.0.0.1:PORT"),
+        ("https://127.0.0.1:PORT",
+         "! postern: TLS: the TLS handshake with https://127.0.0.1:PORT failed"),
         ("https://nowhere.invalid", "! postern: name lookup: nowhere.invalid has no address"),
     ])
     func layers(url: String, words: String) async throws {

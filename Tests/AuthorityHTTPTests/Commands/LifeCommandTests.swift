@@ -73,7 +73,7 @@ struct LifeCommandTests {
             #expect(asked == """
                 ? Your password:\u{20}
                 ? The new password:\u{20}
-                ? The same again:\u{20}
+                ? Repeat it:\u{20}
                 ! ✓ set the password of alice; other sessions have ended, those on boards too
                 [0]
                 """)

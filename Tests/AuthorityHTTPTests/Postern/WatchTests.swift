@@ -176,7 +176,8 @@ struct WatchTests {
         #expect(bare.contains("NOT COMPLETE, 2 unmarked; 2 messages; "))
         #expect(bare.hasSuffix("! postern: degraded: some messages could not be checked\n[3]"))
         let nothing = try await Self.check("watch --check --for 1s", [])
-        #expect(nothing.hasSuffix("! postern: degraded: nothing came, so nothing was checked\n[3]"))
+        #expect(nothing.hasSuffix(
+            "! postern: degraded: no message arrived, so nothing was checked\n[3]"))
     }
 
     @Test("ends after its span, and names the layer when there is no broker")

@@ -72,7 +72,8 @@ struct AuthorityClient: Sendable {
             // Allows many values, because a list of boards may be long.
             json = try JSONObject(parsing: bytes, limit: answerLimit, values: answerLimit)
         } catch {
-            throw .failed(layer: "HTTP", text: "status \(status), and not an authority's answer")
+            throw .failed(
+                layer: "HTTP", text: "status \(status), and the answer is not an authority's")
         }
         if (200..<300).contains(status) { return json }
         if status == 403, json.members["error"] == .string("unauthorized") {

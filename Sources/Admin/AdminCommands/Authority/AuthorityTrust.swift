@@ -34,7 +34,7 @@ struct AuthorityTrust: Equatable, Sendable {
         case .file(let file):
             let pem = try Self.read(file, mode: 0o755)
             guard Self.holdsCertificates(pem) else {
-                throw .configuration("\(file): no certificates can be read from it")
+                throw .configuration("\(file): it contains no readable certificate")
             }
             read.roots = .certificates(pem)
         case .pinned(let pem):
@@ -52,8 +52,8 @@ struct AuthorityTrust: Equatable, Sendable {
                 let key = try? CertificateKey(pem: SecretBytes(bytes)).pem()
             else {
                 throw .configuration(
-                    "\(identity.certificateFile) and \(identity.keyFile): no certificate and "
-                        + "key can be read from them")
+                    "\(identity.certificateFile) and \(identity.keyFile): the certificate or "
+                        + "the key cannot be read")
             }
             read.identity = (chain, key)
         }
@@ -94,7 +94,7 @@ extension AuthorityClient {
         else {
             throw .failed(
                 layer: "TLS", text: shown.isEmpty
-                    ? "\(url) has no CA of its own to give"
+                    ? "\(url) has no CA of its own; log in without --ca-fingerprint"
                     : "the CA of \(url) has another fingerprint: do not trust it")
         }
         return String(decoding: pem, as: UTF8.self)

@@ -5,7 +5,7 @@ import Wire
 /// `postern boards`: the boards that the user has claimed.
 struct BoardsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "boards", abstract: "List boards and their open claims, or let go of one.",
+        commandName: "boards", abstract: "List boards and their open claims, or release a board.",
         subcommands: [
             List.self, Release.self, Claims.self, EndClaim.self, ForgetRevocation.self,
         ], defaultSubcommand: List.self)
@@ -46,7 +46,7 @@ struct BoardsCommand: ParsableCommand {
     struct Release: Verb {
         static let configuration = CommandConfiguration(
             commandName: "release",
-            abstract: "Let go of a board: its session ends, and another may claim it.")
+            abstract: "Release a board: its session ends, and other users may claim it.")
 
         @OptionGroup var place: Place
         @Argument(help: ArgumentHelp("The board's installation id.", valueName: "board"))

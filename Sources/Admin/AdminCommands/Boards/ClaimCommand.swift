@@ -8,9 +8,9 @@ struct ClaimCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "claim", abstract: "Give a board its session.",
         discussion: """
-            The claim URL is what the board's QR code says. It holds a secret that serves \
-            once, and other users of this machine can read command lines while the command \
-            runs: on a shared machine give - and paste the URL, or send it through a pipe.
+            The board's QR code contains the claim URL. The URL holds a secret that works once. \
+            Other users of this machine can read command lines while the command runs. On a \
+            shared machine give - and paste the URL, or send it through a pipe.
             """)
 
     @OptionGroup var place: Place
@@ -20,19 +20,19 @@ struct ClaimCommand: Verb {
     var url: String
 
     @Option(help: ArgumentHelp(
-        "How long the session lives, such as 30d; as long as the authority allows without it.",
+        "How long the session lasts, such as 30d. Without it, as long as the authority allows.",
         valueName: "span"))
     var duration: Span?
 
     @Option(help: ArgumentHelp(
-        "A JSON file that says what the session may do on its board.", valueName: "file"))
+        "A JSON file with the session's scope: what it may do on its board.", valueName: "file"))
     var scope: String?
 
     @Option(help: ArgumentHelp(
-        "A file with the session's tokens, where another program made them.",
+        "A file with the session's tokens, if another program made them.",
         discussion: """
-            JSON with sessionToken, perhaps accessToken, and custom fields; or a session \
-            token and nothing else.
+            JSON with sessionToken, optional accessToken and custom fields; or only a session \
+            token.
             """,
         valueName: "file"))
     var sessionFile: String?
@@ -143,12 +143,13 @@ struct ClaimCommand: Verb {
         case .accepted: return
         case .sent:
             throw .offline(
-                layer: "board", text: "it has not answered in \(TimeText.span(wait.seconds)); "
-                    + "the claim stays open until \(until)")
+                layer: "board", text: "the board has not answered in "
+                    + "\(TimeText.span(wait.seconds)); the claim stays open until \(until)")
         case .rejected:
             let reason = claim.reason.map { "\(Printable.line($0.text)) (\($0.code))" }
-            throw .failed(layer: "board", text: "it rejected the claim: \(reason ?? "no reason")")
-        case .expired: throw .failed(layer: "board", text: "the claim expired unanswered")
+            throw .failed(
+                layer: "board", text: "the board rejected the claim: \(reason ?? "no reason")")
+        case .expired: throw .failed(layer: "board", text: "the claim expired without an answer")
         case .cancelled: throw .failed(layer: "authority", text: "the claim was cancelled")
         }
     }

@@ -27,7 +27,7 @@ extension BoardsCommand {
     struct Claims: Verb {
         static let configuration = CommandConfiguration(
             commandName: "claims",
-            abstract: "List the open claims: yours, and all on your boards.")
+            abstract: "List your open claims, and all open claims of your boards.")
 
         @OptionGroup var place: Place
         @Flag(help: "Everyone's open claims; for administrators.") var everyone = false
@@ -51,7 +51,7 @@ extension BoardsCommand {
 
     struct EndClaim: Verb {
         static let configuration = CommandConfiguration(
-            commandName: "end-claim", abstract: "Take back an open claim.")
+            commandName: "end-claim", abstract: "Cancel an open claim.")
 
         @OptionGroup var place: Place
         @Argument(help: ArgumentHelp(
@@ -76,9 +76,9 @@ extension BoardsCommand {
             commandName: "forget-revocation",
             abstract: "Stop waiting for a board's answer to a revocation.",
             discussion: """
-                A revoked board keeps its broker login until it has answered, so that it hears \
-                of the revocation. Use this for a board that has lost its login: then the next \
-                claim gives it a new one.
+                A revoked board keeps its broker login until it has answered, so that it can \
+                receive the revocation. Use this command for a board that has lost its login: \
+                the next claim then gives it a new one.
                 """)
 
         @OptionGroup var place: Place
@@ -90,7 +90,7 @@ extension BoardsCommand {
             let client = try place.login(in: surroundings).client
             let told = BrokerDelivery(try await client.own(.delete, "/boards/\(id)/revocation"))
             told.report(
-                "waits no longer for \(id)", "installationId", id.description, asJSON: place.json,
+                "no longer waiting for \(id)", "installationId", id.description, asJSON: place.json,
                 in: surroundings)
         }
     }

@@ -11,11 +11,11 @@ extension PersonCheck {
     static let configuration = [
         PersonCheck(
             id: "profile", group: .configuration,
-            about: "the login that is kept here can be read, by nobody else",
-            why: "whoever reads it has your session"
+            about: "the stored login can be read, and only by you",
+            why: "anybody who can read it has your session"
         ) { facts in
             if let fault = facts.profileFault {
-                return .failed(fault, next: "mend it as said, or log in again: `postern login`")
+                return .failed(fault, next: "correct it, or log in again: `postern login`")
             }
             guard let username = facts.username, let authority = facts.authority else {
                 return .ok("nobody is logged in")
@@ -28,23 +28,23 @@ extension PersonCheck {
         to: "the authority", group: .page, needs: [.reach], named: "the authority's address"
     ) { $0.reach } + [
         PersonCheck(
-            id: "authority", group: .page, about: "what answers there is an authority",
-            why: "a proxy or another program may answer at that address, or one that cannot work",
+            id: "authority", group: .page, about: "an authority answers at that address",
+            why: "a proxy or another program may answer there, or an authority that does not work",
             needs: [.authority]
         ) { facts in
             guard let authority = facts.authority else {
                 return .skipped("no authority is named")
             }
             let next = """
-                look at the address, at the proxy before the authority, and on its machine at its \
-                log and `postern-authority doctor`
+                check the address and the proxy in front of the authority; on the authority's \
+                machine, look at its log and run `postern-authority doctor`
                 """
             switch facts.info {
             case .given(let info):
                 return .ok("\(shown(info, "name")) at \(authority)")
             case .refused(let refusal): return .failed(refusal.text, next: next)
             case .failed(let text): return .failed(text, next: next)
-            case nil: return .skipped("it was not asked; see the checks before")
+            case nil: return .skipped("not tried, because an earlier check failed")
             }
         },
         PersonCheck(
@@ -64,12 +64,12 @@ extension PersonCheck {
             return .ok(known)
         },
         PersonCheck(
-            id: "clock", group: .page, about: "this machine's clock is the authority's",
-            why: "with another time certificates and sessions seem over, or not yet begun",
+            id: "clock", group: .page, about: "this machine's clock agrees with the authority's",
+            why: "with a wrong time certificates and sessions seem expired or not yet valid",
             needs: [.authority]
         ) { facts in
             guard let skew = facts.skew?.components.seconds else {
-                return .skipped("the authority did not tell its time")
+                return .skipped("the authority did not send its time")
             }
             guard abs(skew) > 30 else { return .ok("within 30 s") }
             return .warning(
@@ -80,7 +80,7 @@ extension PersonCheck {
 
     static let login = [
         PersonCheck(
-            id: "session", group: .login, about: "your session is valid, and lasts",
+            id: "session", group: .login, about: "your session is valid for at least 24 hours",
             why: "without one the authority does nothing for you", needs: [.login]
         ) { facts in
             let next = "log in: `postern login`"
@@ -90,7 +90,7 @@ extension PersonCheck {
             }
             guard facts.isSafe else {
                 return .failed(
-                    "the token is not sent in clear to another machine",
+                    "the token is not sent unencrypted to another machine",
                     next: "use an https:// address, or --insecure if you must")
             }
             switch facts.me {
@@ -106,12 +106,12 @@ extension PersonCheck {
     static let broker = [
         PersonCheck(
             id: "broker", group: .broker,
-            about: "the broker that `watch` is sent to can be reached",
+            about: "the broker that `watch` connects to can be reached",
             why: "`postern watch` hears nothing without it", needs: [.broker]
         ) { facts in
             let next = """
-                look at broker.advertise in authority.toml, which is what programs are told, and \
-                at firewalls on the way
+                check broker.advertise in authority.toml, the address that programs get, and the \
+                firewalls between here and the broker
                 """
             if let fault = facts.brokerFault { return .failed(fault, next: next) }
             guard let reach = facts.brokerReach else { return .skipped("there is no session") }
@@ -125,10 +125,11 @@ extension PersonCheck {
             return CertificateAge.finding(text, left)
         },
         PersonCheck(
-            id: "broker-login", group: .broker, about: "it lets you in, and read your boards",
+            id: "broker-login", group: .broker,
+            about: "the broker accepts your login and lets you read your boards",
             why: "`postern watch` hears nothing without it", needs: [.broker]
         ) { facts in
-            let next = "let the authority settle its broker access (it does at its start)"
+            let next = "restart the authority: it sets up its broker access at its start"
             switch facts.brokerLogin {
             case .letIn(let rights) where rights.unsubscribable.isEmpty: return .ok("it does")
             case .letIn(let rights):
@@ -136,15 +137,16 @@ extension PersonCheck {
                     "it refuses " + rights.unsubscribable.joined(separator: ", "), next: next)
             case .refused(let text), .unreachable(let text): return .failed(text, next: next)
             case nil:
-                return .skipped("not tried: that would end a `watch` that runs; --try-login")
+                return .skipped("not tried: it would end a running `watch`; use --try-login")
             }
         },
     ]
 
     static let versions = [
         PersonCheck(
-            id: "versions", group: .versions, about: "this program and the authority are alike",
-            why: "what one of them has learned since, the other does not know",
+            id: "versions", group: .versions,
+            about: "this program and the authority have the same version",
+            why: "an older program lacks what a newer one can do",
             needs: [.authority]
         ) { facts in
             let list = facts.versions.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
@@ -165,7 +167,7 @@ extension PersonCheck {
         guard let session = try? answer.object("session"),
             let iso = session.members["expiresAt"]?.asObject?["iso"]?.asString,
             let end = ParseDate.parse(iso)
-        else { return .ok("it is valid, and has no end") }
+        else { return .ok("it is valid, and does not expire") }
         let hours = (end - now).components.seconds / 3600
         let text = "it is valid for \(hours >= 48 ? "\(hours / 24) days" : "\(hours) hours")"
         return hours >= 24

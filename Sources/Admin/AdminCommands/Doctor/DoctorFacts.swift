@@ -119,7 +119,7 @@ extension DoctorFacts {
                 options.caFile = file
             } catch {
                 return Reach(
-                    lookup: .skipped("the CA could not be kept"), tcp: .skipped("likewise"),
+                    lookup: .skipped("the CA could not be stored"), tcp: .skipped("likewise"),
                     tls: .failed("\(error)"))
             }
         }

@@ -4,15 +4,16 @@ import Doctor
 /// `postern doctor`: checks the way from this machine to its authority.
 struct PersonDoctorCommand: Verb {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Look for what is wrong between here and the authority.",
+        commandName: "doctor", abstract: "Find problems between here and the authority.",
         discussion: """
-            Exit status: 0 all is well, 3 there are warnings, 1 a check failed, 78 one of the \
-            configuration failed. As `watch` does, it asks the authority for a broker login.
+            Exit status: 0 all checks passed, 3 there are warnings, 1 a check failed, 78 a \
+            check of the configuration failed. It asks the authority for a broker login, as \
+            `watch` does.
             """)
 
     @OptionGroup var place: Place
     @OptionGroup var options: DoctorOptions
-    @Flag(help: "Log in at the broker, too. This ends a `watch` of yours that runs.")
+    @Flag(help: "Log in at the broker, too. This ends your running `watch`.")
     var tryLogin = false
 
     func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
@@ -39,8 +40,8 @@ struct PersonDoctorCommand: Verb {
         switch report.verdict(warningsAreErrors: options.warningsAsErrors) {
         case .ok: return
         case .warnings: throw .degraded("there are warnings")
-        case .failed: throw .failed(layer: "doctor", text: "not all is well")
-        case .badConfiguration: throw .configuration("not all is well")
+        case .failed: throw .failed(layer: "doctor", text: "a check failed")
+        case .badConfiguration: throw .configuration("a check failed")
         }
     }
 }

@@ -5,20 +5,20 @@ import Wire
 /// `postern login`: opens a session and saves it in the profile.
 struct LoginCommand: Verb {
     static let configuration = CommandConfiguration(
-        commandName: "login", abstract: "Log in at an authority and stay so.",
+        commandName: "login", abstract: "Log in at an authority, and keep the login.",
         discussion: """
-            The password is asked for, or comes from a file or standard input; there is no \
-            option for it, since other users of the machine can read command lines.
+            The command asks for the password, or reads it from a file or standard input. There \
+            is no option for it, because other users of the machine can read command lines.
             """)
 
     @OptionGroup var place: Place
-    @Option(help: "Who you are there.") var username: String
+    @Option(help: "Your user name at the authority.") var username: String
     @OptionGroup var password: PasswordSource
     @Option(help: ArgumentHelp(
         "The fingerprint of the authority's own CA, as `postern-authority init --tls` prints it.",
         discussion: """
-            The CA is fetched from the authority, compared, and kept in the login; it alone \
-            vouches for that authority from then on.
+            The command fetches the CA from the authority, compares its fingerprint, and keeps \
+            it in the login. From then on no other CA is trusted for that authority.
             """, valueName: "SHA256:…"), transform: Self.fingerprint)
     var caFingerprint: CertificateFingerprint?
 

@@ -7,14 +7,14 @@ struct PasswdCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "passwd", abstract: "Change your password.",
         discussion: """
-            Every other session of yours ends, those on boards too unless --keep-boards says \
-            otherwise; the login of this command stays.
+            All your other sessions end, also those on boards unless you give --keep-boards. \
+            The login of this command stays.
             """)
 
     @OptionGroup var place: Place
     @OptionGroup var password: PasswordSource
     @OptionGroup var old: OldPasswordSource
-    @Flag(help: "Sessions on boards stay.") var keepBoards = false
+    @Flag(help: "Keep the sessions on boards.") var keepBoards = false
 
     func validate() throws {
         guard password.passwordFile != "-" || old.oldPasswordFile != "-" else {

@@ -5,7 +5,7 @@ import Sessions
 /// other users of the machine can read.
 struct PasswordSource: ParsableArguments {
     @Option(help: ArgumentHelp(
-        "The file that holds the password; - for standard input. Asked for without it.",
+        "The file with the password; - for standard input. Without it, the command asks.",
         valueName: "file"))
     var passwordFile: String?
 
@@ -22,7 +22,7 @@ struct PasswordSource: ParsableArguments {
     ) throws(CommandFailure) -> SecretBytes {
         let first = try read(prompt: prompt, in: surroundings)
         guard passwordFile == nil else { return first }
-        let second = try read(prompt: "The same again: ", in: surroundings)
+        let second = try read(prompt: "Repeat it: ", in: surroundings)
         guard first.matches(second) else { throw .usage("the two passwords differ") }
         return first
     }
@@ -31,7 +31,7 @@ struct PasswordSource: ParsableArguments {
 /// The source of the present password, for a command that needs two.
 struct OldPasswordSource: ParsableArguments {
     @Option(help: ArgumentHelp(
-        "The file that holds the present password; - for standard input. Asked for without it.",
+        "The file with the present password; - for standard input. Without it, the command asks.",
         valueName: "file"))
     var oldPasswordFile: String?
 

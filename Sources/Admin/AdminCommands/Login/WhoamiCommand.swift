@@ -5,7 +5,7 @@ import Wire
 /// `postern whoami`: asks the authority, so that the user learns of an ended session.
 struct WhoamiCommand: Verb {
     static let configuration = CommandConfiguration(
-        commandName: "whoami", abstract: "Say who you are at which authority.")
+        commandName: "whoami", abstract: "Show your user name and authority.")
 
     @OptionGroup var place: Place
 

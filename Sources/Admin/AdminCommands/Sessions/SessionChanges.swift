@@ -5,10 +5,10 @@ import Wire
 extension SessionsCommand {
     struct Extend: Verb {
         static let configuration = CommandConfiguration(
-            commandName: "extend", abstract: "Let a session end so long from now.",
+            commandName: "extend", abstract: "Set how long from now a session lasts.",
             discussion: """
-                From 5 minutes to 1 year, and never past the limit that the session was made \
-                with. Its board hears of it.
+                From 5 minutes to 1 year, and never past the limit that was set when the \
+                session was made. The authority notifies the session's board.
                 """)
 
         @OptionGroup var place: Place
@@ -38,14 +38,14 @@ extension SessionsCommand {
 
     struct Revoke: Verb {
         static let configuration = CommandConfiguration(
-            commandName: "revoke", abstract: "End a session wherever it lives, or all of a user.")
+            commandName: "revoke", abstract: "End a session, or all sessions of a user.")
 
         @OptionGroup var place: Place
         @Argument(help: ArgumentHelp("The session's objectId.", valueName: "session"))
         var id: String?
         @Option(help: ArgumentHelp(
-            "Every session of this user but the one that asks, those on boards too.",
-            discussion: "Your own name, or anyone's for an administrator.", valueName: "user"))
+            "All sessions of this user, on boards too, except the one of this command.",
+            discussion: "Your own name; administrators can give any name.", valueName: "user"))
         var allOf: String?
 
         func validate() throws {

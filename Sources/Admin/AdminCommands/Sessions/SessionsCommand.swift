@@ -5,7 +5,7 @@ import Wire
 /// `postern sessions`: the user's own sessions on all devices.
 struct SessionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sessions", abstract: "List sessions, look at one, extend or end it.",
+        commandName: "sessions", abstract: "List sessions; show, extend or end one.",
         subcommands: [List.self, Show.self, Extend.self, Revoke.self], defaultSubcommand: List.self)
 
     struct List: Verb {
@@ -39,7 +39,7 @@ struct SessionsCommand: ParsableCommand {
 
     struct Show: Verb {
         static let configuration = CommandConfiguration(
-            commandName: "show", abstract: "Show all about one session but its tokens.")
+            commandName: "show", abstract: "Show everything about a session except its tokens.")
 
         @OptionGroup var place: Place
         @Argument(help: ArgumentHelp("The session's objectId.", valueName: "session"))

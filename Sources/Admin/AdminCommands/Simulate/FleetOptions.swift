@@ -11,36 +11,37 @@ extension TelemetryRate: ExpressibleByArgument {}
 /// Command-line options for the simulated boards.
 struct FleetOptions: ParsableArguments {
     @Option(help: ArgumentHelp(
-        "Between two heartbeats of a board; what its provisioning says without it.",
+        "Time between two heartbeats of a board. Without it, as the board's provisioning says.",
         valueName: "span"))
     var heartbeat: Span?
     @Option(help: ArgumentHelp(
-        "Between two refreshes of a board; at two thirds of its access token without it.",
+        "Time between two refreshes of a board. Without it, two thirds of its access token's life.",
         valueName: "span"))
     var refresh: Span?
     @Option(help: ArgumentHelp(
-        "Messages with data: 500/s from all boards together, 0.5/s/board from each.",
+        "Rate of data messages: 500/s from all boards together, or 0.5/s/board from each.",
         valueName: "rate"))
     var telemetry: TelemetryRate?
-    @Option(help: ArgumentHelp("Bytes of each of these messages.", valueName: "n"))
+    @Option(help: ArgumentHelp("Size of each data message, in bytes.", valueName: "n"))
     var payload: Int = 100
     @Flag(help: "Read the telemetry back and account for each message.")
     var check = false
     @Option(help: ArgumentHelp(
-        "What goes wrong: lost-replies=5%,replays=2%,storm=60s:50%,skew=1%,thieves=20.",
+        "Faults to inject: lost-replies=5%,replays=2%,storm=60s:50%,skew=1%,thieves=20.",
         valueName: "faults"))
     var faults: FaultPlan?
     @Option(help: ArgumentHelp(
-        "With the same seed the same faults are chosen.", valueName: "n"))
+        "The same seed chooses the same faults.", valueName: "n"))
     var seed: UInt64 = 1
-    @Option(help: ArgumentHelp("How many claims are on their way at once.", valueName: "n"))
+    @Option(help: ArgumentHelp(
+        "The number of claims that may be open at the same time.", valueName: "n"))
     var claims: Int = 16
     @Option(help: ArgumentHelp(
-        "Over how long boards that lost their connections spread their return.",
+        "The time over which boards spread their reconnects after lost connections.",
         valueName: "span"))
     var spread = Span(seconds: 30)
     @Option(help: ArgumentHelp(
-        "How many threads the boards share; one for each 2500 without it, and two at most.",
+        "The number of threads. Without it, one for each 2500 boards, and at most two.",
         valueName: "n"))
     var threads: Int?
 
@@ -106,7 +107,7 @@ struct FleetOptions: ParsableArguments {
         }
         guard limit >= wanted else {
             throw .configuration("this process may open \(limit) files and needs \(wanted) for "
-                + "so many connections: raise the hard limit (`ulimit -Hn`), or use fewer "
+                + "that many connections: raise the hard limit (`ulimit -Hn`), or use fewer "
                 + "--boards")
         }
     }

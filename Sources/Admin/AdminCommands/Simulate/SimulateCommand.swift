@@ -25,50 +25,51 @@ enum SimulationMix: String, CaseIterable, ExpressibleByArgument, Sendable {
 /// `postern simulate`: runs boards without hardware, to test the load on an authority.
 struct SimulateCommand: Verb {
     static let configuration = CommandConfiguration(
-        commandName: "simulate", abstract: "Let many boards live without hardware.",
+        commandName: "simulate", abstract: "Simulate many boards without hardware.",
         discussion: """
-            Makes new boards, each with the agent that runs on real ones, and claims each as \
-            you. Then they live for --duration: heartbeats, refreshes, telemetry. Each board \
-            has its own connection and login. --faults puts in what goes wrong, such as \
+            Makes new boards, each with the same agent that real boards run, and claims each \
+            as you. The boards then run for --duration: heartbeats, refreshes, telemetry. Each \
+            board has its own connection and login. --faults injects faults, such as \
             lost-replies=5%,replays=2%,storm=60s:50%,skew=1%,thieves=20: replies that a board \
-            does not see, copies of heartbeats that an eavesdropper sends again, connections \
-            cut together (all, or a share), clocks that are hours off, and thieves with a \
-            board's key and a spent token. Every thief must be found. --check reads the \
-            telemetry back and accounts for each message. ^C ends it early, with the summary.
+            does not receive, copies of heartbeats that an eavesdropper sends again, many \
+            connections cut at once (all, or a share), clocks that are wrong by hours, and \
+            thieves with a board's key and a spent token. Every thief must be found. --check \
+            reads the telemetry back and accounts for each message. ^C ends the run early and \
+            prints the summary.
 
-            --heartbeat 0s and --refresh 0s ask without pauses; at most --in-flight boards ask \
-            at the same moment. --mix is the same for one span of load, and can be given \
-            several times.
+            --heartbeat 0s and --refresh 0s send requests without pauses; at most --in-flight \
+            boards wait for an answer at the same moment. --mix does the same for one span of \
+            load, and can be given several times.
 
-            The boards stay in the authority, named "simulated"; their sessions end by \
-            themselves after --lifetime. Ends with 0 if all was right, with 3 if something was \
-            not, with 5 if no answer came. What --json prints is in Provisioning/SIMULATE.md.
+            The boards stay in the authority, named "simulated"; their sessions expire after \
+            --lifetime. Exit status: 0 everything was right, 3 something was wrong, 5 no answer \
+            came. Provisioning/SIMULATE.md describes the output of --json.
             """)
 
     @OptionGroup var place: Place
-    @Option(help: ArgumentHelp("How many boards.", valueName: "n"))
+    @Option(help: ArgumentHelp("The number of boards.", valueName: "n"))
     var boards: Int
     @Option(help: ArgumentHelp(
-        "The boards' broker, such as mqtt://127.0.0.1:1883; what the authority says without it.",
+        "The boards' broker, such as mqtt://127.0.0.1:1883. Without it, the authority's.",
         valueName: "uri"))
     var broker: String?
     @Option(help: ArgumentHelp("How long the load lasts.", valueName: "span"))
     var duration = Span(seconds: 30)
     @Option(help: ArgumentHelp(
-        "How many boards ask at the same moment; as many as are due without it.",
+        "How many boards may wait for an answer at the same moment. Without it, all that are due.",
         valueName: "n"))
     var inFlight: Int?
     @Option(help: ArgumentHelp(
-        "heartbeat, refresh or both, without pauses; several times for one span after the other.",
+        "heartbeat, refresh or both, without pauses. Give it again for each further span of load.",
         valueName: "mix"))
     var mix: [SimulationMix] = []
     @Option(help: ArgumentHelp(
-        "How long the boards' sessions live; as long as it takes, and an hour at least.",
+        "How long the boards' sessions last. Without it, as long as the run, at least an hour.",
         valueName: "span"))
     var lifetime: Span?
     @Flag(help: "Wait for a line on standard input before each span of load.")
     var step = false
-    @OptionGroup(title: "How the boards live") var fleet: FleetOptions
+    @OptionGroup(title: "How the boards behave") var fleet: FleetOptions
 
     func validate() throws {
         guard duration.seconds > 0 else { throw ValidationError("--duration is above 0") }
@@ -160,8 +161,8 @@ struct SimulateCommand: Verb {
                 showing: client.trust.identity)
             filters = access.filters.filter { $0.hasSuffix("/data/#") }
             guard filters == ["\(plan.root)/+/data/#"] else {
-                throw .usage("--check reads all boards' data, which your login may not; "
-                    + "be an administrator, or name a --broker that lets anybody read")
+                throw .usage("--check reads all boards' data, which your login may not; log in as "
+                    + "an administrator, or give a --broker that lets anybody read")
             }
         }
         do throws(SystemError) {

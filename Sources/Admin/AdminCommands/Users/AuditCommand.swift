@@ -5,11 +5,11 @@ import Wire
 /// `postern audit`: shows the audit log, newest first. For administrators.
 struct AuditCommand: Verb {
     static let configuration = CommandConfiguration(
-        commandName: "audit", abstract: "Show what happened, the newest first.")
+        commandName: "audit", abstract: "Show the audit log, newest first.")
 
     @OptionGroup var place: Place
-    @Option(help: "How many entries, up to 1000.") var limit = 50
-    @Option(help: ArgumentHelp("Only this board's.", valueName: "installation id"))
+    @Option(help: "The number of entries, up to 1000.") var limit = 50
+    @Option(help: ArgumentHelp("Only entries of this board.", valueName: "installation id"))
     var board: String?
 
     func validate() throws {

@@ -8,14 +8,14 @@ extension UsersCommand {
         static let configuration = CommandConfiguration(
             commandName: "password", abstract: "Set a user's password.",
             discussion: """
-                Every session of that user ends, those on boards too unless --keep-boards \
-                says otherwise. Your own you change with `postern passwd`.
+                All sessions of that user end, also those on boards unless you give \
+                --keep-boards. Change your own password with `postern passwd`.
                 """)
 
         @OptionGroup var place: Place
         @Argument(help: "The user's name.") var name: String
         @OptionGroup var password: PasswordSource
-        @Flag(help: "Sessions on boards stay.") var keepBoards = false
+        @Flag(help: "Keep the sessions on boards.") var keepBoards = false
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
@@ -29,7 +29,7 @@ extension UsersCommand {
     struct Disable: Verb {
         static let configuration = CommandConfiguration(
             commandName: "disable",
-            abstract: "Let a user log in no more, and end every session of theirs.")
+            abstract: "Disable a user's login, and end all their sessions.")
 
         @OptionGroup var place: Place
         @Argument(help: "The user's name.") var name: String
@@ -44,7 +44,7 @@ extension UsersCommand {
 
     struct Enable: Verb {
         static let configuration = CommandConfiguration(
-            commandName: "enable", abstract: "Let a disabled user log in again.")
+            commandName: "enable", abstract: "Allow a disabled user to log in again.")
 
         @OptionGroup var place: Place
         @Argument(help: "The user's name.") var name: String

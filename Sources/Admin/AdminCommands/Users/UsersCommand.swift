@@ -5,7 +5,7 @@ import Wire
 /// `postern users`: manages users. For administrators.
 struct UsersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "users", abstract: "List users, add or change one; for administrators.",
+        commandName: "users", abstract: "List, add and change users; for administrators.",
         subcommands: [List.self, Add.self, Password.self, Disable.self, Enable.self],
         defaultSubcommand: List.self)
 
@@ -37,8 +37,8 @@ struct UsersCommand: ParsableCommand {
 
         @OptionGroup var place: Place
         @Argument(help: "The user's name.") var name: String
-        @Flag(help: "An administrator.") var admin = false
-        @Flag(help: "May claim boards.") var claim = false
+        @Flag(help: "Make the user an administrator.") var admin = false
+        @Flag(help: "Allow the user to claim boards.") var claim = false
         @OptionGroup var password: PasswordSource
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {

@@ -72,7 +72,7 @@ struct BoardSummary: Equatable, Sendable {
             parts.append("lag p50 \(half) ms, p99 \(most) ms, max \(lag.longest) ms")
         }
         if before > 0 { parts.append("\(before) from before the watch") }
-        if isCapped { parts.append("too many gaps to follow: the oldest were given up") }
+        if isCapped { parts.append("too many gaps to follow: the oldest are no longer checked") }
         return "\(board.description.prefix(8))  " + parts.joined(separator: "; ")
     }
 }

@@ -122,15 +122,17 @@ final class WatchCheck: Sendable {
     ) throws(CommandFailure) {
         let lost = broker.droppedMessages
         guard lost == 0 else {
-            throw .degraded("\(lost) messages came faster than they were checked: what is missing "
-                + "may be missing here alone")
+            throw .degraded("\(lost) messages arrived faster than they were checked: "
+                + "missing numbers may be missing only here")
         }
         let faults = summaries.count { !$0.isComplete }
         guard faults == 0 else {
             throw .failed(
                 layer: "check", text: "\(faults) of \(summaries.count) boards are not complete")
         }
-        guard !summaries.isEmpty else { throw .degraded("nothing came, so nothing was checked") }
+        guard !summaries.isEmpty else {
+            throw .degraded("no message arrived, so nothing was checked")
+        }
         guard unchecked == 0, !summaries.contains(where: \.isUnchecked) else {
             throw .degraded("some messages could not be checked")
         }

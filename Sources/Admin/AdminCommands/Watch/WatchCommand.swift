@@ -7,25 +7,26 @@ import Wire
 /// `postern watch`: shows the data of the user's boards as it arrives.
 struct WatchCommand: Verb {
     static let configuration = CommandConfiguration(
-        commandName: "watch", abstract: "Show your boards' data as it comes.",
+        commandName: "watch", abstract: "Show your boards' data as it arrives.",
         discussion: """
-            Ends with ^C, after --count messages, or --for a span. With --check it shows no data \
-            but what is missing, contradicted, out of order or repeated, and at the end a line \
-            for each board; a number is missing when a later one has come, 5 seconds have passed, \
-            and the board has not announced it as lost. Its exit status: 0 complete (repeats \
-            are no fault: QoS 1 may deliver twice), 1 not complete, 3 it could not be checked.
+            Ends with ^C, after --count messages, or after the span of --for. With --check it \
+            does not show data. It shows which numbers are missing, contradicted, out of order or \
+            repeated, and at the end a line for each board. A number is missing if a later one \
+            has arrived, 5 seconds have passed, and the board has not announced it as lost. Exit \
+            status with --check: 0 complete (repeats are no fault: QoS 1 may deliver twice), \
+            1 not complete, 3 it could not be checked.
             """)
 
     @OptionGroup var place: Place
-    @Option(help: ArgumentHelp("Only this board's.", valueName: "installation id"))
+    @Option(help: ArgumentHelp("Only data of this board.", valueName: "installation id"))
     var board: String?
-    @Option(help: ArgumentHelp("End after so many messages.", valueName: "n"))
+    @Option(help: ArgumentHelp("End after this number of messages.", valueName: "n"))
     var count: Int?
     @Option(name: .customLong("for"), help: ArgumentHelp(
         "End after this span, such as 10s.", valueName: "span"))
     var span: Span?
 
-    @Flag(help: "Check that each board's messages come complete and in order.")
+    @Flag(help: "Check that each board's messages arrive complete and in order.")
     var check = false
 
     func validate() throws {
@@ -76,7 +77,7 @@ struct WatchCommand: Verb {
         until stop: StopSignal
     ) async throws(CommandFailure) {
         guard broker.ack.version == .v5 else {
-            throw .degraded("the broker speaks only MQTT 3.1.1: without sid and seq there is "
+            throw .degraded("the broker supports only MQTT 3.1.1: without sid and seq there is "
                 + "nothing to check")
         }
         let check = WatchCheck(broker, root, surroundings, json: place.json)
@@ -86,10 +87,11 @@ struct WatchCommand: Verb {
     /// Throws if messages or properties were missing although nothing failed.
     private func judge(_ broker: BrokerClient) throws(CommandFailure) {
         if broker.droppedMessages > 0 {
-            throw .degraded("\(broker.droppedMessages) messages came faster than they were shown")
+            throw .degraded("\(broker.droppedMessages) messages arrived faster than they were "
+                + "shown, and were dropped")
         }
         if broker.ack.version == .v311 {
-            throw .degraded("the broker speaks only MQTT 3.1.1, so app, sid and seq are missing")
+            throw .degraded("the broker supports only MQTT 3.1.1, so app, sid and seq are missing")
         }
     }
 

@@ -195,7 +195,7 @@ extension FleetBoard {
         }
         guard thief?.hasStruck == true else {
             return tally.violations.note(
-                .contract("a session was revoked for a theft that was none"))
+                .contract("a session was revoked for a theft that did not happen"))
         }
         thief?.isFound = true
         tally.thefts.right += 1
@@ -228,7 +228,7 @@ extension FleetBoard {
                 // The authority was overloaded and did not look at the request.
             } else {
                 tally.replays.wrong += 1
-                tally.violations.note(.contract("a replayed request had another answer"))
+                tally.violations.note(.contract("a replayed request got a different answer"))
             }
         }
     }
@@ -242,13 +242,13 @@ extension FleetBoard {
                 tally.lostReplies.right += 1
             } else {
                 tally.lostReplies.wrong += 1
-                tally.violations.note(.contract("a repeated request had another answer"))
+                tally.violations.note(.contract("a repeated request got a different answer"))
             }
         } else {
             tally[request.kind].times.add(moment.monotonic - request.since)
         }
         if request.wasOff(by: now) {
-            tally.violations.note(.contract("a clock that is off was not refused"))
+            tally.violations.note(.contract("a request with a wrong clock was not refused"))
         } else if isClockWrong {
             isClockWrong = false
             tally.clocks.right += 1

@@ -42,7 +42,7 @@ enum SimulationFault: Error, Hashable, Sendable {
         switch ErrorCode(rawValue: code) {
         case .rateLimit: ", overloaded"
         case .notFound: ", not issued here"
-        case .invalidSession: ", the session is over"
+        case .invalidSession: ", the session has ended"
         default: ""
         }
     }

@@ -49,7 +49,7 @@ package struct FleetReport: Sendable {
     package var verdict: Verdict {
         guard pairing.heartbeats.answered + load.heartbeats.answered > 0 else { return .silent }
         guard violations.count + unpaired + stranded > 0 else { return .right }
-        return .wrong("\(violations.count) things were wrong, \(unpaired) boards have no "
+        return .wrong("\(violations.count) violations, \(unpaired) boards have no "
             + "session, \(stranded) are not connected")
     }
 }
@@ -69,7 +69,8 @@ extension FleetReport {
         lines.append(telemetryLine)
         lines.append(
             "connections: \(load.disconnects) ended, \(load.cuts) cut in \(load.storms) storms, "
-                + "peak \(load.peakTries) tries a second (\(percent(load.peakTries)) of the fleet)")
+                + "at most \(load.peakTries) attempts a second "
+                + "(\(percent(load.peakTries)) of the fleet)")
         for (title, ledger) in [("error", errors), ("WRONG", violations)] {
             lines += ledger.sorted.map { "\(title): \($0.layer): \($0.text): \($1)" }
         }
@@ -89,17 +90,19 @@ extension FleetReport {
     private var faultLines: [String] {
         let kinds = [
             ("replies lost", load.lostReplies), ("replays", load.replays),
-            ("thefts", load.thefts), ("clocks off", load.clocks),
+            ("thefts", load.thefts), ("wrong clocks", load.clocks),
         ]
         var lines = kinds.filter { $1.injected > 0 }.map { name, tally in
             "\(name): \(tally.injected) injected, \(tally.right) right, \(tally.wrong) wrong, "
                 + "\(tally.open) open"
         }
-        if load.thefts.injected > 0 { lines.append("thieves told 209: \(load.thievesTold)") }
+        if load.thefts.injected > 0 {
+            lines.append("thieves refused with 209: \(load.thievesTold)")
+        }
         let idle = plan.faults.thieves - load.thefts.injected
         if idle > 0 {
-            lines.append("thieves: \(idle) of \(plan.faults.thieves) did not strike: no board "
-                + "had refreshed its token and lived when they would have")
+            lines.append("thieves: \(idle) of \(plan.faults.thieves) did not strike: no live "
+                + "board had refreshed its token by then")
         }
         return lines
     }
@@ -108,7 +111,7 @@ extension FleetReport {
         let sent = "telemetry: \(telemetry.made) made, \(telemetry.acknowledged) acknowledged"
         guard telemetry.isChecked else { return sent + ", not checked" }
         return sent + ", \(telemetry.seen) seen, \(telemetry.missing) missing, "
-            + "\(telemetry.duplicates) twice, \(telemetry.unjudged) not judged"
+            + "\(telemetry.duplicates) twice, \(telemetry.unjudged) not checked"
     }
 
     private func quantiles(_ times: AnswerTimes) -> String {
