@@ -9,7 +9,7 @@ struct ClaimCommand: Verb {
         commandName: "claim", abstract: "Give a board its session.",
         discussion: """
             The board's QR code contains the claim URL. The URL holds a secret that works once. \
-            Other users of this machine can read command lines while the command runs. On a \
+            While the command runs, other users of this machine can read command lines. On a \
             shared machine give - and paste the URL, or send it through a pipe.
             """)
 
