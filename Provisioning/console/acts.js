@@ -1,4 +1,4 @@
-// What a person can do to boards and sessions, each with its question first.
+// The actions on boards, sessions and users. Each asks for confirmation first.
 
 import { info, post, put, remove } from "./api.js";
 import { ask } from "./dialog.js";
@@ -6,22 +6,23 @@ import { choice, field, h, say } from "./dom.js";
 import { durations, span } from "./time.js";
 import { count, sessionName } from "./words.js";
 
-/** Ends what is at `path` and says so, and where the broker could not be told yet. */
+/** Deletes `path` and shows `text`; also shows if the broker does not know of it yet. */
 async function end(path, text) {
   const { brokerTold } = await remove(path);
-  say(brokerTold === false ? `${text} Until the broker knows, it may stay connected.` : text);
+  say(brokerTold === false
+    ? `${text} The broker does not know yet, so the board may stay connected.` : text);
 }
 
 export function extendSession(id, name, done) {
   const spans = durations(info.longestSessionSeconds);
   ask({
     title: `Extend ${name}`, confirm: "Extend",
-    body: choice("From now on it lasts", "duration", spans, spans.at(-1)?.value, null,
+    body: choice("How long from now", "duration", spans, spans.at(-1)?.value, null,
       "chips four"),
     async submit(form) {
       const durationSeconds = Number(form.elements.duration.value);
       await post(`/sessions/${id}/extend`, { durationSeconds });
-      say(`It ends in ${span(durationSeconds)}.`);
+      say(`The session ends in ${span(durationSeconds)}.`);
       done();
     },
   });
@@ -31,7 +32,7 @@ export function signOutBoard(board, done) {
   ask({
     title: `Sign out ${board.name}?`, confirm: "Sign out", danger: true,
     body: h("p", null, "The board stops sending at once, or as soon as it is online. "
-      + "What it has not sent yet it keeps for your next session. To use it again, pair it again."),
+      + "It keeps its unsent messages for your next session. To use it again, pair it again."),
     async submit() {
       await end(`/sessions/${board.sessionId}`, `${board.name} is signed out.`);
       done();
@@ -47,7 +48,7 @@ export function signOutSession(session, done) {
     body: h("p", null, session.restricted
       ? "The device stops sending. To use it again, pair it again."
       : session.isThisOne ? "You log in again with your password."
-        : "Whoever uses it must log in again."),
+        : "Its user must log in again."),
     async submit() {
       await end(`/sessions/${session.objectId}`, `${name} is signed out.`);
       done();
@@ -60,8 +61,8 @@ export function signOutOthers(username, done) {
   ask({
     title: "Sign out all others?", confirm: "Sign out all others", danger: true,
     body: [
-      h("p", null, "Every other login of yours ends now. This one stays."),
-      h("label", { class: "check" }, boards, "My boards too: each must be paired again"),
+      h("p", null, "All your other logins end now. This one stays."),
+      h("label", { class: "check" }, boards, "Also my boards: each must be paired again"),
     ],
     async submit() {
       const { ended } = await post(`/users/${encodeURIComponent(username)}/revoke`,
@@ -99,7 +100,7 @@ export function endClaim(claim, name, done) {
   ask({
     title: `End the claim of ${name}?`, confirm: "End the claim", danger: true,
     body: h("p", null, "The board does not get the session that waits for it. "
-      + "What the board has stays as it is."),
+      + "Nothing else changes on the board."),
     async submit() {
       await end(`/claims/${claim.claimId}`, "The claim has ended.");
       done();
@@ -111,7 +112,7 @@ export function releaseBoard(board, done) {
   ask({
     title: `Release ${board.name}?`, confirm: "Release", danger: true,
     body: h("p", null, "Its session ends and it leaves your list. "
-      + "Whoever has the board in hand may then claim it as their own."),
+      + "Then any user who has the board can claim it."),
     async submit() {
       await end(`/boards/${board.installationId}`, `${board.name} is released.`);
       done();
@@ -127,7 +128,7 @@ export function setPassword(username, isOwn, done = () => {}) {
     title: isOwn ? "Change your password" : `Set the password of ${username}`,
     confirm: isOwn ? "Change" : "Set",
     body: [
-      old && field("Present password", old), field("New password", fresh),
+      old && field("Current password", old), field("New password", fresh),
       h("label", { class: "check" }, boards, "Boards stay signed in"),
       h("p", { class: "note" }, isOwn ? "Your other logins end." : "All logins of this user end."),
     ],

@@ -2,7 +2,7 @@
 
 const root = new URL("../postern/v1/", import.meta.url);
 
-/** What the authority answered, or that it did not. */
+/** An error that the authority answered, or the lack of an answer. */
 export class Refused extends Error {
   constructor(status, body) {
     super(sentence(body?.error || `the authority answered with status ${status}`));
@@ -16,23 +16,23 @@ export function sentence(text) {
   return text[0].toUpperCase() + text.slice(1) + (/[.?!]$/.test(text) ? "" : ".");
 }
 
-/** Who serves this page: `GET /info`. */
+/** The authority that serves this page: `GET /info`. */
 export let info = null;
-/** `{user, session}` of who is logged in; null before. */
+/** `{user, session}` of the logged-in user; null before the login. */
 export let me = null;
 
 const watchers = new Set();
-/** Calls `then` when the session is over. */
+/** Calls `then` when the session has ended. */
 export function onOver(then) { watchers.add(then); }
 
-/** The session is over: nobody is logged in any more. */
+/** Records that the session has ended: nobody is logged in any more. */
 export function over() {
   if (!me) return;
   me = null;
   for (const then of watchers) then();
 }
 
-/** An answer that is no error, with its body still to come; `patience` in milliseconds. */
+/** A successful response, its body not yet read; `patience` in milliseconds. */
 export async function request(method, path, body, patience = 30000) {
   const headers = { "X-Parse-Application-Id": info?.applicationId ?? "" };
   if (method !== "GET") headers["X-Postern-Console"] = "1";
@@ -71,7 +71,7 @@ export const put = (path, body) => json("PUT", path, body);
 export const remove = path => json("DELETE", path);
 export const eventsURL = query => new URL(`events${query ? `?${query}` : ""}`, root);
 
-/** Who serves this page, and who is logged in, if anybody is. */
+/** Loads the authority's description, and the logged-in user if there is one. */
 export async function begin() {
   info ??= await get("/info");
   try {

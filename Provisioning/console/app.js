@@ -1,4 +1,4 @@
-// The console: what is shown where, and who sees it.
+// The console: its pages, and who may see each.
 
 import { setPassword } from "./acts.js";
 import { begin, info, logOut, me, onOver } from "./api.js";
@@ -37,7 +37,7 @@ function showLogin() {
   document.title = `Log in · ${info.name}`;
   fill(app, loginPage({
     title: "Log in", then: enter,
-    text: wasOver ? "Your session is over. Log in to go on where you were." : null,
+    text: wasOver ? "Your session has ended. Log in to continue where you were." : null,
   }));
   document.getElementById("username").focus();
 }
@@ -95,7 +95,7 @@ function account() {
 
 const states = { live: "Live", connecting: "Connecting…", reconnecting: "Reconnecting…" };
 let liveTimer = 0;
-/** Each page has a line of its own: that it connects is worth a word only if it takes long. */
+/** Each page has its own connection. "Connecting" is shown only if it takes long. */
 function showLive(state) {
   clearTimeout(liveTimer);
   liveTimer = setTimeout(() => {
@@ -134,7 +134,7 @@ function route(isMove) {
   frame.main.querySelector("h1")?.focus({ preventScroll: true });
 }
 
-/** Hears what happens for the page that is shown. */
+/** Listens to the events for the page that is shown. */
 function hear() {
   stop?.();
   const shown = page;
@@ -151,6 +151,7 @@ function decode(part) {
 }
 
 addEventListener("hashchange", () => route(true));
-addEventListener("unhandledrejection", event => say(event.reason?.message ?? "Something failed."));
+addEventListener("unhandledrejection", event =>
+  say(event.reason?.message ?? "Something failed. Load the page again."));
 onOver(showLogin);
 start();

@@ -56,7 +56,7 @@ export function auditPage() {
       fill(fault);
       rows.removeAttribute("aria-busy");
       fill(place, rows.childElementCount ? rows
-        : empty("Nothing found", "No entry of the log is like that. Ask for more."));
+        : empty("Nothing found", "No entry of the log matches. Change the filter."));
     } catch (error) {
       if (me) fill(fault, failure(error.message, () => load(isMore)));
     }
@@ -127,7 +127,7 @@ function text(name) {
   return h("input", { name, autocomplete: "off", autocapitalize: "none", spellcheck: "false" });
 }
 
-/** The second at which a day begins, some days on and some seconds less, by the calendar here. */
+/** The second at which a day begins in local time, plus `days` and minus `less` seconds. */
 function day(value, days, less) {
   if (!value) return "";
   const [y, m, d] = value.split("-").map(Number);

@@ -1,4 +1,4 @@
-// One board: how it is, what it sends, what it may, and what became of its sessions.
+// The page of one board: its state, its data, its rules and the timeline of its sessions.
 
 import * as acts from "./acts.js";
 import { get, me } from "./api.js";
@@ -51,13 +51,13 @@ export function boardPage(id, go) {
   }
 
   function show(next) {
-    // An event tells of the board without what only its own page asks for.
+    // An event has fewer members than the board's own page has loaded: keep those.
     board = { ...board, ...next };
     page.title = heading.textContent = board.name || "Unnamed board";
     document.title = document.title.replace(/^[^·]*/, `${page.title} `);
     renew(state, pill(...boardState(board)));
     fill(notice, board.openClaim?.state === "sent" && h("div", { class: "notice" },
-      h("p", null, "A claim of this board waits for it; it ends ",
+      h("p", null, "A claim waits for this board. It expires ",
         when(board.openClaim.expiresAt), "."),
       button("End the claim", () => acts.endClaim(board.openClaim, board.name, load),
         { id: "end-claim", class: "danger" })),
@@ -87,7 +87,7 @@ export function boardPage(id, go) {
   async function loadStory() {
     const { results } = await get(`${path}/timeline`);
     renew(story, results.length ? results.map(entry) : h("li", { class: "none" },
-      empty("Nothing yet", "What happens to the board's session is told here.")));
+      empty("Nothing yet", "The events of the board's session appear here.")));
   }
 
   function event(name, data) {
@@ -102,7 +102,7 @@ export function boardPage(id, go) {
     }
     if (name === "board" && board) {
       show(data);
-      // Several changes come together; the timeline is asked for once.
+      // Several changes arrive together: load the timeline once for all of them.
       clearTimeout(storyTimer);
       storyTimer = setTimeout(reload, 400);
     }
@@ -112,7 +112,7 @@ export function boardPage(id, go) {
     try {
       show(await get(path));
       await loadStory();
-    } catch { /* The next event or the person asks again. */ }
+    } catch { /* The next event or the user loads it again. */ }
   }
 
   const timer = setInterval(() => {
@@ -141,9 +141,9 @@ function boardFacts(board, arrival) {
       board.status && board.statusSince ? when(board.statusSince) : null],
     ["Session", [pill(kind, session), board.sessionState === "active" && board.sessionExpiresAt
       && [" ends ", when(board.sessionExpiresAt)]]],
-    ["Last data", board.lastDataMs ? when(board.lastDataMs / 1000) : "none lately"],
+    ["Last data", board.lastDataMs ? when(board.lastDataMs / 1000) : "none recently"],
     ["Last contact", when(board.lastSeen)],
-    ["Queue", board.queue === null || board.queue === undefined ? "not told"
+    ["Queue", board.queue === null || board.queue === undefined ? "not reported"
       : board.queue === 0 ? "empty" : [`${count(board.queue, "message")} waiting`,
         board.queueOldest && [", the oldest accepted ", when(board.queueOldest)]]],
     ["Arrived", arrival && [arrival.missing > 0
@@ -170,18 +170,18 @@ function entry({ at, until, event, count: times, detail }) {
 
 function rulePart(board, explain) {
   return [
-    h("h3", null, "What its session may do"),
+    h("h3", null, "The session's rules"),
     board.scope ? sentences(board.scope)
       : h("p", null, board.sessionId ? "Everything a restricted session may."
-        : "It has no session."),
-    h("h3", null, "What the board's own policy says"),
+        : "The board has no session."),
+    h("h3", null, "The board's own policy"),
     board.policy ? sentences(board.policy)
       : h("p", null, board.policyKnown === false || !board.reportedAt
-        ? "The board has not told yet." : board.policyOmitted
-          ? "It has a policy file, which is too long to be shown here."
-          : "It has no policy file: it refuses nothing more."),
-    board.reportedAt && h("p", { class: "note" }, "The same since ", when(board.reportedAt), "."),
-    h("h3", null, "What they refused"), refusalList(board, explain),
+        ? "The board has not reported its policy yet." : board.policyOmitted
+          ? "The board has a policy file, but it is too long to be shown here."
+          : "The board has no policy file, so it has no further rules."),
+    board.reportedAt && h("p", { class: "note" }, "Unchanged since ", when(board.reportedAt), "."),
+    h("h3", null, "Refused writes"), refusalList(board, explain),
   ];
 }
 
@@ -191,8 +191,8 @@ function sentences(document) {
 
 function refusalList({ refusals, refused, reportedAt }, explain) {
   if (!refusals?.length) {
-    return h("p", null, reportedAt && !refused ? "Nothing, since the board started."
-      : "The board tells within three minutes.");
+    return h("p", null, reportedAt && !refused ? "None since the board started."
+      : "The board reports refused writes within three minutes.");
   }
   const row = ({ app, rule, count: times }, index) => h("li", null,
     h("p", null, h("span", { class: "what" }, app || "An app"), `: ${count(times, "write")}, by `,

@@ -1,4 +1,4 @@
-// All boards, and how each of them does.
+// All boards, and the state of each.
 
 import { get, me } from "./api.js";
 import { battery } from "./charts.js";
@@ -8,7 +8,7 @@ import { loader } from "./loader.js";
 import { nowMs, when } from "./time.js";
 import { boardState, count, number, sessionState } from "./words.js";
 
-/** `relisten` hears by the page's `query` anew. */
+/** `relisten` starts to listen again, with the page's new `query`. */
 export function boardsPage(relisten) {
   const cards = new Map();
   const place = h("div", { class: "grid", "aria-busy": "true" },
@@ -92,7 +92,7 @@ function card(board, minutes, arrival) {
     renew(words, facts([
       ["Session", [session, next.sessionState === "active" && next.sessionExpiresAt
         && [", ends ", when(next.sessionExpiresAt)]]],
-      ["Last data", next.lastDataMs ? when(next.lastDataMs / 1000) : "none lately"],
+      ["Last data", next.lastDataMs ? when(next.lastDataMs / 1000) : "none recently"],
       arrival?.missing > 0 && ["Arrived",
         pill("bad", `${count(arrival.missing, "message")} missing`)],
       next.ownerId === me?.user.objectId ? null : ["Owner", next.owner],

@@ -1,11 +1,11 @@
 // Charts as SVG, each with its text. They are drawn in a box of fixed units that stretches to
-// its place, so they never move what stands around them.
+// its place, so they never move the elements around them.
 
 import { h } from "./dom.js";
 import { clockTime, nowMs, span } from "./time.js";
 import { number } from "./words.js";
 
-/** Sixty bars, one a minute; `draw(values, text)` shows others. */
+/** Sixty bars, one for each minute; `draw(values, text)` shows new values. */
 function bars(kind) {
   const path = h("path", { class: "bar" });
   const svg = h("svg", {
@@ -50,7 +50,7 @@ const titles = {
   queue: "Messages waiting on the board",
 };
 const sum = values => values.reduce((all, v) => all + (v ?? 0), 0);
-// The running minute is not over: the one before it may tell the pace better.
+// The current minute is not complete, so the minute before it may show the rate better.
 const figures = {
   messages: v => `${number(Math.max(v[59] ?? 0, v[58] ?? 0))}/min`,
   refused: v => (v.every(x => x === null) ? "–" : `${number(sum(v))}/h`),
@@ -134,7 +134,7 @@ export function plot(name) {
   return node;
 }
 
-/** A line through the points, broken where one came much later than they do as a rule. */
+/** A line through the points, with a break where a point came much later than usual. */
 function path(points, x, y) {
   const gaps = points.slice(1).map((p, i) => p[0] - points[i][0]).sort((a, b) => a - b);
   const wide = Math.max(10000, 6 * (gaps[gaps.length >> 1] ?? 0));

@@ -1,5 +1,5 @@
-// Pairing a board: the phone's camera opens this page with the claim behind `#`.
-// The claim leaves the address at once and stays in memory; only the authority gets it.
+// Pairing a board: the phone's camera opens this page with the claim after `#`.
+// The claim is removed from the address at once and kept in memory; only the authority gets it.
 
 import { begin, get, info, logOut, me, onOver, post } from "./api.js";
 import { isFor, parseClaim } from "./claimurl.js";
@@ -23,7 +23,7 @@ function takeAddress() {
   return true;
 }
 
-/** Keeps what a code or an address says. */
+/** Keeps the claim that a code or an address contains. */
 function take(text, isOwn) {
   claim = fault = null;
   try {
@@ -43,7 +43,7 @@ async function start() {
   next();
 }
 
-/** Whatever is to be done next. */
+/** Shows the next step. */
 function next() {
   stop?.();
   stop = null;
@@ -60,11 +60,11 @@ function next() {
   showForm();
 }
 
-/** The host of a claim that another authority is to get; null if this one is. */
+/** The host of a claim that is for another authority; null if it is for this one. */
 function otherHost() {
   const own = [`${info.publicUrl}/claim`, new URL("../claim", import.meta.url).href];
   if (claim.isOwn || isFor(claim.base, own)) {
-    // This page was served by the authority that the code names, by whatever address.
+    // The authority that the code names has served this page, perhaps under another address.
     if (claim.base !== "postern://claim") claim.base = own[0];
     return null;
   }
@@ -87,19 +87,19 @@ function showLogin() {
   document.title = `Log in · ${info.name}`;
   fill(app, loginPage({
     title: title(), then: next,
-    text: claim ? `Log in at ${info.name} to go on.` : `Log in at ${info.name}.`,
+    text: claim ? `Log in at ${info.name} to continue.` : `Log in at ${info.name}.`,
   }));
   document.getElementById("username").focus();
 }
 
-// Without a claim in the address.
+// The page without a claim in its address.
 
 function intake() {
   const url = h("textarea", { name: "url", rows: 3, spellcheck: "false", autocapitalize: "none",
     autocomplete: "off", placeholder: "https://…/claim#v=1&i=…" });
   const error = h("p", { class: "error", role: "alert" });
   const form = h("form", { novalidate: true }, field("The board's claim URL", url), error,
-    h("button", { type: "submit", class: "primary wide" }, "Go on"));
+    h("button", { type: "submit", class: "primary wide" }, "Continue"));
   form.addEventListener("submit", event => {
     event.preventDefault();
     try {
@@ -113,7 +113,7 @@ function intake() {
   });
   const code = h("section", { class: "card", "aria-labelledby": "h-code" },
     h("h2", { id: "h-code" }, "Show the code"),
-    h("p", null, "The phone's camera app opens this page with it."));
+    h("p", null, "Point the phone's camera at the code. The camera app opens this page."));
   canScan().then(can => {
     if (can) code.append(button("Scan with the camera", scanCode, { class: "wide", id: "scan" }));
   });
@@ -132,7 +132,7 @@ function takeCode(text) {
 }
 
 function scanCode() {
-  const video = h("video", { playsinline: true, "aria-label": "What the camera sees" });
+  const video = h("video", { playsinline: true, "aria-label": "The camera's picture" });
   const end = new AbortController();
   const dialog = ask({ title: "Scan the code", body: video, submit() {} });
   dialog.addEventListener("close", () => end.abort());
@@ -141,11 +141,11 @@ function scanCode() {
     if (text) takeCode(text);
   }).catch(wrong => {
     video.replaceWith(h("p", { class: "error", role: "alert" }, wrong.name === "NotAllowedError"
-      ? "The camera may not be used here. Paste the URL." : wrong.message));
+      ? "This page may not use the camera. Paste the URL instead." : wrong.message));
   });
 }
 
-// With one.
+// The page with a claim.
 
 function showForm() {
   const spans = durations(info.longestSessionSeconds);
@@ -206,7 +206,7 @@ function makeOrder(duration, scope, name) {
   return order;
 }
 
-/** What a person can press, by the problem's name. */
+/** The buttons of a problem, by its name. */
 function buttons(name, back) {
   if (["claim-used", "claim-other-authority", "claim-malformed"].includes(name)) return [another()];
   if (name === "may-not-claim") return [button("Log in as somebody else", logOut)];
@@ -226,7 +226,7 @@ function openBoard(id, text = "Open the board", kind = "") {
   return h("a", { class: `button ${kind}`, href: `./#/boards/${id}` }, text);
 }
 
-/** A problem by its name, with what to do. */
+/** A notice about a problem, with advice. */
 function trouble(name, about, actions, kind = "bad") {
   const known = problem(name, { board: claim?.name, user: me?.user.username, ...about });
   return h("div", { class: `notice ${kind}`, role: "alert", "data-problem": name },

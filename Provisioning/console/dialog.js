@@ -1,10 +1,10 @@
-// Questions that stand before everything else until they are answered.
+// Dialogs that ask the user and block the page until they are answered.
 
 import { button, freshID, h } from "./dom.js";
 
 /**
- * Asks; without `confirm` it only shows. `submit(form)` does it, and what it throws is shown
- * in the dialog, which stays; then the focus goes back to where it was.
+ * Opens a dialog; without `confirm` it only shows its body. `submit(form)` does the work. If it
+ * throws, the dialog stays and shows the error. After the dialog, the focus goes back.
  */
 export function ask({ title, body, confirm, danger, submit }) {
   const opener = document.activeElement;

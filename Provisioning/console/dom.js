@@ -23,7 +23,7 @@ function set(node, name, value) {
   else node.setAttribute(name, value === true ? "" : String(value));
 }
 
-/** Puts `children` in place of what `node` holds; what had the focus has it again, by its id. */
+/** Replaces the children of `node`. The focused element gets the focus again, by its id. */
 export function fill(node, ...children) {
   const focused = node.contains(document.activeElement) ? document.activeElement.id : "";
   node.replaceChildren(...children.flat(Infinity).filter(isThere));
@@ -81,7 +81,7 @@ const paths = {
   cross: "M7 7l10 10M17 7L7 17",
 };
 
-/** A drawing beside words that say the same. */
+/** An icon next to a text with the same meaning. */
 export function icon(name) {
   return h("svg", { class: `icon i-${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
     h("path", { d: paths[name] }));
@@ -91,7 +91,7 @@ export function button(text, onclick, props) {
   return h("button", { type: "button", onclick, ...props }, text);
 }
 
-/** A label, its input, and words about it below. */
+/** A label, its input, and a note below. */
 export function field(label, input, note) {
   const id = input.id || (input.id = freshID("field"));
   const noteNode = note && h("p", { class: "note", id: `${id}-note` }, note);
@@ -111,13 +111,13 @@ export function pill(kind, text) {
   return h("span", { class: `pill ${kind}` }, text);
 }
 
-/** Facts as pairs of word and value; a null value leaves its pair out. */
+/** Facts as pairs of name and value; a pair with the value null is left out. */
 export function facts(pairs) {
   return h("dl", { class: "facts" }, pairs.filter(p => p && isThere(p[1])).map(([name, value]) =>
     h("div", null, h("dt", null, name), h("dd", null, value))));
 }
 
-/** What went wrong, and what to do about it. */
+/** An error, and a button to try again. */
 export function failure(text, again) {
   return h("div", { class: "notice bad", role: "alert" }, h("p", null, text),
     again && button("Try again", again));
@@ -127,11 +127,11 @@ export function empty(title, text, ...more) {
   return h("div", { class: "empty" }, h("p", { class: "what" }, title), h("p", null, text), more);
 }
 
-// It stands there from the start: a screen reader tells only what changes.
+// The element exists from the start, because a screen reader announces only changes.
 const said = h("div", { class: "toast", role: "status" });
 document.body.append(said);
 
-/** Says something in passing, to eyes and to screen readers. */
+/** Shows a short message for a moment, also to screen readers. */
 export function say(text) {
   said.textContent = text;
   said.classList.add("shown");

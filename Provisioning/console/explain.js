@@ -1,10 +1,10 @@
-// Asks why a write passes or does not.
+// The form that explains why a write passes or is refused.
 
 import { post } from "./api.js";
 import { choice, field, fill, h, pill } from "./dom.js";
 import { layerWords } from "./words.js";
 
-/** A form for `POST <path>/explain`; `open({app, rule})` shows it with what is known. */
+/** A form for `POST <path>/explain`; `open({app, rule})` shows it filled with the known values. */
 export function explainForm(path) {
   const app = input("app", "thermo"), className = input("class", "Reading");
   const record = input("record", "");
@@ -17,7 +17,7 @@ export function explainForm(path) {
       ["create", "update", "delete"].map(value => ({ value, label: value })), "create",
       null, "chips"),
     field("Record", record, "For update and delete."),
-    field("Payload", payload, "As the app sends it; it goes to the authority, not to the board."),
+    field("Payload", payload, "As the app sends it. It goes to the authority, not to the board."),
     go, answer);
   const node = h("details", { class: "explain" },
     h("summary", null, "Explain a write"), form);
@@ -45,7 +45,7 @@ export function explainForm(path) {
     node.open = true;
     if (refusal.app) app.value = refusal.app;
     fill(answer, h("p", { class: "note" }, `Refused by ${refusal.rule}. `
-      + "Say which class and payload to see what each layer says."));
+      + "Fill in the class and the payload to see the decision of each layer."));
     node.scrollIntoView({ block: "nearest" });
     className.focus();
   }
@@ -64,12 +64,12 @@ function verdict({ decision, rule, reason, code, complete, by }) {
     h("p", null, pill(passes ? "good" : "bad", passes ? "Passes" : "Refused"),
       ` ${reason || ""} `, rule && h("code", null, rule), !passes && code && ` (${code})`),
     complete === false && h("p", { class: "note" },
-      "The board's own policy is not known here: it may refuse what this lets pass."),
+      "The board's own policy is not known here, so the board may refuse this write."),
     h("ul", { class: "rows" }, (by ?? []).map(layer => h("li", null,
       h("p", null, h("span", { class: "what" }, layerWords(layer.layer)), " ",
-        layer.reason || (layer.decision === "allow" ? "lets it pass" : "says nothing"), " ",
+        layer.reason || (layer.decision === "allow" ? "allows it" : "has no rule for it"), " ",
         layer.rule && h("code", null, layer.rule)),
       pill(layer.decision === "allow" ? "good" : layer.decision === "deny" ? "bad" : "",
-        { allow: "passes", deny: "refuses" }[layer.decision] ?? "silent")))),
+        { allow: "passes", deny: "refuses" }[layer.decision] ?? "no rule")))),
   ];
 }

@@ -1,17 +1,17 @@
-// What the authority tells as it happens, by server-sent events.
+// The authority's live events, by server-sent events.
 
 import { eventsURL, get, me, over } from "./api.js";
 import { setClock } from "./time.js";
 
 const names = ["board", "minute", "reading", "claim", "sessions", "audit"];
 const longest = 30000;
-// A browser opens few lines to one server: a page that nobody sees gives its own back.
+// A browser opens few connections to one server, so a hidden page closes its own.
 const hiddenFor = 30000;
 
 /**
- * Listens until `close`; `query` is what to hear, such as `board=<iid>`. `tell(name, data)`
- * hears each event, and `again` when the line was down and what is shown may be old;
- * `state` hears "connecting", "live" or "reconnecting".
+ * Listens until `close`; `query` chooses the events, such as `board=<iid>`. `tell(name, data)`
+ * gets each event, and `again` after a lost connection, because the page may be out of date;
+ * `state` gets "connecting", "live" or "reconnecting".
  */
 export function listen(query, tell, state) {
   let source = null, timer = 0, wait = 1000, hiding = 0;
@@ -33,7 +33,7 @@ export function listen(query, tell, state) {
     source.onerror = lost;
   }
 
-  // A browser tries again by itself, but not after an answer that is no stream.
+  // A browser retries by itself, but not after a response that is not a stream.
   async function lost() {
     if (closed) return;
     state(wasLive ? "reconnecting" : "connecting");
@@ -50,7 +50,7 @@ export function listen(query, tell, state) {
     else if (away) again();
   }
 
-  // A page that is left may be kept for the way back, its line with it.
+  // The browser may keep a page that the user has left, and its connection with it.
   function hide() {
     source.close();
     clearTimeout(timer);
@@ -87,7 +87,7 @@ export function listen(query, tell, state) {
 
 const minute = 60000;
 
-/** Puts a `minute` event into the sixty minutes that end with the running one. */
+/** Puts a `minute` event into the sixty minutes that end with the current one. */
 export function putMinute(minutes, event) {
   let shift = Math.round((event.startMs - minutes.startMs) / minute) - 59;
   if (shift > 0) advance(minutes, shift);
@@ -96,7 +96,7 @@ export function putMinute(minutes, event) {
   for (const kind of ["messages", "refused", "queue"]) minutes[kind][index] = event[kind];
 }
 
-/** Moves the minutes on to the one that runs now. */
+/** Shifts the minutes so that they end with the current one. */
 export function bringUp(minutes, nowMs) {
   const shift = Math.floor((nowMs - minutes.startMs) / minute) - 59;
   if (shift > 0) advance(minutes, shift);

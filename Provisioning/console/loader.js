@@ -4,8 +4,8 @@ import { me } from "./api.js";
 import { failure, fill, renew } from "./dom.js";
 
 /**
- * What `make` gives stands in `place`, or why it cannot, each time that this is called. `put`
- * is `fill` where somebody holds what was made.
+ * Each call puts the result of `make` into `place`, or the error. `put` is `fill` if the caller
+ * keeps the elements that `make` returned.
  */
 export function loader(place, make, put = renew) {
   return async function load() {

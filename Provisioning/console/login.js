@@ -1,9 +1,9 @@
-// The login, on whatever page it is needed.
+// The login form, for each page that needs it.
 
 import { info, logIn, me, put } from "./api.js";
 import { button, field, h, icon } from "./dom.js";
 
-/** A page's whole content: who serves it, why one must log in, and the form. */
+/** The content of a page: the authority's name, why a login is needed, and the form. */
 export function loginPage({ title, text, then }) {
   const name = h("input", {
     id: "username", name: "username", autocomplete: "username", autocapitalize: "none",
@@ -51,7 +51,7 @@ export function loginPage({ title, text, then }) {
     h("h1", { tabindex: "-1" }, title), text && h("p", { class: "lead" }, text), form);
 }
 
-/** Names this login, so that it can be told from others: `Chrome on Android`. */
+/** A name for this login, to distinguish it from others: `Chrome on Android`. */
 function here() {
   const of = marks => marks.find(mark => navigator.userAgent.includes(mark));
   const system = of(["Android", "iPhone", "iPad", "Mac", "Windows", "Linux"]);
@@ -61,6 +61,6 @@ function here() {
 
 function words(fault) {
   if (fault.code === 101) return "The name or the password is wrong.";
-  if (fault.code === 155) return "Too many tries. Wait a few minutes, then try again.";
+  if (fault.code === 155) return "Too many attempts. Wait a few minutes, then try again.";
   return fault.message;
 }

@@ -1,53 +1,53 @@
-// What a person can do when a claim does not go on, by the problem's name.
+// The advice for each problem of a claim, by the problem's name.
 
 import { span, now } from "./time.js";
 
 const pairAgain = "On the board, run postern-agent pair --new, then scan the new code.";
 
-/** `{title, text, steps}` of a problem; `about` has the board's name and what is known. */
+/** `{title, text, steps}` of a problem; `about` has the board's name and other known facts. */
 export function problem(name, about) {
   const board = about.board || "the board";
   const known = {
     "board-offline": {
       title: `${board} is not online yet`,
-      text: `The claim waits for it${about.expiresAt
-        ? ` for another ${span(about.expiresAt - now())}` : ""}. This page goes on by itself.`,
-      steps: ["See that the board has power and network.",
-        "On the board, postern-agent doctor names what is wrong.",
-        "Has the board shown a newer code since? Then take this one back, and scan that.",
-        "You may close this page: the board pairs itself when it comes."],
+      text: `The claim waits for the board${about.expiresAt
+        ? ` for another ${span(about.expiresAt - now())}` : ""}. This page continues by itself.`,
+      steps: ["Check that the board has power and network.",
+        "On the board, run postern-agent doctor: it finds the problem.",
+        "If the board has shown a newer code since, take this claim back and scan the new code.",
+        "You may close this page: the board pairs itself when it comes online."],
     },
     "claim-expired": {
       title: "The claim has expired",
-      text: `${board} did not come in time, and nothing was changed.`,
-      steps: ["See that the board is on and has network.", pairAgain],
+      text: `${board} did not come online in time. Nothing was changed.`,
+      steps: ["Check that the board is on and has network.", pairAgain],
     },
     "claim-used": {
       title: "This code was already used",
-      text: "A code pairs a board once.",
-      steps: ["If you paired it yourself, you find it under Boards.",
+      text: "A code can pair a board only once.",
+      steps: ["If you paired the board yourself, it is under Boards.",
         `Otherwise: ${lower(pairAgain)}`],
     },
     "claim-open": {
       title: `${board} is being claimed already`,
-      text: "A claim of it is open, by you or by somebody else.",
-      steps: ["Turn the board on: then the open claim goes on.",
-        "Or end the open claim, on the board's page under Boards, and try again.",
-        "Or wait until it has expired, at most 24 hours."],
+      text: "The board has an open claim, by you or by somebody else.",
+      steps: ["Turn the board on: then the open claim continues.",
+        "Or end the open claim on the board's page, under Boards, and try again.",
+        "Or wait until the open claim expires, at most 24 hours."],
     },
     "claim-other-authority": {
       title: "This code is for another authority",
-      text: about.host ? `It belongs to ${about.host}, and it was not sent from here.`
-        : "It belongs to another address than this one.",
+      text: about.host ? `The code belongs to ${about.host}. Nothing was sent.`
+        : "The code belongs to another address.",
       steps: [about.host ? `Open ${about.host} and pair the board there.`
-        : "Open the address that the code names and pair the board there.",
-      "Or set [claim] base on the board to this authority, and pair again."],
+        : "Open the address in the code and pair the board there.",
+      "Or set [claim] base on the board to this authority's address, and pair again."],
     },
     "board-has-another-key": {
-      title: `${board} is known by another key`,
-      text: "A board with this identity was paired before, and its key was another one.",
-      steps: ["Was the board set up anew? Its owner releases it under Boards. Then try again.",
-        "If you do not know why, be careful: somebody may pose as your board."],
+      title: `${board} has a different key than before`,
+      text: "A board with this identity was paired before with a different key.",
+      steps: ["If the board was set up again, its owner releases it under Boards. Then try again.",
+        "If you do not know why, be careful: another machine may pretend to be your board."],
     },
     "board-owned": {
       title: `${board} belongs to somebody else`,
@@ -57,9 +57,9 @@ export function problem(name, about) {
     },
     "may-not-claim": {
       title: "You may not pair boards",
-      text: `${about.user} is logged in, and has not been allowed to.`,
-      steps: ["Ask an administrator: Users, then May pair boards.",
-        "Or log in as somebody who may."],
+      text: `${about.user} is logged in, but has no permission to pair boards.`,
+      steps: ["Ask an administrator to allow it: Users, then May pair boards.",
+        "Or log in as a user who may pair boards."],
     },
     "claim-malformed": {
       title: "This code cannot be read",
@@ -67,36 +67,36 @@ export function problem(name, about) {
       steps: ["Scan it again, or copy the whole URL.", pairAgain],
     },
     "broker-away": {
-      title: "The broker is away",
-      text: "The authority is here, but the broker that carries its messages to boards is not.",
+      title: "The broker cannot be reached",
+      text: "The authority works, but cannot reach the broker that carries messages to boards.",
       steps: ["Try again in a minute.",
-        "On the server, the authority's log names what is wrong."],
+        "If it still fails, look at the authority's log on the server."],
     },
     "board-rejected": {
       title: `${board} has refused the session`,
-      text: about.text || "It did not say why.",
-      steps: ["On the board, postern-agent status says more.", pairAgain],
+      text: about.text || "The board gave no reason.",
+      steps: ["On the board, run postern-agent status to see more.", pairAgain],
     },
     cancelled: {
       title: "The claim was withdrawn",
-      text: about.text || "Its session was signed out before the board took it.",
+      text: about.text || "The session was signed out before the board received it.",
       steps: [pairAgain],
     },
     "no-data": {
       title: "Paired, but no data yet",
-      text: `${board} has its session. None of its programs has sent anything so far.`,
-      steps: ["See that a program on the board writes to its broker.",
-        "Its page shows what its rules have refused, and why."],
+      text: `${board} has its session, but none of its programs has sent data yet.`,
+      steps: ["Check that a program on the board writes to the board's own broker.",
+        "The board's page shows refused writes, and why."],
     },
     refusing: {
       title: `${board} refuses what its programs send`,
       text: "The session or the board's own policy does not allow it.",
-      steps: ["Open the board's page: under Rules, Explain says why.",
-        "Or pair it again with other rules."],
+      steps: ["Open the board's page: under Rules, Explain shows why.",
+        "Or pair the board again with other rules."],
     },
     unreachable: {
       title: "The authority cannot be reached",
-      text: "This phone's network may be gone, or the server is.",
+      text: "This device may have no network, or the server may be down.",
       steps: ["Check the network, then try again."],
     },
   };

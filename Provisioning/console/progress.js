@@ -1,4 +1,4 @@
-// The steps of a claim as they happen: sealed, sent, opened by the board, first data.
+// Shows the steps of a claim live: sealed, sent, opened by the board, first data.
 
 import { get, remove, sentence } from "./api.js";
 import { button, fill, h, icon } from "./dom.js";
@@ -7,13 +7,13 @@ import { now, nowMs } from "./time.js";
 
 const patience = { open: 10, data: 20 };
 const titles = {
-  sealed: ["Sealed", "Only the board's own key opens it."],
-  sent: ["Sent", "The broker holds it for the board."],
-  opened: ["Opened by the board", "The board keeps its session now."],
-  data: ["First data", "A message of the board has come."],
+  sealed: ["Sealed", "Only the board's own key can open it."],
+  sent: ["Sent", "The broker keeps it for the board."],
+  opened: ["Opened by the board", "The board has its session now."],
+  data: ["First data", "A message from the board has arrived."],
 };
 
-/** Watches one claim; `sent(claim)` begins it, `failed(name, about, actions)` ends it. */
+/** Watches one claim; `sent(claim)` starts it, `failed(name, about, actions)` ends it. */
 export function watchClaim(about, { trouble, another, openBoard }) {
   const steps = new Map(Object.entries(titles).map(([name, [title, note]]) =>
     [name, step(name, title, note)]));
@@ -24,7 +24,7 @@ export function watchClaim(about, { trouble, another, openBoard }) {
   const board = about.installationId, begun = nowMs();
   let claim = null, acceptedAt = 0, refused = 0, isOver = false, problemShown = "";
 
-  // Listening begins before the claim does, so that no event is missed.
+  // Listen before the claim is sent, so that no event is missed.
   let stop = listen("", hear, () => {});
   const timer = setInterval(look, 1000);
   set("sealed", "doing");
@@ -81,7 +81,7 @@ export function watchClaim(about, { trouble, another, openBoard }) {
     isOver = true;
     fill(aid, notes(), h("div", { class: "notice good" },
       h("h2", null, `${about.name || "The board"} is paired`),
-      h("p", null, "Its data arrives."), h("div", { class: "actions" },
+      h("p", null, "Its data is arriving."), h("div", { class: "actions" },
         openBoard(board, "See its readings", "primary"), another())));
   }
 
@@ -90,14 +90,14 @@ export function watchClaim(about, { trouble, another, openBoard }) {
       claim.notes.map(text => h("p", null, text))) : null;
   }
 
-  /** A minute may have begun before the claim: whether its data is new is asked. */
+  /** A minute may have begun before the claim, so ask the authority whether its data is new. */
   async function askForData() {
     const live = await get(`/boards/${board}/live`).catch(() => null);
     if (!isOver && live?.lastDataMs >= begun) first();
   }
 
   let turns = 0;
-  /** Once a second: what an event may have failed to tell, and what is late. */
+  /** Once a second: asks for what an event may have missed, and shows which step is late. */
   async function look() {
     turns += 1;
     if (!claim || isOver) return;
@@ -121,7 +121,7 @@ export function watchClaim(about, { trouble, another, openBoard }) {
       [acceptedAt ? openBoard(board) : button("Take it back", takeBack), another()], "wait"));
   }
 
-  /** Signing out the session that waits withdraws its claim, which an event then says. */
+  /** Signs out the waiting session. That withdraws its claim, and an event reports it. */
   async function takeBack() { await remove(`/sessions/${claim.sessionId}`).catch(() => {}); }
 
   function clear() { problemShown = ""; }
@@ -149,7 +149,7 @@ function words(reason) {
 
 const marks = { done: "check", failed: "cross" };
 const spoken = {
-  done: "done", doing: "under way", late: "waiting", failed: "failed", "": "to come",
+  done: "done", doing: "in progress", late: "waiting", failed: "failed", "": "not started",
 };
 
 function step(name, title, note) {

@@ -1,4 +1,4 @@
-// What a board sends: numbers as plots, anything else as text.
+// The data of a board: numbers as plots, everything else as text.
 
 import { plot } from "./charts.js";
 import { button, empty, fill, h } from "./dom.js";
@@ -6,7 +6,7 @@ import { when } from "./time.js";
 
 const mostPoints = 600, mostTexts = 20, plotsAtFirst = 6;
 
-/** What an update says of one record is no line with what it says of another. */
+/** The title of a series. Updates of different records make different series. */
 function title(from, field) {
   return `${from.class}${from.objectId ? `/${from.objectId}` : ""}.${field}`;
 }
@@ -45,7 +45,7 @@ export function readings() {
     else soon();
   }
 
-  /** Many may come in a second; the eye needs fewer. */
+  /** Draws at most five times a second: more readings may arrive, but nobody can see them. */
   function soon() {
     drawing ||= setTimeout(() => { drawing = 0; draw(); }, 200);
   }
@@ -60,7 +60,7 @@ export function readings() {
       more > 0 && button(`Show ${more} more`, () => { showsAll = true; arrange(); }),
       texts.length > 0 && [h("h3", null, "Not numbers"), lines],
       !names.length && !texts.length && empty("No reading in the last hour",
-        "As soon as a program on the board writes something it may, it stands here."));
+        "The data appears here as soon as a program on the board writes some that the rules allow."));
     draw();
   }
 

@@ -1,11 +1,11 @@
-// What a new session may do: presets, and rules of one's own.
+// The rules of a new session: presets, and custom rules.
 
 import { choice, field, fill, h } from "./dom.js";
 
 const example = '{\n  "default": "deny",\n  "rules": [\n'
   + '    { "app": "thermo",\n      "class": "Reading",\n      "allow": ["create"] }\n  ]\n}';
 
-/** A chooser; `scope()` is the chosen scope, undefined for everything, or throws words. */
+/** A chooser. `scope()` is the chosen scope; undefined for everything; throws if it is wrong. */
 export function ruleChooser() {
   const classes = h("input", { value: "Reading", autocomplete: "off", autocapitalize: "none",
     spellcheck: "false", maxlength: 128 });
@@ -17,7 +17,7 @@ export function ruleChooser() {
       "The board may create these, and nothing else."),
     everything: null,
     custom: field("Rules", text, "A scope as JSON: default, and rules with app, class, allow, "
-      + "fields and max_bytes. The first rule that fits decides."),
+      + "fields and max_bytes. The first rule that matches decides."),
   };
   const chooser = choice("What it may do", "rules", [
     { value: "readings", label: "Send readings only", note: "Create records of one class." },

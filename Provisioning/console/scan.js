@@ -1,10 +1,10 @@
-// The code that the camera sees, where the browser reads codes by itself.
+// Reads a code with the camera, if the browser can read codes by itself.
 // Source: wicg.github.io/shape-detection-api.
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two attempts to read. */
 const PAUSE = 200;
 
-/** Whether this browser reads codes, and may have a camera: on a page without TLS none has. */
+/** Whether this browser reads codes and may use a camera; without TLS no page may. */
 export async function canScan() {
   if (!navigator.mediaDevices?.getUserMedia || !("BarcodeDetector" in globalThis)) return false;
   return (await BarcodeDetector.getSupportedFormats()).includes("qr_code");
@@ -23,7 +23,7 @@ export async function scan(video, signal) {
   try {
     video.muted = video.playsInline = true;
     video.srcObject = stream;
-    // A page that is left interrupts it; the loop ends by the signal or the track then.
+    // Leaving the page interrupts it. Then the signal or the track ends the loop.
     video.play().catch(() => null);
     while (!signal.aborted && tracks.some((track) => track.readyState === "live")) {
       const [code] = video.videoWidth ? await detector.detect(video) : [];

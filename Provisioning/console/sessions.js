@@ -1,4 +1,4 @@
-// All sessions of one's own, on all devices.
+// All sessions of the user, on all devices.
 
 import * as acts from "./acts.js";
 import { get, me } from "./api.js";
@@ -16,7 +16,7 @@ export function sessionsPage() {
   const node = h("div", null,
     h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Sessions"), others),
     h("div", { class: "row" },
-      h("p", { class: "lead" }, "Where you are logged in, and your boards."),
+      h("p", { class: "lead" }, "Your logins and your boards."),
       me.user.isAdministrator && h("label", { class: "check" }, everyone, "Everyone's sessions")),
     place);
 
@@ -30,11 +30,11 @@ export function sessionsPage() {
     return [
       group("this", "This one", live.filter(s => s.isThisOne)),
       group("people", "Other logins", live.filter(s => !s.restricted && !s.isThisOne),
-        "No other login is alive."),
+        "No other login is active."),
       group("devices", "Boards and devices", live.filter(s => s.restricted && !s.isThisOne),
         "No board is paired."),
       over.length > 0 && h("details", { class: "over" },
-        h("summary", null, `Over (${over.length})`), h("div", { class: "grid" }, over.map(card))),
+        h("summary", null, `Ended (${over.length})`), h("div", { class: "grid" }, over.map(card))),
     ];
   }
 

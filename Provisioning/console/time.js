@@ -1,15 +1,15 @@
-// Times as people say them. All of them count from the authority's clock.
+// Times in words. All of them are relative to the authority's clock.
 
 import { h } from "./dom.js";
 
 let ahead = 0;
 
-/** Takes the authority's clock, in milliseconds, as the right one. */
+/** Uses the authority's clock, in milliseconds, from now on. */
 export function setClock(ms) { ahead = ms - Date.now(); }
 export function nowMs() { return Date.now() + ahead; }
 export function now() { return nowMs() / 1000; }
 
-/** Seconds since the epoch of what Parse writes as a date; null of what is none. */
+/** A date as Parse writes it, in seconds since the epoch; null if it is not a date. */
 export function parseTime(value) {
   const text = value?.iso ?? value;
   if (typeof text === "number") return text;
@@ -19,7 +19,7 @@ export function parseTime(value) {
 
 const units = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
 
-/** A span in one unit: `3 hours`; `up` is 0.5 where the nearest is meant, not what has passed. */
+/** A span in one unit: `3 hours`. `up` 0.5 rounds to the nearest unit; 0 rounds down. */
 export function span(seconds, up = 0) {
   const rounded = Math.max(0, Math.round(seconds));
   const [size, name] = units.find(([size]) => rounded >= size * (size === 86400 ? 2 : 1))
@@ -43,7 +43,7 @@ function relative(at) {
   return past > -5 ? "just now" : `in ${span(-past, 0.5)}`;
 }
 
-/** A `time` that keeps itself true; the instant is in its title. */
+/** A `time` element that updates itself; its title is the exact time. */
 export function when(at, otherwise = "never") {
   if (at === null || at === undefined) return otherwise;
   return h("time", {
@@ -62,7 +62,7 @@ function refresh() {
 setInterval(refresh, 1000);
 document.addEventListener("visibilitychange", refresh);
 
-/** What a session may last, to choose from, in seconds; `longest` is the authority's limit. */
+/** The durations of a session to choose from, in seconds; `longest` is the authority's limit. */
 export function durations(longest) {
   return [[86400, "1 day"], [604800, "7 days"], [2592000, "30 days"], [31536000, "1 year"]]
     .filter(([seconds]) => seconds <= (longest ?? Infinity))

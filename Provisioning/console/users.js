@@ -42,7 +42,7 @@ function card(user, load) {
     if (!user.enabled) return change({ enabled: true }, `${user.username} may log in again.`);
     ask({
       title: `Disable ${user.username}?`, confirm: "Disable", danger: true,
-      body: h("p", null, "No login any more, and all sessions end, those of boards too."),
+      body: h("p", null, "The user cannot log in any more. All their sessions end, also those on boards."),
       async submit() {
         await put(path, { enabled: false });
         say(`${user.username} is disabled.`);

@@ -1,4 +1,4 @@
-// What stands in numbers and identifiers, in words.
+// Turns numbers and identifiers into words.
 
 const integers = new Intl.NumberFormat("en");
 const decimals = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
@@ -16,21 +16,21 @@ export function bytes(n) {
   return n >= 1024 && n % 1024 === 0 ? `${number(n / 1024)} KiB` : count(n, "byte");
 }
 
-/** What a board sent beside what arrived, in words. */
+/** How far a board has sent, and how far its messages have arrived, in words. */
 export function arrivalWords({ sent, arrived, missing }) {
-  if (!missing) return `all that the board sent, to number ${number(sent)}`;
-  return `the board sent to number ${number(sent)}, `
-    + (arrived === null ? "none has arrived" : `arrived to number ${number(arrived)}`);
+  if (!missing) return `everything that the board sent, up to number ${number(sent)}`;
+  return `the board has sent up to number ${number(sent)}, `
+    + (arrived === null ? "nothing has arrived" : `up to ${number(arrived)} has arrived`);
 }
 
-/** What a board is, as kind of pill and words. */
+/** The state of a board: the kind of its pill, and words. */
 export function boardState(board) {
   if (board.status === "up") {
     return board.sessionAvailable === false ? ["warn", "Online, no session"] : ["good", "Online"];
   }
   if (!["active", "pending"].includes(board.sessionState)) return ["warn", "No session"];
   if (board.status === "down") return ["bad", "Offline"];
-  return ["", "Not heard yet"];
+  return ["", "Never online yet"];
 }
 
 const sessionStates = {
@@ -60,24 +60,24 @@ const story = {
   offline: ["bad", "Went offline"], refused: ["warn", "Refused writes"],
   revoked: ["bad", "Signed out from here"], expired: ["bad", "Session expired"],
   "signed-out": ["bad", "Signed out by the board"],
-  reuse: ["bad", "A spent token came back: session ended"],
+  reuse: ["bad", "A used token was sent again: session ended"],
   replaced: ["", "Replaced by a newer session"], released: ["", "Released"],
   rejected: ["bad", "Session rejected by the board"],
 };
-/** An event of a board's timeline, as kind and words. */
+/** An event of a board's timeline: its kind, and words. */
 export function eventWords(event) { return story[event] ?? ["", event]; }
 
 const log = {
   login: "Logged in", logout: "Logged out", "login.failed": "Login failed", signup: "Signed up",
-  claim: "Claim begun", "claim.accepted": "Claim accepted", "claim.rejected": "Claim rejected",
+  claim: "Claim started", "claim.accepted": "Claim accepted", "claim.rejected": "Claim rejected",
   "claim.expired": "Claim expired", "claim.cancelled": "Claim cancelled",
   "session.created": "Session made", "session.ended": "Session ended",
   "session.revoked": "Session signed out", "session.expired": "Session expired",
   "session.extended": "Session extended", "session.updated": "Session changed",
-  "session.reuse": "A spent token came back", "session.farewell": "Board took its leave",
+  "session.reuse": "A used token was sent again", "session.farewell": "Board signed itself out",
   "refresh.forged": "Forged refresh token", "alarm.refresh": "Refresh token ahead of the store",
-  "token.foreign": "Board's token stolen: another board showed it",
-  "revocation.forgotten": "Board's answer to a revocation not waited for",
+  "token.foreign": "Token stolen: another board sent it",
+  "revocation.forgotten": "Stopped waiting for the board's answer to a revocation",
   "identity.shared": "Another machine uses the board's identity",
   "board.released": "Board released", "board.renamed": "Board renamed", "role.made": "Role made",
   "role.changed": "Role changed", "role.deleted": "Role deleted", "keys.rotated": "Keys rotated",
@@ -89,7 +89,7 @@ export function isAlarm(event) {
   return /^(alarm|identity\.shared|token\.foreign|refresh\.forged|session\.reuse|login\.failed|claim\.rejected)/.test(event);
 }
 
-/** What a scope or a policy says, a sentence a rule. */
+/** The rules of a scope or a policy, one sentence for each. */
 export function ruleWords(document) {
   const rules = (document.rules ?? []).map(rule => {
     const who = rule.app ? `App ${rule.app}` : "Any app";
@@ -101,7 +101,7 @@ export function ruleWords(document) {
   const rest = document.default === "deny" ? "is refused" : "is allowed";
   rules.push(rules.length ? `Everything else ${rest}.` : `Every write ${rest}.`);
   for (const [app, limit] of Object.entries(document.apps ?? {})) {
-    rules.push(`App ${app} in all${details(limit)}.`);
+    rules.push(`App ${app} in total${details(limit)}.`);
   }
   const topics = document.topics ?? [];
   if (topics.length) rules.push(`May also publish to ${list(topics)}.`);

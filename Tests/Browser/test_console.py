@@ -58,7 +58,7 @@ def test_session_that_ends_elsewhere_leads_to_the_login_and_back(house, phone, b
             if s["createdWith"]["action"] == "login" and s["state"] == "active"]
     newest = max(mine, key=lambda session: session["createdAt"])
     house.revoke(newest["objectId"])
-    assert "over" in phone.browser.wait("main.login", "Your session is over").text
+    assert "ended" in phone.browser.wait("main.login", "Your session has ended").text
     phone.fill_login()
     phone.browser.wait("h1", board.name)
 
@@ -157,7 +157,7 @@ def test_sessions_are_shown_and_signed_out(house, visit):
     browser.click("#others")
     phone.confirm("Sign out all others")
     laptop.browser.wait("#username")
-    browser.wait("section", "No other login is alive")
+    browser.wait("section", "No other login is active")
     browser.click("article.this button", "Sign out")
     browser.click("dialog button[type=submit]", "Sign out")
     browser.wait("#username")
