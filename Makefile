@@ -1,4 +1,4 @@
-# Postern. `make` alone says what there is.
+# Postern. `make` without a target lists the targets.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,8 +8,8 @@ SHELL := /bin/bash
 .ONESHELL:
 .SILENT:
 
-# Tests and demo use the debug build. It is made for its time: no index for editors, which would take
-# a third of it, no debug information, and each module compiled as one.
+# Tests and demo use the debug build. It is set up to build fast: no index for editors, which would
+# take a third of the time, no debug information, and each module compiled as a whole.
 DEBUG := --disable-index-store -debug-info-format none \
 	-Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1
 export DEBUG
@@ -54,29 +54,29 @@ heading = printf '\n== %s (%d:%02d)\n' $(1) $$(( ($$(date +%s) - BEGUN) / 60 )) 
 
 help:
 	cat <<-'TEXT'
-	make demo         install what is missing, build, and watch a board get its session and use it
-	make demo HOLD=1  the same, and everything is left running until ^C
+	make demo         install missing packages, build, and watch a board get and use its session
+	make demo HOLD=1  the same, and keep everything running until ^C
 	make test         unit tests, agent and authority in virtual time, interoperability, the demo
-	make test FILTER=name  the suites and files with that name; Tests/README.md says what there is
+	make test FILTER=name  the suites and files with that name; Tests/README.md lists them
 	make test-all     make test, and everything else that can be tested on one machine
-	make bench        the whole pipeline beside a mosquitto bridge; SHORT=1: one small round
-	make bench-authority  both stores under load beside an echo in C; SHORT=1: 300 boards
-	make fleet        10,000 boards, two authorities and PostgreSQL, each part killed; SHORT=1
-	make bench-gate   what a decision and a look into a payload cost
-	make fuzz         10 minutes of each fuzzer: SECONDS=n for more, TARGET=payload for one
-	make torture      12 minutes of kills, faults, bad networks: SHORT=1, SEED=n, DURABILITY=spill
-	make powercut     the power cut at every point of recorded runs: SHORT=1 for a part of them
-	make build        the three programs, in release mode
-	make deb          Debian packages of the three, into .build/deb
-	make release      the packages of both architectures as apt's repository, in dist;
-	                  SIGN_KEY=key signs it, ARCHS=amd64 makes it of one architecture
-	make build ARCH=arm64  the same for arm64, and make deb ARCH=arm64: Devices/arm64/README.md
-	make sdk-arm64    what these need, once: 850 MB of downloads, 10 minutes, 3 GB of disk
+	make bench        compare the whole pipeline with a mosquitto bridge; SHORT=1: one small round
+	make bench-authority  both stores under load, and an echo in C; SHORT=1: 300 boards
+	make fleet        10,000 boards, two authorities and PostgreSQL; kills each part; SHORT=1
+	make bench-gate   the cost of a decision and of reading a payload
+	make fuzz         10 minutes of each fuzzer; SECONDS=n for more, TARGET=payload for one
+	make torture      12 minutes of kills, faults, bad networks; SHORT=1, SEED=n, DURABILITY=spill
+	make powercut     cut the power at every point of recorded runs; SHORT=1: only some points
+	make build        build the three programs in release mode
+	make deb          make Debian packages of the three programs, in .build/deb
+	make release      the packages of both architectures as an apt repository, in dist;
+	                  SIGN_KEY=key signs it, ARCHS=amd64 is for one architecture only
+	make build ARCH=arm64  build for arm64; also make deb ARCH=arm64: Devices/arm64/README.md
+	make sdk-arm64    make the SDK for arm64, once: 850 MB of downloads, 10 minutes, 3 GB of disk
 	make test-arm64   unit tests, the demo and power cuts of the arm64 programs, in qemu
-	make deps         install the Debian packages that are missing
-	make screenshot   the README's picture of the page, by the browser tests
-	make venv         a Python environment for the tests in Python
-	make clean        remove what was built
+	make deps         install the missing Debian packages
+	make screenshot   make the README's picture of the console with the browser tests
+	make venv         make a Python environment for the tests in Python
+	make clean        remove all build results
 	TEXT
 
 deps:
@@ -87,7 +87,7 @@ deps:
 	done
 	if [ -n "$$missing" ]; then
 		$(call heading,"installing$$missing")
-		command -v apt-get >/dev/null || { echo "this is not Debian: please install$$missing"; exit 1; }
+		command -v apt-get >/dev/null || { echo "this is not Debian: install these packages yourself:$$missing"; exit 1; }
 		become=; [ "$$(id -u)" = 0 ] || become=sudo
 		$$become apt-get update -q
 		$$become env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$missing
@@ -126,17 +126,17 @@ debug: deps
 	$(call heading,"the debug build")
 	swift build $(DEBUG)
 
-# VERSION=n: another version than the programs', for trying an upgrade.
+# VERSION=n: a version other than the programs', to test an upgrade.
 deb: PACKAGES += debhelper
 deb: build
 	$(call heading,"the Debian packages")
-	# Manual pages and completions are asked of programs that run here.
+	# Programs for this machine's architecture print the manual pages and completions.
 	$(if $(ARCH),$(MAKE) --no-print-directory build ARCH=)
 	exec python3 -B Devices/packages/build $(if $(VERSION),--version $(VERSION)) \
 		$(if $(ARCH),--arch $(ARCH) --sdk "$(ARM64_SDK)" --host-programs .build/release) \
 		"$(BIN)" .build/deb$(ARCH:%=-%)
 
-# A repository for apt, a tarball for boards without dpkg, and a list of what is in them.
+# An apt repository, a tarball for boards without dpkg, and a list of their contents.
 # SIGN_KEY: a gpg key's id, or a file with the secret key.
 ARCHS := amd64 arm64
 release: PACKAGES += dpkg-dev gnupg
@@ -148,7 +148,7 @@ release: deps $(ARCHS:%=deb-%)
 deb-%:
 	$(MAKE) --no-print-directory deb ARCH=$*
 
-# The debug build is the one that comes first: `make test` goes on from it.
+# The demo uses the debug build, as `make test` does.
 demo: debug
 	$(call heading,"the demo")
 	exec python3 Devices/simulated/demo $(if $(filter-out 0,$(HOLD)),--hold) "$(DEBUG_BIN)"
@@ -162,9 +162,9 @@ $(VENV)/made: Tests/Browser/requirements.txt Tests/Interop/requirements.txt \
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $< -r Tests/Packages/requirements.txt
 	touch $@
 
-# A TPM in software, a broker and a store of another kind, and what C the tests bring.
+# A software TPM, another broker and another store, and a compiler for the tests' C.
 TEST_PACKAGES := postgresql swtpm libtss2-tcti-swtpm0 rabbitmq-server openssl systemd strace gcc libc6-dev
-# A browser for the console, what makes and reads codes beside ours, and clean systems for packages.
+# A browser for the console, and tools to test the packages in clean systems.
 ALL_PACKAGES := $(TEST_PACKAGES) chromium chromium-driver \
 	debhelper debootstrap lintian man-db systemd-container gnupg fiu-utils eatmydata util-linux binutils
 
@@ -209,7 +209,7 @@ bench-gate: build
 fuzz:
 	exec python3 Tests/Fuzz/run --seconds $(or $(SECONDS),600) $(TARGET)
 
-# libfiu injects faults of the disk, and a library of the test's own makes it slow.
+# libfiu injects disk faults. A library of the test makes the disk slow.
 torture: PACKAGES += fiu-utils gcc libc6-dev
 torture: build venv
 	$(call heading,"torture")
@@ -217,7 +217,7 @@ torture: build venv
 		$(if $(SHORT),--short) $(if $(SEED),--seed $(SEED)) $(if $(JSON),--json $(JSON)) \
 		$(if $(DURABILITY),--agent POSTERN_OUTBOX_DURABILITY=$(DURABILITY))
 
-# A library of the test's own records, eatmydata switches syncing off, strace shows the order.
+# A library of the test records, eatmydata turns off syncing, strace shows the order of calls.
 powercut: PACKAGES += gcc libc6-dev eatmydata strace
 powercut: build venv
 	$(call heading,"power cuts")

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Installs postern-agent on a board without dpkg, or brings it up to date, or takes it away.
+# Installs, updates or removes postern-agent on a board without dpkg.
 #
 #   install.sh [--prefix DIR] [--destdir DIR] [--remove]
 #
 # Programs go below the prefix (/usr/local), the units to /etc/systemd/system. With --destdir all
-# files go below that folder, for the making of an image: users are then made by systemd-sysusers
-# at the board's first start, and the checks of this machine are left out. --remove leaves the
-# state, the configuration and the users.
+# files go below that folder, to make an image: systemd-sysusers then makes the users at the
+# board's first start, and this machine is not checked. --remove keeps the state, the
+# configuration and the users.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -39,9 +39,9 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-case "$prefix" in /*) ;; *) fail "the prefix is a whole path: /usr/local" ;; esac
+case "$prefix" in /*) ;; *) fail "the prefix must be an absolute path, such as /usr/local" ;; esac
 
-# Each line: a file of the package, its place, its mode.
+# Each line: a file of the package, its destination, its mode.
 list() {
     echo "usr/bin/postern-agent $prefix/bin/postern-agent 755"
     echo "usr/sbin/postern-agent-app $prefix/sbin/postern-agent-app 755"
@@ -74,14 +74,14 @@ check() {
     case "$(od -An -tx1 -j18 -N1 "$files/usr/bin/postern-agent" | tr -d ' ')" in
     3e) kind=x86_64 ;;
     b7) kind=aarch64 ;;
-    *) fail "files/usr/bin/postern-agent is damaged" ;;
+    *) fail "files/usr/bin/postern-agent is damaged; download the archive again" ;;
     esac
     [ "$(uname -m)" = "$kind" ] && [ "$(getconf LONG_BIT)" = 64 ] \
         || fail "this is for a 64-bit $kind system; this machine is $(uname -m)"
-    libc=$(getconf GNU_LIBC_VERSION 2>/dev/null) || fail "this needs glibc; musl has none"
+    libc=$(getconf GNU_LIBC_VERSION 2>/dev/null) || fail "this needs glibc; systems with musl are not supported"
     libc=${libc#glibc }
     [ "${libc%%.*}" -gt 2 ] || { [ "${libc%%.*}" -eq 2 ] && [ "${libc#*.}" -ge 36 ]; } \
-        || fail "this needs glibc 2.36 or later; here is $libc"
+        || fail "this needs glibc 2.36 or later; this system has $libc"
     missing=$(ldd "$files/usr/bin/postern-agent" \
         | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p')
     [ -z "$missing" ] || {
@@ -94,7 +94,7 @@ check() {
 
 put() {
     mkdir -p "$destdir$(dirname "$2")"
-    # A running program is replaced whole: the old one stays until it ends.
+    # The file is replaced by a rename, so a running program keeps its old file until it ends.
     case "$2" in
     *.service) sed "s|^ExecStart=/usr/bin/|ExecStart=$prefix/bin/|" "$files/$1" ;;
     *) cat "$files/$1" ;;
@@ -133,8 +133,8 @@ install_all() {
     fi
     cat <<TEXT
 postern-agent is installed. The board's own broker, mosquitto, needs three files:
-$prefix/share/postern-agent/broker has them, and postern.conf says in its head where they go.
-Then: postern-agent setup
+they are in $prefix/share/postern-agent/broker; the first lines of postern.conf name their places.
+Then run: postern-agent setup
 TEXT
 }
 

@@ -29,7 +29,7 @@ def test_no_file_of_the_broker_changes(person, told):
 
 
 def test_the_person_is_told_where_ours_stand(person, told):
-    assert "it is left as it is" in told
+    assert "does not change it" in told
     for name in ("postern.conf", "postern.acl", "postern-bus.conf", "agent.toml"):
         assert person.has(f"/usr/share/doc/postern-agent/examples/{name}")
     assert "postern-agent-app agent" in told
@@ -38,7 +38,7 @@ def test_the_person_is_told_where_ours_stand(person, told):
 
 
 def test_no_login_is_made_for_a_program(person, told):
-    assert "was not set up" in person.run("postern-agent-app", "add", "thermo", succeeds=False)
+    assert "has not set up" in person.run("postern-agent-app", "add", "thermo", succeeds=False)
 
 
 def test_a_purge_leaves_the_persons_files(person, told):

@@ -57,7 +57,7 @@ def test_it_refuses_an_older_libc(unpacked, before):
     older.write_text('#!/bin/sh\n[ "$1" = LONG_BIT ] && echo 64 || echo glibc 2.31\n')
     older.chmod(0o755)
     said = unpacked.run("sh", "-c", "PATH=/older:$PATH /unpacked/install.sh", succeeds=False)
-    assert "this needs glibc 2.36 or later; here is 2.31" in said
+    assert "this needs glibc 2.36 or later; this system has 2.31" in said
 
 
 def test_it_installs(unpacked, before):
