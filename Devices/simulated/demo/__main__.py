@@ -1,4 +1,4 @@
-"""The whole way of Postern on one machine, with real programs and real brokers.
+"""Shows Postern from end to end on one machine, with real programs and real brokers.
 
     python3 Devices/simulated/demo [--hold] BINARIES
 """
@@ -73,12 +73,12 @@ def _clean(demo: Demo | None, folder: Path) -> None:
         _stop(demo)
     killed = programs.end_all()
     if killed:
-        say(f"did not end by themselves and were killed: {', '.join(killed)}")
+        say(f"these programs did not end by themselves and were killed: {', '.join(killed)}")
     shutil.rmtree(folder)
 
 
 def _stop(demo: Demo) -> None:
-    """In the order in which they lean on each other."""
+    """In the order of their dependencies."""
     board, authority = demo.board, demo.authority
     apps = [board.app] if board.app else []
     for program in (*apps, board.agent, board.broker, authority.watch, authority.server):
@@ -86,28 +86,28 @@ def _stop(demo: Demo) -> None:
 
 
 def _hold(demo: Demo, captures: Path) -> None:
-    """Leaves all running until ^C, and says how to look at it."""
+    """Keeps everything running until ^C, and shows how to look at it."""
     board, authority = demo.board, demo.authority
     agent = " ".join(map(str, board.agent.argv[:-1]))
     postern = " ".join(map(str, authority.command_line()))
     vitals = " ".join(map(str, board.vitals_command))
     say(f"""
-Everything still runs. In another terminal:
+Everything is still running. In another terminal:
 
 agent='{agent}'
 postern='{postern}'
 vitals='{vitals}'
 
-$agent status                          # what the board says of itself
-$agent pair --new | grep -o '[^ ]*#v=1[^ ]*' | $postern claim -    # it was revoked: claim it anew
-$vitals run --every 1                  # readings, until ^C
-$postern watch                         # the same, upstream
+$agent status                          # the board's state
+$agent pair --new | grep -o '[^ ]*#v=1[^ ]*' | $postern claim -    # claim it again
+$vitals run --every 1                  # send readings, until ^C
+$postern watch                         # see them arrive upstream
 $postern sessions list
 XDG_CONFIG_HOME={board.logins} mosquitto_sub -V 5 -v -t 'postern/#'
 tail -f {board.agent.log} {authority.server.log}
 ls {captures}    # every MQTT packet so far
 
-^C here ends it all and removes the folder.""")
+^C here ends all programs and removes the folder.""")
     try:
         while True:
             signal.pause()
@@ -121,12 +121,12 @@ def _interrupt(*_) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--hold", action="store_true", help="leave all running until ^C")
+    parser.add_argument("--hold", action="store_true", help="keep everything running until ^C")
     parser.add_argument("binaries", type=Path, help="the folder with the three built programs")
     order = parser.parse_args()
     for name in ("postern-agent", "postern-authority", "postern"):
         if not (order.binaries / name).is_file():
-            parser.error(f"{order.binaries / name} is not there; `make build` makes it")
+            parser.error(f"{order.binaries / name} does not exist; run `make build` first")
     return order
 
 

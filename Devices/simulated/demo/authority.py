@@ -22,7 +22,7 @@ sed 's/^listener [0-9]*/listener {port}/' "$2" > '{moved}' && exec '{mosquitto}'
 
 
 class Authority:
-    """Folders and files are made at once; nothing runs yet."""
+    """The constructor makes folders and files, and starts nothing."""
 
     def __init__(self, folder: Path, binaries: Path, captures: Path):
         self.folder = folder
@@ -54,7 +54,7 @@ class Authority:
 
     @property
     def own_secrets(self) -> list[Path]:
-        """The files that hold the administrator's secrets by intent."""
+        """The files that hold the administrator's secrets on purpose."""
         return [self.password_file, self.profile]
 
     # Starting and asking.
@@ -75,7 +75,7 @@ class Authority:
         return [self._cli, "--authority", self.url, "--profile-dir", self.profile, *arguments]
 
     def command(self, *arguments: object, stdin: str = "") -> str:
-        """The stdout of a command of the administrator's; it is kept for the search."""
+        """Runs an administrator's command. Returns its stdout, which is kept for the search."""
         out = programs.run(self.command_line(*arguments), self.folder / "postern.log",
                            seconds=90, stdin=stdin)
         with (self.folder / "postern.out").open("a") as kept:

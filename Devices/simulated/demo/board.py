@@ -17,7 +17,7 @@ _AGENT, _APP = "postern-agent", "vitals"
 
 
 class Board:
-    """Folders and files are made at once; nothing runs yet."""
+    """The constructor makes folders and files, and starts nothing."""
 
     def __init__(self, folder: Path, binaries: Path, uplink: Recorder, captures: Path):
         self.folder = folder
@@ -49,19 +49,19 @@ class Board:
         self.agent.start().wait(lambda: "ready" in self.agent.said, "it says ready")
 
     def command(self, *arguments: str, ok: tuple = (0,)) -> str:
-        """The stdout of a command of the agent's."""
+        """Runs a command of the agent. Returns its stdout."""
         return programs.run([self._binary, "--config-dir", self.config, *arguments],
                             self.folder / "postern-agent-commands.log", ok=ok)
 
     def status(self) -> dict:
-        """What `postern-agent status` says; its exit status may say 3, 4 or 5."""
+        """The output of `postern-agent status`; its exit status may be 3, 4 or 5."""
         out = self.command("status", "--json", ok=(0, 3, 4, 5))
         with (self.folder / "postern-agent-commands.out").open("a") as kept:
             kept.write(out)
         return json.loads(out)
 
     def vitals(self, *arguments: object) -> Program:
-        """Starts the vitals program; its ledger goes on where it stood."""
+        """Starts the vitals program; it appends to its ledger."""
         self.app = Program(_APP, self.vitals_command + list(arguments), self.folder)
         return self.app.start()
 
@@ -73,7 +73,7 @@ class Board:
         programs.until(lambda: app.status is not None, f"{app.name} to end", seconds, app.log,
                        self.agent.log)
         if app.status:
-            raise StepFailed(f"{self.ledger.tally.unanswered} writes were never answered",
+            raise StepFailed(f"{self.ledger.tally.unanswered} writes got no answer",
                              app.log, self.agent.log)
 
     @property
@@ -83,7 +83,7 @@ class Board:
     # What the bus has said.
 
     def session_notices(self, since: int = 0) -> list[tuple[Heard, dict]]:
-        """What the agent said on `postern/session`, in order."""
+        """The messages of the agent on `postern/session`, in order."""
         return [(h, json.loads(p.payload)) for h, p in self.bus.messages(since)
                 if h.upward and p.topic == "postern/session" and p.payload]
 
@@ -121,5 +121,5 @@ class Board:
 def _mosquitto() -> str:
     found = shutil.which("mosquitto", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if not found:
-        raise StepFailed("mosquitto is not installed; `make deps` installs it")
+        raise StepFailed("mosquitto is not installed; install it with `make deps`")
     return found

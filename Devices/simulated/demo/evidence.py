@@ -1,4 +1,4 @@
-"""Every secret that the demo can know, every place where one could have leaked to, the search.
+"""Every secret that the demo knows, every place to which one could leak, and the search.
 
 What is sealed to the board cannot be opened here: the board's key never leaves its vault. The
 tokens in it are therefore looked for by their shape, and everything else by its value, in each
@@ -44,7 +44,7 @@ def unb64(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class Secret:
-    """One value. A broker password may stand in the broker's own control messages."""
+    """One value. A broker password may be in the broker's own control messages."""
 
     name: str
     plain: bytes
@@ -68,7 +68,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class Place:
-    """Bytes that somebody could read, and where they stood."""
+    """Bytes that somebody could read, and where they were found."""
 
     name: str
     data: bytes
@@ -76,7 +76,7 @@ class Place:
 
 
 def search(secrets: list[Secret], places: list[Place]) -> list[str]:
-    """Where a secret or a token's shape stands; never the value. Empty when all is well."""
+    """The places of secrets and token shapes, never the values. Empty if nothing leaked."""
     found = set()
     for place in places:
         for secret in secrets:
@@ -91,7 +91,7 @@ def search(secrets: list[Secret], places: list[Place]) -> list[str]:
 
 
 def files(folder: Path, *ours: Path) -> list[Path]:
-    """Every file below `folder` but the ones that hold our own secrets by intent."""
+    """Every file below `folder`, except those that hold our own secrets on purpose."""
     return [
         path for path in sorted(folder.rglob("*"))
         if path.is_file() and not any(path == own or own in path.parents for own in ours)
@@ -99,7 +99,7 @@ def files(folder: Path, *ours: Path) -> list[Path]:
 
 
 def _decoded(text: str) -> list[bytes]:
-    """The bytes behind a token or password that is base64url."""
+    """The bytes of a token or password in base64url."""
     body = text.rpartition(":")[2]
     try:
         return [unb64(body)] if re.fullmatch(r"[A-Za-z0-9_-]{16,}", body) else []

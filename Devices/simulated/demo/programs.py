@@ -19,7 +19,7 @@ ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("POSTERN_
 
 
 class StepFailed(Exception):
-    """A step of the demo did not come out; the sentence says which part, the logs say more."""
+    """A step of the demo failed. The sentence says which part; the logs have the details."""
 
     def __init__(self, sentence: str, *logs: Path):
         super().__init__(sentence)
@@ -27,12 +27,12 @@ class StepFailed(Exception):
 
 
 def adopt_orphans() -> None:
-    """Makes this process the parent of whatever its children leave behind."""
+    """Makes this process the parent of all processes that its children leave behind."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 class Program:
-    """A program that runs until told; what it says is kept in two files that grow."""
+    """A program that runs until it is ended; its output is appended to two files."""
 
     def __init__(self, name: str, argv: list, folder: Path, env: dict | None = None):
         self.name = name
@@ -117,13 +117,13 @@ def until(
     end = time.monotonic() + seconds
     while not (found := condition()):
         if time.monotonic() > end:
-            raise StepFailed(f"waited {seconds:g} s in vain for {what}", *logs)
+            raise StepFailed(f"waited {seconds:g} s, without success, for {what}", *logs)
         time.sleep(0.01)
     return found
 
 
 def free_port() -> int:
-    """Below what the kernel gives to outgoing connections, from 32768 on: nothing takes it while
+    """Below 32768, where the ports for outgoing connections begin, so that nothing takes it while
     its server is away."""
     while True:
         port = 16_384 + secrets.randbelow(16_384)
@@ -173,7 +173,7 @@ def traces() -> list[tuple[str, bytes]]:
 
 
 def end_all() -> list[str]:
-    """Kills what is left of our own processes, by their ids. Returns what had to be killed."""
+    """Kills our own processes that still run, by their ids. Returns the killed ones."""
     killed = []
     deadline = time.monotonic() + 2
     while left := descendants():
@@ -203,6 +203,6 @@ def _dying_with_us(argv: list[str]) -> list[str]:
 
 
 def _title(argv: list[str]) -> str:
-    """The program and its verbs; a claim URL is not repeated."""
+    """The program and its verbs, without a claim URL."""
     words = [Path(argv[0]).name, *argv[1:]]
     return " ".join(w for w in words if "#" not in w and not w.startswith("/"))

@@ -1,4 +1,4 @@
-"""What a person sees: a line for each step, with ✓ or ✗ and its seconds."""
+"""The output for people: a line for each step, with ✓ or ✗ and its seconds."""
 
 import sys
 import time
@@ -18,7 +18,7 @@ def detail(text: str) -> None:
 
 @contextmanager
 def step(number: int, title: str):
-    """Prints the step's line when it is over; a failure goes on to the caller."""
+    """Prints the step's line when it ends; a failure is passed on to the caller."""
     begun = time.monotonic()
     notes: list[str] = []
     shown = False
@@ -46,7 +46,7 @@ def tail(log: Path, lines: int = 15) -> None:
 
 
 def table(head: list[str], rows: list[list[object]]) -> None:
-    """The first column stands left, all others right."""
+    """The first column is aligned left, all others right."""
     cells = [head, *([str(c) for c in row] for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
     for number, row in enumerate(cells):

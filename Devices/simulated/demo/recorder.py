@@ -127,7 +127,7 @@ class Recorder:
 
 
 class _Conversation:
-    """What is known of one connection, for both of its directions."""
+    """The state of one connection, for both of its directions."""
 
     def __init__(self, recorder: Recorder):
         self._recorder = recorder

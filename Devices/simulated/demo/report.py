@@ -1,4 +1,4 @@
-"""The last step: the table of what became of every write, and the search for what leaked."""
+"""The last step: a table with the outcome of every write, and the search for leaks."""
 
 from evidence import SHAPES, Place, Secret, files, search
 from programs import StepFailed
@@ -12,12 +12,12 @@ def conclude(demo: Demo) -> None:
         for password, client in recorder.passwords.items():
             demo.know(f"the password of {client} at {recorder.name}",
                       password.decode(errors="replace"), True)
-    with step(8, "every payload, log and state file is searched for what is secret"):
+    with step(8, "every payload, log and state file is searched for secrets"):
         places = _places(demo)
         _prove_the_search_works(demo, places)
         found = search(demo.secrets, places)
         if found:
-            raise StepFailed("found what nobody may see: " + "; ".join(found[:8]))
+            raise StepFailed("found leaked secrets: " + "; ".join(found[:8]))
     _show(demo, places, found)
     if _lost(demo):
         raise StepFailed(f"{_lost(demo)} accepted readings were lost")
@@ -41,17 +41,17 @@ def _show(demo: Demo, places: list[Place], found: list[str]) -> None:
         ["held on the board for the same user's next session", len(demo.missing) - _lost(demo)],
         ["lost", _lost(demo)],
         ["seen twice by the consumer", consumer.duplicates],
-        *([["forwarded and yet held: its PUBACK crossed the revocation", both]] if both else []),
+        *([["forwarded and held: revoked before its PUBACK", both]] if both else []),
     ])
     detail("")
     packets = len(demo.authority.broker.heard) + len(demo.board.bus.heard)
     others = sum(not place.name.startswith("MQTT ") for place in places)
-    table(["searched for what is secret", ""], [
+    table(["searched for secrets", ""], [
         ["MQTT packets at both brokers (of a login all but its password)", packets],
         ["state files, logs, outputs, arguments, environments", others],
-        ["secrets known by value, in all forms of writing", len(demo.secrets)],
-        ["forms of writing", sum(len(secret.forms) for secret in demo.secrets)],
-        ["shapes of tokens, for what is sealed to the board", len(SHAPES)],
+        ["secrets known by value, in all encodings", len(demo.secrets)],
+        ["encodings", sum(len(secret.forms) for secret in demo.secrets)],
+        ["shapes of tokens, for tokens sealed to the board", len(SHAPES)],
         ["found", len(found)],
     ])
 
@@ -60,7 +60,7 @@ def _places(demo: Demo) -> list[Place]:
     places = []
     for recorder in (demo.authority.broker, demo.board.uplink, demo.board.bus):
         if recorder.unreadable:
-            raise StepFailed(f"{recorder.name} carried what is not MQTT: "
+            raise StepFailed(f"{recorder.name} carried data that is not MQTT: "
                              f"{recorder.unreadable[0]}")
         for heard in list(recorder.heard):
             topic = heard.publish.topic if heard.publish else "a packet"

@@ -1,4 +1,4 @@
-"""The demo's steps, in order. Each either holds or says in one sentence what did not."""
+"""The demo's steps, in order. A step that fails says why in one sentence."""
 
 import json
 import textwrap
@@ -18,7 +18,7 @@ _READINGS, _PACE = 20, 0.05
 
 
 class Demo:
-    """What the steps share."""
+    """The state that the steps share."""
 
     def __init__(self, authority: Authority, board: Board):
         self.authority, self.board = authority, board
@@ -33,7 +33,7 @@ class Demo:
 
     @property
     def missing(self) -> set[int]:
-        """What was promised and has not come to the consumer."""
+        """Readings that were accepted and have not reached the consumer."""
         return self.ledger.accepted.keys() - set(self.authority.consumer.sequences)
 
     def know(self, name: str, value: bytes | str, is_broker_password: bool = False) -> None:
@@ -42,7 +42,7 @@ class Demo:
             self.secrets.append(secret)
 
     def look_at_processes(self) -> None:
-        """Keeps arguments and environment of all that runs now, for the search at the end."""
+        """Keeps arguments and environments of all running programs, for the search at the end."""
         self.traces += programs.traces()
 
     def run(self) -> None:
@@ -74,7 +74,7 @@ class Demo:
             board.start_agent()
             _, notice = board.wait_session("unavailable")
             if notice["reason"] != "unclaimed":
-                raise StepFailed(f"a fresh board says {notice['reason']}", board.agent.log)
+                raise StepFailed(f"a new board reports {notice['reason']}", board.agent.log)
             self.url = json.loads(board.command("pair", "--json"))["url"]
             drawn = board.command("pair")
             if self.url not in drawn:
@@ -143,7 +143,7 @@ class Demo:
                       if any(f"/data/{name}/" in p.topic for name in REFUSED_CLASSES)]
             if leaked:
                 raise StepFailed(f"{leaked[0]} reached the upstream broker")
-            notes.append("and nothing of them reached the upstream broker")
+            notes.append("none of these writes reached the upstream broker")
 
     def cut_the_power(self) -> None:
         board = self.board
@@ -163,7 +163,7 @@ class Demo:
             board.finish(app)
             offline = max(self.ledger.accepted)
             if offline in self.authority.consumer.sequences:
-                raise StepFailed("the upstream broker was reached through a cut line")
+                raise StepFailed("the agent reached the upstream broker while the network was cut")
             waiting = len(self.ledger.accepted) - len(set(self.authority.consumer.sequences))
             board.uplink.open()
             self._wait_forwarded(60)
@@ -171,7 +171,7 @@ class Demo:
                 f"session back after {1000 * (heard.at - begun):.0f} ms, with no network",
                 f"{killed.accepted} accepted before the kill, {self.ledger.tally.accepted} after; "
                 f"{waiting} waited for the network",
-                f"all {len(self.ledger.accepted)} came upstream: "
+                f"all {len(self.ledger.accepted)} arrived upstream: "
                 f"{self.authority.consumer.gaps} missing, "
                 f"{self.authority.consumer.duplicates} twice"]
 
@@ -195,8 +195,8 @@ class Demo:
                 raise StepFailed(f"seq {late[0]} was accepted after the first 209",
                                  board.agent.log)
             self._count_held()
-            notes.append(f"first 209 after {1000 * delay:.0f} ms, the command's own start "
-                         f"included; rule {first['outcome']['rule']}")
+            notes.append(f"first 209 after {1000 * delay:.0f} ms, including the start of the "
+                         f"command; rule {first['outcome']['rule']}")
 
     # What they lean on.
 
@@ -233,18 +233,18 @@ class Demo:
             until(lambda: not self.missing, "", seconds)
         except StepFailed:
             raise StepFailed(
-                f"{len(self.missing)} accepted readings did not come upstream, seq "
-                f"{min(self.missing)} first", self.board.agent.log,
+                f"{len(self.missing)} accepted readings did not arrive upstream; the first is "
+                f"seq {min(self.missing)}", self.board.agent.log,
                 self.authority.watch.log) from None
 
     def _last_available(self) -> int:
-        """Where on the bus's record the session was last said to be available."""
+        """The point in the bus's record of the last message that the session is available."""
         heard, _ = [n for n in self.board.session_notices() if n[1]["state"] == "available"][-1]
         return self.board.bus.heard.index(heard)
 
     def _count_held(self) -> None:
-        """What was accepted in the last instant stays on the board, for this user's next
-        session there. One whose PUBACK crossed the revocation may be held and forwarded."""
+        """Readings that were accepted last stay on the board, for this user's next session there.
+        A reading may be held and forwarded, if the revocation came before its PUBACK."""
         def is_accounted() -> bool:
             self.held = self.board.status()["queue"]["messages"]
             return len(self.missing) <= self.held
