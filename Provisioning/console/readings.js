@@ -59,7 +59,7 @@ export function readings() {
     fill(node, names.length > 0 && plots,
       more > 0 && button(`Show ${more} more`, () => { showsAll = true; arrange(); }),
       texts.length > 0 && [h("h3", null, "Not numbers"), lines],
-      !names.length && !texts.length && empty("No reading in the last hour",
+      !names.length && !texts.length && empty("No reading yet",
         "The data appears here as soon as a program on the board writes some that the rules allow."));
     draw();
   }

@@ -67,11 +67,11 @@ package struct Agent: Sendable {
     var clock: BoardClock
     var rules: Rules
     var session: LocalSession
-    var inbox = Inbox()
+    var inbox = InboxTally()
     var uplink = Uplink()
     var requests = Requests()
     var bus: Bus
-    var outbox: Outbox
+    var outbox: OutboxView
     /// The effects that the current call of `handle` will return.
     private var effects: [AgentEffect] = []
 
@@ -86,7 +86,7 @@ package struct Agent: Sendable {
         rules = Rules(
             policy: policy, hadPolicy: records.memory.hasPolicy,
             scope: Self.scope(of: records.session), routes: settings.routes)
-        outbox = Outbox(queue: queue)
+        outbox = OutboxView(queue: queue)
         clock = BoardClock(buildDate: settings.buildDate, floor: records.memory.floor)
         session = LocalSession(life: Self.life(of: records))
         bus = Bus(window: window)

@@ -4,7 +4,8 @@ package import Wire
 
 /// An action for the loop. The loop carries out effects in order. It carries out an effect after
 /// a `commit` only when that commit is durable. With `durability = "spill"` writes may be held in
-/// memory; then only their answers and PUBACKs wait for them. If the commit fails, the loop drops the remaining
+/// memory; then only their answers and PUBACKs wait for them.
+/// If the commit fails, the loop drops the remaining
 /// effects and the agent starts again from disk.
 package enum AgentEffect: Sendable {
     case commit([RecordChange])

@@ -7,6 +7,7 @@ package import Wire
 ///
 /// The authority with the duty stores the boards' statuses, which all of them receive. If the
 /// broker has no shared subscriptions, it also reads the boards' requests, and no other does.
+/// It does not concern the boards' data: each authority reads all of it.
 package final class ReaderDuty: Sendable {
     enum Change { case none, gained, lost }
 

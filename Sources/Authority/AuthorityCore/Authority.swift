@@ -2,10 +2,10 @@ package import Sessions
 import Wire
 
 /// Decides what boards and people may do, and records the decision in the store. Changes at the
-/// broker become jobs for a worker. The authority has no clock and no randomness. Its only state is
-/// a copy of the signing keys.
+/// broker become jobs for a worker. The authority reads the time and takes random bytes only from
+/// what it is given. Its only state is a copy of the signing keys.
 package struct Authority: Sendable {
-    let store: any AuthorityStore
+    let store: any RecordStore
     let cryptography: any AuthorityCryptography
     let worker: any JobWorker
     let keys: AuthorityKeys
@@ -14,7 +14,7 @@ package struct Authority: Sendable {
     let clock: @Sendable () -> Timestamp
 
     package init(
-        store: any AuthorityStore, cryptography: any AuthorityCryptography,
+        store: any RecordStore, cryptography: any AuthorityCryptography,
         worker: any JobWorker, keys: AuthorityKeys, rules: AuthorityRules,
         signatures: any IDTokenSignatures = NoIDTokens(),
         clock: @escaping @Sendable () -> Timestamp
@@ -161,3 +161,6 @@ extension AuthorityError {
 
     package static let sessionOver = refuse(.invalidSession, "this session is over")
 }
+
+/// Each call is in the folder of its subject.
+extension Authority: AuthorityFrontend {}

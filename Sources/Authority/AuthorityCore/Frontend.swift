@@ -2,9 +2,11 @@ package import Sessions
 package import Wire
 
 /// All requests that people and their programs may send to an authority, over any interface.
+/// `Authority` implements it.
 ///
-/// All calls except `login`, `signUp` and `holder` take their caller. Only a live session token
-/// gives a `Caller`. Each query checks ownership: knowing an id gives no rights.
+/// All calls except `login`, `signUp` and `holder` take their caller. A `Caller`
+/// comes from a live session token or the master key. Each query checks ownership: knowing an id
+/// gives no rights.
 package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     var info: AuthorityInfo { get }
 
@@ -142,7 +144,7 @@ extension AuthorityFrontend {
     package func sessions(
         by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [SessionView] {
-        try await sessions(.first, by: caller, everyone: everyone)
+        try await sessions(.longest, by: caller, everyone: everyone)
     }
 
     package func users(by caller: Caller) async throws(AuthorityError) -> [UserView] {

@@ -8,8 +8,8 @@ package struct ListSlice: Equatable, Sendable {
     /// The maximum number of entries: 0 to `most`.
     package let limit: Int
 
-    /// The first `most` entries.
-    package static let first = ListSlice(skip: 0, limit: most)
+    /// The longest list that the store reads: `most` entries.
+    package static let longest = ListSlice(skip: 0, limit: most)
 
     /// Limits both numbers to their allowed range.
     package init(skip: Int, limit: Int) {

@@ -70,6 +70,7 @@ extension Authority {
         for id in Set(news.entries.compactMap(\.session)) {
             if let record = try transaction.session(id) { news.users.insert(record.session.user) }
         }
+        // The names that `makeClaim`, `accept` and `close` write.
         let claimed = news.entries.filter { $0.event == "claim" || $0.event.hasPrefix("claim.") }
         for id in Set(claimed.compactMap(\.session)) {
             guard let record = try transaction.claim(ofSession: id) else { continue }

@@ -71,7 +71,7 @@ package struct UserView: Equatable, Sendable {
 /// The state of a claim.
 package struct Claim: Equatable, Sendable {
     package enum State: String, Sendable {
-        /// Sealed and published; the broker has acknowledged it.
+        /// Sealed and stored; the board has not answered yet. The broker may not have it yet.
         case sent
         case accepted
         case rejected

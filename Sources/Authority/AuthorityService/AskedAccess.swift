@@ -40,7 +40,7 @@ extension AuthorityServer {
         let own = BrokerAccount(
             username: username, password: password, clientID: nil,
             role: BrokerRole(authorityUnder: settings.root))
-        let data = try DataTap.account(keys: keys, root: settings.root)
+        let data = try LiveDataReader.account(keys: keys, root: settings.root)
         return AskingBroker(
             door: StoreAccessCheck(authority: authority, own: [own, data]),
             secret: SecretBytes(secret), virtualHost: settings.virtualHost)

@@ -27,7 +27,7 @@ package struct AuthorityServer: Sendable {
     let live: LiveBoards
     let hub: EventHub
     /// Nil if live data is off.
-    private let tap: DataTap?
+    private let tap: LiveDataReader?
     private let store: any ServiceStore
     private let clock: ClockGuard
     private let tally: TallyCache
@@ -226,7 +226,7 @@ package struct AuthorityServer: Sendable {
     private func accounts() async throws -> [BrokerAccount] {
         let wanted = try await authority.everyLogin()
         var accounts = tap == nil
-            ? [] : [try DataTap.account(keys: authority.ownKeys, root: settings.root)]
+            ? [] : [try LiveDataReader.account(keys: authority.ownKeys, root: settings.root)]
         for board in wanted.boards {
             guard let login = try await authority.desiredState(for: board).login else { continue }
             accounts.append(BrokerAccount(board: board, login: login, root: settings.root))

@@ -53,19 +53,19 @@ extension AuthorityServer {
     static func tap(
         _ settings: ServiceSettings, _ keys: AuthorityKeys, _ own: BrokerLink.BrokerLogins,
         _ link: BrokerLink, _ live: LiveBoards, _ logger: Logger
-    ) throws -> DataTap {
+    ) throws -> LiveDataReader {
         let account = settings.managesBrokerAccess
-            ? try DataTap.account(keys: keys, root: settings.root) : nil
+            ? try LiveDataReader.account(keys: keys, root: settings.root) : nil
         let random = Base64URL.encode(try RandomBytes.make(8))
         var admit: (@Sendable (Bool) async throws(AuthorityError) -> Void)?
         if let account, settings.access == .dynamicSecurity, case .external = settings.broker {
             admit = { wasRefused async throws(AuthorityError) in
-                try await DataTap.admit(account, over: link, wasRefused: wasRefused)
+                try await LiveDataReader.admit(account, over: link, wasRefused: wasRefused)
             }
         }
-        return DataTap(
+        return LiveDataReader(
             login: BrokerLink.BrokerLogins(
-                uri: own.uri, clientID: "\(DataTap.username)-\(random)",
+                uri: own.uri, clientID: "\(LiveDataReader.username)-\(random)",
                 username: account?.username ?? own.username,
                 password: account?.password ?? own.password, caFile: own.caFile,
                 identity: own.identity, isAlone: false),

@@ -2,7 +2,7 @@ package import AuthorityCore
 package import Sessions
 
 /// A store as services see it: the records, and the work of other processes on the same store.
-package protocol ServiceStore: AuthorityStore {
+package protocol ServiceStore: RecordStore {
     /// A value that changes when another process, or another store object, commits to the same
     /// records. Commits of this store object do not change it.
     ///

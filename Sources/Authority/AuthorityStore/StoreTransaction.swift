@@ -64,7 +64,7 @@ func tables(
     StoreTransaction(runner: runner, wrapping: wrapping)
 }
 
-/// One transaction. Each table has its operations in a separate file.
+/// One transaction. The operations on the tables are in the folder `Tables`.
 struct StoreTransaction: ServiceTransaction {
     let runner: any SQLRunner
     let wrapping: any SecretWrapping

@@ -233,7 +233,7 @@ actor StubFrontend: AuthorityFrontend {
         _ slice: ListSlice?, by caller: Caller
     ) async throws(AuthorityError) -> [UserView] {
         try note("users")
-        return (slice ?? .first).of([try user(), try user("bob", isEnabled: false)])
+        return (slice ?? .longest).of([try user(), try user("bob", isEnabled: false)])
     }
 
     func addUser(_ user: NewUser, by caller: Caller) async throws(AuthorityError) -> UserView {

@@ -70,7 +70,7 @@ struct LongListTests {
         #expect(devices.count == 9 && devices.allSatisfy(\.session.restricted))
         #expect(try await house.authority.sessions(slice, by: device, everyone: false)
             == slice.of(devices))
-        let installed = try await house.authority.installations(.first, by: .master)
+        let installed = try await house.authority.installations(.longest, by: .master)
         #expect(installed.count == 8)
         #expect(try await house.authority.installations(slice, by: .master)
             == slice.of(installed))

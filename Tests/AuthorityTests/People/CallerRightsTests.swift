@@ -185,7 +185,7 @@ struct FrontendCall: Sendable, CustomTestStringConvertible {
             ).isNew
         },
         Self("installations", .refused(119)) { house, caller, _ in
-            try await !house.authority.installations(.first, by: caller).isEmpty
+            try await !house.authority.installations(.longest, by: caller).isEmpty
         },
         Self("roles", .empty) { house, caller, _ in
             try await !house.authority.roles(by: caller).isEmpty
@@ -332,7 +332,7 @@ struct OwnWriteTests {
 extension House {
     fileprivate func sessionCount() async throws -> Int {
         try await store.read { transaction throws(AuthorityError) in
-            try transaction.sessions(of: nil, .current, .first).count
+            try transaction.sessions(of: nil, .current, .longest).count
         }
     }
 }

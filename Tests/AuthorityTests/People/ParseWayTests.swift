@@ -246,7 +246,7 @@ private struct Census: Equatable {
     init(_ house: House) async throws {
         (users, sessions, roles) = try await house.store.read {
             transaction throws(AuthorityError) in
-            let sessions = try transaction.sessions(of: nil, .current, .first).map {
+            let sessions = try transaction.sessions(of: nil, .current, .longest).map {
                 "\($0.id) \($0.state) \($0.session.custom)"
             }
             return (

@@ -122,7 +122,7 @@ private final class StoreAtRest: Sendable {
     private let release = DispatchSemaphore(value: 0)
     private let holder: Task<Void, any Error>
 
-    init(_ store: any AuthorityStore) async throws {
+    init(_ store: any RecordStore) async throws {
         let isHeld = Mutex(false)
         let holder = Task { [release] in
             try await store.transact { _ throws(AuthorityError) in

@@ -135,7 +135,7 @@ struct SharedRecordTests {
             }
         }
         let sessions = try await street.house.store.read { tx throws(AuthorityError) in
-            try tx.sessions(of: nil, .current, .first)
+            try tx.sessions(of: nil, .current, .longest)
                 .filter { $0.session.installationID == board.installation }
         }
         #expect(sessions.count == 1)

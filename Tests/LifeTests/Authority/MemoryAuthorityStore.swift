@@ -5,7 +5,7 @@ import Wire
 
 /// The authority's store in memory: each transaction is kept whole or not at all, and the
 /// authority may die right before and right after it was.
-final class MemoryAuthorityStore: AuthorityStore {
+final class MemoryAuthorityStore: RecordStore {
     private let kept: Mutex<Tables>
     private let died = Mutex(false)
     private let fates: Fates

@@ -55,7 +55,7 @@ extension Agent {
         uplink.setHold(hold)
         // A refused write is no longer in flight, so it may expire.
         outbox.nothingIsInFlight()
-        if hold == .forbidden, uplink.isReady { authenticate(at: instant) }
+        if hold == .forbidden, uplink.isReady { beginHeartbeat(at: instant) }
     }
 
     /// Tries the broker again, because the authority has confirmed the session.

@@ -44,7 +44,7 @@ extension Agent {
             if request.kind == .authenticate {
                 requests.forgetExtension()
                 rules.news.answered(request.id)
-                planHeartbeat(at: instant)
+                planNextHeartbeat(from: instant)
                 retryIfForbidden()
             }
             planRefresh(at: instant)
@@ -135,10 +135,10 @@ extension Agent {
         switch kind {
         case .authenticate:
             requests.forgetExtension()
-            planHeartbeat(at: instant)
+            planNextHeartbeat(from: instant)
         case .refresh:
             let pause = isNotIssued ? requests.pauseOfRefresh() : .seconds(300)
-            requests.planRefresh(at: instant.monotonic + pause)
+            requests.setRefresh(due: instant.monotonic + pause)
         case .list: break
         }
         if let awaited = kind.awaited { failed([awaited], .refused(refusal), at: instant) }
@@ -147,10 +147,10 @@ extension Agent {
     private mutating func askAgain(_ kind: Requests.Kind, at instant: Instant) {
         switch kind {
         case .authenticate:
-            requests.planHeartbeat(at: instant.monotonic)
+            requests.setHeartbeat(due: instant.monotonic)
         case .refresh:
             records.session?.pendingRefresh = nil
-            requests.planRefresh(at: instant.monotonic)
+            requests.setRefresh(due: instant.monotonic)
         case .list:
             if !session.readers.isEmpty { listSessions(at: instant) }
         }

@@ -12,9 +12,9 @@ extension Agent {
         // A board with a shared identity reports at once, because its connection may be short.
         if arrival == .again, !uplink.isShared, heartbeatMayWait(held, at: instant) {
             let span = min(heartbeatInterval(of: held), .seconds(30))
-            requests.planHeartbeat(at: instant.monotonic + span * randomShare())
+            requests.setHeartbeat(due: instant.monotonic + span * randomShare())
         } else {
-            authenticate(at: instant)
+            beginHeartbeat(at: instant)
         }
         if let id = held.pendingRefresh {
             remember(id, .refresh, isNew: false, at: instant)
@@ -27,7 +27,7 @@ extension Agent {
     mutating func sendDueRequests(at instant: Instant) {
         guard uplink.isReady, requests.isActive, records.session != nil else { return }
         forgetTakeovers(at: instant)
-        if let due = requests.heartbeatAt, due <= instant.monotonic { authenticate(at: instant) }
+        if let due = requests.heartbeatAt, due <= instant.monotonic { beginHeartbeat(at: instant) }
         if let due = requests.refreshAt, due <= instant.monotonic, !requests.isPending(.refresh) {
             refresh(at: instant)
         }
@@ -54,8 +54,9 @@ extension Agent {
         transmit(id, .list, at: instant)
     }
 
-    mutating func authenticate(at instant: Instant) {
-        requests.planHeartbeat(at: nil)
+    /// Begins a heartbeat (`session.authenticate`), unless one waits for its answer.
+    mutating func beginHeartbeat(at instant: Instant) {
+        requests.setHeartbeat(due: nil)
         guard !requests.isPending(.authenticate), let id = freshID() else { return }
         remember(id, .authenticate, isNew: true, at: instant)
         transmit(id, .authenticate, at: instant)
@@ -65,7 +66,7 @@ extension Agent {
     /// can always be repeated. A refused refresh keeps its id, because the refusal may be older
     /// than a lost answer.
     private mutating func refresh(at instant: Instant) {
-        requests.planRefresh(at: nil)
+        requests.setRefresh(due: nil)
         guard var held = records.session else { return }
         if let id = held.pendingRefresh {
             remember(id, .refresh, isNew: false, at: instant)

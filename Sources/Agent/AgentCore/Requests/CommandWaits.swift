@@ -90,8 +90,8 @@ extension Agent {
     }
 
     private mutating func renewNow(at instant: Instant) {
-        requests.planHeartbeat(at: instant.monotonic)
-        requests.planRefresh(at: instant.monotonic)
+        requests.setHeartbeat(due: instant.monotonic)
+        requests.setRefresh(due: instant.monotonic)
     }
 
     /// Tries to connect now, because a person waits.

@@ -24,10 +24,10 @@ extension Agent {
     package mutating func keep(_ pace: RequestPace, at instant: Instant) {
         requests.keep(pace)
         guard let held = records.session else { return }
-        requests.planHeartbeat(
-            at: instant.monotonic + heartbeatInterval(of: held) * randomShare())
+        requests.setHeartbeat(
+            due: instant.monotonic + heartbeatInterval(of: held) * randomShare())
         if let refresh = pace.refresh, held.pendingRefresh == nil {
-            requests.planRefresh(at: instant.monotonic + refresh * randomShare())
+            requests.setRefresh(due: instant.monotonic + refresh * randomShare())
         } else {
             planRefresh(at: instant)
         }
@@ -46,11 +46,11 @@ extension Agent {
         guard let held = records.session, held.pendingRefresh == nil else { return }
         if let refresh = requests.pace.refresh {
             let next = instant.monotonic + refresh * (0.9 + 0.2 * randomShare())
-            requests.planRefresh(at: requests.refreshAt ?? next)
+            requests.setRefresh(due: requests.refreshAt ?? next)
             return
         }
         let planned = requests.refreshAt
-        requests.planRefresh(at: nil)
+        requests.setRefresh(due: nil)
         guard let trust = records.trust, !clock.isUnset(at: instant) else { return }
         let earliest = requests.tokens.refreshNotBefore ?? .zero
         do throws(CryptographyFailure) {
@@ -70,16 +70,17 @@ extension Agent {
                     wait = min(max(planned - instant.monotonic, .zero), .seconds(60))
                 }
             }
-            requests.planRefresh(at: max(instant.monotonic + wait, earliest))
+            requests.setRefresh(due: max(instant.monotonic + wait, earliest))
         } catch {
             let soon = instant.monotonic + .seconds(60)
-            requests.planRefresh(at: max(min(planned ?? soon, soon), earliest))
+            requests.setRefresh(due: max(min(planned ?? soon, soon), earliest))
         }
     }
 
-    mutating func planHeartbeat(at instant: Instant) {
+    /// The next heartbeat is due after the interval ± 10 %.
+    mutating func planNextHeartbeat(from instant: Instant) {
         guard let held = records.session else { return }
         let wait = heartbeatInterval(of: held) * (0.9 + 0.2 * randomShare())
-        requests.planHeartbeat(at: instant.monotonic + wait)
+        requests.setHeartbeat(due: instant.monotonic + wait)
     }
 }

@@ -109,8 +109,8 @@ struct Requests: Sendable {
     /// The next heartbeat extends nothing: the extension or its command was answered.
     mutating func forgetExtension() { minutes = nil }
 
-    mutating func planHeartbeat(at time: Duration?) { heartbeatAt = time }
-    mutating func planRefresh(at time: Duration?) { refreshAt = time }
+    mutating func setHeartbeat(due time: Duration?) { heartbeatAt = time }
+    mutating func setRefresh(due time: Duration?) { refreshAt = time }
     mutating func keep(_ pace: RequestPace) { self.pace = pace }
     mutating func begin(run: MessageID) { self.run = run }
 

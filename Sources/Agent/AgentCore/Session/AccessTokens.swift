@@ -75,7 +75,7 @@ extension Agent {
         case .foreign: break
         }
         emit(.log(.warning, "the access token that a refresh brought does not verify"))
-        if requests.tokens.asksForKeys() { requests.planHeartbeat(at: instant.monotonic) }
+        if requests.tokens.asksForKeys() { requests.setHeartbeat(due: instant.monotonic) }
     }
 
     /// Verifies a token again whose key was unknown, with the keys that arrived since.

@@ -212,8 +212,8 @@ extension Agent {
         return uplink.credential ?? derived
     }
 
-    /// Sends the acceptance at each connect, until any reply shows that the authority received
-    /// it.
+    /// Sends the acceptance at each connect. It has no reply. The reply to any later request ends
+    /// the repeats, because a request with the new session's token also counts as acceptance.
     mutating func announceAcceptance(at instant: Instant) {
         guard uplink.isReady, let trust = records.trust, !trust.isAcknowledged,
             records.session?.session.objectID == trust.session

@@ -39,7 +39,8 @@ struct LocalSession: Sendable {
 }
 
 extension SessionNotice.State {
-    /// Whether this notice contains nothing new for programs after `other`.
+    /// Whether this notice contains nothing new for programs after `other`. The time of the last
+    /// contact does not count: a heartbeat that changes nothing is not published.
     fileprivate func tellsTheSame(as other: Self?) -> Bool {
         switch (self, other) {
         case (.available(let new, _), .available(let old, _)): new == old

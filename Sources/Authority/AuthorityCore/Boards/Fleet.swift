@@ -67,7 +67,7 @@ extension Authority {
                     active, reason: UnavailableReason.revoked.rawValue,
                     actor: act.user.username, act.transaction, at: act.now)
             }
-            try settlePeople(of: record.owner, lost: true, act.transaction)
+            try addPersonJobs(of: record.owner, lost: true, act.transaction)
             try note(
                 .released, on: board, nil, "by \(act.user.username)", act.transaction,
                 at: act.now)
@@ -75,7 +75,7 @@ extension Authority {
                 "board.released", act.user.username, board, nil, record.name, act.transaction,
                 at: act.now)
         }
-        return await settleAll(of: board)
+        return await runJobs(of: board)
     }
 
     package func sessions(
@@ -120,12 +120,12 @@ extension Authority {
             return record.board
         }
         guard let board else { return true }
-        return await settleAll(of: board)
+        return await runJobs(of: board)
     }
 
     /// Runs the board's broker jobs now. Returns false if that fails. The decision stays valid: the
     /// jobs are in the store and are retried.
-    func settleAll(of board: InstallationID) async -> Bool {
+    func runJobs(of board: InstallationID) async -> Bool {
         do throws(AuthorityError) {
             try await worker.settle(board.description)
             return true
@@ -161,5 +161,3 @@ extension Authority {
         }
     }
 }
-
-extension Authority: AuthorityFrontend {}

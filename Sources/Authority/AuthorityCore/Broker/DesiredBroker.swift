@@ -5,7 +5,7 @@ package import Wire
 extension Authority {
     /// Adds the jobs that update the broker for a board. Deletes the password of a client that must
     /// not exist any more.
-    func settleBroker(
+    func addBrokerJobs(
         _ board: InstallationID, newPassword: Bool = false,
         _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
@@ -27,7 +27,7 @@ extension Authority {
 
     /// Adds jobs because the boards that a user's programs may read have changed. `lost`: a board
     /// was removed.
-    func settlePeople(
+    func addPersonJobs(
         of user: UserID, lost: Bool, _ transaction: any AuthorityTransaction
     ) throws(AuthorityError) {
         for login in try transaction.personLogins(of: user) {

@@ -1,7 +1,8 @@
 import Sessions
 import Wire
 
-/// Claims boards for people. Source: the wire contract, Identities and claims, and Provisioning.
+/// Claims boards for people. `accept` and `close` in `Acceptance.swift` are a claim's end.
+/// Source: the wire contract, Identities and claims, and Provisioning.
 extension Authority {
     package func claim(
         _ order: ClaimOrder, by caller: Caller
@@ -20,10 +21,11 @@ extension Authority {
                     try TokenImport(act: act, url: order.url).judge(tokens)
                 },
                 now: act.now)
-            let claim = try provisioning.open()
+            let claim = try provisioning.makeClaim()
             return (claim, try waitNotes(on: claim, act))
         }
         do throws(AuthorityError) {
+            // The claimant's answer waits until the broker has the message.
             try await worker.settle(claim.installation.description)
         } catch {
             try await cancel(claim, because: error)

@@ -89,7 +89,7 @@ extension Authority {
             }
             return claim.installation
         }
-        return await settleAll(of: board)
+        return await runJobs(of: board)
     }
 
     @discardableResult
@@ -112,8 +112,8 @@ extension Authority {
             try audit(
                 "revocation.forgotten", act.user.username, board, departing.id, "",
                 act.transaction, at: act.now)
-            try settleBroker(board, act.transaction, at: act.now)
+            try addBrokerJobs(board, act.transaction, at: act.now)
         }
-        return await settleAll(of: board)
+        return await runJobs(of: board)
     }
 }

@@ -18,7 +18,7 @@ struct Provisioning {
 
     /// Stores the pending session, its family, the open claim with the sealed message, and the
     /// broker jobs.
-    func open() throws(AuthorityError) -> ClaimRecord {
+    func makeClaim() throws(AuthorityError) -> ClaimRecord {
         let token = if let brought {
             brought.session
         } else {
@@ -49,7 +49,7 @@ struct Provisioning {
             transaction, at: now)
         try authority.note(
             .made, of: record, "by \(claimant.username)", transaction, at: now)
-        try authority.settleBroker(
+        try authority.addBrokerJobs(
             url.installation, newPassword: password != nil, transaction, at: now)
         return claim
     }

@@ -1,6 +1,7 @@
 package import Sessions
 
-/// The data that boards sent in the last hour. Its size is limited, whatever they send. It is a
+/// The data that boards sent lately: the counts of the last hour, and the last 300 points of each
+/// series, however old. Its size is limited, whatever they send. It is a
 /// value: no clock, no lock, no store.
 package struct LiveData: Sendable {
     /// The maximum number of boards. Beyond it, the boards that were silent longest are deleted.

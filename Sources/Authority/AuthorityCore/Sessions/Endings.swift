@@ -21,7 +21,7 @@ extension Authority {
                 known.lastSeen = max(record.lastSeen, known.lastSeen ?? record.lastSeen)
                 try transaction.save(known)
             }
-            try settleBroker(board, transaction, at: now)
+            try addBrokerJobs(board, transaction, at: now)
         } else if try transaction.personLogin(record.id) != nil {
             try transaction.deletePersonLogin(record.id)
             try transaction.add(.person(record.id, mayDoLess: true))
@@ -84,6 +84,7 @@ extension Authority {
         try transaction.save(family)
     }
 
+    /// Adds an audit entry. Open pages learn of changes from these entries: see `Authority.news`.
     func audit(
         _ event: String, _ actor: String, _ board: InstallationID?, _ session: ObjectID?,
         _ detail: String, _ transaction: any AuthorityTransaction, at now: Timestamp

@@ -69,7 +69,7 @@ extension Authority {
         for var record in endNotices {
             record.endNotice = nil
             try transaction.save(record, at: now)
-            if let board = record.board { try settleBroker(board, transaction, at: now) }
+            if let board = record.board { try addBrokerJobs(board, transaction, at: now) }
         }
         return endNotices.count
     }

@@ -2,7 +2,8 @@ import Hummingbird
 import Logging
 import Sessions
 
-/// Answers every request of the console's server: the router, and the rules for all answers.
+/// Answers every HTTP request, for Parse's API, Postern's own and the page: the router, and the
+/// rules for all answers.
 struct ConsoleResponder: HTTPResponder {
     typealias Context = ConsoleContext
 

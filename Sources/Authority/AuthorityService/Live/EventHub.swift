@@ -6,7 +6,7 @@ import Sessions
 /// Sends changes to every open event stream. It reads them from the store while a stream is open,
 /// so it does not matter which process made a change. It reads when the store reports a change, and
 /// every few seconds. If the store cannot report changes, it reads several times a second. Readings
-/// and minutes come from memory.
+/// and minutes come from `LiveBoards`, in memory.
 actor EventHub: LiveFeed {
     fileprivate struct Stream {
         let queue: EventQueue

@@ -32,7 +32,8 @@ final class LiveBoards: Sendable {
     /// because parsing takes time and a flood must not slow the others.
     private static let readsOfBoard = (rate: 20, burst: 400)
     private static let readsOfAll = (rate: 1000, burst: 4000)
-    private static let readingsOfStream = 20
+    /// Of one board, to all its streams, a second. Other readings count only in the series.
+    private static let readingsOfWatchedBoard = 20
     private static let boardLimit = 10_000
 
     init(root: TopicRoot, clock: @escaping @Sendable () -> Timestamp) {
@@ -148,10 +149,11 @@ extension LiveBoards {
 
     private static var bucket: TokenBucket {
         TokenBucket(
-            rate: readingsOfStream, burst: readingsOfStream, now: SystemClock.monotonic)
+            rate: readingsOfWatchedBoard, burst: readingsOfWatchedBoard, now: SystemClock.monotonic)
     }
 
     /// Takes the readings of watched boards since the last call, in order for each board.
+    /// `EventHub` calls it every 50 ms.
     func takeReadings() -> [Reading] {
         state.withLock { state in
             var readings: [Reading] = []

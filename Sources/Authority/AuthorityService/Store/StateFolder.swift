@@ -163,11 +163,11 @@ package struct StateFolder: Sendable {
             keys: try await keys(of: store), rules: rules, clock: systemClock)
     }
 
-    func keys(of store: any AuthorityStore) async throws -> AuthorityKeys {
+    func keys(of store: any RecordStore) async throws -> AuthorityKeys {
         try KeyRing.read(try await records(of: store))
     }
 
-    package func records(of store: any AuthorityStore) async throws -> [KeyRecord] {
+    package func records(of store: any RecordStore) async throws -> [KeyRecord] {
         do throws(AuthorityError) {
             return try await store.read { transaction throws(AuthorityError) in
                 try transaction.keys()

@@ -7,7 +7,8 @@ import Sessions
 import Synchronization
 import Wire
 
-/// Handles the boards' messages: in order for each board, in parallel for different boards.
+/// Handles the boards' messages: one at a time for each board, in parallel for different boards.
+/// Under load their order may change.
 final class BoardTraffic: Sendable {
     private let authority: Authority
     private let worker: BrokerWorker
@@ -71,9 +72,9 @@ final class BoardTraffic: Sendable {
         take(message.topic, message.payload, isRetained: message.retain)
     }
 
-    /// Puts a message into its board's lane. It is dropped if the lane is full, or if enough
-    /// messages of this board wait: the board asks again. Under high load the board receives a
-    /// refusal instead.
+    /// Puts a message into its board's lane, if it passes, in this order: size, rate limit
+    /// (`TrafficMeter`), load (`LoadShedding`), 8 waiting of its board, room in the lane. Else it
+    /// is dropped, and the board asks again. Under high load the board receives a refusal instead.
     func take(_ text: String, _ payload: [UInt8], isRetained: Bool = false) {
         guard let topic = ContractTopic(text, under: authority.info.topicRoot) else { return }
         guard payload.count <= SealedEnvelope.limit else {

@@ -23,6 +23,7 @@ package struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
 /// Source: the wire contract, Topics between board and authority.
 package enum ContractTopic: Hashable, Sendable {
     case inbox(InstallationID)
+    /// The board's sealed messages to the authority. Not the agent's `Outbox`, which holds data.
     case outbox(InstallationID)
     case status(InstallationID)
     /// A write, and the further levels that a route added.

@@ -53,7 +53,8 @@ struct ParseQuery: Sendable {
         excluded = Set(try Self.names(options, "excludeKeys")).subtracting(Self.always)
     }
 
-    /// The page to read from the store; nil if the query filters, sorts or counts.
+    /// The page to read from the store. Nil if the query filters, sorts or counts: then the route
+    /// reads the longest list, and `answer(_:)` filters it here, not in SQL.
     var slice: ListSlice? {
         guard clause.isEmpty, order.isEmpty, !counts else { return nil }
         return ListSlice(skip: skip, limit: limit)
@@ -64,7 +65,7 @@ struct ParseQuery: Sendable {
         Answer(["results": .array(page.map { .object(shown($0)) })])
     }
 
-    /// `{"results"}`. If the query counts, `count` is the number of all objects that match.
+    /// `{"results"}`. If the query counts, `count` is the number of `objects` that match.
     func answer(_ objects: [Findable]) -> Answer {
         let fitting = objects.filter { clause.fits($0.form.merging($0.unshown) { $1 }) }
         let page = sorted(fitting.map(\.form)).dropFirst(skip).prefix(limit)

@@ -32,7 +32,7 @@ struct DataTapTests {
     @Test("may read data and nothing else, and write nothing")
     func role() async throws {
         let house = try await RunningHouse()
-        let account = try DataTap.account(keys: house.authority.ownKeys, root: .standard)
+        let account = try LiveDataReader.account(keys: house.authority.ownKeys, root: .standard)
         let link = try await house.connect(
             account.username, account.password, clientID: "somebody")
         let board = try BoardDouble()
@@ -102,7 +102,7 @@ struct DataTapTests {
 
     /// How many messages the broker keeps on a board's data topics.
     private func kept(of board: BoardDouble, in house: RunningHouse) async throws -> Int {
-        let account = try DataTap.account(keys: house.authority.ownKeys, root: .standard)
+        let account = try LiveDataReader.account(keys: house.authority.ownKeys, root: .standard)
         let link = try await house.connect(
             account.username, account.password, clientID: "a reader")
         let filter = "postern/v1/\(board.installation)/data/#"

@@ -14,7 +14,7 @@ import Wire
 /// Boards never retain data. Retained data would fill the broker's memory and outlive the board's
 /// session. So it is cleared when it arrives, at each connect, and after the board's login was
 /// removed.
-actor DataTap {
+actor LiveDataReader {
     static let username = "postern-authority-data"
 
     let login: BrokerLink.BrokerLogins
@@ -31,8 +31,8 @@ actor DataTap {
     /// The number of retained messages received.
     private var found = 0
     private var lastWarning: ContinuousClock.Instant?
-    private let topics = DataTap.queue()
-    private let filters = DataTap.queue()
+    private let topics = LiveDataReader.queue()
+    private let filters = LiveDataReader.queue()
 
     /// The number of messages that may wait; more are dropped.
     private static let buffer = 1024
@@ -179,7 +179,7 @@ actor DataTap {
     }
 }
 
-extension DataTap {
+extension LiveDataReader {
     /// The tap's account, if the authority manages accounts. Every replica computes the same
     /// password, so it is not stored.
     static func account(
@@ -189,7 +189,7 @@ extension DataTap {
             Array("postern data tap \(root)".utf8), key: keys.tokenHash)
         return BrokerAccount(
             username: username, password: SecretBytes(Array(Base64URL.encode(bytes).utf8)),
-            clientID: nil, role: BrokerRole(dataTapUnder: root))
+            clientID: nil, role: BrokerRole(dataReaderUnder: root))
     }
 
     /// Creates the account at an external broker, or brings it up to date. A password that was
@@ -210,7 +210,7 @@ extension DataTap {
 
 extension BrokerRole {
     /// A role that reads data and writes nothing.
-    init(dataTapUnder root: TopicRoot) {
-        self.init(person: DataTap.username, filters: ["\(root)/+/data/#"])
+    init(dataReaderUnder root: TopicRoot) {
+        self.init(person: LiveDataReader.username, filters: ["\(root)/+/data/#"])
     }
 }

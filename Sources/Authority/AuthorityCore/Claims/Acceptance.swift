@@ -2,7 +2,8 @@ import Sessions
 import Wire
 
 extension BoardRequest {
-    /// The board has accepted its claim. A repeated message changes nothing.
+    /// The board has accepted its claim. A repeated message changes nothing. A request with the
+    /// session's token accepts, too: see `use`.
     func provisionAccepted(
         _ re: MessageID, _ session: ObjectID
     ) throws(AuthorityError) {
@@ -47,7 +48,7 @@ extension BoardRequest {
         try authority.audit(
             "session.farewell", "board", sender.board, session, "the board signed out",
             transaction, at: now)
-        if !isShared { try authority.settleBroker(sender.board, transaction, at: now) }
+        if !isShared { try authority.addBrokerJobs(sender.board, transaction, at: now) }
     }
 }
 
@@ -84,7 +85,7 @@ extension Authority {
         try audit(
             "claim.accepted", "board", sender.board, record.id, "", transaction, at: now)
         try note(.accepted, of: record, "", transaction, at: now)
-        try settleBroker(
+        try addBrokerJobs(
             sender.board, newPassword: password != nil, transaction, at: now)
         return record
     }
@@ -105,7 +106,7 @@ extension Authority {
             owner: claim.claimant, released: false, lastSeen: now,
             ownedSince: isNew ? now : old?.ownedSince ?? now))
         for user in Set([claim.claimant, old?.owner].compactMap { $0 }) {
-            try settlePeople(of: user, lost: user != claim.claimant, transaction)
+            try addPersonJobs(of: user, lost: user != claim.claimant, transaction)
         }
     }
 
@@ -146,6 +147,6 @@ extension Authority {
         try audit(
             "claim.\(state.rawValue)", actor, claim.installation, claim.session, detail,
             transaction, at: now)
-        try settleBroker(claim.installation, transaction, at: now)
+        try addBrokerJobs(claim.installation, transaction, at: now)
     }
 }

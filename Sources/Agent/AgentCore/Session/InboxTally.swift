@@ -1,7 +1,7 @@
 import Sessions
 
 /// The counts of inbox messages that this process did not accept, and the answers to them.
-struct Inbox: Sendable {
+struct InboxTally: Sendable {
     /// How many refused provisionings the agent remembers: by id, and as answered.
     private static let idLimit = 16
     private static let answerLimit = 64

@@ -3,10 +3,11 @@ package import Wire
 
 /// The store holds all state that correctness needs. No process keeps such state by itself.
 ///
-/// Each `transact` is one write transaction, serialized with all others that touch the same rows.
+/// Each `transact` behaves as one write transaction, serialized with all others that touch the same
+/// rows. A store may commit several together: see `CommitGroup` and `RequestGroup`.
 /// When `body` returns, the changes are durable. When `body` throws, they are undone: a failed
 /// request has used up nothing.
-package protocol AuthorityStore: Sendable {
+package protocol RecordStore: Sendable {
     func transact<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R
@@ -31,7 +32,7 @@ package protocol AuthorityStore: Sendable {
     ) async throws(AuthorityError) -> R
 }
 
-extension AuthorityStore {
+extension RecordStore {
     package func glance<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {
@@ -47,7 +48,7 @@ extension AuthorityStore {
         try await alone(question, body)
     }
 
-    /// The same in a transaction that no other request shares.
+    /// The same without `RequestGroup`, which shares the first reads.
     package func alone<R: Sendable>(
         _ question: FirstQuestion,
         _ body: @escaping @Sendable (

@@ -3,7 +3,7 @@ import Sessions
 import Wire
 
 /// The outbox as the agent knows it: the store's last report, and the writes on their way there.
-struct Outbox: Sendable {
+struct OutboxView: Sendable {
     /// The store's last report.
     private(set) var queue: QueueState
     /// The number of writes that this process has accepted.
