@@ -11,8 +11,8 @@ import Wire
 /// The board's outbox of data. It makes accepted writes durable and forwards them in order, with
 /// `BoardStore` (the disk), `Forwarder` (which write is next) and `HeldBatch` (not safe yet). All
 /// record changes are committed through it, those of the session, too. A write is durable when
-/// it is on disk, or with `durability = "spill"` when the upstream broker has acknowledged it. Until a
-/// batch is durable, nothing of it is acknowledged on the bus (`isHolding`).
+/// it is on disk, or with `durability = "spill"` when the upstream broker has acknowledged it.
+/// Until a batch is durable, nothing of it is acknowledged on the bus (`isHolding`).
 struct Outbox: ~Copyable {
     /// How long acknowledged writes wait on disk, so that they are removed together.
     private static let removalDelay = Duration.milliseconds(100)
