@@ -133,10 +133,6 @@ struct ConnectionTests {
             }
             for channel in held.prefix(2) { try await channel.closeFuture.get() }
             for channel in held { channel.close(promise: nil) }
-            // A server that ends while it takes a connection in traps in NIO: all are in by then.
-            for _ in 0..<4 {
-                #expect(try await console.send(.GET, "/parse/health").status == 200)
-            }
         }
     }
 }

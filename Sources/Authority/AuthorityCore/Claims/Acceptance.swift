@@ -46,7 +46,7 @@ extension BoardRequest {
         }
         try transaction.save(record, at: now)
         try authority.audit(
-            "session.farewell", "board", sender.board, session, "the board signed out",
+            "session.farewell", "board", sender.board, session, "the board has confirmed the end",
             transaction, at: now)
         if !isShared { try authority.addBrokerJobs(sender.board, transaction, at: now) }
     }
