@@ -1,7 +1,7 @@
 import Sessions
 import Testing
 
-@testable import Cryptography
+import Cryptography
 
 @Suite("AES-256-GCM")
 struct AEADTests {

@@ -1,7 +1,7 @@
 import Sessions
 import Testing
 
-@testable import Cryptography
+import Cryptography
 
 @Suite("Ed25519")
 struct Ed25519Tests {

@@ -2,7 +2,7 @@ import Foundation
 import Sessions
 import Testing
 
-@testable import Cryptography
+import Cryptography
 
 @Suite("Signature key")
 struct SignatureKeyTests {

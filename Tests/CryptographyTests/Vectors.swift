@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Cryptography
+import Cryptography
 
 /// Published test vectors, which stand beside the package and not in it.
 enum Vectors {

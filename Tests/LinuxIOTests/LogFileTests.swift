@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-@testable import LinuxIO
+import LinuxIO
 import Testing
 
 @Suite("Log file")

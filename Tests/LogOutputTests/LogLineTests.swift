@@ -3,7 +3,7 @@ import Logging
 import Sessions
 import Testing
 
-@testable import LogOutput
+import LogOutput
 
 @Suite("Log line")
 struct LogLineTests {

@@ -1,7 +1,7 @@
 import Logging
 import Testing
 
-@testable import LogOutput
+import LogOutput
 
 @Suite("Log throttle")
 struct LogThrottleTests {

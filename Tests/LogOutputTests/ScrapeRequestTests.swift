@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MetricsServer
+import MetricsServer
 
 @Suite("Scrape request")
 struct ScrapeRequestTests {

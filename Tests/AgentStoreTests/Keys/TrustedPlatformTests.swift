@@ -1,4 +1,4 @@
-@testable import AgentStore
+import AgentStore
 import Foundation
 import LinuxIO
 import Sessions

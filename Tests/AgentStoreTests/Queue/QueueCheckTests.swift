@@ -1,5 +1,5 @@
 import AgentCore
-@testable import AgentStore
+import AgentStore
 import Foundation
 import Gate
 import LinuxIO

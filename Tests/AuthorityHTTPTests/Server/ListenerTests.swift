@@ -6,7 +6,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
-@testable import AuthorityHTTP
+import AuthorityHTTP
 
 private let quiet = Logger(label: "console", factory: { _ in SwiftLogNoOpLogHandler() })
 

@@ -4,7 +4,7 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityHTTP
+import AuthorityHTTP
 
 @Suite("Requests that hide others")
 struct SmugglingTests {

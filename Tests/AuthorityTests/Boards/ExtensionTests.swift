@@ -2,7 +2,7 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityCore
+import AuthorityCore
 
 @Suite("Extension", .everyStore)
 struct ExtensionTests {

@@ -2,7 +2,7 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityCore
+import AuthorityCore
 
 @Suite("End of all of a user's sessions", .everyStore)
 struct MassEndingTests {

@@ -9,7 +9,7 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityBroker
+import AuthorityBroker
 
 @Suite("External broker", .serialized)
 struct ExternalBrokerTests {

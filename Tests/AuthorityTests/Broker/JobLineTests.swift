@@ -5,7 +5,7 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityBroker
+import AuthorityBroker
 
 @Suite("A line of jobs")
 struct JobLineTests {

@@ -5,7 +5,7 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityBroker
+import AuthorityBroker
 
 /// A board that was provisioned over a broker and listens there.
 private struct OnlineBoard {

@@ -5,7 +5,7 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityService
+import AuthorityService
 
 /// One thing that is not as it should be in an id token.
 struct SpoiltToken: Sendable, CustomTestStringConvertible {

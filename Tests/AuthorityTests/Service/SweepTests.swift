@@ -3,7 +3,7 @@ import Sessions
 import Testing
 import Wire
 
-@testable import AuthorityCore
+import AuthorityCore
 
 @Suite("Sweep", .everyStore)
 struct SweepTests {

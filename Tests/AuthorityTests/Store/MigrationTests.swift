@@ -2,7 +2,7 @@ import Foundation
 import PostgresServers
 import Testing
 
-@testable import AuthorityService
+import AuthorityService
 
 @Suite("Migration to PostgreSQL", .serialized)
 struct MigrationTests {

@@ -4,7 +4,7 @@ import PostgresServers
 import Sessions
 import Testing
 
-@testable import AuthorityStore
+import AuthorityStore
 
 @Suite("PostgreSQL's schema")
 struct PostgreSQLSchemaTests {
