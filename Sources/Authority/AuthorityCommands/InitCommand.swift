@@ -53,9 +53,20 @@ struct InitCommand: AsyncParsableCommand {
         let state = StateFolder(settings)
         say("✓ an authority in \(state.recordPlace), with the administrator \(admin)")
         say("✓ the master key: \(state.masterKey); keep a copy in another place than the records")
+        say("✓ " + Self.whenSessionsEnd(settings.rules.lifetimes))
         if settings.ownHosts != nil {
             try await AuthorityCommands.run { try tellOfCertificates(settings) }
         }
+    }
+
+    /// When the session of a board ends: `[session]` in `authority.toml`.
+    static func whenSessionsEnd(_ lifetimes: LifetimePolicy) -> String {
+        let ends = [
+            lifetimes.absolute.map { "\(DurationText.print($0)) after it was made" },
+            lifetimes.idle.map { "\(DurationText.print($0)) after the board was last heard" },
+        ].compactMap(\.self)
+        return ends.isEmpty ? "a board's session ends only when somebody ends it"
+            : "a board's session ends \(ends.joined(separator: ", or ")); see [session]"
     }
 
     private func found(_ settings: ServiceSettings) async throws {
