@@ -26,14 +26,14 @@ struct ForwarderTests {
     @Test("lets nothing leave until there is somebody whose it is")
     func closed() throws {
         var forwarder = Forwarder()
-        #expect(forwarder.room(window: 100) == 0)
+        #expect(forwarder.room(receiveMaximum: 100) == 0)
         let write = try write(1)
         #expect(forwarder.mayForward(write) == false)
         forwarder.forward(ann)
-        #expect(forwarder.room(window: 20) == 20)
+        #expect(forwarder.room(receiveMaximum: 20) == 20)
         #expect(forwarder.mayForward(write) == true)
         forwarder.forward(nil)
-        #expect(forwarder.room(window: 100) == 0)
+        #expect(forwarder.room(receiveMaximum: 100) == 0)
         #expect(forwarder.mayForward(write) == false)
     }
 
@@ -80,7 +80,7 @@ struct ForwarderTests {
         #expect(try [1, 2, 3].map { try forwarder.mayForward(write($0)) }
             == [false, false, false])
         // Others go meanwhile; these do not go again while they stand in the queue.
-        #expect(forwarder.room(window: 20) == 19)
+        #expect(forwarder.room(receiveMaximum: 20) == 19)
         forwarder.forward(nil)
         forwarder.forward(ann)
         #expect(forwarder.position == 0)
@@ -112,27 +112,27 @@ struct ForwarderTests {
         forwarder.settle([(1, 0), (2, UInt8(code)), (4, 0)], at: .zero)
         #expect(forwarder.refusals == 1)
         #expect(forwarder.acknowledged == [1, 4])
-        #expect(forwarder.room(window: 100) == 0)
+        #expect(forwarder.room(receiveMaximum: 100) == 0)
         #expect(forwarder.nextDeadline == .seconds(1))
         let news1 = forwarder.takeHoldNews()
         #expect(news1 == .some(.refused(ReasonCode.text(UInt8(code)))))
         let news2 = forwarder.takeHoldNews()
         #expect(news2 == nil)
         forwarder.wake(at: .milliseconds(999))
-        #expect(forwarder.room(window: 100) == 0)
+        #expect(forwarder.room(receiveMaximum: 100) == 0)
         forwarder.wake(at: .seconds(1))
         #expect(forwarder.position == 1)
         #expect(try (1...4).map { try forwarder.mayForward(write($0)) }
             == [false, true, false, false])
         // The third is still on its way, and the window is one.
-        #expect(forwarder.room(window: 100) == 0)
+        #expect(forwarder.room(receiveMaximum: 100) == 0)
         forwarder.settle([(3, 0)], at: .seconds(1))
         let news3 = forwarder.takeHoldNews()
         #expect(news3 == .some(nil))
-        #expect(forwarder.room(window: 100) == 2)
+        #expect(forwarder.room(receiveMaximum: 100) == 2)
         forwarder.sent(2, as: 5, at: .seconds(1))
         forwarder.settle([(5, 0)], at: .seconds(1))
-        #expect(forwarder.room(window: 100) == 3)
+        #expect(forwarder.room(receiveMaximum: 100) == 3)
         #expect(forwarder.hold == nil)
     }
 
@@ -150,9 +150,9 @@ struct ForwarderTests {
             forwarder.forward(ann)
             now += .seconds(span)
             forwarder.wake(at: now - .milliseconds(1))
-            #expect(forwarder.room(window: 100) == 0)
+            #expect(forwarder.room(receiveMaximum: 100) == 0)
             forwarder.wake(at: now)
-            #expect(forwarder.room(window: 100) == 1)
+            #expect(forwarder.room(receiveMaximum: 100) == 1)
         }
         forwarder.sent(1, as: 99, at: now)
         forwarder.settle([(99, 0)], at: now)
@@ -181,7 +181,7 @@ struct ForwarderTests {
             forwarder.wake(at: now)
         }
         forwarder.retry(at: now)
-        #expect(forwarder.room(window: 100) == 1)
+        #expect(forwarder.room(receiveMaximum: 100) == 1)
     }
 
     @Test("takes a DISCONNECT that refuses all writes for what a PUBACK would say", arguments: [
@@ -199,7 +199,7 @@ struct ForwarderTests {
             forwarder.forward(nil)
             forwarder.forward(ann)
             #expect(forwarder.hold == hold)
-            #expect(forwarder.room(window: 100) == 0)
+            #expect(forwarder.room(receiveMaximum: 100) == 0)
             #expect(!forwarder.watchesEnd)
             forwarder.wake(at: .seconds(600))
         }
@@ -215,7 +215,7 @@ struct ForwarderTests {
         forwarder.forward(nil)
         forwarder.forward(UserID("bob0000000"))
         #expect(forwarder.hold == nil)
-        #expect(forwarder.room(window: 20) == 20)
+        #expect(forwarder.room(receiveMaximum: 20) == 20)
     }
 
     @Test("buries what can never be taken, and the others go on", arguments: [0x90, 0x95, 0x99])
@@ -228,7 +228,7 @@ struct ForwarderTests {
         #expect(forwarder.buried.map(\.sequence) == [1])
         #expect(forwarder.buried[0].reason.contains(ReasonCode.text(UInt8(code))))
         #expect(forwarder.acknowledged == [2])
-        #expect(forwarder.room(window: 20) == 20)
+        #expect(forwarder.room(receiveMaximum: 20) == 20)
         // It stands in the queue until it is moved, and is not sent meanwhile.
         forwarder.forward(nil)
         forwarder.forward(ann)
@@ -284,11 +284,11 @@ struct ForwarderTests {
         for connection in 1...5 {
             forwarder.forward(ann)
             while forwarder.wantsControl {
-                #expect(forwarder.room(window: 100) == 0)
+                #expect(forwarder.room(receiveMaximum: 100) == 0)
                 forwarder.controlSent()
                 forwarder.settle([(7, 0)], at: .zero)
             }
-            #expect(forwarder.room(window: 20) == (connection > 2 ? 1 : 20))
+            #expect(forwarder.room(receiveMaximum: 20) == (connection > 2 ? 1 : 20))
             #expect(forwarder.watchesEnd == (connection > 2))
             forwarder.sent(1, as: 1, at: .zero)
             forwarder.connectionEnded(.closed, at: .milliseconds(10))
@@ -307,7 +307,7 @@ struct ForwarderTests {
         forwarder.sent(2, as: 2, at: .zero)
         forwarder.settle([(2, 0)], at: .zero)
         #expect(forwarder.flows)
-        #expect(forwarder.room(window: 20) == 20)
+        #expect(forwarder.room(receiveMaximum: 20) == 20)
     }
 
     @Test("sends again, after the way was closed, what was not acknowledged")
@@ -368,14 +368,14 @@ struct ForwarderTests {
     func room() {
         var forwarder = Forwarder()
         forwarder.forward(ann)
-        #expect(forwarder.room(window: 65_535) == Forwarder.part)
-        #expect(forwarder.room(window: 0) == 0)
+        #expect(forwarder.room(receiveMaximum: 65_535) == Forwarder.part)
+        #expect(forwarder.room(receiveMaximum: 0) == 0)
         for sequence in 1...20 as ClosedRange<Int64> {
             forwarder.sent(sequence, as: Int32(sequence), at: .zero)
         }
-        #expect(forwarder.room(window: 20) == 0)
-        #expect(forwarder.room(window: 10) == 0)
-        #expect(forwarder.room(window: 30) == 10)
+        #expect(forwarder.room(receiveMaximum: 20) == 0)
+        #expect(forwarder.room(receiveMaximum: 10) == 0)
+        #expect(forwarder.room(receiveMaximum: 30) == 10)
     }
 
     @Test("gives a message its four user properties, QoS 1, never retained")

@@ -53,10 +53,10 @@ struct RecentWriteTests {
 }
 
 @Suite("Held batch")
-struct HeldBatchTests {
+struct PendingBatchTests {
     @Test("is safe once each of its writes is, and only what is not goes to disk")
     func settled() throws {
-        var held = HeldBatch(try (3...5).map { try write($0) }, window: [], at: .zero)
+        var held = PendingBatch(try (3...5).map { try write($0) }, window: [], at: .zero)
         held.add([try write(6)], window: [])
         #expect(held.deadline == .milliseconds(50))
         let sent = held.takeUnsent(3)

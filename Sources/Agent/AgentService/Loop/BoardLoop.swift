@@ -99,7 +99,7 @@ struct BoardLoop: ~Copyable {
     /// Publishes answers and acknowledges messages on the bus once they are durable.
     private mutating func flushBus() {
         tellHeld()
-        bus.acknowledge(!outbox.isHolding && stalledBus.isEmpty)
+        bus.acknowledge(!outbox.hasPendingBatch && stalledBus.isEmpty)
         if let text = bus.flush(at: SystemClock.monotonic, into: &events) {
             log.warning("\(text)")
         }
@@ -183,7 +183,7 @@ struct BoardLoop: ~Copyable {
     }
 
     mutating func tellHeld() {
-        guard !outbox.isHolding, !heldAnswers.isEmpty else { return }
+        guard !outbox.hasPendingBatch, !heldAnswers.isEmpty else { return }
         for answer in heldAnswers { say(answer) }
         heldAnswers.removeAll(keepingCapacity: true)
     }
@@ -198,7 +198,7 @@ struct BoardLoop: ~Copyable {
         switch effect {
         case .commit(let changes): commit(changes)
         case .publishBus(let publication):
-            if outbox.isHolding, !publication.retain {
+            if outbox.hasPendingBatch, !publication.retain {
                 heldAnswers.append(publication)
             } else {
                 say(publication)

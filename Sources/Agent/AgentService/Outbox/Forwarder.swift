@@ -314,7 +314,7 @@ extension Forwarder {
 
     /// How many writes may leave before acknowledgements are read again. `limit` is the broker's
     /// Receive Maximum.
-    func room(window limit: Int) -> Int {
+    func room(receiveMaximum limit: Int) -> Int {
         guard isOpen else { return 0 }
         if search.isOn { return inFlight.isEmpty && search.isReady ? min(1, limit) : 0 }
         return max(0, min(limit, window.size, inFlight.count + Self.part) - inFlight.count)

@@ -9,10 +9,10 @@ import Sessions
 import Wire
 
 /// The board's outbox of data. It makes accepted writes durable and forwards them in order, with
-/// `BoardStore` (the disk), `Forwarder` (which write is next) and `HeldBatch` (not safe yet). All
-/// record changes are committed through it, those of the session, too. A write is durable when
+/// `BoardStore` (the disk), `Forwarder` (which write is next) and `PendingBatch` (not safe yet).
+/// All record changes are committed through it, those of the session, too. A write is durable when
 /// it is on disk, or with `durability = "spill"` when the upstream broker has acknowledged it.
-/// Until a batch is durable, nothing of it is acknowledged on the bus (`isHolding`).
+/// Until a batch is durable, nothing of it is acknowledged on the bus (`hasPendingBatch`).
 struct Outbox: ~Copyable {
     /// How long acknowledged writes wait on disk, so that they are removed together.
     private static let removalDelay = Duration.milliseconds(100)
@@ -26,7 +26,7 @@ struct Outbox: ~Copyable {
     private let log: Logger
     private var forwarder = Forwarder()
     private var recent = RecentWrites()
-    private var held: HeldBatch?
+    private var held: PendingBatch?
     private var reserve: SequenceReserve
     /// Whether all redeliveries on the bus have arrived. Until then, holding a write could
     /// overwrite their entries in the file in memory.
@@ -56,7 +56,7 @@ struct Outbox: ~Copyable {
     var forwarded: Int64 { forwarder.forwarded }
     /// Whether a batch is held. Then nothing is acknowledged or answered on the bus, and nothing
     /// more is read.
-    var isHolding: Bool { held != nil }
+    var hasPendingBatch: Bool { held != nil }
 
     var nextDeadline: Duration? {
         // A held batch that waits for the store waits until the next try.
@@ -264,7 +264,7 @@ extension Outbox {
         if forwarder.wantsControl, store.usage.messages > removable.count {
             sendControl(&uplink, into: &events)
         }
-        let room = forwarder.room(window: uplink.window)
+        let room = forwarder.room(receiveMaximum: uplink.receiveMaximum)
         guard room > 0 else { return }
         if held != nil {
             return send(held?.takeUnsent(room) ?? [], over: &uplink, at: now, into: &events)
@@ -373,7 +373,7 @@ extension Outbox {
         }
         spillFault = nil
         if held == nil {
-            held = HeldBatch(writes, window: window, at: now)
+            held = PendingBatch(writes, window: window, at: now)
         } else {
             held?.add(writes, window: window)
         }

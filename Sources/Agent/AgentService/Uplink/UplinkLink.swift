@@ -32,7 +32,7 @@ struct UplinkDefaults: Sendable {
 
 /// The connection to the upstream broker, and the name lookup before it.
 struct UplinkLink: ~Copyable {
-    private static let receiveMaximum: UInt16 = 64
+    private static let ownReceiveMaximum: UInt16 = 64
     private static let keepAlive: UInt16 = 60
     /// The time for one attempt. All addresses of a name share it; each has at least
     /// `leastPatience`.
@@ -81,7 +81,7 @@ struct UplinkLink: ~Copyable {
     }
 
     /// The broker's Receive Maximum; 0 without a connection.
-    var window: Int {
+    var receiveMaximum: Int {
         mutating get { Int(connection?.ack?.receiveMaximum ?? 0) }
     }
 
@@ -295,7 +295,7 @@ extension UplinkLink {
         let place = defaults.place(of: login)
         var options = ConnectOptions(
             uri: place.uri, address: address, clientID: login.clientID, version: version,
-            keepAlive: Self.keepAlive, receiveMaximum: Self.receiveMaximum,
+            keepAlive: Self.keepAlive, receiveMaximum: Self.ownReceiveMaximum,
             maximumPacketSize: 256 * 1024, username: login.username, password: login.password)
         options.tls = TLSOptions(caFile: try caFile(place.ca), identity: defaults.identity)
         // A board without a set clock receives the time over this connection.

@@ -3,7 +3,7 @@ import Gate
 
 /// Writes that are not safe yet: neither acknowledged upstream nor on disk. Until they are, they
 /// are not acknowledged on the bus, and the bus is not read.
-struct HeldBatch {
+struct PendingBatch {
     /// How long to wait for the upstream broker before the writes go to disk.
     static let patience = Duration.milliseconds(50)
 
