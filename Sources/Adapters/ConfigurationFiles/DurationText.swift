@@ -14,7 +14,7 @@ package enum DurationText {
         let unit = String(text.utf8.dropFirst(digits.count)) ?? ""
         guard !digits.isEmpty, let scale = milliseconds(in: unit) else {
             throw Invalid(description:
-                "a duration is a whole number and ms, s, m (or min), h or d, as in \"90s\"")
+                "a duration is a whole number and a unit (ms, s, m, min, h or d), as in \"90s\"")
         }
         let count = Int64(String(digits) ?? "") ?? .max
         let (total, overflow) = count.multipliedReportingOverflow(by: scale)

@@ -18,7 +18,7 @@ extension MetricsPlace {
         guard text.hasPrefix("unix:") else {
             let address = try ListenAddress(text)
             guard address.isLoopback else {
-                throw SettingFault("is a loopback address, or unix: and a path")
+                throw SettingFault("must be a loopback address, or unix: and a path")
             }
             return .port(host: address.host, port: address.port)
         }

@@ -20,7 +20,7 @@ enum SettingValue {
 
     static func absolutePath(_ text: String) throws(SettingFault) -> String {
         guard text.hasPrefix("/"), text.utf8.count <= 4095 else {
-            throw SettingFault("\"\(text)\" is no absolute path")
+            throw SettingFault("\"\(text)\" is not an absolute path")
         }
         return text
     }
@@ -34,7 +34,7 @@ enum SettingValue {
         guard (1...255).contains(name.utf8.count), !name.hasPrefix("."),
             name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") })
         else {
-            throw SettingFault("credential:NAME is a file's name in $CREDENTIALS_DIRECTORY")
+            throw SettingFault("credential:NAME must name a file in $CREDENTIALS_DIRECTORY")
         }
         return text
     }
@@ -58,7 +58,7 @@ enum SettingValue {
     static func appName(_ text: String) throws(SettingFault) -> AppName {
         guard let name = AppName(text) else {
             throw SettingFault(
-                "\"\(text)\" is no app: 1 to 32 of a-z, 0-9 and -, the first not -")
+                "\"\(text)\" is not an app name: 1 to 32 of a-z, 0-9 and -, the first not -")
         }
         return name
     }
@@ -66,7 +66,7 @@ enum SettingValue {
     static func className(_ text: String) throws(SettingFault) -> ClassName {
         guard let name = ClassName(text) else {
             throw SettingFault(
-                "\"\(text)\" is no class: a letter, then at most 127 letters, digits and _")
+                "\"\(text)\" is not a class name: a letter, then at most 127 letters, digits and _")
         }
         return name
     }
@@ -77,7 +77,7 @@ enum SettingValue {
 
     static func topicFilter(_ text: String) throws(SettingFault) -> TopicFilter {
         guard let filter = TopicFilter(text) else {
-            throw SettingFault("\"\(text)\" is no topic filter: + and # stand for whole levels")
+            throw SettingFault("\"\(text)\" is not a topic filter: + and # are whole levels")
         }
         return filter
     }
@@ -87,7 +87,7 @@ enum SettingValue {
     where Choice: RawRepresentable<String> & CaseIterable {
         guard let choice = Choice(rawValue: text) else {
             let names = Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-            throw SettingFault("\"\(text)\" is none of \(names)")
+            throw SettingFault("\"\(text)\" is not one of \(names)")
         }
         return choice
     }
@@ -100,7 +100,7 @@ enum SettingValue {
         } catch {
             throw SettingFault(error.description)
         }
-        throw SettingFault("is longer than nothing")
+        throw SettingFault("must be longer than 0 s")
     }
 
     /// A spread in whole seconds, at most an hour. Zero is allowed.
@@ -112,7 +112,7 @@ enum SettingValue {
             throw SettingFault(error.description)
         }
         guard span <= FleetSpread.longest, span.milliseconds % 1000 == 0 else {
-            throw SettingFault("is whole seconds, and at most an hour")
+            throw SettingFault("must be whole seconds, and at most an hour")
         }
         return span
     }
@@ -125,7 +125,7 @@ enum SettingValue {
                 separator: "/", omittingEmptySubsequences: false).first, !host.isEmpty,
             !text.utf8.contains(where: { "?#@".utf8.contains($0) })
         else {
-            throw SettingFault("is an address that begins with https:// or http://")
+            throw SettingFault("must be an address that begins with https:// or http://")
         }
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
@@ -136,7 +136,7 @@ enum SettingValue {
         guard text.utf8.count <= 1024, isPlain(text), !text.utf8.contains(UInt8(ascii: "#")),
             schemes.contains(where: { text.hasPrefix($0) && text.utf8.count > $0.utf8.count })
         else {
-            throw SettingFault("is an address that begins with https:// and has no #")
+            throw SettingFault("must be an address that begins with https:// and has no #")
         }
         return text
     }
@@ -158,7 +158,7 @@ struct ListenAddress: Equatable {
 
     /// Uses the grammar of a broker's address, but requires the port.
     init(_ text: String) throws(SettingFault) {
-        let sentence = "is an address with its port, such as 127.0.0.1:8080"
+        let sentence = "must be an address with its port, such as 127.0.0.1:8080"
         do throws(BrokerURI.ParseError) {
             let address = try BrokerURI("mqtt://\(text)")
             host = address.host

@@ -85,10 +85,10 @@ struct LoginSettingTests {
          "unknown key \"login.facebook.issuers\"; the nearest known is \"issuer\""),
         (whole + "signup = true",
          "unknown key \"login.facebook.signup\"; the nearest known is \"sign_up\""),
-        (whole + "sign_up = \"open\"", "login.facebook.sign_up is a boolean, not a string"),
+        (whole + "sign_up = \"open\"", "login.facebook.sign_up must be a boolean, not a string"),
         ("[logins.x]\nissuer = \"https://a\"", "unknown key \"logins\"; the nearest known is"),
-        ("[login]\nissuer = \"https://a\"", "login.issuer is a table, not a string"),
-        ("login = 1", "login is a table, not an integer"),
+        ("[login]\nissuer = \"https://a\"", "login.issuer must be a table, not a string"),
+        ("login = 1", "login must be a table, not an integer"),
     ])
     func faults(text: String, message: String) {
         #expect {

@@ -15,20 +15,22 @@ struct RouteSettingTests {
     ]
 
     @Test("refuse a bad route at its key", arguments: [
-        ("from", "\"a/#/b\"", "is no topic filter"), ("from", "\"sport+\"", "is no topic filter"),
-        ("from", "\"\"", "is no topic filter"), ("from", "7", "is a string"),
+        ("from", "\"a/#/b\"", "is not a topic filter"),
+        ("from", "\"sport+\"", "is not a topic filter"),
+        ("from", "\"\"", "is not a topic filter"), ("from", "7", "must be a string"),
         ("from", "\"#\"", "Postern's own"), ("from", "\"postern/session\"", "Postern's own"),
         ("from", "\"postern/health\"", "Postern's own"), ("from", "\"+/+\"", "Postern's own"),
         ("from", "\"postern/app/+/rejected\"", "Postern's own"),
         ("from", "\"postern/v1/#\"", "Postern's own"), ("from", "\"$SYS/#\"", "never enter"),
         ("from", "\"$share/g/z/+\"", "never enter"), ("from", nil, "route.from is missing"),
-        ("app", "\"Z\"", "is no app"), ("app", "\"{1}\"", "is no app"),
+        ("app", "\"Z\"", "is not an app"), ("app", "\"{1}\"", "is not an app"),
         ("app", nil, "route.app is missing"),
         ("class", "\"_User\"", "a system class"), ("class", "\"_Join\"", "a system class"),
-        ("class", "\"_User/../x\"", "is no class"), ("class", "\"\u{FF3F}User\"", "is no class"),
-        ("class", "\"*\"", "is no class"), ("class", "\"{2}\"", "from, which has 1"),
+        ("class", "\"_User/../x\"", "is not a class"),
+        ("class", "\"\u{FF3F}User\"", "is not a class"),
+        ("class", "\"*\"", "is not a class"), ("class", "\"{2}\"", "from, which has 1"),
         ("class", nil, "route.class is missing"),
-        ("op", "\"read\"", "is none of"), ("op", nil, "route.op is missing"),
+        ("op", "\"read\"", "is not one of"), ("op", nil, "route.op is missing"),
         ("op", "\"update\"", "route.object_id is missing"),
         ("object_id", "\"x\"", "update and delete alone"),
         ("to", "\"postern/v1/x/data/R/create\"", "Postern's own"), ("to", "\"$SYS/x\"", "server's"),
@@ -79,7 +81,7 @@ struct RouteSettingTests {
         #expect(error?.line == 14)
         #expect(error?.message
             == "route.from: \"\(second)\" overlaps \"\(first)\" of the route on line 8:"
-                + " a topic has one route")
+                + " a topic has at most one route")
     }
 
     @Test("are at most a thousand")

@@ -60,7 +60,7 @@ struct DescribedFile<Value: Equatable> {
         guard let choices = row.choices else { return }
         let error = fault(of: given.merging([row.path: "\"neither\""]) { $1 })
         let list = choices.map { "\"\($0)\"" }.joined(separator: ", ")
-        #expect(error?.message.hasSuffix(" is none of \(list)") == true, "\(row)")
+        #expect(error?.message.hasSuffix(" is not one of \(list)") == true, "\(row)")
     }
 
     private func values(beside row: ConfigurationPage.Row) -> Values {

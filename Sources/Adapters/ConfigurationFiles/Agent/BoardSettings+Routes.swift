@@ -22,7 +22,7 @@ extension BoardSettings {
         if let (earlier, later) = TopicFilter.firstOverlap(in: routes.map(\.from)) {
             throw sections[later].section.fault(
                 "from", "\"\(routes[later].from)\" overlaps \"\(routes[earlier].from)\" of the"
-                    + " route on line \(routes[earlier].line): a topic has one route")
+                    + " route on line \(routes[earlier].line): a topic has at most one route")
         }
         return routes
     }

@@ -126,7 +126,7 @@ extension BoardSettings {
             caFile: try section.value("ca_file", SettingValue.absolutePath),
             identity: try TLSIdentity(section))
         guard bus.passwordFile == nil || bus.username != nil else {
-            throw section.fault("password_file", "a password goes with a username")
+            throw section.fault("password_file", "a password needs a username")
         }
         return bus
     }
@@ -173,7 +173,7 @@ extension BoardSettings {
             durability: try section.value("durability", SettingValue.choice) ?? .always)
         // A smaller outbox could not hold a message of the largest size.
         guard outbox.maxBytes.bytes >= 1 << 20 else {
-            throw section.fault("max_bytes", "is at least 1 MiB")
+            throw section.fault("max_bytes", "must be at least 1 MiB")
         }
         return outbox
     }
@@ -184,14 +184,14 @@ extension BoardSettings {
             do throws(SettingFault) {
                 let name = try SettingValue.className(text)
                 guard !classes.contains(name) else {
-                    throw SettingFault("\"\(text)\" stands there twice")
+                    throw SettingFault("\"\(text)\" is listed twice")
                 }
                 classes.append(name)
             } catch {
                 throw section.fault("keep", element: index, error.sentence)
             }
         }
-        guard classes.count <= 64 else { throw section.fault("keep", "has at most 64 classes") }
+        guard classes.count <= 64 else { throw section.fault("keep", "at most 64 classes") }
         return classes
     }
 }
@@ -209,7 +209,7 @@ extension TOMLSection {
             throw fault(key, error.sentence)
         }
         guard uri.scheme != .mqtt || uri.isLoopback || insecure else {
-            throw fault(key, "mqtt:// is in clear: use mqtts://, or say insecure = true")
+            throw fault(key, "mqtt:// is not encrypted: use mqtts://, or set insecure = true")
         }
         return uri
     }

@@ -24,7 +24,7 @@ package enum CaseFile {
     ) throws(SettingsError) -> PolicyCase.Subject {
         if let topic = try section.text("topic") {
             for key in ["app", "op", "class"] where section.entries[key] != nil {
-                throw section.fault(key, "goes without a topic, which says it")
+                throw section.fault(key, "must be absent beside topic, which already gives it")
             }
             return .topic(topic)
         }
@@ -40,7 +40,7 @@ package enum CaseFile {
         let text = try section.text("payload")
         guard let path = try section.text("payload_file") else { return .text(text ?? "") }
         guard text == nil else {
-            throw section.fault("payload_file", "goes without a payload in the file itself")
+            throw section.fault("payload_file", "must be absent beside payload: use one of the two")
         }
         return .file(path)
     }
@@ -55,7 +55,7 @@ package enum CaseFile {
             code: try section.count("code", within: 1...999), field: try section.text("field"))
         for (key, value) in [("code", expected.code == nil), ("field", expected.field == nil)]
         where expected.allows && !value {
-            throw section.fault(key, "goes with expect = \"deny\"")
+            throw section.fault(key, "needs expect = \"deny\"")
         }
         return expected
     }

@@ -32,7 +32,7 @@ extension BoardSettings.Key {
     private static func transport(_ text: String) throws(SettingFault) -> String {
         let name = text.prefix { $0 != ":" }
         guard text.utf8.count <= 256, ["device", "swtpm", "mssim", "tabrmd"].contains(name) else {
-            throw SettingFault("begins with device:, tabrmd:, swtpm: or mssim:")
+            throw SettingFault("must begin with device:, tabrmd:, swtpm: or mssim:")
         }
         return text
     }

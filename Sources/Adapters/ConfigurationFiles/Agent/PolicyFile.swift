@@ -33,7 +33,7 @@ package enum PolicyFile {
         guard standard != nil || !rules.isEmpty else {
             throw SettingsError(
                 file: file, line: appLines.values.min() ?? 1, column: 1, message: """
-                    neither a default nor a rule: say default = "allow" or default = "deny", or \
+                    neither a default nor a rule: set default = "allow" or default = "deny", or \
                     write a [[rule]]
                     """)
         }
@@ -82,7 +82,7 @@ package enum PolicyFile {
     private static func rate(_ section: TOMLSection) throws(SettingsError) -> Rate? {
         let burst = try section.count("burst", within: 1...1_000_000)
         guard let rate = try section.value("rate", Rate.init(_:)) else {
-            guard burst == nil else { throw section.fault("burst", "goes with a rate") }
+            guard burst == nil else { throw section.fault("burst", "needs a rate") }
             return nil
         }
         return rate.with(burst: burst.map { Int64($0) })
@@ -142,11 +142,11 @@ package enum PolicyFile {
                 declared[key] = .object(try declarations(of: table.within(key)))
             case .array(let nodes):
                 guard nodes.count == 1, case .table = nodes[0].value else {
-                    throw table.fault(key, "is an array of objects, written [{ name = \"type\" }]")
+                    throw table.fault(key, "must be objects, written [{ name = \"type\" }]")
                 }
                 declared[key] = .objects(try declarations(of: table.within(key)))
             default:
-                throw table.fault(key, "is a type such as \"number\", or a table of fields")
+                throw table.fault(key, "must be a type such as \"number\", or a table of fields")
             }
         }
         return declared

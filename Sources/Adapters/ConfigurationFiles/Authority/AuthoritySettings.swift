@@ -163,12 +163,13 @@ extension AuthoritySettings {
         // Passwords and session tokens travel over HTTP.
         guard hasTLS || insecure || listen.isLoopback else {
             throw section.fault(
-                "listen", "plain HTTP off loopback: certificate_file and key_file, or [tls] "
-                    + "own = true, or insecure = true if you must")
+                "listen", "plain HTTP outside loopback: set certificate_file and key_file, or "
+                    + "own = true in [tls], or, without encryption, insecure = true")
         }
         let clientCAFile = try section.value("client_ca_file", SettingValue.absolutePath)
         guard hasTLS || clientCAFile == nil else {
-            throw section.fault("client_ca_file", "without a certificate of ours there is no TLS")
+            throw section.fault(
+                "client_ca_file", "needs TLS: certificate_file, or [tls] own = true")
         }
         return HTTP(
             listenHost: listen.host, listenPort: listen.port,
@@ -188,7 +189,7 @@ extension AuthoritySettings {
             guard (2...45).contains(address.utf8.count),
                 address.contains(".") || address.contains(":"),
                 address.utf8.allSatisfy({ "0123456789abcdefABCDEF.:".utf8.contains($0) })
-            else { throw section.fault("proxies", element: index, "one element is no address") }
+            else { throw section.fault("proxies", element: index, "this is not an IP address") }
         }
         return addresses
     }
@@ -233,13 +234,13 @@ extension AuthoritySettings {
         switch broker.mode {
         case .external:
             guard broker.uri != nil else {
-                throw section.fault("uri", "is missing: mode \"external\" needs a broker")
+                throw section.fault("uri", "is missing: mode \"external\" needs it")
             }
             if try section.text("listen") != nil {
-                throw section.fault("listen", "only an embedded broker listens for us")
+                throw section.fault("listen", "is only for mode = \"embedded\"")
             }
             guard broker.clientCAFile == nil else {
-                throw section.fault("client_ca_file", "only an embedded broker asks for us")
+                throw section.fault("client_ca_file", "is only for mode = \"embedded\"")
             }
         case .embedded:
             // CONNECT packets carry passwords.
@@ -247,20 +248,20 @@ extension AuthoritySettings {
                 host: broker.listenHost, port: broker.listenPort
             ).isLoopback else {
                 throw section.fault(
-                    "listen", "plain MQTT off loopback: certificate_file and key_file, or [tls] "
-                        + "own = true, or insecure = true if you must")
+                    "listen", "plain MQTT outside loopback: set certificate_file and key_file, or "
+                        + "own = true in [tls], or, without encryption, insecure = true")
             }
             guard hasTLS || broker.clientCAFile == nil else {
                 throw section.fault(
-                    "client_ca_file", "without a certificate of ours there is no TLS")
+                    "client_ca_file", "needs TLS: certificate_file, or [tls] own = true")
             }
             for key in ["uri", "username", "password_file", "ca_file"]
             where try section.text(key) != nil {
-                throw section.fault(key, "only an external broker has it: mode = \"external\"")
+                throw section.fault(key, "is only for mode = \"external\"")
             }
         }
         guard broker.passwordFile == nil || broker.username != nil else {
-            throw section.fault("password_file", "a password goes with a username")
+            throw section.fault("password_file", "a password needs a username")
         }
     }
 
@@ -271,20 +272,20 @@ extension AuthoritySettings {
     ) throws(SettingsError) {
         guard broker.access == .http else {
             for key in ["access_secret_file", "vhost"] where try section.text(key) != nil {
-                throw section.fault(key, "only a broker that asks has it: access = \"http\"")
+                throw section.fault(key, "is only for access = \"http\"")
             }
             return
         }
         guard broker.mode == .external else {
-            throw section.fault("access", "only an external broker asks over HTTP")
+            throw section.fault("access", "\"http\" needs mode = \"external\"")
         }
         guard broker.accessSecretFile != nil else {
             throw section.fault(
-                "access_secret_file", "is missing: by it the broker is known that asks")
+                "access_secret_file", "is missing: it shows that a request is from the broker")
         }
         guard broker.username != nil, broker.passwordFile != nil else {
             throw section.fault(
-                "password_file", "is missing: the broker asks for our own login, too")
+                "password_file", "is missing: the authority needs a login here, too")
         }
     }
 }

@@ -74,7 +74,7 @@ extension AuthoritySettings.Login {
             texts.allSatisfy({ isVisible($0) && $0.utf8.count <= 256 })
         else {
             throw section.fault(
-                "audience", "is a client id, or 1 to 16 different ones, each of 1 to 256 "
+                "audience", "must be a client id, or 1 to 16 different ones, each of 1 to 256 "
                     + "visible ASCII characters")
         }
         return texts
@@ -86,7 +86,7 @@ extension AuthoritySettings.Login {
             !text.utf8.contains(where: { "?#@".utf8.contains($0) }),
             let host = host(text, after: "https://"), !host.isEmpty
         else {
-            throw SettingFault("is an address that begins with https://, without ? and #")
+            throw SettingFault("must be an address that begins with https://, without ? and #")
         }
         return text
     }
@@ -108,7 +108,7 @@ extension AuthoritySettings.Login {
     }
 
     private static let keysSentence =
-        "is the absolute path of a key set, or its https:// address (http:// to loopback only)"
+        "must be a key set's absolute path or https:// address (http:// only on loopback)"
 
     private static func host(_ text: String, after scheme: String) -> Substring? {
         guard text.hasPrefix(scheme) else { return nil }

@@ -14,14 +14,14 @@ extension OwnCertificates {
     init?(_ section: TOMLSection) throws(SettingsError) {
         let hosts = try section.texts("hosts") ?? []
         for (index, host) in hosts.enumerated() where !Self.isHost(host) {
-            throw section.fault("hosts", element: index, "one element is no host name or address")
+            throw section.fault("hosts", element: index, "this is not a host name or address")
         }
         guard try section.flag("own") ?? false else {
-            guard hosts.isEmpty else { throw section.fault("hosts", "they need own = true") }
+            guard hosts.isEmpty else { throw section.fault("hosts", "needs own = true") }
             return nil
         }
         guard (1...32).contains(hosts.count) else {
-            throw section.fault("hosts", "has 1 to 32 names or addresses")
+            throw section.fault("hosts", "must have 1 to 32 names or addresses")
         }
         self.init(hosts: hosts)
     }

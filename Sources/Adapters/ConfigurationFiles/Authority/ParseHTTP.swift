@@ -27,10 +27,10 @@ package struct ParseHTTP: Equatable, Sendable {
         masterKeyFile = try section.value("master_key_file", SettingValue.absolutePath)
         masterKeyFrom = try section.value("master_key_from", SettingValue.choice) ?? .loopback
         if restAPIKey != nil, restAPIKeyFile != nil {
-            throw section.fault("rest_api_key_file", "is one too many beside rest_api_key")
+            throw section.fault("rest_api_key_file", "use this or rest_api_key, not both")
         }
         if masterKeyFile == nil, try section.text("master_key_from") != nil {
-            throw section.fault("master_key_from", "is for a master key: master_key_file")
+            throw section.fault("master_key_from", "needs master_key_file")
         }
     }
 
@@ -42,7 +42,7 @@ package struct ParseHTTP: Equatable, Sendable {
             let first = names.first, !own.contains(first), names.allSatisfy(isPlain)
         else {
             throw SettingFault(
-                "a mount is \"/\" and a name, as \"/parse\"; postern, console and claim are taken")
+                "a mount is \"/\" and a name, as in \"/parse\", but not postern, console or claim")
         }
         return text
     }

@@ -12,7 +12,7 @@ enum SessionTimes {
         var policy = try section.value("preset", preset) ?? .device
         if let access = try section.value("access", SettingValue.span) {
             guard access >= .seconds(1), access <= longestAccess else {
-                throw section.fault("access", "an access token lives 1 second to 1 hour")
+                throw section.fault("access", "an access token is valid for 1 second to 1 hour")
             }
             policy.access = access
         }
@@ -21,7 +21,7 @@ enum SessionTimes {
         } else if let absolute = try section.value("absolute", SettingValue.span) {
             guard absolute >= LifetimePolicy.shortest, absolute <= LifetimePolicy.longest else {
                 throw section.fault(
-                    "absolute", "a session lasts from 5 minutes to 1 year, or \"never\" ends")
+                    "absolute", "must be from 5 minutes to 1 year, or \"never\"")
             }
             policy.absolute = absolute
         }
@@ -31,7 +31,7 @@ enum SessionTimes {
             policy.idle = idle
         }
         if let idle = policy.idle, idle <= heartbeat {
-            throw section.fault("idle", "is longer than the heartbeat, or \"never\"")
+            throw section.fault("idle", "must be longer than the heartbeat, or \"never\"")
         }
         return policy
     }
@@ -40,7 +40,7 @@ enum SessionTimes {
     static func heartbeat(_ section: TOMLSection) throws(SettingsError) -> Duration {
         let span = try section.value("heartbeat", SettingValue.span) ?? .seconds(180)
         guard span.milliseconds % 1000 == 0, span <= .seconds(86_400) else {
-            throw section.fault("heartbeat", "is whole seconds, and at most a day")
+            throw section.fault("heartbeat", "must be whole seconds, and at most a day")
         }
         return span
     }
@@ -56,7 +56,7 @@ enum SessionTimes {
             return min(usual, absolute ?? usual)
         }
         guard span.milliseconds % 1000 == 0, span <= absolute ?? span else {
-            throw section.fault("offline", "is whole seconds, and no longer than a session lasts")
+            throw section.fault("offline", "must be whole seconds, no longer than a session lasts")
         }
         return span
     }
@@ -64,7 +64,7 @@ enum SessionTimes {
     private static func preset(_ text: String) throws(SettingFault) -> LifetimePolicy {
         guard let policy = LifetimePolicy(preset: text) else {
             throw SettingFault("""
-                "\(text)" is none of "device", "consumer", "high-security", "long-lived"
+                "\(text)" is not one of "device", "consumer", "high-security", "long-lived"
                 """)
         }
         return policy

@@ -18,7 +18,7 @@ package enum StorePlace: Equatable, Sendable {
             return
         }
         guard passwordFile == nil, connections == nil, insecure == nil else {
-            throw root.fault("store", "is missing: [postgres] goes with \"postgres://…\"")
+            throw root.fault("store", "is missing: [postgres] needs \"postgres://…\"")
         }
         self = .file
     }
@@ -58,7 +58,7 @@ package struct PostgresPlace: Equatable, Sendable {
         let names = query.split(separator: "&").map { $0.prefix { $0 != "=" } }
         // Every user of this machine may be able to read this file.
         guard !user.contains(":"), !names.contains("password") else {
-            throw SettingFault("no password here: [postgres] password_file, or PGPASSFILE")
+            throw SettingFault("no password here: use [postgres] password_file, or PGPASSFILE")
         }
         return text
     }

@@ -18,8 +18,8 @@ package struct TLSIdentity: Equatable, Sendable {
         case (nil, nil): return nil
         case (let certificate?, let key?):
             self.init(certificateFile: certificate, keyFile: key)
-        case (_?, nil): throw section.fault("key_file", "a certificate goes with its key")
-        case (nil, _?): throw section.fault("certificate_file", "a key goes with its certificate")
+        case (_?, nil): throw section.fault("key_file", "a certificate needs its key")
+        case (nil, _?): throw section.fault("certificate_file", "a key needs its certificate")
         }
     }
 }

@@ -13,7 +13,7 @@ extension TOMLReader {
     }
 
     private mutating func keyName() throws(SettingsError) -> String {
-        if next(is: "\"\"\"") || next(is: "'''") { throw fault("a key is on one line") }
+        if next(is: "\"\"\"") || next(is: "'''") { throw fault("a key must be on one line") }
         if next == UInt8(ascii: "\"") || next == UInt8(ascii: "'") { return try string() }
         let start = position
         while let byte = next, Self.isBare(byte) { advance() }
@@ -69,7 +69,7 @@ extension TOMLReader {
                 advance()
             }
         }
-        throw fault("the string does not end; it ends with \(end)")
+        throw fault("the string does not end: close it with \(end)")
     }
 
     /// Whether one more quote follows the three that are next.
@@ -112,7 +112,7 @@ extension TOMLReader {
                 "an escape is \\b, \\t, \\n, \\f, \\r, \\\", \\\\, or \\u and four hex digits, or "
                     + "\\U and eight", at: start)
         }
-        if code == 0 { throw fault("a configuration has no NUL", at: start) }
+        if code == 0 { throw fault("a configuration must not contain NUL", at: start) }
         advance(by: length)
         return String(scalar)
     }

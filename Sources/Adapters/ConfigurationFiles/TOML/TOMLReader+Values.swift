@@ -15,7 +15,7 @@ extension TOMLReader {
     /// Reads an array. Elements may be on several lines, and a comma may follow the last one.
     private mutating func array(depth: Int) throws(SettingsError) -> [TOMLNode] {
         let start = place()
-        let unended = "the array that begins here does not end; it ends with ]"
+        let unended = "the array that begins here does not end: close it with ]"
         advance()
         var elements: [TOMLNode] = []
         while true {
@@ -24,7 +24,7 @@ extension TOMLReader {
             elements.append(TOMLNode(place: place(), value: try value(depth: depth + 1)))
             guard try skipToStatement() else { throw fault(unended, at: start) }
             guard take(",") || next == UInt8(ascii: "]") else {
-                throw fault("a comma is between two elements of an array")
+                throw fault("two elements of an array need a comma between them")
             }
         }
     }
@@ -40,7 +40,7 @@ extension TOMLReader {
             skipSpace()
         } while take(",")
         guard take("}") else {
-            throw fault("a table in braces is on one line, with a comma between two keys")
+            throw fault("a table in braces must be on one line, with a comma between two keys")
         }
         return table
     }
@@ -83,8 +83,8 @@ extension TOMLReader {
         let isDate = word.contains(":")
             || Self.isDigits(word.prefix(4)) && word.dropFirst(4).hasPrefix("-")
         throw fault(
-            isDate ? "dates and times are not used here"
-                : "\"\(word.prefix(40))\" is no value; a string is in quotes", at: start)
+            isDate ? "dates and times are not allowed here"
+                : "\"\(word.prefix(40))\" is not a value; write a string in quotes", at: start)
     }
 
     /// Whether the text is digits with single underscores between them and no leading zero.

@@ -73,7 +73,7 @@ struct TOMLReader {
         }
         let opened = isElement ? table.element(last, at: start) : table.headed(last, at: start)
         guard let opened else {
-            throw fault("\(last.name) is already there", at: last.place)
+            throw fault("\(last.name) is already defined", at: last.place)
         }
         return opened
     }
@@ -87,13 +87,13 @@ struct TOMLReader {
         var table = table
         for part in parts {
             guard let inner = table.dotted(part) else {
-                throw fault("\(part.name) is already there, and complete", at: part.place)
+                throw fault("\(part.name) is already defined, and complete", at: part.place)
             }
             table = inner
         }
         let node = TOMLNode(place: place(), value: try value(depth: depth + parts.count))
         guard table.set(last, node) else {
-            throw fault("\(last.name) is already there", at: last.place)
+            throw fault("\(last.name) is already defined", at: last.place)
         }
     }
 }
@@ -158,7 +158,7 @@ extension TOMLReader {
         skipSpace()
         try skipComment()
         guard next == nil || takeLineEnd() else {
-            throw fault("a line has one key and its value, and nothing after it but a comment")
+            throw fault("a line has one key and its value, and nothing after it except a comment")
         }
     }
 
@@ -173,9 +173,9 @@ extension TOMLReader {
     /// Throws for a character that strings and comments must not contain. Source: TOML 1.0.0,
     /// Comment.
     mutating func refuseControl(_ byte: UInt8) throws(SettingsError) {
-        if byte == 0 { throw fault("a configuration has no NUL") }
+        if byte == 0 { throw fault("a configuration must not contain NUL") }
         guard byte == UInt8(ascii: "\t") || byte >= 0x20 && byte != 0x7F else {
-            throw fault("a control character is written as an escape, such as \\u001B")
+            throw fault("write a control character as an escape, such as \\u001B")
         }
     }
 }

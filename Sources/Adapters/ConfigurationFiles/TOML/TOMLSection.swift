@@ -66,7 +66,7 @@ struct TOMLSection {
         let number: Int
         if let value = override(key) {
             guard let read = Int(value), "\(read)" == value else {
-                throw fault(key, "is a whole number")
+                throw fault(key, "must be a whole number")
             }
             number = read
         } else {
@@ -77,14 +77,14 @@ struct TOMLSection {
             }
         }
         guard range.contains(number) else {
-            throw fault(key, "is from \(range.lowerBound) to \(range.upperBound)")
+            throw fault(key, "must be from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
 
     func flag(_ key: String) throws(SettingsError) -> Bool? {
         if let value = override(key) {
-            guard let flag = Bool(value) else { throw fault(key, "is true or false") }
+            guard let flag = Bool(value) else { throw fault(key, "must be true or false") }
             return flag
         }
         switch self.value(key) {
@@ -116,7 +116,7 @@ struct TOMLSection {
                 guard case .string(let text) = node.value else {
                     throw fault(
                         key, element: index,
-                        "is an array of strings, but one element is \(node.value.kind)")
+                        "must be an array of strings, but one element is \(node.value.kind)")
                 }
                 texts.append(text)
             }
@@ -158,7 +158,7 @@ struct TOMLSection {
                 (table.place?.line ?? 1, section(of: table, key, isElement: true))
             }
         // A rule's or route's line identifies it, so each needs its own header.
-        case .array: throw fault(key, "is written as tables, each under a line [[\(key)]]")
+        case .array: throw fault(key, "must be tables, each under a line [[\(key)]]")
         case .some(let value):
             throw mistyped(key, value, "an array of tables, each under [[\(key)]]")
         }
@@ -194,7 +194,8 @@ struct TOMLSection {
     }
 
     private func named(_ key: String, _ sentence: String) -> String {
-        name(of: key) + (sentence.hasPrefix("is ") ? " " : ": ") + sentence
+        let continues = ["is ", "must ", "needs "].contains { sentence.hasPrefix($0) }
+        return name(of: key) + (continues ? " " : ": ") + sentence
     }
 
     /// The value of a required key.
@@ -206,7 +207,7 @@ struct TOMLSection {
     private func mistyped(
         _ key: String, _ value: TOMLValue, _ expected: String
     ) -> SettingsError {
-        fault(key, "is \(expected), not \(value.kind)")
+        fault(key, "must be \(expected), not \(value.kind)")
     }
 
     private func name(of key: String) -> String { (path + [key]).joined(separator: ".") }
