@@ -57,11 +57,11 @@ struct LintTests {
     }
 
     @Test("says what to do with a rule behind one of the same app and class", arguments: [
-        ([.create], [.update], "put update into the allow of that one, or drop this one"),
-        ([.create], [.delete, .update, .create], "put update, delete into the allow of that"),
-        ([.create, .update], [.update], "takes them all; drop this one"),
-        ([], [.create], "put create into the allow of that one, or drop this one"),
-        ([.create], [], "takes them all; drop this one"),
+        ([.create], [.update], "add update to allow of that rule, or drop this rule"),
+        ([.create], [.delete, .update, .create], "add update, delete to allow of that"),
+        ([.create, .update], [.update], "takes them all; drop this rule"),
+        ([], [.create], "add create to allow of that rule, or drop this rule"),
+        ([.create], [], "takes them all; drop this rule"),
     ] as [(Set<GateOperation>, Set<GateOperation>, String)])
     func sameSubject(
         first: Set<GateOperation>, second: Set<GateOperation>, advice: String
@@ -74,7 +74,7 @@ struct LintTests {
         let wider = PolicyLint(policy: try policy([
             rule(3, "*", first), rule(9, app: "a", "A", second),
         ])).findings
-        #expect(wider.first?.text.hasSuffix("put this one before it or drop it") == true)
+        #expect(wider.first?.text.hasSuffix("put this rule first, or drop it") == true)
     }
 
     @Test("finds a class that is likely mistyped", arguments: [

@@ -85,8 +85,8 @@ def test_check_names_file_line_and_what_to_do(policy, tmp_path):
     path = draft(tmp_path, POLICY + '\n[[rule]]\nclass = "Log"\nallow = ["delete"]\n')
     shown, _ = policy("check", "--policy", path, status=3)
     first, last = shown.splitlines()
-    assert first.startswith(f"{path}:22: no write comes to this rule: the one on line 13")
-    assert "put delete into the allow of that one, or drop" in first
+    assert first.startswith(f"{path}:22: no write reaches this rule: the one on line 13")
+    assert "add delete to allow of that rule, or drop" in first
     assert first.endswith("[unreachable-rule]")
     assert last.startswith("1 finding in 4 rules, by default deny")
 
@@ -120,10 +120,10 @@ def test_check_says_what_to_add_to_the_rule_before(policy, tmp_path):
     path = draft(tmp_path, '[[rule]]\nclass = "A"\nallow = ["create"]\n' * 2
                  + '[[rule]]\nclass = "A"\nallow = ["update"]\n')
     lines = policy("check", "--policy", path, status=3)[0].splitlines()
-    assert lines[0].endswith("takes them all; drop this one [unreachable-rule]")
-    assert lines[1].startswith(f"{path}:7: no write comes to this rule: the one on line 1, ")
+    assert lines[0].endswith("takes them all; drop this rule [unreachable-rule]")
+    assert lines[1].startswith(f"{path}:7: no write reaches this rule: the one on line 1, ")
     assert lines[1].endswith(
-        "put update into the allow of that one, or drop this one [unreachable-rule]")
+        "add update to allow of that rule, or drop this rule [unreachable-rule]")
 
 
 def test_check_against_a_scope(policy, tmp_path):
@@ -233,7 +233,7 @@ def test_simulate_counts_and_shows_the_first_of_each_kind(policy, tmp_path):
         # Within the bucket, and one beyond it.
         + "".join(record("thermo", "create", "Log", "", 10) for _ in range(3)))
     shown, said = policy("simulate", log)
-    assert said == f"{log}:5: no JSON object\n"
+    assert said == f"{log}:5: not a JSON object\n"
     lines = shown.splitlines()
     assert lines[0] == "2026-11-21T17:05:01.000Z to 2026-11-21T17:05:10.000Z"
     assert lines[1] == "7 writes seen: 3 allowed, 4 refused"

@@ -32,10 +32,10 @@ struct RouteSettingTests {
         ("class", nil, "route.class is missing"),
         ("op", "\"read\"", "is not one of"), ("op", nil, "route.op is missing"),
         ("op", "\"update\"", "route.object_id is missing"),
-        ("object_id", "\"x\"", "update and delete alone"),
+        ("object_id", "\"x\"", "only for update and delete"),
         ("to", "\"postern/v1/x/data/R/create\"", "Postern's own"), ("to", "\"$SYS/x\"", "server's"),
         ("to", "\"home/+\"", "no + and no #"), ("to", "\"\"", "1 to 256 bytes"),
-        ("to", "\"home/{data}\"", "{data} stands first"),
+        ("to", "\"home/{data}\"", "{data} must come first"),
         ("topic", "\"x\"", "unknown key \"route.topic\""),
     ])
     func bad(key: String, value: String?, says: String) {

@@ -19,9 +19,9 @@ struct WrittenScopeTests {
         (#"{"rules":[{"class":"A","allow":[]},{"class":"A","allow":[],"rate":"1/s"}]}"#,
          "no member rules[1].rate"),
         (#"{"rules":[{"class":"A","allow":[],"feilds":{}}]}"#, "no member rules[0].feilds"),
-        (#"{"default":"deny","default":"allow"}"#, "default stands there twice"),
+        (#"{"default":"deny","default":"allow"}"#, "default is there twice"),
         (#"{"rules":[{"class":"A","allow":[],"\u0061llow":["create"]}]}"#,
-         "rules[0].allow stands there twice"),
+         "rules[0].allow is there twice"),
         (#"{"rules":[{"class":"A"}]}"#, "allow is missing"), ("[]", "scope is malformed"),
         ("{", "not a JSON object"),
     ])

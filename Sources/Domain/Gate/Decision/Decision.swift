@@ -63,8 +63,8 @@ package struct Rejection: Equatable, Sendable {
     /// allocate.
     package var reason: String {
         if case .noRule = cause, case .scope = rule.layer {
-            return "the session's scope has no rule that allows this class to this app; who claims"
-                + " the board can give it another"
+            return "the session's scope has no rule that allows this class to this app; the person"
+                + " who claims the board can give it another scope"
         }
         return cause.text
     }
@@ -87,14 +87,14 @@ package struct Rejection: Equatable, Sendable {
             switch self {
             case .protectedClass:
                 "a restricted session never writes _User, _Session or _Role; use another class"
-            case .reservedClass: "classes that begin with _ are the system's; use another class"
+            case .reservedClass: "classes that begin with _ belong to the system; use another class"
             case .tooLarge(let bytes, let limit):
                 "the payload has \(bytes) bytes and at most \(limit) may pass; send less at once"
             case .operation(let operation, let allowed):
                 "\(operation.rawValue) is not allowed on this class; allowed: \(allowed)"
             case .noRule: "no rule allows this class to this app; ask for one in the policy"
             case .notGranted(let topic):
-                "the session's scope does not grant \(topic); an administrator can, in topics"
+                "the session's scope does not grant \(topic); an administrator can add it"
             case .rate(let rate, let wait): "more than \(rate); wait \(Self.text(wait))"
             case .payload(let kind): kind.reason
             case .told(let text): text

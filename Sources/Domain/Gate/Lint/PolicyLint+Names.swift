@@ -17,8 +17,8 @@ extension PolicyLint {
         for mention in mentions where !elsewhere.contains(mention.name) {
             guard let system = Self.systemClass(like: mention.name) else { continue }
             found.append(mention.finding(.systemClass, """
-                \(mention.name) is not \(system), which is the system's and closed to boards; \
-                if it was meant, drop the rule
+                \(mention.name) is not the system class \(system), which is closed to boards; \
+                if you meant \(system), drop the rule
                 """))
         }
         let systems = Set(found.map(\.rule))
@@ -63,8 +63,8 @@ extension PolicyLint {
             let near = known.likelyMeant(by: mention.name, on: mention.line)
             return near.map { near in
                 mention.finding(kind, """
-                    \(mention.key) "\(mention.name)" is named nowhere else, and "\(near)" is; if \
-                    that was meant, write it so
+                    \(mention.key) "\(mention.name)" appears nowhere else, but "\(near)" does; if \
+                    you meant that, correct the name
                     """)
             }
         }

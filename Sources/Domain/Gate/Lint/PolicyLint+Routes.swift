@@ -23,8 +23,8 @@ extension PolicyLint {
             !scope.topics.contains(where: { $0.overlaps(topics) })
         else { return nil }
         return finding(route, .scopeTopics, """
-            the route from \(route.from) leads to \(to), which scope:topics grants in no case; \
-            have the scope's topics grant it, or lead to {data}/… instead
+            the route from \(route.from) leads to \(to), which scope:topics never grants; \
+            add it to the scope's topics, or use {data}/… instead
             """)
     }
 

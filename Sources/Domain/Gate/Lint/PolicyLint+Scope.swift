@@ -10,7 +10,7 @@ extension PolicyLint {
             let names = refused.map(\.rawValue).joined(separator: ", ")
             let deciding = verdicts.map(\.id.description).joined(separator: ", ")
             let remedy = refused.count == rule.allow.count
-                ? "drop the rule, or have the scope widened" : "drop that from allow"
+                ? "drop the rule, or ask for a wider scope" : "remove that from allow"
             return [finding(.scopeForbids, rule, """
                 allows \(names), which the session's scope refuses (\(deciding)), so it never \
                 passes; \(remedy)

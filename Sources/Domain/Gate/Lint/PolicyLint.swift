@@ -52,7 +52,7 @@ package struct PolicyLint: Sendable {
             let wider = Pattern(rule).asWideOrWider.compactMap { first[$0] }
             if let earlier = wider.min(by: { $0.line < $1.line }) {
                 found.append(finding(.unreachableRule, rule, """
-                    no write comes to this rule: the one on line \(earlier.line), for \
+                    no write reaches this rule: the one on line \(earlier.line), for \
                     \(earlier.subject), takes them all; \(remedy(rule, behind: earlier))
                     """))
             } else {
@@ -63,20 +63,20 @@ package struct PolicyLint: Sendable {
     }
 
     private func remedy(_ rule: Rule, behind earlier: Rule) -> String {
-        guard Pattern(rule) == Pattern(earlier) else { return "put this one before it or drop it" }
+        guard Pattern(rule) == Pattern(earlier) else { return "put this rule first, or drop it" }
         // Both rules match the same writes, so changing their order would not help.
         let missing = Operation.allCases.filter {
             rule.allow.contains($0) && !earlier.allow.contains($0)
         }
-        if missing.isEmpty { return "drop this one" }
+        if missing.isEmpty { return "drop this rule" }
         let names = missing.map(\.rawValue).joined(separator: ", ")
-        return "put \(names) into the allow of that one, or drop this one"
+        return "add \(names) to allow of that rule, or drop this rule"
     }
 
     private func closed(_ rule: Rule) -> [PolicyFinding] {
         guard let name = rule.className, name.isReserved else { return [] }
         return [finding(.closedClass, rule, """
-            \(name) is a class of the system's, which the built-in rules close; drop the rule
+            \(name) is a system class, which the built-in rules close; drop the rule
             """)]
     }
 

@@ -39,7 +39,7 @@ extension FieldType {
                 throw FieldDeclarationFault(path: place, sentence: sentence)
             }
             guard fields[name] == nil else {
-                throw FieldDeclarationFault(path: place, sentence: "stands here twice")
+                throw FieldDeclarationFault(path: place, sentence: "is listed twice")
             }
             fields[name] = try type(declaration, isOptional: isOptional, at: place)
         }

@@ -66,13 +66,13 @@ extension FieldFault.Kind {
         case .wrongType(let expected): "the rule expects \(expected) here"
         case .missing: "the rule requires this field"
         case .outOfRange(let expected): "the rule allows \(expected) here"
-        case .overflow: "a number beyond what a double can hold"
-        case .unknownField: "the rule does not list this field; drop it or have it listed"
+        case .overflow: "a number too large for a double"
+        case .unknownField: "the rule does not list this field; drop it, or add it to the rule"
         case .tooManyMembers: "more than \(PayloadScanner.maxMembers) keys in one object"
         case .tooManyValues: "more values than a message may have"
         case .badKey:
-            "a key is 1 to 128 bytes, does not begin with _ and holds no $, dot or control"
-        case .serverKey(let key): "\"\(key)\" is the server's to set; drop it"
+            "a key is 1 to 128 bytes, does not begin with _ and has no $, dot or control"
+        case .serverKey(let key): "\"\(key)\" is set by the server only; drop it"
         case .protectedClass(let name): "points to the class \(name), which is closed to boards"
         }
     }

@@ -36,7 +36,7 @@ package struct FieldType: Equatable, Sendable, CustomStringConvertible {
     /// A rule that lists such a name does not open it: the scanner still refuses the key.
     package static func nameFault(_ name: String) -> String? {
         let bytes = name.utf8
-        if name == "ACL" { return "ACL is the server's to set" }
+        if name == "ACL" { return "ACL is set by the server only" }
         let isValid =
             (1...128).contains(bytes.count) && bytes.first?.isLetter == true
             && bytes.allSatisfy { $0.isLetter || $0.isDigit || "_-".utf8.contains($0) }

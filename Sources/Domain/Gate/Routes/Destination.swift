@@ -51,7 +51,7 @@ struct DestinationText: Hashable, Sendable, CustomStringConvertible {
         let levels = source.topicLevels
         let isBehind = levels.first == Self.data[...] && levels.count > 1
         guard isBehind || !source.contains(Self.data) else {
-            throw GrammarError("{data} stands first, alone or before a slash")
+            throw GrammarError("{data} must come first, alone or before a slash")
         }
         description = source
         base = isBehind ? .behind : .elsewhere
@@ -74,7 +74,7 @@ struct DestinationText: Hashable, Sendable, CustomStringConvertible {
         if let fault = fault(in: made) { return .failure(GrammarError(fault)) }
         guard base == .behind else { return .success(.elsewhere(made)) }
         return TopicSuffix(made).map { .success(.behind($0)) }
-            ?? .failure(GrammarError("the levels behind {data} are no topic's"))
+            ?? .failure(GrammarError("the levels after {data} make no valid topic"))
     }
 
     /// A filter that matches all topics outside the contract's root that this may lead to. Nil if
@@ -101,7 +101,7 @@ struct DestinationText: Hashable, Sendable, CustomStringConvertible {
         }
         if base == .behind {
             return TopicSuffix(made) == nil
-                ? "behind {data} stand 1 to \(TopicSuffix.longest) bytes, no level empty" : nil
+                ? "after {data} come 1 to \(TopicSuffix.longest) bytes, no level empty" : nil
         }
         guard (1...Self.longest).contains(made.utf8.count) else {
             return "a topic outside the contract's has 1 to \(Self.longest) bytes"
@@ -109,9 +109,11 @@ struct DestinationText: Hashable, Sendable, CustomStringConvertible {
         if made.topicLevels.count > TopicFilter.mostLevels {
             return "a topic outside the contract's has at most \(TopicFilter.mostLevels) levels"
         }
-        if made.utf8.first == TopicByte.dollar { return "topics that begin with $ are a server's" }
+        if made.utf8.first == TopicByte.dollar {
+            return "topics that begin with $ are the server's"
+        }
         if let filter = reserved.first(where: { $0.matches(made) }) {
-            return "no route leads to \(filter), which is Postern's own; data goes to {data}/…"
+            return "a route must not lead to \(filter), Postern's own; use {data}/… for data"
         }
         return nil
     }

@@ -54,7 +54,7 @@ extension Route {
     ) throws(RouteFault) {
         if from.beginsWithDollar {
             throw RouteFault(
-                key: "from", sentence: "topics that begin with $ are a server's and never enter")
+                key: "from", sentence: "topics that begin with $ are the server's and never enter")
         }
         guard from.description.utf8.count <= longestFilter else {
             throw RouteFault(key: "from", sentence: "has at most \(longestFilter) bytes")
@@ -65,7 +65,7 @@ extension Route {
         // On its own topics the agent would read its own messages as an app's.
         if let own = reserved.first(where: { $0.overlaps(from) }) {
             throw RouteFault(
-                key: "from", sentence: "\"\(from)\" takes in topics of \(own), Postern's own")
+                key: "from", sentence: "\"\(from)\" includes topics of \(own), Postern's own")
         }
     }
 
@@ -75,18 +75,18 @@ extension Route {
         if let literal = text.literal {
             guard let name = ClassName(literal) else {
                 throw RouteFault(
-                    key: "class", sentence: "\"\(source)\" is no class: a letter, then at most"
-                        + " 127 letters, digits and _; or {1}, the first wildcard of from")
+                    key: "class", sentence: "\"\(source)\" is not a class name: a letter, then"
+                        + " at most 127 letters, digits and _; or {1}, the first wildcard of from")
             }
             // If a level of the topic names the class, the class is checked when a message arrives.
             guard !name.isReserved else {
                 throw RouteFault(
-                    key: "class", sentence: "no route leads to \(name), a system class")
+                    key: "class", sentence: "a route must not lead to \(name), a system class")
             }
         } else if !text.isOneWildcard {
             throw RouteFault(
-                key: "class", sentence: "is a name or one {n}, so that its reader sees what"
-                    + " classes there are")
+                key: "class", sentence: "must be a name or one {n}, so that its reader sees"
+                    + " which classes there are")
         }
         return text
     }
@@ -97,19 +97,19 @@ extension Route {
         guard let source = declared.objectID else {
             guard declared.operation == .create else {
                 throw RouteFault(
-                    key: "object_id", sentence: "is missing: \(declared.operation.rawValue) has"
-                        + " to say which record is meant, such as \"{1}\"")
+                    key: "object_id", sentence: "is missing: \(declared.operation.rawValue)"
+                        + " must name the record, as in \"{1}\"")
             }
             return nil
         }
         guard declared.operation != .create else {
-            throw RouteFault(key: "object_id", sentence: "goes with update and delete alone")
+            throw RouteFault(key: "object_id", sentence: "is only for update and delete")
         }
         let text = try level("object_id", source, of: declared.from)
         guard text.literal.map({ RecordID($0) != nil }) ?? true else {
             throw RouteFault(
                 key: "object_id",
-                sentence: "\"\(source)\" is no objectId: 1 to 64 letters, digits, _ and -")
+                sentence: "\"\(source)\" is not an objectId: 1 to 64 letters, digits, _ and -")
         }
         return text
     }
@@ -124,8 +124,8 @@ extension Route {
         }
         guard !from.endsInMany || !text.wildcards.contains(count - 1) else {
             throw RouteFault(
-                key: key, sentence: "{\(count)} is a #, which may stand for several levels; only"
-                    + " to takes it")
+                key: key, sentence: "{\(count)} is a #, which may match several levels; use it"
+                    + " only in to")
         }
         return text
     }

@@ -44,12 +44,12 @@ package struct Route: Hashable, Sendable {
     func entry(of topic: String) -> RouteEntry {
         let captures = from.captures(of: topic)
         guard let className = ClassName(classText.text(captures: captures)) else {
-            return refusal(.badClassName, "the level that names the class is no class name:"
+            return refusal(.badClassName, "the level that names the class is not a class name:"
                 + " a letter, then at most 127 letters, digits and _")
         }
         let record = recordText.flatMap { RecordID($0.text(captures: captures)) }
         guard recordText == nil || record != nil else {
-            return refusal(.badKeyName, "what the topic gives as objectId is none:"
+            return refusal(.badKeyName, "the level that names the object is not an objectId:"
                 + " 1 to 64 letters, digits, _ and -")
         }
         var destination: Destination?

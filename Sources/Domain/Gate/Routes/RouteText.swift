@@ -25,12 +25,12 @@ package struct RouteText: Hashable, Sendable {
             guard braced.first == UInt8(ascii: "{"), rest.popFirst() != nil,
                 let number = Int(digits), digits == "\(number)"
             else {
-                throw GrammarError("{1} stands for the first wildcard of from; { and } else for"
-                    + " nothing")
+                throw GrammarError("{1} means the first wildcard of from; { and } have no"
+                    + " other use")
             }
             guard (1...max(1, wildcards)).contains(number), wildcards > 0 else {
                 throw GrammarError(
-                    "{\(number)} stands for wildcard \(number) of from, which has \(wildcards)")
+                    "{\(number)} means wildcard \(number) of from, which has \(wildcards)")
             }
             parts.append(.wildcard(number - 1))
         }

@@ -36,7 +36,7 @@ struct RecordedLineReader {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    private static let notObject = RecordedMessage.Fault(sentence: "no JSON object")
+    private static let notObject = RecordedMessage.Fault(sentence: "not a JSON object")
 
     mutating func members(isCut: Bool) throws(RecordedMessage.Fault) -> Members {
         var members = Members()
@@ -86,7 +86,7 @@ struct RecordedLineReader {
     private mutating func text(_ name: String) throws(RecordedMessage.Fault) -> String {
         guard next == UInt8(ascii: "\""),
             let text = String(validating: try string(isCut: false), as: UTF8.self)
-        else { throw RecordedMessage.Fault(sentence: "\(name) is no text") }
+        else { throw RecordedMessage.Fault(sentence: "\(name) is not a string") }
         return text
     }
 
@@ -96,7 +96,7 @@ struct RecordedLineReader {
         let digits = String(decoding: bytes[start..<position], as: UTF8.self)
         if digits == "true" || digits == "false" { return digits == "true" ? 1 : 0 }
         guard let number = Int(digits), number >= 0 else {
-            throw RecordedMessage.Fault(sentence: "\(name) is no number")
+            throw RecordedMessage.Fault(sentence: "\(name) is not a number")
         }
         return number
     }

@@ -34,7 +34,7 @@ package struct RecordedMessage: Equatable, Sendable {
         let members = try reader.members(isCut: isCut)
         guard let topic = members.topic else { throw Fault(sentence: "topic is missing") }
         guard let time = members.time.flatMap(Self.time) else {
-            throw Fault(sentence: "tst is no time such as 2026-11-21T17:05:15.733904Z+0000")
+            throw Fault(sentence: "tst is not a time such as 2026-11-21T17:05:15.733904Z+0000")
         }
         guard let value = members.payload?.unlessAbsent(members.payloadLength) else {
             throw Fault(sentence: "payload is missing")

@@ -12,7 +12,7 @@ extension ScopeDocument {
     /// Reads a scope file. An unknown or repeated member is an error.
     package init(written bytes: [UInt8]) throws(ScopeFault) {
         if let path = RepeatedKey.first(in: bytes) {
-            throw ScopeFault(description: "\(path) stands there twice")
+            throw ScopeFault(description: "\(path) is there twice")
         }
         do throws(WireError) {
             self.init(unchecked: try JSONValue(parsing: bytes, limit: bytes.count))

@@ -77,14 +77,14 @@ extension BrokerURI {
         _ text: Substring
     ) throws(ParseError) -> (host: String, port: UInt16?) {
         if text.utf8.contains(UInt8(ascii: "@")) {
-            throw ParseError(description: "a broker address holds no user name or password")
+            throw ParseError(description: "a broker address must have no user name or password")
         }
         if text.utf8.contains(where: { "/?#".utf8.contains($0) }) {
             throw ParseError(description: "a broker address ends after host and port")
         }
         if let rest = text.first == "[" ? text.dropFirst() : nil {
             guard let end = rest.firstIndex(of: "]") else {
-                throw ParseError(description: "the bracket around the IPv6 address is open")
+                throw ParseError(description: "the bracket around the IPv6 address is not closed")
             }
             let tail = rest[rest.index(after: end)...]
             return (try addressV6(rest[..<end]), try port(after: tail))
@@ -108,7 +108,7 @@ extension BrokerURI {
         }
         guard isName, (1...253).contains(text.utf8.count) else {
             throw ParseError(description: text.isEmpty
-                ? "the host is missing" : "the host holds a character that no host name has")
+                ? "the host is missing" : "the host has a character that no host name has")
         }
         return text.lowercased()
     }
@@ -118,7 +118,7 @@ extension BrokerURI {
             byte.isDigit || (0x61...0x66).contains(byte | 0x20) || ":.".utf8.contains(byte)
         }
         guard isAddress, (2...45).contains(text.utf8.count), text.contains(":") else {
-            throw ParseError(description: "between the brackets stands no IPv6 address")
+            throw ParseError(description: "the text between the brackets is not an IPv6 address")
         }
         return text.lowercased()
     }

@@ -21,7 +21,7 @@ package enum BusRequest: Equatable, Sendable {
         }
         if levels[3] == "get" {
             guard levels.count == 5, let query = BusQuery(rawValue: String(levels[4])) else {
-                self = .malformed(app, Refusal(.notFound, "get answers session, user, sessions"))
+                self = .malformed(app, Refusal(.notFound, "get is for session, user and sessions"))
                 return
             }
             self = .read(app, query)
@@ -41,7 +41,7 @@ package enum BusRequest: Equatable, Sendable {
         let expected = operation == .create ? 1 : 2
         guard rest.count == expected else {
             let form = operation == .create ? "create/<Class>" : "\(operation)/<Class>/<objectId>"
-            return .malformed(app, Refusal(.badKeyName, "the topic ends \(form)"))
+            return .malformed(app, Refusal(.badKeyName, "the topic must end \(form)"))
         }
         let record = rest.dropFirst().first.flatMap { RecordID($0) }
         guard let path = RecordPath(className: className, operation: operation, record: record)
