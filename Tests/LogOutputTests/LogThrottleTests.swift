@@ -19,7 +19,7 @@ struct LogThrottleTests {
         }
         #expect(
             words(throttle.admit(entry, at: .seconds(60)))
-                == ["upstream: TCP: refused (said 55 times more)", "upstream: TCP: refused"])
+                == ["upstream: TCP: refused (repeated 55 times)", "upstream: TCP: refused"])
     }
 
     @Test("tells a count that nothing follows when it is asked to")
@@ -27,7 +27,7 @@ struct LogThrottleTests {
         var throttle = LogThrottle()
         for _ in 0...5 { _ = throttle.admit(LogEntry(.info, "a"), at: .zero) }
         #expect(throttle.due(at: .seconds(59)).isEmpty)
-        #expect(words(throttle.due(at: .seconds(60))) == ["a (said 1 times more)"])
+        #expect(words(throttle.due(at: .seconds(60))) == ["a (repeated 1 times)"])
         #expect(throttle.due(at: .seconds(120)).isEmpty)
     }
 
@@ -40,7 +40,7 @@ struct LogThrottleTests {
         }
         #expect(words(lines) == (0..<15).map { "\($0 % 3)" })
         #expect(words(throttle.close()) == [
-            "0 (said 329 times more)", "1 (said 328 times more)", "2 (said 328 times more)",
+            "0 (repeated 329 times)", "1 (repeated 328 times)", "2 (repeated 328 times)",
         ])
     }
 
@@ -53,7 +53,7 @@ struct LogThrottleTests {
         }
         #expect(lines.count == LogThrottle.rate)
         lines = throttle.admit(LogEntry(.info, "later"), at: .seconds(1))
-        #expect(words(lines) == ["400 lines below a warning were left out here", "later"])
+        #expect(words(lines) == ["400 lines below level warning were left out here", "later"])
         // Over ten minutes no more than ten times the measure, and as many lines that say so.
         var count = 0
         for index in 0..<60_000 {

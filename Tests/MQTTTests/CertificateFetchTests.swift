@@ -52,11 +52,11 @@ struct CertificateFetchTests {
     func notFound() throws {
         let broker = try broker(showsCA: true)
         let other = try #require(CertificateFingerprint(bytes: [UInt8](repeating: 7, count: 32)))
-        #expect(throws: MQTTError.tls("the server shows no CA certificate of that fingerprint")) {
+        #expect(throws: MQTTError.tls("the server sends no CA certificate with that fingerprint")) {
             try fetch(broker, other)
         }
         let silent = try self.broker(showsCA: false)
-        #expect(throws: MQTTError.tls("the server shows no CA certificate of that fingerprint")) {
+        #expect(throws: MQTTError.tls("the server sends no CA certificate with that fingerprint")) {
             try fetch(silent, fingerprint("ca", of: silent))
         }
     }

@@ -6,27 +6,27 @@ extension Check {
     ) -> [Check] {
         [
             Check(
-                id: "disk-space", group: .storage, about: "the state's disk has room",
-                why: "on a full disk nothing can be made durable, so nothing more is accepted",
+                id: "disk-space", group: .storage, about: "the state's disk has free space",
+                why: "on a full disk nothing can be stored, so nothing more is accepted",
                 needs: needs
             ) { facts in
                 guard let disk = disk(facts), let available = disk.available else {
-                    return .skipped("the file system does not say, or is not known")
+                    return .skipped("the free space is not known")
                 }
-                let text = "\(DiskSize.text(available)) left where \(disk.folder) is"
+                let text = "\(DiskSize.text(available)) free on the disk of \(disk.folder)"
                 guard available >= DiskSize.least else {
                     return .failed(text, next: makeRoom)
                 }
                 guard available >= disk.wanted else {
                     return .warning(
-                        text + ", \(DiskSize.text(disk.wanted)) may be wanted", next: makeRoom)
+                        text + ", \(DiskSize.text(disk.wanted)) may be needed", next: makeRoom)
                 }
                 return .ok(text)
             },
             Check(
                 id: "disk-health", group: .storage, about: "the state's disk shows no fault",
-                why: "a dying card loses the session and what waits to be sent, or goes "
-                    + "read-only in the middle of the night", needs: needs
+                why: "a failing card can lose the session and queued messages, or become "
+                    + "read-only", needs: needs
             ) { facts in
                 disk(facts).map(DiskSize.health) ?? .skipped("the disk is not known")
             },
@@ -51,11 +51,11 @@ enum DiskSize {
         }
         if let errors = disk.errors, errors > 0 {
             return .failed(
-                "ext4 has met \(errors) errors on it since it was last checked",
+                "ext4 has counted \(errors) errors since the last check of the disk",
                 next: "run fsck on it when it is not mounted; \(copy)")
         }
         if let spare = disk.spareState, spare > 1 {
-            return .failed("the card's spare blocks are used up, says the card", next: copy)
+            return .failed("the card reports that its spare blocks are used up", next: copy)
         }
         guard let used = disk.lifeUsed, used > 0 else {
             return .ok(disk.errors == nil ? "no fault is known" : "no errors")

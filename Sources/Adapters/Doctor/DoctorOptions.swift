@@ -2,14 +2,14 @@ package import ArgumentParser
 
 /// The options of each program's `doctor` command.
 package struct DoctorOptions: ParsableArguments {
-    @Flag(help: "Name the checks without running them.")
+    @Flag(help: "List the checks without running them.")
     package var list = false
 
     @Option(help: ArgumentHelp(
-        "Leave this check out, and all that only it would probe. Repeatable.", valueName: "id"))
+        "Skip this check, and the probes that only it needs. Repeatable.", valueName: "id"))
     package var dontRun: [String] = []
 
-    @Flag(help: "A warning ends as a failure does, with 1.")
+    @Flag(help: "Treat a warning as a failure: exit status 1.")
     package var warningsAsErrors = false
 
     package init() {}

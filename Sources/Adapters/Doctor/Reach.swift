@@ -73,7 +73,7 @@ extension Reach {
     }
 
     private static func look(up host: String) -> HostLookup.Outcome {
-        guard let lookup = try? HostLookup(host) else { return .failed("no thread to be had") }
+        guard let lookup = try? HostLookup(host) else { return .failed("no thread was started") }
         var poller = Poller()
         poller.add(lookup.descriptor, read: true, write: false)
         _ = try? poller.wait(patience)
@@ -104,7 +104,7 @@ extension Reach {
         _ socket: borrowing DialedSocket, _ host: String, _ options: TLSOptions?
     ) {
         guard let options else {
-            tls = .skipped("it is spoken to in clear, on this machine")
+            tls = .skipped("not encrypted, and only on this machine")
             return
         }
         do throws(MQTTError) {

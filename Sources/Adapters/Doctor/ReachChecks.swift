@@ -10,26 +10,26 @@ extension Check {
         [
             Check(
                 id: "name-lookup", group: group, about: "the name of \(peer) has an address",
-                why: "without an address nothing can be connected to", needs: needs
+                why: "without an address no connection is possible", needs: needs
             ) { facts in
                 finding(reach(facts)?.lookup, next: """
-                    look at the name in \(file), and at this machine's name servers: \
+                    check the name in \(file), and this machine's name servers: \
                     /etc/resolv.conf
                     """)
             },
             Check(
-                id: "tcp", group: group, about: "\(peer) takes connections",
-                why: "nothing is sent or heard while nobody answers there", needs: needs
+                id: "tcp", group: group, about: "\(peer) accepts connections",
+                why: "without a connection nothing is sent or received", needs: needs
             ) { facts in
                 finding(reach(facts)?.tcp, next: """
-                    look whether \(peer) runs, at the port in \(file), and at firewalls on the \
+                    check that \(peer) runs, the port in \(file), and the firewalls on the \
                     way
                     """)
             },
             Check(
                 id: "tls", group: group,
-                about: "the certificate of \(peer) is trusted, for its name, and lasts",
-                why: "who cannot be told from an impostor is told nothing; an expired "
+                about: "the certificate of \(peer) is trusted, valid and for its name",
+                why: "nothing is sent to a server that may be an impostor; an expired "
                     + "certificate ends every connection", needs: needs
             ) { facts in tls(reach(facts), file) },
         ]
@@ -40,17 +40,17 @@ extension Check {
         case .done(let text): .ok(text)
         case .failed(let text): .failed(text, next: next)
         case .skipped(let text): .skipped(text)
-        case nil: .skipped("it is not known where to go, or nobody looked")
+        case nil: .skipped("the address is not known, or was not tried")
         }
     }
 
     private static func tls(_ reach: Reach?, _ file: String) -> Finding {
-        let next = "look at who is to vouch for it (\(file)), at the certificate's names, and "
-            + "at both clocks"
+        let next = "check the CA that must vouch for it (\(file)), the certificate's names, and "
+            + "both clocks"
         guard let reach, !reach.isInClear else {
             return reach == nil ? finding(nil, next: next) : .warning(
-                "passwords and data go to another machine in clear",
-                next: "speak TLS there, and say so in \(file)")
+                "passwords and data go to another machine without encryption",
+                next: "use TLS there, and set it in \(file)")
         }
         guard case .done(let text) = reach.tls, let left = reach.certificateLeft else {
             return finding(reach.tls, next: next)
@@ -67,7 +67,7 @@ package enum CertificateAge {
     package static func finding(_ text: String, _ left: Duration) -> Finding {
         let days = left.components.seconds / 86_400
         guard left > .zero else {
-            return .failed("\(text), has expired", next: "renew it; look at this machine's clock")
+            return .failed("\(text), has expired", next: "renew it, and check this machine's clock")
         }
         let sentence = "\(text), \(days) days left"
         return left < warning

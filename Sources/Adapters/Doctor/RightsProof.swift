@@ -150,22 +150,22 @@ extension Check {
         group: CheckGroup, needs: Set<Facts.Probe>,
         of proof: @escaping @Sendable (Facts) -> RightsProof?
     ) -> [Check] {
-        let next = "let the broker's access list have effect for every listener, and compare it "
+        let next = "make the broker's access list apply to every listener, and compare it "
             + "with Provisioning/broker"
         let rows: [(String, [RightsProof.Part], String, String)] = [
             ("prove-login", [.login], "the boards' broker lets nobody in without a login",
-             "who comes in unknown is bound by no board's rights"),
+             "a client without a login is not limited to one board's rights"),
             ("prove-inbox", [.inbox], "no board may use another board's inbox",
-             "who reads it knows what others are told, and can hold it back"),
+             "a client that reads it sees another board's messages, and can withhold them"),
             ("prove-authority", [.authority, .list],
-             "no board may use the authority's topics, or topics of nobody's",
-             "who reads them sees what every board says; an access list may be without effect"),
+             "no board may use the authority's topics, or unused topics",
+             "a client that reads them sees what every board sends; the list may have no effect"),
             ("prove-control", [.control], "no board may command the broker",
-             "who writes to $CONTROL gives themselves every right"),
+             "a client that writes to $CONTROL can give itself every right"),
         ]
         return rows.map { id, parts, about, why in
             .proof(id, group, parts, about: about, why: why,
-                   next: id == "prove-login" ? "say `allow_anonymous false` there, and give it "
+                   next: id == "prove-login" ? "set `allow_anonymous false` there, and give it "
                        + "its password file or plugin" : next,
                    needs: needs, of: proof)
         }

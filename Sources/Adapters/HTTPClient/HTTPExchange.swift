@@ -69,7 +69,7 @@ private final class Transfer {
 
     init() throws(HTTPFailure) {
         guard Self.isReady, let curl = unsafe curl_easy_init() else {
-            throw .exchange("libcurl cannot begin")
+            throw .exchange("libcurl could not start")
         }
         unsafe self.curl = curl
         unsafe headers = nil

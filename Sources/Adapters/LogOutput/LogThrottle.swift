@@ -98,11 +98,11 @@ package struct LogThrottle: Sendable {
     private static func count(_ known: Known) -> LogEntry {
         LogEntry(
             known.entry.level,
-            "\(known.entry.message) (said \(known.repeats) times more)", known.entry.fields)
+            "\(known.entry.message) (repeated \(known.repeats) times)", known.entry.fields)
     }
 
     private static func gap(_ count: Int, isGrave: Bool) -> LogEntry {
-        let kind = isGrave ? "warnings and errors" : "lines below a warning"
+        let kind = isGrave ? "warnings and errors" : "lines below level warning"
         return LogEntry(isGrave ? .warning : .notice, "\(count) \(kind) were left out here")
     }
 }

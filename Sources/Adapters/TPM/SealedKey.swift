@@ -33,8 +33,8 @@ extension TrustedPlatformError: CustomStringConvertible {
         case .noLibrary: "the libraries of tpm2-tss are not installed"
         case .unreachable(let transport):
             "no TPM answers at \(transport), or this user may not open it"
-        case .otherChip: "it was sealed by another TPM than this one"
-        case .damaged: "what the TPM sealed was changed since"
+        case .otherChip: "it was sealed by another TPM"
+        case .damaged: "the data that the TPM sealed was changed"
         case .refused(let function, let code):
             "the TPM refused \(function): 0x\(String(code, radix: 16))"
         }

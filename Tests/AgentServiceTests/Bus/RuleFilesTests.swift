@@ -123,7 +123,7 @@ struct RuleFilesTests {
             atPath: folder.path + "/policy.toml",
             withDestinationPath: folder.path + "/elsewhere.toml")
         #expect(rules.reload(.signal) == nil)
-        #expect(text(rules.report["fault"]).contains("not the kind of file"))
+        #expect(text(rules.report["fault"]).contains("the wrong kind of file"))
         #expect(rules.report["default"] == .string("deny"))
     }
 

@@ -241,7 +241,7 @@ struct ForwarderTests {
     func unsendable() {
         var forwarder = Forwarder()
         forwarder.forward(ann)
-        forwarder.bury(1, "larger than the 100 bytes that are taken")
+        forwarder.bury(1, "larger than the 100 bytes that are allowed")
         #expect(forwarder.position == 1)
         #expect(forwarder.refusals == 1)
         #expect(forwarder.lastRefusal.contains("100 bytes"))

@@ -43,8 +43,8 @@ extension FileFailure: CustomStringConvertible {
         case .tooOpen(let path, let mode, let strictest):
             "\(path): mode \(Self.octal(mode)) is too open; chmod \(Self.octal(strictest)) it"
         case .foreignOwner(let path, let user):
-            "\(path): belongs to user \(user), neither this one nor root; chown it"
-        case .wrongKind(let path): "\(path): a link, or not the kind of file that belongs there"
+            "\(path): belongs to user \(user), not to this one or root; chown it"
+        case .wrongKind(let path): "\(path): a link, or the wrong kind of file"
         case .tooLarge(let path, let limit): "\(path): larger than \(limit) bytes"
         case .notPermitted(let path): "\(path): this user may not open or change it"
         case .readOnly(let path): "\(path): the file system is read-only"

@@ -33,13 +33,13 @@ package struct VideoCoreMailbox: Sendable {
         }
         let status = try ask(PropertyMessage(keyStatus: Self.deviceKey)).keyStatus
         guard let status else {
-            throw FirmwareFailure("the firmware knows no key of the device")
+            throw FirmwareFailure("the firmware does not know a device key")
         }
         guard status & Self.isDeviceKey != 0 else {
-            throw FirmwareFailure("no key of the device stands in its one-time memory")
+            throw FirmwareFailure("the one-time memory holds no device key")
         }
         guard let code = try ask(request).code else {
-            throw FirmwareFailure("no key of the device stands in its one-time memory")
+            throw FirmwareFailure("the one-time memory holds no device key")
         }
         return code
     }

@@ -93,10 +93,10 @@ package enum ControlClient {
 extension ControlClient.Failure: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .notRunning(let path): "nobody answers at \(path): the service does not run"
-        case .notPermitted(let path): "this user may not speak to \(path)"
+        case .notRunning(let path): "no answer at \(path): the service does not run"
+        case .notPermitted(let path): "this user may not connect to \(path)"
         case .timedOut: "the service did not answer in time"
-        case .brokenAnswer: "the service broke off its answer"
+        case .brokenAnswer: "the service did not finish its answer"
         case .failed(let error): "\(error)"
         }
     }

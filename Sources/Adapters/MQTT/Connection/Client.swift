@@ -26,7 +26,7 @@ struct Client: ~Copyable {
     private init(_ clientID: String, cleanStart: Bool) throws(MQTTError) {
         Library.start
         guard let client = unsafe mosquitto_new(clientID, cleanStart, nil) else {
-            throw .invalid("the client id is no UTF-8 that MQTT allows")
+            throw .invalid("the client id is not UTF-8 that MQTT allows")
         }
         unsafe raw = client
     }

@@ -93,7 +93,7 @@ package struct ConnectOptions: Sendable {
             guard will.payload.count <= 65_535 else { throw .tooLarge(limit: 65_535) }
         }
         guard (tls.certificateFile == nil) == (tls.keyFile == nil) else {
-            throw .invalid("a client certificate and its key come together")
+            throw .invalid("a client certificate needs its key, and a key its certificate")
         }
     }
 

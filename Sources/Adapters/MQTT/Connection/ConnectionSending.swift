@@ -46,7 +46,7 @@ extension Connection {
         guard let ack else { throw .notConnected }
         guard let qos = subscriptions.first?.qos,
               subscriptions.allSatisfy({ $0.qos == qos }) else {
-            throw .invalid("the filters of a subscription have one level, and there is one")
+            throw .invalid("a subscription needs a filter, and one QoS for all filters")
         }
         var options: Int32 = 0
         if ack.version == .v5 {
@@ -103,7 +103,7 @@ extension Connection {
         try TopicName.check(message.topic)
         if message.qos == .atLeastOnce {
             guard ack.maximumQoS == .atLeastOnce else {
-                throw .mqtt("the broker acknowledges no messages", reasonCode: 0)
+                throw .mqtt("the broker allows QoS 0 only", reasonCode: 0)
             }
             guard inbox.unacknowledged < Self.inFlightLimit else {
                 throw .tooManyInFlight(limit: Self.inFlightLimit)

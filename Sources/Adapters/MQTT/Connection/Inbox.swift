@@ -93,7 +93,7 @@ final class Inbox {
             codes.allSatisfy({ ReasonCode.mayAnswerSubscription($0, version) })
         else {
             return end(.disconnected(
-                reasonCode: 0, text: "the broker's SUBACK does not fit what was asked",
+                reasonCode: 0, text: "the broker's SUBACK does not match the request",
                 layer: .mqtt))
         }
         events.append(.subscribed(packetID: packetID, codes))
@@ -132,7 +132,7 @@ enum Failure {
             (Library.text(code), .tls)
         case MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_MALFORMED_UTF8,
              MOSQ_ERR_DUPLICATE_PROPERTY:
-            ("the broker sent what MQTT does not allow", .mqtt)
+            ("the broker sent a packet that MQTT does not allow", .mqtt)
         default: (Library.text(code), .mqtt)
         }
     }

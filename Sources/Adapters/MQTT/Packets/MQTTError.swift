@@ -42,7 +42,7 @@ package enum MQTTError: Error, Equatable, Sendable {
 
     static let hangUp = "the broker closed the connection before it answered"
     /// In TLS 1.3 the client finishes before the server has checked the client's certificate.
-    static let hangUpWithinTLS = hangUp + "; it may ask for a certificate of ours, or for another"
+    static let hangUpWithinTLS = hangUp + "; it may require a client certificate, or another one"
 
     /// Whether the broker may only know an older MQTT. It says so, or it hangs up on MQTT 5, as
     /// RabbitMQ before 3.13 does. Use it for an MQTT 5 attempt that did not connect. A cut network
@@ -112,7 +112,7 @@ extension MQTTError: CustomStringConvertible {
              .brokerLogin(let text, _):
             "\(layer?.rawValue ?? "MQTT"): \(text)"
         case .invalid(let text): text
-        case .tooLarge(let limit): "larger than the \(limit) bytes that are taken"
+        case .tooLarge(let limit): "larger than the \(limit) bytes that are allowed"
         case .tooManyInFlight(let limit): "\(limit) messages wait for their acknowledgement"
         case .notConnected: "MQTT: not connected"
         }

@@ -19,7 +19,7 @@ package enum CertificateFetch {
         timeout: Duration = .seconds(10)
     ) throws(MQTTError) -> String {
         guard uri.scheme == .mqtts else {
-            throw .invalid("\(uri) has no TLS, so no certificate to show")
+            throw .invalid("\(uri) does not use TLS, so it has no certificate")
         }
         let end = SystemClock.monotonic + timeout
         var failure = MQTTError.nameLookup("no address")

@@ -112,11 +112,11 @@ extension ChainProbe {
                 unsafe X509_self_signed(certificate, 1) == 1
             else {
                 ERR_clear_error()
-                throw .tls("the certificate of that fingerprint is no CA that signed itself")
+                throw .tls("the certificate with that fingerprint is not a self-signed CA")
             }
             return try unsafe Self.pem(certificate)
         }
-        throw .tls("the server shows no CA certificate of that fingerprint")
+        throw .tls("the server sends no CA certificate with that fingerprint")
     }
 
     @unsafe
