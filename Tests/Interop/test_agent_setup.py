@@ -94,14 +94,14 @@ def test_a_file_that_is_there_is_not_touched(setup):
     setup.folder.mkdir()
     (setup.folder / "agent.toml").write_text("mine")
     done = setup("--name", "x", "--uplink", "mqtt://127.0.0.1:1")
-    assert done.returncode == 2 and "was not touched" in done.stderr
+    assert done.returncode == 2 and "was not changed" in done.stderr
     assert (setup.folder / "agent.toml").read_text() == "mine"
 
 
 @pytest.mark.parametrize("arguments, words", [
     (["--uplink", "http://b"], "a broker address begins with"),
     (["--uplink", "mqtt://b.example"], "--insecure"),
-    (["--uplink", "mqtts://127.0.0.1:1", "--ca-fingerprint", "SHA256:00"], "no SHA-256"),
+    (["--uplink", "mqtts://127.0.0.1:1", "--ca-fingerprint", "SHA256:00"], "not a SHA-256"),
     (["--uplink", "mqtts://127.0.0.1:1", "--ca-file", "ca.pem"], "absolute path"),
     (["--uplink", "mqtt://127.0.0.1:1", "--claim-base", "ftp://x"], "https://"),
     (["--uplink", "mqtt://127.0.0.1:1", "--name", ""], "1 to 64"),

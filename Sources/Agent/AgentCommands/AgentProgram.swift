@@ -67,9 +67,9 @@ protocol AgentVerb: ParsableCommand {
 struct AgentCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "postern-agent",
-        abstract: "Keep this board's session, judge its programs' writes, forward what passes.",
+        abstract: "Keep this board's session, check its apps' writes, and forward what passes.",
         discussion: """
-            Results go to standard output, words to standard error. Exit status: 0 done, \
+            Results go to standard output, messages to standard error. Exit status: 0 done, \
             1 failed, 2 wrong usage or nothing to do, 3 works but degraded, 4 not provisioned \
             or revoked, 5 offline, 77 not permitted, 78 bad configuration.
             """,

@@ -11,12 +11,12 @@ struct PairCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "pair", abstract: "Show the code with which a person claims this board.",
         discussion: """
-            Whoever sees the code may claim the board: show it to nobody else. It serves once.
+            A person who sees the code can claim the board: show it to nobody else. It works once.
             """)
 
     @OptionGroup var place: BoardPlace
 
-    @Flag(help: "Make a fresh code, also for a board that is claimed.")
+    @Flag(help: "Make a new code, even if the board is claimed.")
     var new = false
 
     func perform() throws(AgentFailure) -> ExitStatus {
@@ -37,10 +37,10 @@ struct PairCommand: AgentVerb {
             ProcessEnd.say("the code cannot be drawn: \(error)", to: .error)
         }
         ProcessEnd.say(url, to: .output)
-        ProcessEnd.say("claim it before \(CalendarText.utc(expiry)) UTC", to: .error)
+        ProcessEnd.say("claim the board before \(CalendarText.utc(expiry)) UTC", to: .error)
         if url.hasPrefix(ClaimURL.defaultBase) {
             ProcessEnd.say(
-                "no phone's camera opens this: paste it at the authority's /claim, or set base "
+                "a phone camera cannot open this: paste it at the authority's /claim, or set base "
                     + "under [claim] in agent.toml to that address", to: .error)
         }
         return .ok

@@ -4,7 +4,7 @@ import ArgumentParser
 /// `postern-agent run`: runs the agent as a service.
 struct RunCommand: AgentVerb {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Run the agent until it is told to stop.")
+        commandName: "run", abstract: "Run the agent until a signal stops it.")
 
     @OptionGroup var place: BoardPlace
 

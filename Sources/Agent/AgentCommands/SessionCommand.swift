@@ -46,16 +46,16 @@ struct SessionShowCommand: AgentVerb {
 
 struct SessionRefreshCommand: AgentVerb {
     static let configuration = CommandConfiguration(
-        commandName: "refresh", abstract: "Renew the tokens now, and ask whether all is well.",
+        commandName: "refresh", abstract: "Renew the tokens now, and check the session.",
         discussion: """
-            With --for, the session is also asked to last that long from now: 5 minutes to 1 \
-            year, and never past the authority's limit.
+            With --for, the agent also asks for a session that lasts that long from now: 5 \
+            minutes to 1 year, and at most the authority's limit.
             """)
 
     @OptionGroup var place: BoardPlace
 
     @Option(name: .customLong("for"),
-            help: ArgumentHelp("How long the session is to last.", valueName: "duration"))
+            help: ArgumentHelp("How long the session should last.", valueName: "duration"))
     var span: String?
 
     func perform() throws(AgentFailure) -> ExitStatus {
@@ -80,7 +80,7 @@ struct SessionRefreshCommand: AgentVerb {
             throw AgentFailure(.usage, "--for: \(error)")
         }
         guard (LifetimePolicy.shortest...LifetimePolicy.longest).contains(duration) else {
-            throw AgentFailure(.usage, "--for is at least 5m and at most 365d")
+            throw AgentFailure(.usage, "--for must be at least 5m and at most 365d")
         }
         return duration.components.seconds / 60
     }
@@ -97,7 +97,7 @@ struct SessionRefreshCommand: AgentVerb {
         case "offline":
             return (.offline, "nothing was renewed: " + answer.shown("uplink"))
         case "late":
-            return (.offline, "the authority has not answered yet; the agent goes on asking")
+            return (.offline, "the authority has not answered yet; the agent keeps asking")
         default:
             let refusal = (try? answer.object("error")).flatMap { try? Refusal(json: $0) }
             let text = refusal.map { "\($0.code) \($0.text)" } ?? "the answer cannot be read"
@@ -110,9 +110,9 @@ struct SessionLogoutCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "logout", abstract: "End the session on this board.",
         discussion: """
-            The tokens are destroyed at once, also offline. What waits to be sent is kept, \
-            encrypted, for the same user's next session. The authority is told now, or at a \
-            connect within a day; later it ends the session by its own limits.
+            The tokens are destroyed at once, also offline. Queued messages are kept, \
+            encrypted, for the same user's next session. The authority learns of it now, or at \
+            a connection within a day; otherwise it ends the session by its own limits.
             """)
 
     @OptionGroup var place: BoardPlace
@@ -130,10 +130,10 @@ struct SessionLogoutCommand: AgentVerb {
         case "done": (.ok, "signed out; the authority has confirmed it")
         case "no-session": (.notProvisioned, "there is no session to sign out of")
         case "offline", "late":
-            (.offline, "signed out on this board; the authority hears of it at a connect "
+            (.offline, "signed out on this board; the authority learns of it at a connection "
                 + "within a day, or ends the session by its own limits")
         default:
-            (.failed, "signed out on this board; the authority refused to hear of it")
+            (.failed, "signed out on this board; the authority refused the sign-out")
         }
     }
 }

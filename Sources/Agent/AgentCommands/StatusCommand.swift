@@ -8,7 +8,7 @@ import Wire
 /// `postern-agent status`: the board, its session, its uplink and its queue.
 struct StatusCommand: AgentVerb {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show how the board is.")
+        commandName: "status", abstract: "Show the state of the board.")
 
     @OptionGroup var place: BoardPlace
 
@@ -71,7 +71,7 @@ struct StatusCommand: AgentVerb {
     /// The number of messages that the local broker dropped; nil if none.
     private static func busDrops(_ answer: JSONObject) -> String? {
         let drops = (try? answer.object("bus")).flatMap { try? $0.integer("dropped") } ?? 0
-        return drops > 0 ? "the local broker dropped \(drops)" : nil
+        return drops > 0 ? "the local broker dropped \(drops) messages" : nil
     }
 
     /// The refusals since the agent's start, with the three apps and rules that have most.
@@ -93,7 +93,7 @@ struct StatusCommand: AgentVerb {
     /// The rules in force, and why the present files are not in force.
     private static func rules(_ answer: JSONObject) -> String {
         if answer.members["policyLost"] == .bool(true) {
-            return "THE POLICY FILE IS GONE, EVERY WRITE IS REFUSED: bring it back, or run "
+            return "THE POLICY FILE IS GONE, EVERY WRITE IS REFUSED: put it back, or run "
                 + "`postern-agent policy accept-none`"
         }
         guard let rules = try? answer.object("policy") else { return "-" }

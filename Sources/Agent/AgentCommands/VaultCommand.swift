@@ -9,15 +9,15 @@ import Wire
 /// `postern-agent vault`: shows what keeps the storage key, and makes a new key.
 struct VaultCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "vault", abstract: "What keeps the key to this board's state.",
+        commandName: "vault", abstract: "Show or replace the key to this board's state.",
         subcommands: [VaultShowCommand.self, VaultRekeyCommand.self],
         defaultSubcommand: VaultShowCommand.self)
 }
 
 struct VaultShowCommand: AgentVerb {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show what keeps the storage key, and what could.",
-        discussion: "It asks each source whether it is there; nothing is changed.")
+        commandName: "show", abstract: "Show where the storage key is kept, and where it could be.",
+        discussion: "Asks each key source whether it is available. Changes nothing.")
 
     @OptionGroup var place: BoardPlace
 
@@ -56,25 +56,25 @@ struct VaultShowCommand: AgentVerb {
 
 struct VaultRekeyCommand: AgentVerb {
     static let configuration = CommandConfiguration(
-        commandName: "rekey", abstract: "Make a new storage key, kept by another source or anew.",
+        commandName: "rekey", abstract: "Make a new storage key, in the same or another source.",
         discussion: """
-            The session, the claim and what waits in the outbox stay. The old key is destroyed: \
-            copies of the state folder made before still open with a copy of it. Without --to, \
-            the source is the one that [key] in agent.toml names. Works whether or not the agent \
+            The session, the claim and the outbox stay. The old key is destroyed, but older \
+            copies of the state folder still open with a copy of that key. Without --to, the \
+            source is the one that [key] in agent.toml names. Works whether or not the agent \
             runs.
             """)
 
     @OptionGroup var place: BoardPlace
 
     @Option(help: ArgumentHelp(
-        "What keeps the new key: \(KeyTier.choices.joined(separator: ", ")).",
+        "Where to keep the new key: \(KeyTier.choices.joined(separator: ", ")).",
         valueName: "source"))
     var to: String?
 
     func perform() throws(AgentFailure) -> ExitStatus {
         if let to, !KeyTier.choices.contains(to) {
             throw AgentFailure(
-                .usage, "--to is one of \(KeyTier.choices.joined(separator: ", "))")
+                .usage, "--to must be one of \(KeyTier.choices.joined(separator: ", "))")
         }
         let (_, answer) = try BoardFiles.askAnyhow(place, .rekey(to: to))
         guard answer.text("result") == "done" else {
@@ -87,7 +87,7 @@ struct VaultRekeyCommand: AgentVerb {
             let isBound = answer.members["bound"] == .bool(true)
             ProcessEnd.say(
                 "✓ \(answer.shown("name")) keeps the new storage key"
-                    + (isBound ? "" : ", bound to nothing"), to: .output)
+                    + (isBound ? "" : ", not bound to this board"), to: .output)
         }
         return .ok
     }

@@ -38,15 +38,15 @@ struct QueueTextTests {
             "queue      12 messages, 128.0 MiB of 256.0 MiB (50 %)",
             "file       133.5 MiB",
             "written    19.5 MiB today (UTC), at a rate of 78.1 MiB a day, 4096 bytes yesterday",
-            "card       at most 30 % of its life used, it says",
+            "card       at most 30 % of its life used, as it reports",
             "oldest     2027-01-15 08:00 UTC, 2 h 5 min ago",
             "rate       1500 bytes a second in, 0 bytes a second out",
             "lasts      1 d 2 h at the present rate",
             "held       the broker does not let this board publish, next try in 1 min 15 s",
-            "lost       12 accepted messages, of all times: 9 full, 3 dead; dropped by class: "
+            "lost       12 accepted messages in total: 9 full, 3 dead; dropped by class: "
                 + "9 Reading",
             "gaps       17-25, 30",
-            "dead       3 messages that no broker takes: see --dead",
+            "dead       3 messages that no broker accepts: see --dead",
         ])
         #expect(QueueText.isDegraded(answer))
     }

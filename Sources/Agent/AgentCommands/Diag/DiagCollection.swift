@@ -53,10 +53,10 @@ struct DiagCollection {
         let lacks = missing.map { "  \($0.name): \(PlainText.line($0.why))" }
         let text = ["postern-agent \(Release.version), diag collect", "", "Files:"]
             + names.map { "  \($0)" }
-            + ["", "Cut, as \(SecretCut.mark), and how often:"]
+            + ["", "Removed, shown as \(SecretCut.mark), and how often:"]
             + (counts.isEmpty ? ["  nothing"] : counts)
-            + ["", "Not to be had:"] + (lacks.isEmpty ? ["  nothing"] : lacks)
-            + ["", "A secret that nobody could know for one may be left. Look it through.", ""]
+            + ["", "Not available:"] + (lacks.isEmpty ? ["  nothing"] : lacks)
+            + ["", "A secret that nothing marks as one may be left. Read all files.", ""]
         tar.add("MANIFEST", Array(text.joined(separator: "\n").utf8))
         return tar.closed()
     }

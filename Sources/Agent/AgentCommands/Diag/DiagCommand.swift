@@ -7,7 +7,7 @@ import Wire
 /// `postern-agent diag`: collects data for support.
 struct DiagCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "diag", abstract: "What somebody needs who is to help from afar.",
+        commandName: "diag", abstract: "Collect what a remote helper needs.",
         subcommands: [DiagCollectCommand.self])
 }
 
@@ -16,21 +16,21 @@ struct DiagCollectCommand: AgentVerb {
         commandName: "collect",
         abstract: "Put logs, configuration, status and doctor's result into one archive.",
         discussion: """
-            Works also where the agent is down or its files are broken. Secrets are cut by their \
-            value, their look and the names before them, and comments with them; MANIFEST in \
-            the archive says what was cut. Look it through before you give it away: a secret \
-            that nobody could know for one may be left in a log. Exit status 3: a part could \
-            not be had.
+            Also works if the agent is down or its files are broken. Known secrets, texts that \
+            look like a secret, values after names such as password, and comments are removed; \
+            MANIFEST in the archive lists them. Read the archive before you give it away: a \
+            log may still hold a secret that nothing marks as one. Exit status 3: a part could \
+            not be collected.
             """)
 
     @OptionGroup var place: BoardPlace
 
     @Option(help: ArgumentHelp(
-        "The archive to make; without it postern-diag-TIME.tar here. Never overwritten.",
+        "The archive to write; default postern-diag-TIME.tar here. Overwrites no file.",
         valueName: "file"))
     var output: String?
 
-    @Option(help: ArgumentHelp("A log to add, its last 4 MiB. Repeatable.", valueName: "file"))
+    @Option(help: ArgumentHelp("A log to add (its last 4 MiB). Repeatable.", valueName: "file"))
     var log: [String] = []
 
     func perform() throws(AgentFailure) -> ExitStatus {
@@ -38,7 +38,7 @@ struct DiagCollectCommand: AgentVerb {
         let now = Instant.current.wall
         let path = output ?? "postern-diag-\(Self.stamp(now)).tar"
         guard !PrivateFile.isThere(path) else {
-            throw AgentFailure(.usage, "\(path) is there already; nothing was written")
+            throw AgentFailure(.usage, "\(path) exists already; nothing was written")
         }
         let missing: [(name: String, why: String)]
         do throws(FileFailure) {
@@ -54,7 +54,7 @@ struct DiagCollectCommand: AgentVerb {
         for (name, why) in missing {
             ProcessEnd.say("✗ \(name): \(PlainText.line(why))", to: .error)
         }
-        ProcessEnd.say("✓ \(path): look it through before you give it away", to: .error)
+        ProcessEnd.say("✓ \(path): read it before you give it away", to: .error)
         let answer = JSONValue.object([
             "archive": .string(path),
             "missing": .array(missing.map { .string($0.name) }),

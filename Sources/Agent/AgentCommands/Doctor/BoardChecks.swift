@@ -8,10 +8,10 @@ extension BoardCheck {
     static let agent = [
         BoardCheck(
             id: "agent-running", group: .agent, about: "the agent runs and answers",
-            why: "nothing is accepted, judged or forwarded while it does not", needs: [.agent]
+            why: "while it does not, nothing is accepted or forwarded", needs: [.agent]
         ) { facts in
             if let fault = facts.askingFault {
-                return .failed(fault, next: "look at the agent's journal")
+                return .failed(fault, next: "look at the agent's log")
             }
             guard !facts.isRunning else { return .ok("it answers") }
             return facts.settings == nil
@@ -22,41 +22,42 @@ extension BoardCheck {
 
     static let board = [
         BoardCheck(
-            id: "clock", group: .board, about: "the board knows what time it is",
-            why: "sessions and certificates are judged by it", needs: [.agent]
+            id: "clock", group: .board, about: "the board's clock is set",
+            why: "sessions and certificates are checked by it", needs: [.agent]
         ) { facts in
             guard let clock = facts.status?.text("clock") else { return unknown }
             guard clock == "set" else {
                 return .failed(
-                    "this board's clock is not set: sessions are judged by no time",
-                    next: "set it, by NTP if you can; the authority tells it at the next contact")
+                    "this board's clock is not set: a session's end cannot be checked",
+                    next: "set it, with NTP if possible; the authority also sends the time")
             }
             return .ok("set")
         },
         BoardCheck(
-            id: "session", group: .board, about: "the board has a session that lasts",
+            id: "session", group: .board, about: "the board has a session that does not end soon",
             why: "without one every write is rejected, or waits", needs: [.agent]
         ) { SessionJudgement.session($0) },
         BoardCheck(
-            id: "issued", group: .board, about: "the authority knows what this board bears",
-            why: "one that came back from a backup may not: then nothing is ended or lost here",
+            id: "issued", group: .board, about: "the authority knows this board's tokens",
+            why: "an authority restored from a backup may not; the board keeps all",
             needs: [.agent]
         ) { facts in
             guard let status = facts.status else { return unknown }
             guard status.members["notIssuedThere"] == .bool(true) else { return .ok("it does") }
             return .warning(
-                "the authority says that it did not issue this board's tokens",
-                next: "run `postern-agent pair --new`, and claim as the same user: the queue stays")
+                "the authority reports that it did not issue this board's tokens",
+                next: "run `postern-agent pair --new`, and claim as the same user: "
+                        + "the queue is kept")
         },
         BoardCheck(
             id: "identity", group: .board, about: "no other machine uses this board's identity",
-            why: "two that do take each other's place at the brokers, and share one session",
+            why: "two machines with one identity disconnect each other, and share one session",
             needs: [.agent]
         ) { facts in
             guard facts.isRunning, let status = facts.status else {
                 return .skipped("the agent does not run")
             }
-            let next = "end the agent that was copied, then run `postern-agent pair --new` here"
+            let next = "stop the copied agent, then run `postern-agent pair --new` here"
             if status.members["identityShared"] == .bool(true) {
                 return .failed("another machine uses this board's identity", next: next)
             }
@@ -66,12 +67,12 @@ extension BoardCheck {
         },
         BoardCheck(
             id: "session-outlasts", group: .board,
-            about: "the session outlives an outage of some hours",
-            why: "after a longer one the session is over, and a person must claim the board again",
+            about: "the session survives an outage of some hours",
+            why: "after a longer outage the session ends, and a person must claim the board again",
             needs: [.agent]
         ) { SessionJudgement.grace($0) },
         BoardCheck(
-            id: "queue", group: .board, about: "what waits to be sent has room",
+            id: "queue", group: .board, about: "the queue has room",
             why: "when it is full, writes are refused, or the oldest are dropped",
             needs: [.agent]
         ) { facts in
@@ -82,18 +83,18 @@ extension BoardCheck {
             if let fault = status.text("queueFault") {
                 return .failed(
                     "nothing is forwarded: \(fault)",
-                    next: "look at the disk, then start the agent anew")
+                    next: "check the disk, then restart the agent")
             }
             let text = "\(queue.shown("messages")) messages, \(bytes) of \(limit) bytes"
             guard bytes < limit / 5 * 4 else {
                 return .warning(
-                    text, next: "bring the uplink back, or raise outbox.max_bytes")
+                    text, next: "restore the uplink, or raise outbox.max_bytes")
             }
             return .ok(text)
         },
     ]
 
-    static let unknown = Finding.skipped("this board's state was not to be had")
+    static let unknown = Finding.skipped("this board's state is not available")
 }
 
 /// The checks of the board's session.
@@ -108,7 +109,7 @@ enum SessionJudgement {
             switch status.text("reason") {
             case "unreadable": return .skipped("\(sentence); see vault")
             case "offline":
-                return .failed(sentence, next: "bring the board into contact with its authority")
+                return .failed(sentence, next: "connect the board to its authority")
             default:
                 return .failed(sentence, next: "run `postern-agent pair` and claim this board")
             }
@@ -117,7 +118,7 @@ enum SessionJudgement {
         if let end, end < facts.now + .seconds(86_400) {
             return .warning(
                 "it ends within a day: " + SessionCommand.sentence(status),
-                next: "run `postern-agent session refresh --for 30d`, or claim it again then")
+                next: "run `postern-agent session refresh --for 30d`, or claim it again afterwards")
         }
         return .ok(SessionCommand.sentence(status))
     }
@@ -131,13 +132,13 @@ enum SessionJudgement {
         let text = seconds >= 2 * 86_400 ? "\(seconds / 86_400) days"
             : seconds >= 2 * 3600 ? "\(seconds / 3600) hours" : "\(seconds / 60) minutes"
         guard end - contact < outage else {
-            return .ok("it outlives an outage of \(text)")
+            return .ok("it survives an outage of \(text)")
         }
         return .warning(
-            "an outage of more than \(text) needs a person",
+            "after an outage of more than \(text) a person must claim the board again",
             next: """
                 give this board a session of another preset (authority.toml, [session]), or a \
-                longer session.offline in agent.toml; or have somebody at hand
+                longer session.offline in agent.toml
                 """)
     }
 }

@@ -8,16 +8,16 @@ import Wire
 /// `postern-agent doctor`: finds faults of this board and says how to repair them.
 struct BoardDoctorCommand: AgentVerb {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Look for what is wrong with this board.",
+        commandName: "doctor", abstract: "Find what is wrong with this board.",
         discussion: """
             Changes nothing. Exit status: 0 all is well, 3 there are warnings, 1 a check failed, \
-            78 one of the configuration failed. An agent that runs is asked; without one, \
-            the upstream login is tried for a moment.
+            78 a check of the configuration failed. If the agent runs, doctor asks it; \
+            otherwise doctor tries the upstream login for a moment.
             """)
 
     @OptionGroup var place: BoardPlace
     @OptionGroup var options: DoctorOptions
-    @Flag(help: "Only try what both brokers must refuse.") var prove = false
+    @Flag(help: "Only try actions that both brokers must refuse.") var prove = false
 
     func perform() throws(AgentFailure) -> ExitStatus {
         let checks = prove ? BoardCheck.proofs : BoardCheck.all

@@ -40,7 +40,7 @@ enum BoardRightsProbe {
         app.username = prover
         app.passwordFile = "\(folder)/\(passwordName)"
         guard let file = app.passwordFile, PrivateFile.isThere(file) else {
-            proof.untried[.apps] = "there is no app to try it as: run `postern-agent-app prove`"
+            proof.untried[.apps] = "there is no app login to use: run `postern-agent-app prove`"
             return
         }
         do throws(AgentFailure) {
@@ -70,8 +70,8 @@ enum BoardRightsProbe {
         let parts: [RightsProof.Part] = [.inbox, .authority, .list, .control]
         guard !isRunning else {
             for part in parts {
-                proof.untried[part] = "the agent holds this board's place at the broker: stop it "
-                    + "to try, or ask `postern-authority doctor --prove`"
+                proof.untried[part] = "the agent uses this board's login at the broker: stop the "
+                    + "agent first, or run `postern-authority doctor --prove`"
             }
             return proof
         }
@@ -91,21 +91,21 @@ extension BoardCheck {
     }
 
     private static let busProofs: [BoardCheck] = {
-        let next = "compare the broker's access list with Devices/linux-generic/acl, and see in "
+        let next = "compare the broker's access list with Devices/linux-generic/acl, and check in "
             + "the broker's log that it was loaded"
         let rows: [(String, RightsProof.Part, String, String)] = [
             ("prove-bus-login", .login, "the board's own broker lets nobody in without a login",
-             "who comes in unknown can pose as any app"),
-            ("prove-bus-list", .list, "its access list has effect",
-             "without one every login may do everything, and nothing else shows it"),
-            ("prove-bus-apps", .apps, "no app may speak or hear under another app's name",
-             "a program's name in a topic is proven by this list and by nothing else"),
-            ("prove-bus-control", .control, "no app, and not the agent, may command the broker",
-             "who writes to $CONTROL gives themselves every right"),
+             "a client without a login can pose as any app"),
+            ("prove-bus-list", .list, "the access list of the board's own broker has effect",
+             "without it every login may do everything, and no other check shows it"),
+            ("prove-bus-apps", .apps, "no app may write or read under another app's name",
+             "only this list proves that the app's name in a topic is true"),
+            ("prove-bus-control", .control, "neither an app nor the agent may command the broker",
+             "a client that writes to $CONTROL can give itself every right"),
         ]
         return rows.map { id, part, about, why in
             .proof(id, .bus, [part], about: about, why: why,
-                   next: part == .login ? "say `allow_anonymous false` and name a "
+                   next: part == .login ? "set `allow_anonymous false` and a "
                        + "`password_file` in the broker's configuration" : next,
                    needs: [.proof]) { $0.busProof }
         }

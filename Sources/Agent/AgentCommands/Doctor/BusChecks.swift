@@ -7,7 +7,7 @@ extension BoardCheck {
         BoardCheck(
             id: "local-broker", group: .bus,
             about: "the board's own broker lets the agent in, and nobody without a login",
-            why: "without it no program is heard; with everybody let in, any can speak for any",
+            why: "without it no app is heard; if it lets everybody in, one app can pose as another",
             needs: [.bus]
         ) { facts in
             guard let uri = facts.settings?.bus.uri else {
@@ -22,13 +22,13 @@ extension BoardCheck {
             case .unreachable(let text):
                 return .failed(
                     "\(uri): \(text)", next: "start the board's broker, or look at bus.uri")
-            case nil: return .skipped("nobody asked")
+            case nil: return .skipped("not tried")
             }
             guard facts.anonymousBus?.isLetIn != true else {
                 return .warning(
-                    "\(uri) lets anybody in: one program can speak for another",
+                    "\(uri) lets anybody in: one app can pose as another",
                     next: """
-                        give the programs and the agent a login each, and say \
+                        give each app and the agent a login, and set \
                         `allow_anonymous false` in the broker's configuration
                         """)
             }
@@ -37,13 +37,13 @@ extension BoardCheck {
         BoardCheck(
             id: "bus-queue", group: .bus,
             about: "the board's own broker has dropped nothing",
-            why: "what it drops was never accepted, and no program is told", needs: [.agent]
+            why: "a dropped message was not accepted, and its app gets no answer", needs: [.agent]
         ) { facts in
             guard facts.isRunning else { return .skipped("the agent does not run") }
             guard let bus = try? facts.status?.object("bus"),
                 let dropped = try? bus.integer("dropped")
             else {
-                return .skipped("the broker does not say, or its ACL keeps $SYS from the agent")
+                return .skipped("the broker does not report it, or denies $SYS to the agent")
             }
             guard dropped > 0 else { return .ok("the broker has dropped nothing") }
             return .warning(
@@ -55,8 +55,8 @@ extension BoardCheck {
         },
         BoardCheck(
             id: "bus-acl", group: .bus,
-            about: "it lets the agent do its work, and nobody without a login pose as a program",
-            why: "a program's name in a topic is proven by this list and by nothing else",
+            about: "its access list lets the agent work, and nobody without a login pose as an app",
+            why: "only this list proves that the app's name in a topic is true",
             needs: [.bus]
         ) { facts in
             guard let rights = facts.busLogin?.rights else {
@@ -76,13 +76,13 @@ extension BoardCheck {
                 !stranger.isSilent
             {
                 return .warning(
-                    "whoever has no login may write under any program's name",
+                    "a client without a login may write under any app's name",
                     next: """
-                        say `allow_anonymous false`, and let each program write only \
+                        set `allow_anonymous false`, and let each app write only \
                         `pattern write postern/app/%u/#`
                         """)
             }
-            return .ok("the agent may read and write what it must")
+            return .ok("the agent may read and write what it needs")
         },
     ]
 }

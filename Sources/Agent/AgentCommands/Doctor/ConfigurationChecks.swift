@@ -13,16 +13,16 @@ extension BoardCheck {
             why: "an agent refuses to start with a malformed file"
         ) { facts in
             guard let fault = facts.agentFault else { return .ok("agent.toml is well-formed") }
-            return .failed(fault, next: "mend agent.toml; an agent refuses to start with it")
+            return .failed(fault, next: "correct agent.toml; an agent refuses to start with it")
         },
         BoardCheck(
             id: "config-policy", group: .configuration, about: "policy.toml is well-formed",
-            why: "what it was to refuse is judged by the rules before it, or by none"
+            why: "if it is malformed, the old rules stay in force, or the agent does not start"
         ) { facts in
             if let fault = facts.policyFault {
                 return .failed(fault, next: """
-                    mend policy.toml: a running agent reads it again by itself, and keeps its \
-                    old rules until then; none starts with it
+                    correct policy.toml: a running agent reads it again by itself, and keeps its \
+                    old rules until then; an agent refuses to start with it
                     """)
             }
             return .ok(facts.policy?.summary ?? "there is no policy.toml")
@@ -30,14 +30,14 @@ extension BoardCheck {
         BoardCheck(
             id: "file-modes", group: .configuration,
             about: "nobody else may change the rules or read the state",
-            why: "who may write these files decides what leaves the board; who reads the state "
-                + "may be the board"
+            why: "a user who writes these files decides what leaves the board; one who reads the "
+                + "state can pose as the board"
         ) { facts in
             guard !facts.modeFaults.isEmpty else { return .ok("as strict as they must be") }
             return .failed(
                 facts.modeFaults.joined(separator: "; "),
                 next: """
-                    set modes and owners as said (in /etc/postern: owner root, group postern, \
+                    set modes and owners as shown (in /etc/postern: owner root, group postern, \
                     mode 0640); run doctor as root or as the agent's user
                     """)
         },

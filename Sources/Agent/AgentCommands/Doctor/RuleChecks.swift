@@ -9,13 +9,13 @@ extension BoardCheck {
         BoardCheck(
             id: "policy-in-force", group: .rules,
             about: "the running agent's rules are those of the files",
-            why: "otherwise what is refused and what passes is not what the files say",
+            why: "otherwise the agent decides by other rules than the files show",
             needs: [.agent]
         ) { facts in
             if facts.status?.members["policyLost"] == .bool(true) {
                 return .failed(
                     "policy.toml was in force and is gone: every write is refused", next: """
-                        bring policy.toml back; or, where none is meant, run \
+                        put policy.toml back; or, if the board needs none, run \
                         `postern-agent policy accept-none`
                         """)
             }
@@ -23,25 +23,25 @@ extension BoardCheck {
             if let fault = rules.text("fault") {
                 return .failed(
                     "the files are not in force: \(fault)",
-                    next: "mend the file, or put it back; the agent reads it again by itself")
+                    next: "correct the file, or put it back; the agent reads it again by itself")
             }
             guard facts.digest != nil, rules.text("digest") == facts.digest else {
                 return .failed(
-                    "the files are not those that the agent has read",
+                    "the agent has not read the present files",
                     next: "wait a moment, then send the agent SIGHUP")
             }
             let waiting = (rules.members["waiting"]?.asArray ?? []).compactMap(\.asString)
             guard waiting.isEmpty else {
                 return .warning(
                     "not in force yet: \(waiting.joined(separator: ", "))",
-                    next: "start the agent anew: of agent.toml only routes change while it runs")
+                    next: "restart the agent: while it runs, only routes of agent.toml change")
             }
             return .ok("\(rules.shown("rules")) rules, by default \(rules.shown("default"))")
         },
         BoardCheck(
             id: "routes", group: .rules,
             about: "the running agent reads the routes of agent.toml",
-            why: "what other programs say on a topic without its route goes nowhere",
+            why: "the agent does not read a foreign topic without its route",
             needs: [.agent]
         ) { facts in
             guard let settings = facts.settings else {

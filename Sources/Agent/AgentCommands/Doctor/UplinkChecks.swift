@@ -9,18 +9,18 @@ extension BoardCheck {
     ) { $0.reach } + [
         BoardCheck(
             id: "broker-login", group: .uplink, about: "the upstream broker knows this board",
-            why: "without it the board neither sends nor hears of its session's end",
+            why: "without a login the board cannot send, and does not learn of its session's end",
             needs: [.agent, .login]
         ) { UplinkJudgement.login($0) },
         BoardCheck(
             id: "topics-allowed", group: .uplink,
             about: "the upstream broker lets this board use its topics",
-            why: "what it refuses stays in the queue, and requests to the authority go nowhere",
+            why: "refused messages stay in the queue, and requests do not reach the authority",
             needs: [.agent, .login]
         ) { UplinkJudgement.topics($0) },
         BoardCheck(
             id: "uplink", group: .uplink, about: "the agent is connected to the upstream broker",
-            why: "until it is, writes wait on this board and no end of the session is heard of",
+            why: "until then writes wait, and the board does not learn of its session's end",
             needs: [.agent]
         ) { UplinkJudgement.connection($0) },
     ]
@@ -28,22 +28,22 @@ extension BoardCheck {
     static let versions = [
         BoardCheck(
             id: "libmosquitto", group: .versions,
-            about: "the linked MQTT library withstands what a broker may send",
-            why: "a malformed packet of a broker ends the connection, and may not end the agent"
+            about: "the linked MQTT library survives malformed packets",
+            why: "a malformed packet may end the connection, but must not end the agent"
         ) { facts in
             guard facts.mosquittoAborts else { return .ok(facts.mosquittoVersion) }
             return .warning(
                 """
-                \(facts.mosquittoVersion), to which the agent's guard is not linked: a broker can \
-                end the agent with a malformed packet; it is started again and loses nothing
+                \(facts.mosquittoVersion), without the agent's guard: a broker can end the agent \
+                with a malformed packet; the agent starts again and loses nothing
                 """,
                 next: """
                     link libmosquitto dynamically, or install 2.0.16 or later
                     """)
         },
         BoardCheck(
-            id: "versions", group: .versions, about: "the running agent is this program",
-            why: "an upgrade counts once the agent is started anew", needs: [.agent]
+            id: "versions", group: .versions, about: "the running agent has this program's version",
+            why: "an upgrade takes effect when the agent restarts", needs: [.agent]
         ) { facts in
             let list = facts.versions.map { "\($0) \($1)" }.joined(separator: ", ")
             guard facts.isRunning, let running = facts.status?.text("version"),
@@ -51,7 +51,7 @@ extension BoardCheck {
             else { return .ok(list) }
             return .warning(
                 "the running agent is \(running), this program \(own)",
-                next: "start the agent anew")
+                next: "restart the agent")
         },
     ]
 }
@@ -64,7 +64,7 @@ extension BoardFacts {
         switch status.text("reason") {
         case "unclaimed": return "nobody has claimed this board yet: no broker knows it"
         case "offline", nil: return nil
-        default: return "the session is over, and its login with it; see session"
+        default: return "the session has ended, and its login with it; see session"
         }
     }
 }
@@ -77,7 +77,7 @@ enum UplinkJudgement {
 
     static func login(_ facts: BoardFacts) -> Finding {
         let next = """
-            let the authority settle its broker access (it does at its start), or claim this \
+            let the authority update its broker access (it does so at its start), or claim this \
             board again: `postern-agent pair --new`
             """
         if let why = facts.isWithoutLogin { return .skipped(why) }
@@ -97,7 +97,7 @@ enum UplinkJudgement {
 
     static func topics(_ facts: BoardFacts) -> Finding {
         let next = """
-            let the authority settle its broker access (it does at its start), or compare the \
+            let the authority update its broker access (it does so at its start), or compare the \
             broker's access list with Provisioning/broker
             """
         if let text = facts.uplinkText {
@@ -112,7 +112,7 @@ enum UplinkJudgement {
         guard rights.unsubscribable.isEmpty else {
             return .failed("the inbox may not be subscribed", next: next)
         }
-        return .ok("the inbox may be subscribed; what may be published shows while it runs")
+        return .ok("the inbox may be subscribed; publishing is checked only while the agent runs")
     }
 
     /// Fails only if no earlier check does, so that each fault is reported by one check.
@@ -132,11 +132,11 @@ enum UplinkJudgement {
             if status.text("state") == "unavailable", status.text("reason") != "offline" {
                 return .skipped("\(text); see session")
             }
-            return .failed(text, next: "look at the layer that is named, from here to there")
+            return .failed(text, next: "check the named layer, from this board to the broker")
         }
         if status.text("hold") != nil { return .skipped("\(text); see topics-allowed") }
         if let note = status.text("uplinkNote") {
-            return .warning(note, next: "let the upstream broker speak MQTT 5")
+            return .warning(note, next: "use an upstream broker that speaks MQTT 5")
         }
         return .ok(text)
     }

@@ -9,11 +9,11 @@ import Wire
 struct PolicyAcceptNoneCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "accept-none",
-        abstract: "Confirm that this board is to have no policy file.",
+        abstract: "Confirm that this board needs no policy file.",
         discussion: """
-            An agent that had a policy file in force and does not find it at its next start \
-            refuses every write. Bring the file back; or, where it is gone on purpose, confirm \
-            it by this command: then the built-in rules and the session's scope alone apply. \
+            If a policy file was in force and is missing at the next start, the agent refuses \
+            every write. Put the file back; or, if you removed it on purpose, confirm that with \
+            this command: then only the built-in rules and the session's scope apply. \
             Exit status 2: there is a policy file.
             """)
 
@@ -22,7 +22,7 @@ struct PolicyAcceptNoneCommand: AgentVerb {
     func perform() throws(AgentFailure) -> ExitStatus {
         let path = RuleContent.policyPath(in: place.configDir)
         guard !PrivateFile.isThere(path) else {
-            throw AgentFailure(.usage, "\(path) is there: remove it first, or keep it")
+            throw AgentFailure(.usage, "\(path) exists: remove it first, or keep it")
         }
         let (_, answer) = try BoardFiles.askAnyhow(place, .acceptNoPolicy)
         if let refusal = try? Refusal(json: answer) {
@@ -31,7 +31,7 @@ struct PolicyAcceptNoneCommand: AgentVerb {
         if place.json {
             ProcessEnd.say(JSONValue.object(answer.members).text, to: .output)
         } else {
-            ProcessEnd.say("no policy file is meant: the built-in rules apply", to: .output)
+            ProcessEnd.say("confirmed: no policy file, the built-in rules apply", to: .output)
         }
         return .ok
     }

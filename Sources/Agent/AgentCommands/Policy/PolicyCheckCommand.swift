@@ -9,11 +9,11 @@ import Wire
 struct PolicyCheckCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Read the policy file and say what in it cannot be meant.",
+        abstract: "Check the policy file for mistakes.",
         discussion: """
-            Looks for rules that no write comes to, names that are likely mistyped, rules that \
-            the scope refuses, limits without effect, and routes that nothing lets in. The scope \
-            is the session's unless --scope gives one. Exit status: 0 nothing found, 3 \
+            Looks for rules that no write reaches, names that are probably misspelled, rules \
+            that the scope refuses, limits without effect, and routes that are always refused. \
+            The scope is the session's unless --scope gives one. Exit status: 0 nothing found, 3 \
             something found, 78 the file is malformed, or there is no such folder.
             """)
 

@@ -3,10 +3,10 @@ import ArgumentParser
 /// `postern-agent policy`: checks and tests the rules of this board.
 struct PolicyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "policy", abstract: "What this board's programs may write.",
+        commandName: "policy", abstract: "Check and test what this board's apps may write.",
         discussion: """
-            Nothing here sends a message, and only accept-none changes what is in force. \
-            --policy judges a draft in place of the policy.toml that is in force; the routes are \
+            These commands send no message, and only accept-none changes what is in force. \
+            --policy uses a draft instead of the policy.toml that is in force; the routes are \
             those of agent.toml.
             """,
         subcommands: [
@@ -18,9 +18,9 @@ struct PolicyCommand: ParsableCommand {
 /// The options that name the rules to use.
 struct PolicySource: ParsableArguments {
     @Option(help: ArgumentHelp(
-        "Judge this policy file, not the one in the folder.", valueName: "file"))
+        "Use this policy file, not the one in the folder.", valueName: "file"))
     var policy: String?
 
-    @Option(help: ArgumentHelp("A session's scope as JSON, judged as well.", valueName: "file"))
+    @Option(help: ArgumentHelp("A session's scope as JSON, to apply as well.", valueName: "file"))
     var scope: String?
 }

@@ -9,16 +9,17 @@ import Wire
 /// `postern-agent policy explain`: shows how one decision is made, layer by layer.
 struct PolicyExplainCommand: AgentVerb {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Say whether a write would pass, and what decides.",
+        commandName: "explain",
+        abstract: "Show whether a write would pass, and which rule decides.",
         discussion: """
             Without --payload the payload is empty. The scope is the session's unless --scope \
-            gives one. Rates are shown, not counted. Exit status 0 whatever is decided.
+            gives one. Rates are shown, not counted. Exit status: 0 for any decision.
             """)
 
     @OptionGroup var place: BoardPlace
     @OptionGroup var source: PolicySource
 
-    @Argument(help: "The program's name.")
+    @Argument(help: "The app's name.")
     var app: String?
 
     @Argument(help: "create, update or delete.")
@@ -28,7 +29,7 @@ struct PolicyExplainCommand: AgentVerb {
     var className: String?
 
     @Option(help: ArgumentHelp(
-        "A topic of the board's own bus, in place of these.", valueName: "topic"))
+        "A topic of the board's own bus, instead of these.", valueName: "topic"))
     var topic: String?
 
     @Option(help: ArgumentHelp("A file with the payload; - is standard input.", valueName: "file"))
@@ -45,10 +46,10 @@ struct PolicyExplainCommand: AgentVerb {
             } ?? []
             report(judged, write.with(bytes))
         case .refused(_, let rejection): report(.deny(rejection))
-        case .query: throw AgentFailure(.usage, "the topic asks for something: it is no write")
+        case .query: throw AgentFailure(.usage, "the topic is a request, not a write")
         case .ignored:
             throw AgentFailure(
-                .usage, "no route takes the topic, and an app's are create, update, delete and get")
+                .usage, "no route reads the topic, and an app's are create, update, delete and get")
         }
         return .ok
     }
@@ -56,7 +57,7 @@ struct PolicyExplainCommand: AgentVerb {
     private func subject() throws(AgentFailure) -> PolicyCase.Subject {
         if let topic {
             guard app == nil else {
-                throw AgentFailure(.usage, "--topic says app, operation and class by itself")
+                throw AgentFailure(.usage, "--topic already gives app, operation and class")
             }
             return .topic(topic)
         }
@@ -119,7 +120,7 @@ struct PolicyExplainCommand: AgentVerb {
         case .allow where judged.lacksSession:
             " But no session is available: until one is, every write is refused."
         case .deny(let rejection) where payload == nil && rejection.code == .invalidJSON:
-            " No payload was given: --payload FILE has one looked into."
+            " No payload was given: use --payload FILE to check one."
         default: ""
         }
     }

@@ -177,7 +177,7 @@ struct PolicyInputs {
         _ place: BoardPlace, _ hasSettings: Bool, mustKnow: Bool
     ) throws(AgentFailure) {
         guard hasSettings else {
-            scopeSource = "there is no \(place.configDir)/agent.toml, so no session is asked"
+            scopeSource = "there is no \(place.configDir)/agent.toml, so no agent was asked"
             if mustKnow { throw AgentFailure(.badConfiguration, scopeSource) }
             return
         }

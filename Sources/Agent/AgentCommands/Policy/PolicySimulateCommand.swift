@@ -10,13 +10,13 @@ import Wire
 struct PolicySimulateCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Say what the policy would have refused of recorded messages.",
+        abstract: "Show which recorded messages the policy would have refused.",
         discussion: """
-            The log is what `mosquitto_sub -t '#' -F %j` wrote on the board's own broker, a \
-            message a line. Messages go through as on the bus: retained ones are passed over, \
-            routes are followed, rates count by the time of each line, and the session counts \
-            as available. No scope is judged unless --scope or --with-session says so, nor the \
-            topics that only a scope grants. A line that is no message is counted and told. \
+            The log is the output of `mosquitto_sub -t '#' -F %j` at the board's own broker, one \
+            message on each line. Messages are handled as on the bus: retained ones are skipped, \
+            routes apply, rates count by the time of each line, and the session counts as \
+            available. Without --scope or --with-session no scope applies, and topics that only \
+            a scope grants are not checked. Lines that are not messages are reported. \
             Exit status: 0 whatever is refused, 1 no line could be read, 2 there is no such log.
             """)
 
@@ -28,7 +28,7 @@ struct PolicySimulateCommand: AgentVerb {
     @OptionGroup var place: BoardPlace
     @OptionGroup var source: PolicySource
 
-    @Flag(help: "Judge by the scope of this board's session, too.")
+    @Flag(help: "Apply the scope of this board's session, too.")
     var withSession = false
 
     @Argument(help: "The recorded messages; - is standard input.")

@@ -15,16 +15,16 @@ struct PolicyTestCommand: AgentVerb {
         discussion: """
             A case is a table [[case]] with app, op and class, or a topic, a payload or \
             payload_file, and expect = "allow" or "deny"; name, rule, code and field are \
-            compared where they are given. Rates are no part of a case, and no scope is unless \
-            --scope or --with-session says so: cases are the same on every board. Exit status: \
-            0 all agree, 1 one does not, 2 there is no case or no such file, 78 a file is \
+            compared where they are given. Rates do not count, and without --scope or \
+            --with-session no scope applies: cases are the same on every board. Exit status: 0 \
+            all agree, 1 one does not, 2 there is no case or no such file, 78 a file is \
             malformed or names a payload that is not there.
             """)
 
     @OptionGroup var place: BoardPlace
     @OptionGroup var source: PolicySource
 
-    @Flag(help: "Judge by the scope of this board's session, too.")
+    @Flag(help: "Apply the scope of this board's session, too.")
     var withSession = false
 
     @Argument(help: "The file of cases.")

@@ -63,8 +63,8 @@ struct SimulationReport {
         var lines = counts.isEmpty ? [] : ["not judged: " + counts.joined(separator: ", ")]
         if simulation.rewritten > 0 || blank > 0 {
             lines.append("""
-                %J writes payloads anew, and an empty line for one that is not JSON; record with \
-                %j to judge what was sent
+                %J rewrites payloads, with an empty line for one that is not JSON; record with \
+                %j to check the original payloads
                 """)
         }
         return lines

@@ -10,7 +10,7 @@ import Wire
 /// `postern-agent queue`: shows the outbox and the dead letters.
 struct QueueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "queue", abstract: "What waits to leave this board.",
+        commandName: "queue", abstract: "Show and check the messages that wait on this board.",
         subcommands: [QueueShowCommand.self, QueueVerifyCommand.self, QueueExportCommand.self],
         defaultSubcommand: QueueShowCommand.self)
 }
@@ -19,21 +19,21 @@ struct QueueShowCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show how full the outbox is, and what it lost.",
         discussion: """
-            With --dead, the messages that no broker takes, the newest first: their payloads are \
-            never shown. Exit status 3: writes are held, or some were lost.
+            With --dead, shows the messages that no broker accepts, the newest first, without \
+            their payloads. Exit status 3: writes are held, or some were lost.
             """)
 
     @OptionGroup var place: BoardPlace
 
-    @Flag(help: "The dead letters: messages that no broker takes.")
+    @Flag(help: "Show the dead letters: messages that no broker accepts.")
     var dead = false
 
-    @Option(help: ArgumentHelp("How many dead letters at the most.", valueName: "count"))
+    @Option(help: ArgumentHelp("The most dead letters to show.", valueName: "count"))
     var limit: Int64 = 100
 
     func perform() throws(AgentFailure) -> ExitStatus {
         guard (1...QueueAnswer.deadLimit).contains(limit) else {
-            throw AgentFailure(.usage, "--limit is 1 to \(QueueAnswer.deadLimit)")
+            throw AgentFailure(.usage, "--limit must be 1 to \(QueueAnswer.deadLimit)")
         }
         var (isRunning, answer) = try BoardFiles.askAnyhow(place, .queue(dead: dead ? limit : 0))
         answer.members["running"] = .bool(isRunning)

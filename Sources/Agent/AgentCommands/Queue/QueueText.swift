@@ -51,7 +51,7 @@ enum QueueText {
     }
 
     static func wear(_ answer: JSONObject) -> String? {
-        answer.members["wear"]?.asInteger.map { "at most \($0) % of its life used, it says" }
+        answer.members["wear"]?.asInteger.map { "at most \($0) % of its life used, as it reports" }
     }
 
     static func oldest(_ queue: JSONObject) -> String? {
@@ -84,13 +84,13 @@ enum QueueText {
         let total = lost(answer)
         guard total > 0, let losses = try? answer.object("losses") else { return nil }
         let classes = list(losses.members["classes"])
-        return "\(total) accepted messages, of all times: \(list(losses.members["causes"]))"
+        return "\(total) accepted messages in total: \(list(losses.members["causes"]))"
             + (classes.isEmpty ? "" : "; dropped by class: \(classes)")
     }
 
     static func dead(_ answer: JSONObject) -> String? {
         let count = number("dead", answer)
-        return count > 0 ? "\(count) messages that no broker takes: see --dead" : nil
+        return count > 0 ? "\(count) messages that no broker accepts: see --dead" : nil
     }
 
     private static func gaps(_ answer: JSONObject) -> String? {

@@ -10,10 +10,10 @@ import Wire
 /// `postern-agent queue verify`: reads the whole queue and reports what is damaged.
 struct QueueVerifyCommand: AgentVerb {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Read all of the outbox, and name what is damaged.",
+        commandName: "verify", abstract: "Read the whole outbox, and list what is damaged.",
         discussion: """
-            It reads the files itself and changes nothing, whether or not the agent runs. Exit \
-            status: 0 all of it opens, 1 something does not: segment and sequences are named.
+            Reads the files directly and changes nothing, whether or not the agent runs. Exit \
+            status: 0 all can be read, 1 something cannot: segment and sequences are listed.
             """)
 
     @OptionGroup var place: BoardPlace
@@ -47,11 +47,12 @@ struct QueueVerifyCommand: AgentVerb {
 /// `postern-agent queue export`: writes what is readable of a damaged segment.
 struct QueueExportCommand: AgentVerb {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Write out what can be read of a damaged segment.",
+        commandName: "export", abstract: "Export what can be read of a damaged segment.",
         discussion: """
-            A segment in which something did not open is set aside, and the rest of it is sent. \
-            This writes what is readable of it, one JSON object a line: payloads are in base64url. \
-            Without a name it lists the segments that were set aside. Nothing is changed.
+            If a part of a segment cannot be read, the agent sets the segment aside and sends \
+            the rest. This command writes the readable messages of it, one JSON object on each \
+            line, with payloads in base64url. Without a name it lists the segments that were \
+            set aside. Changes nothing.
             """)
 
     @OptionGroup var place: BoardPlace
@@ -93,7 +94,7 @@ extension BoardFiles {
         let files = try BoardFiles(askingFrom: place.configDir)
         let folder = files.settings.stateDir
         guard BoardStore.exists(in: folder) else {
-            throw AgentFailure(.notProvisioned, "this board has not begun: there is no queue")
+            throw AgentFailure(.notProvisioned, "this board was never started: there is no queue")
         }
         return (folder, files.keyFile())
     }

@@ -11,11 +11,11 @@ struct SetupCommand: AgentVerb {
     static let configuration = CommandConfiguration(
         commandName: "setup", abstract: "Write this board's configuration.",
         discussion: """
-            Asks for what no flag says: the board's name, the upstream broker, the authority's \
-            page. Where the system's certificates do not vouch for the broker, it asks for the \
-            fingerprint of the CA that does, which `postern-authority tls show` prints, fetches \
+            Asks for what no flag gives: the board's name, the upstream broker, the authority's \
+            page. If the system's certificates do not verify the broker, it asks for the \
+            fingerprint of the broker's CA, which `postern-authority tls show` prints, fetches \
             that CA's certificate from the broker and keeps it as uplink-ca.pem beside agent.toml. \
-            A file that is there is not touched, unless --replace says so.
+            An existing file is not changed without --replace.
             """)
 
     @OptionGroup var place: BoardPlace
@@ -32,7 +32,7 @@ struct SetupCommand: AgentVerb {
         "The authority's page, such as https://home.lan:8443.", valueName: "url"))
     var claimBase: String?
 
-    @Option(help: ArgumentHelp("A file with the CA of the broker, PEM.", valueName: "file"))
+    @Option(help: ArgumentHelp("A PEM file with the CA of the broker.", valueName: "file"))
     var caFile: String?
 
     @Option(help: ArgumentHelp(
@@ -40,18 +40,18 @@ struct SetupCommand: AgentVerb {
     var caFingerprint: String?
 
     @Option(help: ArgumentHelp(
-        "The board's own broker; by default what the package set up.", valueName: "uri"))
+        "The board's own broker; default: the one that the package set up.", valueName: "uri"))
     var bus: String?
 
-    @Flag(help: "Let plain mqtt:// leave this machine.")
+    @Flag(help: "Allow unencrypted mqtt:// to another machine.")
     var insecure = false
 
-    @Flag(help: "Replace the agent.toml that is there, and the CA that was kept beside it.")
+    @Flag(help: "Replace an existing agent.toml, and the CA that was kept beside it.")
     var replace = false
 
     func validate() throws {
         guard caFile == nil || caFingerprint == nil else {
-            throw ValidationError("--ca-file and --ca-fingerprint say the same twice")
+            throw ValidationError("use --ca-file or --ca-fingerprint, not both")
         }
     }
 
@@ -59,7 +59,7 @@ struct SetupCommand: AgentVerb {
         let path = RuleContent.agentPath(in: place.configDir)
         guard replace || !PrivateFile.isThere(path) else {
             throw AgentFailure(
-                .usage, "\(path) is there already and was not touched; edit it, or say --replace")
+                .usage, "\(path) exists and was not changed; edit it, or use --replace")
         }
         let questions = SetupQuestions()
         let name = if let name { name } else { try questions.name() }

@@ -60,7 +60,7 @@ struct SetupFile {
             let isInClear = uplink.scheme == .mqtt && !uplink.isLoopback && !insecure
             throw AgentFailure(
                 .usage, isInClear
-                    ? "mqtt:// is in clear: use mqtts://, or --insecure if you must"
+                    ? "mqtt:// is not encrypted: use mqtts://, or allow it with --insecure"
                     : error.message)
         }
     }

@@ -12,7 +12,7 @@ struct SetupQuestions {
     func broker() throws(AgentFailure) -> BrokerURI {
         while true {
             let text = try ask(
-                "Where is the broker that it shares with the authority? mqtts://",
+                "Where is the broker that the board shares with the authority? mqtts://",
                 flag: "--uplink")
             guard var address = text else { continue }
             if !address.contains("://"), !address.hasPrefix("unix:") {
@@ -47,13 +47,13 @@ struct SetupQuestions {
     func fingerprint(of uplink: BrokerURI, because fault: String) throws(AgentFailure) -> String? {
         guard Terminal.isTerminal(.input) else { return nil }
         ProcessEnd.say(
-            "The system's certificates do not vouch for this broker (\(fault)).", to: .error)
+            "The system's certificates do not verify this broker (\(fault)).", to: .error)
         while true {
             let typed = try ask(
                 "The CA's fingerprint, as `postern-authority tls show` prints it: ",
                 flag: "--ca-fingerprint")
             guard let typed, CertificateFingerprint(typed) == nil else { return typed }
-            ProcessEnd.say("that is none: it has 32 bytes, such as SHA256:0A:1B:…", to: .error)
+            ProcessEnd.say("not a fingerprint: it has 32 bytes, such as SHA256:0A:1B:…", to: .error)
         }
     }
 

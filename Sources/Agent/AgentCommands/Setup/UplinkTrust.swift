@@ -25,10 +25,10 @@ struct UplinkTrust {
 
     var words: String {
         switch authority {
-        case .system: "the system's certificates vouch for it"
-        case .file(let path): "\(path) vouches for it"
-        case .fetched: "the CA of that fingerprint vouches for it"
-        case .nobody: "in clear"
+        case .system: "the system's certificates verify it"
+        case .file(let path): "\(path) verifies it"
+        case .fetched: "the CA with that fingerprint verifies it"
+        case .nobody: "not encrypted"
         }
     }
 
@@ -54,11 +54,11 @@ struct UplinkTrust {
         }
         if let caFile {
             guard caFile.hasPrefix("/") else {
-                throw AgentFailure(.usage, "--ca-file is an absolute path")
+                throw AgentFailure(.usage, "--ca-file must be an absolute path")
             }
             let found = fault(uplink, caFile: caFile)
             if let found, found.isOfTrust {
-                throw AgentFailure(.failed, "\(caFile) does not vouch for it: \(found.words)")
+                throw AgentFailure(.failed, "\(caFile) does not verify the broker: \(found.words)")
             }
             return UplinkTrust(authority: .file(caFile), fault: found?.words)
         }
@@ -67,8 +67,8 @@ struct UplinkTrust {
         if let found, found.isOfTrust {
             guard let typed = try questions.fingerprint(of: uplink, because: found.words) else {
                 throw AgentFailure(
-                    .failed, "nobody vouches for \(uplink) (\(found.words)): say "
-                        + "--ca-fingerprint, as `postern-authority tls show` has it, or --ca-file")
+                    .failed, "no known CA verifies \(uplink) (\(found.words)): use "
+                        + "--ca-fingerprint, from `postern-authority tls show`, or --ca-file")
             }
             return try fetch(uplink, typed, folder, replaces)
         }
@@ -83,12 +83,12 @@ struct UplinkTrust {
     ) throws(AgentFailure) -> UplinkTrust {
         guard let fingerprint = CertificateFingerprint(text) else {
             throw AgentFailure(
-                .usage, "that is no SHA-256 fingerprint, as `postern-authority tls show` has it")
+                .usage, "not a SHA-256 fingerprint, as from `postern-authority tls show`")
         }
         let file = path(in: folder)
         guard replaces || !PrivateFile.isThere(file) else {
             throw AgentFailure(
-                .usage, "\(file) is there already and was not touched: say --ca-file \(file), or "
+                .usage, "\(file) exists and was not changed: use --ca-file \(file), or "
                     + "--replace")
         }
         let pem: String
@@ -101,7 +101,7 @@ struct UplinkTrust {
         let found = try fault(uplink, ca: pem, in: folder)
         if let found, found.isOfTrust {
             throw AgentFailure(
-                .failed, "the CA does not vouch for this broker: do not trust it (\(found.words))")
+                .failed, "the CA does not verify this broker: do not trust it (\(found.words))")
         }
         return UplinkTrust(authority: .fetched(pem), fault: found?.words)
     }
