@@ -133,7 +133,7 @@ def test_credential_of_the_service_keeps_the_key(make_bench, tmp_path):
     assert shown(bench)["source"] == "credential"
     bench.agent.stop()
     done = run(bench._argv("status", "--json"))
-    assert done.returncode == 1 and "systemd hands it to the running service only" in done.stderr
+    assert done.returncode == 1 and "systemd passes it to the running service only" in done.stderr
     bench.start()
     bench.wait_session("available")
 

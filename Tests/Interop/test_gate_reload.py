@@ -116,7 +116,7 @@ def test_back_to_the_rules_in_force_mends_the_fault(make_bench):
     rules.rename(BROKEN)
     rules.wait_log(BROKEN_AT)
     rules.rename(CLOSED)
-    rules.wait_log("the files are those that are in force again")
+    rules.wait_log("the rules of the files are in force again")
     assert "fault" not in bench.status()["policy"]
     assert rules.adopted == 0
 
@@ -266,7 +266,7 @@ def test_other_settings_wait_for_the_next_start(make_bench):
     rules = Rules(bench)
     changed = rules.settings.replace('"24h"', '"12h"').replace("interop bench", "another name")
     rules.adopt(rules.rename, changed, rules.agent)
-    assert "for the next start wait: name, claim.expires" in bench.agent.log
+    assert "these wait for a restart: name, claim.expires" in bench.agent.log
     assert bench.status()["policy"]["waiting"] == ["name", "claim.expires"]
     assert bench.status()["name"] == "interop bench"
 

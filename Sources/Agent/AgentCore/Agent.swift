@@ -156,7 +156,7 @@ package struct Agent: Sendable {
         publishSessionIfChanged(at: instant)
         if records.isUnreadable {
             let login = records.trust != nil ? "" : "end it with `postern sessions revoke` and "
-                + "`postern boards forget-revocation`, for the broker login is lost, too; "
+                + "`postern boards forget-revocation`, because the broker login is lost; "
             emit(.log(.error, "the session cannot be read: \(login)"
                 + "run `postern-agent pair` and claim this board again"))
         } else if records.session == nil {
@@ -198,7 +198,7 @@ package struct Agent: Sendable {
         do throws(CryptographyFailure) {
             return MessageID(random: try cryptography.random(16))
         } catch {
-            emit(.log(.error, "no randomness is to be had"))
+            emit(.log(.error, "the random number generator failed"))
             return nil
         }
     }

@@ -74,7 +74,7 @@ extension Agent {
         uplink.authorityAnswered(isBusy: true)
         bus.health.changed()
         emit(.log(.warning, "the authority is overloaded (\(refusal.code)): a \(request.kind) "
-            + "is asked again in \(wait.components.seconds) s; the session stays"))
+            + "is sent again in \(wait.components.seconds) s; the session is kept"))
         if let awaited = request.kind.awaited {
             failed([awaited], .refused(refusal), at: instant)
         }

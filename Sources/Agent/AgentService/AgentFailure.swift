@@ -47,9 +47,9 @@ extension AgentFailure {
         case .corrupt, .unreadable:
             // Never replaced without a request: the state holds the board's identity.
             self.init(.failed, """
-                \(failure). Bring the state folder back from a copy. Without one, move it away \
-                and start again: the board then has a new identity, so remove it at the \
-                authority and run `postern-agent pair`.
+                \(failure). Restore the state folder from a copy. If there is no copy, move the \
+                folder away and start again: the board then has a new identity, so remove the old \
+                board at the authority and run `postern-agent pair`.
                 """)
         case .outOfOrder, .cryptography: self.init(.failed, "\(failure)")
         }

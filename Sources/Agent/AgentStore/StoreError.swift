@@ -59,18 +59,18 @@ extension StoreError {
 extension StoreError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .unavailable(.busy): "store: another process holds it"
+        case .unavailable(.busy): "store: another process uses it"
         case .unavailable(.full): "store: the disk is full"
-        case .unavailable(.readOnly): "store: the disk may not be written"
+        case .unavailable(.readOnly): "store: the disk is read-only"
         case .unavailable(.inputOutput(let name)): "store: reading or writing failed: \(name)"
         case .corrupt(let record): "store: damaged: \(record)"
         case .unreadable(let reason): "store: the board's state is lost: \(reason)"
-        case .keyMissing(let source): "store: no storage key in \(source), but a vault"
+        case .keyMissing(let source): "store: there is a vault, but no storage key in \(source)"
         case .keyWrong(let source): "store: the key in \(source) does not open this vault"
         case .keyUnreachable(let source, let reason), .keyRefused(let source, let reason):
             "store: the storage key: \(source): \(reason)"
         case .newerForm(let file):
-            "store: a newer program wrote \(file): install that one again"
+            "store: a newer program wrote \(file): install that version again"
         case .unsafePermissions(let failure): "store: \(failure)"
         case .outOfOrder(let sequence, let last):
             "store: sequence \(sequence) does not come after \(last)"

@@ -48,7 +48,7 @@ struct HoldTests {
           arguments: [
               (WriteHold.forbidden, "connected; writes are held: the broker does not let this "
                   + "board publish"),
-              (.refused("Quota exceeded"), "connected; writes are held: the broker takes none "
+              (.refused("Quota exceeded"), "connected; writes are held: the broker accepts none "
                   + "for now (Quota exceeded)"),
           ])
     func said(hold: WriteHold, text: String) throws {

@@ -167,7 +167,7 @@ struct LossTests {
             logs += bench.handle(.queue(state(500, lost: [1...last]))).logs
         }
         #expect(logs.count == 7)
-        #expect(logs.first == "1 accepted messages will never arrive, of all times (1 full): "
+        #expect(logs.first == "1 accepted messages in total will never arrive (1 full): "
             + "announced as gaps")
     }
 

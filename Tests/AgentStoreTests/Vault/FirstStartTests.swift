@@ -70,7 +70,7 @@ struct FirstStartTests {
         #expect(throws: StoreError.keyWrong(source: folder.key)) { try folder.open() }
         for damaged in [[UInt8](repeating: 7, count: 32), []] {
             try PrivateFile.write(folder.key, damaged)
-            let reason = "it is damaged, or no storage key of this program"
+            let reason = "it is damaged, or not a storage key of this program"
             #expect(throws: StoreError.keyRefused(source: folder.key, reason: reason)) {
                 try folder.open()
             }

@@ -75,7 +75,7 @@ extension Agent {
                 topic: BusTopic.rejected(app),
                 payload: summary.last.payload(id: id, count: summary.count), retain: false)))
             if bus.refusals.summarized() {
-                emit(.log(.warning, "\(app) is refused faster than it is told why "
+                emit(.log(.warning, "writes of \(app) are refused faster than notices are sent "
                     + "(\(summary.last.rule)); \(bus.refusals.total) refused so far, of all apps"))
             }
         }

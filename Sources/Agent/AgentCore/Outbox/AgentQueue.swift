@@ -36,7 +36,7 @@ extension Agent {
         let causes = QueueLosses.Cause.allCases.compactMap { cause in
             losses.causes[cause].map { "\($0) \(cause.rawValue)" }
         }
-        emit(.log(.error, "\(losses.total) accepted messages will never arrive, of all times "
+        emit(.log(.error, "\(losses.total) accepted messages in total will never arrive "
             + "(\(causes.joined(separator: ", "))): announced as gaps"))
     }
 

@@ -12,7 +12,7 @@ package enum WriteHold: Equatable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .forbidden: "the broker does not let this board publish"
-        case .refused(let text): "the broker takes none for now (\(text))"
+        case .refused(let text): "the broker accepts none for now (\(text))"
         }
     }
 }
@@ -50,7 +50,7 @@ extension Agent {
     mutating func held(_ hold: WriteHold?, at instant: Instant) {
         if hold != uplink.hold {
             emit(hold.map { .log(.warning, "writes are held, none is lost: \($0)") }
-                ?? .log(.info, "the upstream broker takes writes again"))
+                ?? .log(.info, "the upstream broker accepts writes again"))
         }
         uplink.setHold(hold)
         // A refused write is no longer in flight, so it may expire.

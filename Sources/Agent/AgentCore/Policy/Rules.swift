@@ -6,7 +6,7 @@ import Wire
 /// the session's scope.
 struct Rules: Sendable {
     static let lostPolicy = "policy.toml was in force and is gone, so every write is refused: "
-        + "bring it back, or run `postern-agent policy accept-none`"
+        + "put it back, or run `postern-agent policy accept-none`"
 
     /// Nil: no policy is intended.
     private(set) var policy: Policy?

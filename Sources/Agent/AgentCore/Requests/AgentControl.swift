@@ -99,7 +99,7 @@ extension Agent {
                 records.claim = claim
                 emit(.commit([.claim(claim)]))
             } catch {
-                return Refusal(.quota, "no randomness is to be had").json
+                return Refusal(.quota, "the random number generator failed").json
             }
             beginAnew(at: instant)
         }
@@ -146,6 +146,6 @@ extension Agent {
         guard age >= .zero, age < end - opened.message.issuedAt else { return }
         clock.doubt()
         emit(.log(.warning, "this board's clock is ahead of its authority's: "
-            + "it counts for nothing until the authority has told the time"))
+            + "the agent does not use it until the authority has sent the time"))
     }
 }

@@ -12,7 +12,7 @@ extension Agent {
         if takeSignOutReply(reply, at: instant) { return }
         guard let request = requests.find(reply.re), var trust = records.trust,
             var held = records.session
-        else { throw InboxFault("a reply to nothing that was asked") }
+        else { throw InboxFault("a reply without a request") }
         if case .error(let refusal) = reply.outcome, refusal.is(.rateLimit) {
             return putOff(request, after: refusal, at: instant)
         }
@@ -98,7 +98,7 @@ extension Agent {
             take(access, into: &held, under: trust, now: now, at: instant)
         case .list:
             guard let sessions = result.sessions else {
-                throw InboxFault("an answer without the sessions asked for")
+                throw InboxFault("an answer without the requested sessions")
             }
             held.keep(sessions)
         }

@@ -34,7 +34,7 @@ extension Agent {
     /// this connection.
     mutating func takenOver(at instant: Instant) {
         if uplink.takenOver(at: instant.monotonic) { saySharedIdentity() }
-        uplinkLost("MQTT: another client of this board's id was let in", at: instant)
+        uplinkLost("MQTT: another client with this board's id connected", at: instant)
     }
 
     /// The authority receives messages of this board from two processes in turn. Some brokers
@@ -45,7 +45,7 @@ extension Agent {
     }
 
     private mutating func saySharedIdentity() {
-        emit(.log(.error, Self.sharedIdentity + ": end the agent there, then pair this "
+        emit(.log(.error, Self.sharedIdentity + ": stop the agent there, then pair this "
             + "board again (postern-agent pair --new)"))
     }
 

@@ -69,12 +69,12 @@ extension Agent {
         requests.tokens.rejected(at: instant.monotonic)
         switch fault {
         case .untimely:
-            emit(.log(.warning, "the access token that a refresh brought is not in force"))
+            emit(.log(.warning, "the access token from a refresh is not valid now"))
             return
         case .unknownKey: requests.tokens.keepUnverified(token)
         case .foreign: break
         }
-        emit(.log(.warning, "the access token that a refresh brought does not verify"))
+        emit(.log(.warning, "the access token from a refresh does not verify"))
         if requests.tokens.asksForKeys() { requests.setHeartbeat(due: instant.monotonic) }
     }
 

@@ -82,7 +82,7 @@ extension Agent {
             try provisioned(provision, by: opened, at: instant)
             return
         }
-        guard opened.mode == .auth else { throw InboxFault("only a provisioning comes under psk") }
+        guard opened.mode == .auth else { throw InboxFault("only a provisioning may use psk") }
         switch message.body {
         case .reply(let reply):
             try replied(reply, at: instant)
@@ -165,7 +165,7 @@ extension Agent {
         _ sequence: Int64, told time: Timestamp
     ) throws(InboxFault) -> [RecordChange] {
         guard var trust = records.trust, sequence > trust.highestSequence else {
-            throw InboxFault("a message that is not newer than the last one taken")
+            throw InboxFault("a message that is not newer than the last one accepted")
         }
         trust.highestSequence = sequence
         records.trust = trust
@@ -190,7 +190,7 @@ extension Agent {
         } catch {
             throw switch error {
             case .notAuthentic: InboxFault("it cannot be opened")
-            case .unknownKey: InboxFault("it is signed by a key that is not known")
+            case .unknownKey: InboxFault("it is signed by an unknown key")
             case .failed: InboxFault("the cryptographic library failed")
             }
         }

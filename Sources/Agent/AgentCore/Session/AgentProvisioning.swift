@@ -10,7 +10,7 @@ extension Agent {
     ) throws(InboxFault) {
         if opened.mode == .auth {
             guard let trust = records.trust, provision.sequence > trust.highestSequence else {
-                throw InboxFault("a provisioning that is not newer than the last message taken")
+                throw InboxFault("a provisioning that is not newer than the last message accepted")
             }
         }
         doubtClock(against: provision, by: opened, at: instant)
@@ -57,13 +57,13 @@ extension Agent {
         }
         guard session.restricted else { throw refusal("its session is not restricted") }
         guard session.installationID == records.identity.installation else {
-            throw refusal("its session is another installation's")
+            throw refusal("its session belongs to another installation")
         }
         guard session.user == provision.user.objectID else {
-            throw refusal("its session is another user's")
+            throw refusal("its session belongs to another user")
         }
         if judgesTime, let end = session.expiresAt, end <= now {
-            throw refusal("its session is over")
+            throw refusal("its session has ended")
         }
         if mode == .auth, records.trust?.user != provision.user.objectID {
             throw Refusal(.forbidden, "another user needs a claim secret")
@@ -73,17 +73,17 @@ extension Agent {
             throw refusal("its broker's URI cannot be read")
         }
         if let ca = provision.broker?.ca, !cryptography.holdsCertificates(ca) {
-            throw refusal("its broker.ca is no certificate in PEM")
+            throw refusal("its broker.ca is not a PEM certificate")
         }
         guard (try? cryptography.keyID(of: provision.authority.sealKey)) != nil else {
-            throw refusal("its authority.sealKey is no key to seal for")
+            throw refusal("its authority.sealKey is not a valid key")
         }
         // The board's clock may be far behind, but the authority that sealed the message has a
         // correct one.
         let latest = max(now, opened.message.issuedAt)
         let issuer = try examineAccessToken(of: provision, at: latest).issuer
         if mode == .auth, records.trust?.issuer != issuer {
-            throw refusal("its access token is another issuer's")
+            throw refusal("its access token is from another issuer")
         }
         return issuer
     }
@@ -106,7 +106,7 @@ extension Agent {
             throw refusal("its access token does not verify")
         }
         guard fits(claims, provision.session) else {
-            throw refusal("its access token is another session's")
+            throw refusal("its access token belongs to another session")
         }
         // An expired token is allowed here: the provisioning may have waited for the board.
         guard claims.hasBegun(at: now) else {
@@ -182,8 +182,8 @@ extension Agent {
         records.queueUsers = []
         guard isAnothers else { return false }
         changes.append(.destroyQueue)
-        emit(.log(.warning, "claimed by another user: the old one's session and "
-            + "\(outbox.queue.messages) messages that waited are destroyed"))
+        emit(.log(.warning, "claimed by another user: the previous user's session and "
+            + "\(outbox.queue.messages) queued messages are destroyed"))
         return true
     }
 

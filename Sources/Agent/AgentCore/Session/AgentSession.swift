@@ -80,7 +80,7 @@ extension Agent {
         requests.forgetAll()
         rules.setScope(nil)
         emit(.commit(changes + [.session(nil), .memory(records.memory)]))
-        emit(.log(.warning, "the session is over (\(end.rawValue)): "
+        emit(.log(.warning, "the session has ended (\(end.rawValue)): "
             + "run `postern-agent pair` and claim this board again"))
         abandonUplink(at: instant)
         publishSessionIfChanged(at: instant)

@@ -77,7 +77,7 @@ extension Agent {
                 topic: outboxTopic)
             return SignOut(session: held.session.objectID, id: id, payload: sealed.payload)
         } catch {
-            emit(.log(.error, "the sign-out could not be sealed: the authority is not told"))
+            emit(.log(.error, "the sign-out could not be sealed: the authority does not get it"))
             return nil
         }
     }
@@ -119,7 +119,7 @@ extension Agent {
             keepSignOut(despite: refusal, at: instant)
         } else {
             forgetSignOut()
-            emit(.log(.info, "the authority has heard of the sign-out"))
+            emit(.log(.info, "the authority has confirmed the sign-out"))
             heard(.signOut, at: instant)
         }
         return true

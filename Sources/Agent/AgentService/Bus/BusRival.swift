@@ -5,7 +5,7 @@ import AgentCore
 /// Source: MQTT 5 §3.1.4-3, reason code 0x8E.
 struct BusRival: Sendable {
     static let words = "another agent with this board's identity took this one's place: "
-        + "end one of the two"
+        + "stop one of the two"
     /// A rival not seen for this long is gone.
     static let memory = Duration.seconds(600)
 

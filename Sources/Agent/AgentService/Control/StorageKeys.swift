@@ -29,8 +29,8 @@ extension KeyTier {
             "a copy of the card, or the card itself, opens on no other board: the key is in this "
                 + "board's TPM"
         case .raspberryPi:
-            "a copy of the card, or the card itself, opens on no other board; who is root on this "
-                + "one has the key"
+            "a copy of the card, or the card itself, opens on no other board; root on this "
+                + "board can read the key"
         case .credential:
             "a copy of the state folder opens nowhere; the card opens elsewhere unless the "
                 + "credential is bound to a TPM"

@@ -65,7 +65,7 @@ extension BoardLoop {
         } catch {
             // These messages were not acknowledged: the local broker delivers them again.
             bus.acknowledge(false)
-            log.error("at the end: \(error)")
+            log.error("while stopping: \(error)")
             return ending
         }
         tellHeld()

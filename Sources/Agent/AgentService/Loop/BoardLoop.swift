@@ -177,7 +177,7 @@ struct BoardLoop: ~Copyable {
         case .inbox: stalledInbox.add(event, at: now)
         default: stalledBus.add(event, at: now)
         }
-        let text = "nothing is accepted until it can be kept: \(error)"
+        let text = "no write is accepted until it can be stored: \(error)"
         if stallText != text { log.error("\(text)") }
         stallText = text
     }
@@ -245,7 +245,7 @@ struct BoardLoop: ~Copyable {
         do throws(StoreError) {
             try outbox.commit(changes, at: SystemClock.monotonic, into: &events)
             if stallText != nil, stalledBus.isEmpty, stalledInbox.isEmpty {
-                log.info("the store takes what is accepted again")
+                log.info("the store accepts writes again")
                 stallText = nil
             }
         } catch {

@@ -18,7 +18,7 @@ struct BoardMetrics {
     var text: MetricsText {
         var text = MetricsText()
         text.family(
-            "postern_build_info", .gauge, "1, with the version that runs.",
+            "postern_build_info", .gauge, "Always 1; the label is the running version.",
             [MetricsText.Sample([("version", Release.version)], 1)])
         addSession(to: &text)
         addQueue(to: &text)
@@ -35,45 +35,48 @@ struct BoardMetrics {
             "available"
         }
         text.family(
-            "postern_session_state", .gauge, "1 at the state that the session is in.",
+            "postern_session_state", .gauge, "1 for the state that the session is in.",
             states.map { MetricsText.Sample([("state", $0)], $0 == current ? 1 : 0) })
         text.gauge(
             "postern_session_expiry_seconds",
-            "Until the session ends; absent where it does not.", seconds(until: agent.expiresAt))
+            "Seconds until the session ends; absent if it does not.",
+            seconds(until: agent.expiresAt))
         text.gauge(
             "postern_session_offline_seconds",
-            "Until the session stops for want of contact with its authority.",
+            "Seconds until the session stops without contact with its authority.",
             seconds(until: agent.graceEnds))
         text.gauge(
-            "postern_heartbeat_age_seconds", "Since the authority was heard last.",
+            "postern_heartbeat_age_seconds", "Seconds since the authority last answered.",
             seconds(until: agent.lastContact).map { -$0 })
         text.gauge(
-            "postern_clock_set", "1 while the board's clock is believed.", agent.isClockSet)
+            "postern_clock_set", "1 while the board's clock is set.", agent.isClockSet)
     }
 
     private func addQueue(to text: inout MetricsText) {
         let health = agent.health
         text.gauge("postern_queue_messages", "Messages that wait for the uplink.", health.messages)
-        text.gauge("postern_queue_bytes", "What they take.", health.bytes)
-        text.gauge("postern_queue_limit_bytes", "The most they may take.", agent.queueLimit)
+        text.gauge("postern_queue_bytes", "Bytes that these messages use.", health.bytes)
         text.gauge(
-            "postern_queue_oldest_seconds", "The age of the oldest; absent where none waits.",
+            "postern_queue_limit_bytes", "The most bytes that the queue may use.",
+            agent.queueLimit)
+        text.gauge(
+            "postern_queue_oldest_seconds", "The age of the oldest message; absent if none waits.",
             seconds(until: health.oldest).map { max(0, -$0) })
         text.gauge(
             "postern_queue_hours_left",
-            "How long the room lasts at the present rate; absent while the queue does not grow.",
+            "Hours until the queue is full at the present rate; absent if it does not grow.",
             health.hoursLeft)
         text.gauge(
-            "postern_queue_in_bytes_per_second", "Into the queue, over five minutes.",
+            "postern_queue_in_bytes_per_second", "Bytes/s into the queue, over five minutes.",
             health.bytesPerSecondIn)
         text.gauge(
-            "postern_queue_out_bytes_per_second", "Out of the queue, over five minutes.",
+            "postern_queue_out_bytes_per_second", "Bytes/s out of the queue, over five minutes.",
             health.bytesPerSecondOut)
-        text.gauge("postern_dead_letters", "Messages that no broker takes.", health.dead)
+        text.gauge("postern_dead_letters", "Messages that no broker accepts.", health.dead)
         text.gauge(
-            "postern_store_stalled", "1 while nothing is accepted because it cannot be kept.",
+            "postern_store_stalled", "1 while no write is accepted because none can be stored.",
             isStalled)
-        text.gauge("postern_degraded", "1 while the agent works with a part missing.", isDegraded)
+        text.gauge("postern_degraded", "1 while the agent works, but degraded.", isDegraded)
     }
 
     private func addTraffic(to text: inout MetricsText) {
@@ -81,29 +84,30 @@ struct BoardMetrics {
             "postern_messages_accepted_total", "Writes of apps that were accepted.",
             agent.accepted)
         text.counter(
-            "postern_messages_forwarded_total", "Writes that the upstream broker took.", forwarded)
+            "postern_messages_forwarded_total", "Writes that the upstream broker accepted.",
+            forwarded)
         text.family(
             "postern_messages_refused_total", .counter,
-            "Writes of apps that were refused, by the rule that did.",
+            "Writes of apps that were refused, by app and rule.",
             agent.health.refusals.map { refusal in
                 MetricsText.Sample(
                     [("app", refusal.app), ("rule", refusal.rule)], Double(refusal.count))
             })
         text.family(
             "postern_messages_dropped_total", .counter,
-            "Accepted writes that were dropped for room or age, by class, of all times.",
+            "Accepted writes that were dropped for room or age, by class, since the first start.",
             agent.health.namedDrops.sorted { $0.key < $1.key }.map { name, count in
                 MetricsText.Sample([("class", name)], Double(count))
             })
         text.family(
             "postern_messages_lost_total", .counter,
-            "Accepted writes that never arrive, by cause, of all times.",
+            "Accepted writes that never arrive, by cause, since the first start.",
             QueueLosses.Cause.allCases.map { cause in
                 MetricsText.Sample(
                     [("cause", cause.rawValue)], Double(agent.losses.causes[cause] ?? 0))
             })
         text.counter(
-            "postern_publish_refused_total", "How often the upstream broker did not take a write.",
+            "postern_publish_refused_total", "How often the upstream broker refused a write.",
             refusedUpstream)
         text.counter(
             "postern_inbox_dropped_total", "Messages of the authority that could not be opened.",
@@ -111,21 +115,22 @@ struct BoardMetrics {
     }
 
     private func addWays(to text: inout MetricsText) {
-        text.gauge("postern_uplink_up", "1 while the upstream broker is there.",
+        text.gauge("postern_uplink_up", "1 while the upstream broker is connected.",
                    agent.isUplinkReady)
         text.counter(
-            "postern_uplink_connects_total", "How often the way upstream was made.",
+            "postern_uplink_connects_total", "How often the agent connected upstream.",
             agent.connects)
-        text.gauge("postern_bus_up", "1 while the local broker is there.", agent.isBusConnected)
+        text.gauge(
+            "postern_bus_up", "1 while the local broker is connected.", agent.isBusConnected)
         text.gauge(
             "postern_bus_reading", "0 while the outbox is full or the session offline too long.",
             agent.isReading)
         text.gauge(
-            "postern_bus_stored_messages", "What the local broker holds, if it tells.",
+            "postern_bus_stored_messages", "Messages in the local broker, if it reports them.",
             agent.health.bus?.stored)
         if let dropped = agent.health.bus?.dropped {
             text.counter(
-                "postern_bus_dropped_total", "What the local broker dropped since its start.",
+                "postern_bus_dropped_total", "Messages the local broker dropped since its start.",
                 dropped)
         }
     }

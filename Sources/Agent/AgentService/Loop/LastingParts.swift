@@ -48,7 +48,7 @@ struct LastingParts: ~Copyable {
             case nil: return nil
             }
         } catch {
-            log.error("no figures are given out: \(error)")
+            log.error("metrics are not available: \(error)")
             return nil
         }
     }
@@ -125,7 +125,7 @@ struct LastingParts: ~Copyable {
         let end = SystemClock.monotonic + span
         var poller = Poller()
         while true {
-            beat { "the store failed, and is tried again soon: \(sentence)" }
+            beat { "the store failed; the agent tries again soon: \(sentence)" }
             let now = SystemClock.monotonic
             guard now < end else { return true }
             poller.clear()
@@ -134,7 +134,7 @@ struct LastingParts: ~Copyable {
             _ = try? poller.wait(max(deadline - now, .zero))
             var events: [AgentEvent] = []
             if collect(poller, at: SystemClock.monotonic, into: &events) { return false }
-            let refusal = Refusal(.quota, "the store failed, and is tried again: \(sentence)")
+            let refusal = Refusal(.quota, "the store failed; the agent tries again: \(sentence)")
             for case .control(_, let connection) in events {
                 control.answer(connection, refusal.json)
             }

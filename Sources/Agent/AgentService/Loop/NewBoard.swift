@@ -17,7 +17,7 @@ struct NewBoard {
         guard request == .status || request == .session else {
             throw AgentFailure(
                 .notProvisioned,
-                "this board has not begun: start the agent, or run `postern-agent pair`")
+                "this board was never started: start the agent, or run `postern-agent pair`")
         }
         let identity: BoardIdentity
         do throws(StoreError) {
@@ -66,7 +66,7 @@ extension BoardIdentity {
                 installation: InstallationID(random: try cryptography.random(16)),
                 deviceSecret: secret, deviceKey: key)
         } catch {
-            throw .cryptography("the making of the device key")
+            throw .cryptography("making the device key")
         }
     }
 }

@@ -109,7 +109,7 @@ package struct OpenBoard: ~Copyable {
         do throws(FileFailure) {
             return try VolatileWindow(path).found
         } catch {
-            report("the sequences given last are not known: \(error)")
+            report("the last sequence numbers are not known: \(error)")
             return []
         }
     }

@@ -275,7 +275,7 @@ extension Outbox {
         guard store.usage.messages > removable.count else { return }
         let writes = try store.next(after: forwarder.position, limit: room)
         for name in store.takeDamaged() {
-            log.error("\(name) cannot be read: it is lost. Look at the disk")
+            log.error("\(name) cannot be read: it is lost. Check the disk")
             events.append(.queue(store.usage))
         }
         send(writes[...], over: &uplink, at: now, into: &events)
@@ -329,7 +329,7 @@ extension Outbox {
         guard forwarder.refusals >= nextRefusalSaid else { return }
         while nextRefusalSaid <= forwarder.refusals { nextRefusalSaid *= 2 }
         log.warning("""
-            not taken upstream: \(forwarder.lastRefusal); \(forwarder.refusals) so far
+            not accepted upstream: \(forwarder.lastRefusal); \(forwarder.refusals) so far
             """)
     }
 
@@ -366,7 +366,7 @@ extension Outbox {
         do throws(FileFailure) {
             try reserve.note((held?.window ?? []) + window)
         } catch {
-            let text = "durability \"spill\" is not to be had: \(error)"
+            let text = "durability \"spill\" is not available: \(error)"
             if text != spillFault { log.warning("\(text)") }
             spillFault = text
             return false

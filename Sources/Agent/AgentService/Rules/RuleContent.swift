@@ -87,7 +87,7 @@ package struct RuleContent: Equatable {
     private static func parse(_ bytes: [UInt8], _ path: String) throws(AgentFailure) -> Policy {
         guard bytes.contains(where: { $0 > 0x20 }) else {
             throw AgentFailure(.badConfiguration, """
-                \(path):1:1: the file is empty; remove it if no rules are meant, or say \
+                \(path):1:1: the file is empty; remove it if you need no rules, or set \
                 default = "allow"
                 """)
         }

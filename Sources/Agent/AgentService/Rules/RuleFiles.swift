@@ -47,7 +47,7 @@ struct RuleFiles: ~Copyable {
     /// a fault.
     mutating func reload(_ cause: Cause) -> AgentEvent? {
         if cause == .signal, watch.isHalfWritten(at: SystemClock.monotonic) {
-            log.info("a file of the rules is being written: it is read once that is done")
+            log.info("a rules file is being written: it is read when the write is done")
             return nil
         }
         defer { report = makeReport() }
@@ -56,12 +56,12 @@ struct RuleFiles: ~Copyable {
             if cause == .change, watch.isDisturbed(at: SystemClock.monotonic) { return nil }
             if cause == .change, inForce.content.hasPolicy, !content.hasPolicy {
                 throw AgentFailure(.badConfiguration, """
-                    \(RuleContent.policyPath(in: content.folder)) is gone; SIGHUP, or \
-                    `postern-agent policy accept-none`, takes that as meant
+                    \(RuleContent.policyPath(in: content.folder)) is gone; if you removed \
+                    it on purpose, send SIGHUP or run `postern-agent policy accept-none`
                     """)
             }
             guard content != inForce.content else {
-                if fault != nil { log.info("the files are those that are in force again") }
+                if fault != nil { log.info("the rules of the files are in force again") }
                 fault = nil
                 return nil
             }
@@ -76,7 +76,7 @@ struct RuleFiles: ~Copyable {
         let keys = read.settings.keysUnlike(inForce.settings)
         if !keys.isEmpty, keys != waiting {
             let list = keys.joined(separator: ", ")
-            log.warning("agent.toml: only routes change now; for the next start wait: \(list)")
+            log.warning("agent.toml: only routes change now; these wait for a restart: \(list)")
         }
         waiting = keys
         fault = nil

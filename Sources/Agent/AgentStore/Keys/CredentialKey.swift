@@ -48,7 +48,7 @@ package struct CredentialKey: KeyKeeper {
     private func read() throws(StoreError) -> SecretBytes {
         guard let folder, folder.hasPrefix("/") else {
             throw .keyUnreachable(
-                source: name, reason: "systemd hands it to the running service only")
+                source: name, reason: "systemd passes it to the running service only")
         }
         var bytes: [UInt8]
         do throws(FileFailure) {
@@ -66,7 +66,7 @@ package struct CredentialKey: KeyKeeper {
         }
         defer { bytes.wipe() }
         guard bytes.count == KeyFile.keyCount else {
-            throw .keyRefused(source: name, reason: "it has not 32 bytes")
+            throw .keyRefused(source: name, reason: "it does not have 32 bytes")
         }
         return SecretBytes(bytes)
     }

@@ -91,7 +91,7 @@ extension KeyFile {
         } catch {
             switch error {
             case .missing: return nil
-            case .tooLarge: throw .keyRefused(source: path, reason: "it is too large for one")
+            case .tooLarge: throw .keyRefused(source: path, reason: "it is too large for a key")
             default: throw StoreError(error)
             }
         }
@@ -105,7 +105,8 @@ extension KeyFile {
 
     private func open(_ slot: KeySlot, in path: String) throws(StoreError) -> SecretBytes {
         guard let keeper = keepers.first(where: { $0.tier == slot.tier }) else {
-            throw .keyRefused(source: path, reason: "nothing here opens \(slot.tier.rawValue)")
+            throw .keyRefused(
+                source: path, reason: "this board has no key source \(slot.tier.rawValue)")
         }
         let key = try keeper.open(slot.fields)
         guard let known = slot.fields[Self.check],
@@ -128,7 +129,7 @@ extension KeyFile {
     private func make(_ tier: KeyTier?, at path: String) throws(StoreError) -> SecretBytes {
         guard let tier else { return try makeBest(at: path) }
         guard let keeper = keepers.first(where: { $0.tier == tier }) else {
-            throw .keyRefused(source: tier.rawValue, reason: "nothing here keeps a key so")
+            throw .keyRefused(source: tier.rawValue, reason: "this board has no such key source")
         }
         do throws(StoreError) {
             return try make(keeper, at: path)
@@ -146,14 +147,14 @@ extension KeyFile {
                 report("no key source \(keeper.tier.rawValue): \(reason)")
             }
         }
-        throw .keyRefused(source: path, reason: "nothing on this board can keep a key")
+        throw .keyRefused(source: path, reason: "no key source on this board can keep a key")
     }
 
     private func make(_ keeper: some KeyKeeper, at path: String) throws(StoreError) -> SecretBytes {
         var (fields, key) = try keeper.make()
         fields[Self.check] = try Self.mark(of: key)
         if !keeper.isBound(fields) {
-            report("the storage key is bound to nothing: \(keeper.name) has no id of a machine")
+            report("the storage key is not bound to this board: \(keeper.name) has no machine id")
         }
         var bytes = KeySlot(keeper.tier, fields).bytes
         defer { bytes.wipe() }
@@ -176,7 +177,7 @@ extension KeyKeeper {
 extension KeySlot.Fault: CustomStringConvertible {
     var description: String {
         switch self {
-        case .malformed: "it is damaged, or no storage key of this program"
+        case .malformed: "it is damaged, or not a storage key of this program"
         case .newer(let version):
             "it has format \(version), this program knows \(KeySlot.version)"
         case .unknownSource(let name): "it names the source `\(name)`, unknown to this program"

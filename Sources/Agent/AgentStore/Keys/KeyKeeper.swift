@@ -31,7 +31,7 @@ extension KeyKeeper {
         _ name: String, in fields: [String: [UInt8]], count: Int? = nil
     ) throws(StoreError) -> [UInt8] {
         guard let bytes = fields[name], count == nil || bytes.count == count else {
-            throw .keyRefused(source: self.name, reason: "the field `\(name)` is not as it must be")
+            throw .keyRefused(source: self.name, reason: "the field `\(name)` is malformed")
         }
         return bytes
     }

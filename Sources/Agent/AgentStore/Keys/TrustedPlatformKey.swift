@@ -36,7 +36,7 @@ package struct TrustedPlatformKey: KeyKeeper {
             privatePart: try field("private", in: fields))
         let key = try asking { () throws(TrustedPlatformError) in try platform.unseal(sealed) }
         guard key.count == KeyFile.keyCount else {
-            throw .keyRefused(source: name, reason: "what was sealed is no key")
+            throw .keyRefused(source: name, reason: "the sealed data is not a key")
         }
         return key
     }

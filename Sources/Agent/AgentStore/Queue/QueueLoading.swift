@@ -31,7 +31,7 @@ extension Queue {
             // Whole files are missing, with the sequence numbers in them. Skip numbers so that
             // none is assigned twice.
             lastSequence += Self.lostLimit
-            note("segments of the queue are gone")
+            note("segments of the queue are missing")
         }
         for index in damage.indices {
             marks.apply(to: &damage[index].lost)

@@ -113,7 +113,7 @@ struct VaultCreation {
         let what = wasThere ? "the vault is damaged and kept as vault.damaged"
             : "the vault is gone"
         return (key, content, ["""
-            \(what): its copy is used; sequences go on behind \(content.queue.last). Look at the \
+            \(what): its copy is used; sequences go on after \(content.queue.last). Check the \
             disk
             """])
     }

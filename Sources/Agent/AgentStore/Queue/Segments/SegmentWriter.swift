@@ -88,7 +88,7 @@ final class SegmentWriter {
     /// Writes the added frames and makes them durable. If it throws, the file is broken and
     /// nothing more is written to it.
     func flush() throws(StoreError) {
-        guard !isBroken else { throw .unavailable(.inputOutput("\(file.path): written in vain")) }
+        guard !isBroken else { throw .unavailable(.inputOutput("\(file.path): failed earlier")) }
         guard !buffer.isEmpty else { return }
         let offset = segment.end - buffer.count
         buffer += mark
