@@ -45,7 +45,7 @@ extension Check {
     }
 
     private static func tls(_ reach: Reach?, _ file: String) -> Finding {
-        let next = "check the CA that must vouch for it (\(file)), the certificate's names, and "
+        let next = "check the CA that must verify it (\(file)), the certificate's names, and "
             + "both clocks"
         guard let reach, !reach.isInClear else {
             return reach == nil ? finding(nil, next: next) : .warning(

@@ -246,7 +246,7 @@ private final class Transfer {
     }
 
     private func check(_ isSet: Bool, _ option: CURLoption) throws(HTTPFailure) {
-        guard isSet else { throw .exchange("libcurl does not take option \(option.rawValue)") }
+        guard isSet else { throw .exchange("libcurl does not accept option \(option.rawValue)") }
     }
 }
 
