@@ -25,8 +25,8 @@ def bench(make_bench):
 
 
 def disk(bench) -> list[tuple[str, int, int]]:
-    """Each file of the state folder with its size and the time of its last change."""
-    found = sorted((bench.folder / "state").iterdir())
+    """Each file in the state folder with its size and the time of its last change."""
+    found = sorted((bench.folder / "state").rglob("*"))
     return [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in found]
 
 

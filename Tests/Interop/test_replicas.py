@@ -245,4 +245,4 @@ def test_one_reads_where_nothing_is_shared_and_another_takes_over(unshared):
 
 def reads(replica) -> bool:
     """Whether this one has said, since its start, that it is the one."""
-    return replica.program.is_running and "reads for all from now on" in replica.program.log
+    return replica.program.is_running and "messages for all from now on" in replica.program.log
