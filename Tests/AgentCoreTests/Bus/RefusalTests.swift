@@ -130,7 +130,7 @@ struct RefusalTests {
         #expect(payload.count < 1200)
     }
 
-    @Test("of a mad app are told 500 at once and then together, and the counts add up",
+    @Test("of an app that floods the board come 500 at once, then together, and the counts add up",
           arguments: [nil, "answers"])
     func flood(response: String?) throws {
         var bench = try unclaimed()

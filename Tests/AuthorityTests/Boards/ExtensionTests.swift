@@ -23,7 +23,7 @@ struct ExtensionTests {
         #expect(try await house.audit("session.extended").count == (code == nil ? 1 : 0))
     }
 
-    @Test("is told to the board at once, and is in the log with who asked")
+    @Test("is sent to the board at once, and is in the log with its caller")
     func told() async throws {
         let house = try await House()
         let ada = try await house.login()

@@ -59,7 +59,7 @@ struct LifetimeTests {
         #expect(record?.state == .ended && record?.endReason == "expired")
     }
 
-    @Test("that was shortened acts on sessions that live, and their boards are told",
+    @Test("that was shortened acts on live sessions, and their boards get a message",
           arguments: [
               LifetimePolicy(
                   access: .seconds(3600), absolute: .seconds(86_400), idle: nil),

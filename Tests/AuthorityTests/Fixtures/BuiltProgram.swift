@@ -1,8 +1,8 @@
 import Foundation
 import FreePorts
 
-/// The program that was built beside the tests, started so that it ends with them: also where
-/// whoever runs the tests is killed.
+/// The program that was built beside the tests. It ends with them, also if the test program is
+/// killed.
 enum BuiltProgram {
     /// Starts it with its stderr in the file `log`, which need not exist.
     static func start(_ arguments: [String], log: String) throws -> Process {
