@@ -79,6 +79,14 @@ package struct SessionRecord: Sendable {
     package func certainEnd(under lifetimes: LifetimePolicy) -> Timestamp? {
         [session.expiresAt, latestEnd(under: lifetimes)].compactMap { $0 }.min()
     }
+
+    /// When the session ends by itself, and why. Nil: it has no known end, or has ended.
+    package func outlook(under lifetimes: LifetimePolicy) -> SessionOutlook? {
+        guard state != .ended else { return nil }
+        return SessionOutlook(
+            of: session, lastHeard: lastSeen, limit: latestEnd(under: lifetimes),
+            idle: state == .active ? lifetimes.idle : nil)
+    }
 }
 
 /// How long a board may still log in to learn that its session ended, and to confirm it.
