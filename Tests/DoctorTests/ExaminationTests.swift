@@ -48,6 +48,7 @@ struct ExaminationTests {
     @Test("ends as its worst finding says", arguments: [
         (Facts(), DoctorVerdict.ok, DoctorVerdict.ok),
         (Facts(disk: .skipped("unknown")), .ok, .ok),
+        (Facts(disk: .note("weak")), .ok, .ok),
         (Facts(disk: warning), .warnings, .failed),
         (Facts(broker: failure, disk: warning), .failed, .failed),
         (Facts(configuration: failure, broker: failure), .badConfiguration, .badConfiguration),
@@ -59,13 +60,20 @@ struct ExaminationTests {
         #expect(report.verdict(warningsAreErrors: true) == strict)
     }
 
+    @Test("calls a run with notes and skipped checks ok")
+    func notes() throws {
+        let facts = Facts(broker: .skipped("unknown"), disk: .note("weak"))
+        let report = try Examination(Self.checks, without: []).report(facts)
+        #expect(report.json.asObject?["result"] == .string("ok"))
+    }
+
     @Test("shows under what is not well why it matters, and the next step")
     func words() throws {
-        let facts = Facts(broker: Self.failure)
+        let facts = Facts(broker: Self.failure, disk: .note("weak"))
         let report = try Examination(Self.checks, without: []).report(facts)
         #expect(report.lines == [
             "configuration", "  ✓ config            fine",
-            "storage", "  ✓ disk-space        fine",
+            "storage", "  i disk-space        weak",
             "broker", "  ✗ broker            no", "      why:  it matters",
             "      next: mend",
         ])

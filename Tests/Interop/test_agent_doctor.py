@@ -15,7 +15,7 @@ from bench.program import free_port, run
 from bench.waiting import until
 from conftest import assert_nothing_leaked
 
-RESULTS = {"ok", "skipped", "warning", "failed"}
+RESULTS = {"ok", "note", "skipped", "warning", "failed"}
 
 
 def examine(bench) -> tuple[int, dict[str, dict]]:

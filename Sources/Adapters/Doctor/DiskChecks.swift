@@ -34,12 +34,18 @@ extension Check {
     }
 }
 
-enum DiskSize {
+package enum DiskSize {
     /// In less space SQLite's log alone may not fit.
     static let least: Int64 = 16 << 20
 
-    static func text(_ bytes: Int64) -> String {
-        bytes >= 10 << 30 ? "\(bytes >> 30) GiB" : "\(bytes >> 20) MiB"
+    /// A size for people, rounded down.
+    package static func text(_ bytes: Int64) -> String {
+        switch bytes {
+        case ..<10_240: "\(bytes) bytes"
+        case ..<(10 << 20): "\(bytes >> 10) KiB"
+        case ..<(10 << 30): "\(bytes >> 20) MiB"
+        default: "\(bytes >> 30) GiB"
+        }
     }
 
     static func health(_ disk: DiskFacts) -> Finding {
@@ -58,7 +64,9 @@ enum DiskSize {
             return .failed("the card reports that its spare blocks are used up", next: copy)
         }
         guard let used = disk.lifeUsed, used > 0 else {
-            return .ok(disk.errors == nil ? "no fault is known" : "no errors")
+            return .ok(
+                disk.errors == nil ? "the disk reports no fault"
+                    : "the file system has counted no errors")
         }
         let sentence = used > 10
             ? "the card has outlived its estimated life"

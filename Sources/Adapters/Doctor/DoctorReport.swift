@@ -40,7 +40,7 @@ package struct DoctorReport: Sendable {
     }
 
     package var json: JSONValue {
-        let worst = rows.map(\.finding.result).filter { $0 != .skipped }.max() ?? .ok
+        let worst = rows.map(\.finding.result).filter { $0 > .skipped }.max() ?? .ok
         return .object([
             "result": .string(worst.rawValue),
             "checks": .array(rows.map { row in
@@ -74,6 +74,7 @@ package struct DoctorReport: Sendable {
     private static func sign(_ result: CheckResult) -> String {
         switch result {
         case .ok: "✓"
+        case .note: "i"
         case .skipped: "-"
         case .warning: "!"
         case .failed: "✗"

@@ -1,15 +1,16 @@
 /// The result of a check.
 package enum CheckResult: String, Comparable, CaseIterable, Sendable {
-    case ok, skipped, warning, failed
+    case ok, note, skipped, warning, failed
 
     package static func < (left: Self, right: Self) -> Bool { left.weight < right.weight }
 
     private var weight: Int {
         switch self {
         case .ok: 0
-        case .skipped: 1
-        case .warning: 2
-        case .failed: 3
+        case .note: 1
+        case .skipped: 2
+        case .warning: 3
+        case .failed: 4
         }
     }
 }
@@ -23,6 +24,11 @@ package struct Finding: Equatable, Sendable {
 
     package static func ok(_ found: String) -> Self {
         Self(result: .ok, found: found, next: nil)
+    }
+
+    /// A weakness that nobody can remove on this machine. The exit status does not show it.
+    package static func note(_ found: String) -> Self {
+        Self(result: .note, found: found, next: nil)
     }
 
     /// The check has no result, because another check explains it or because it does not apply.

@@ -59,15 +59,16 @@ extension Reach {
     /// Tries the path to any service. Without `tls` the connection is in clear.
     package init(host: String, port: UInt16, isLoopback: Bool, tls: TLSOptions?) {
         self.init(
-            lookup: .skipped("it was not tried"), tcp: .skipped("the name has no address"),
-            tls: .skipped("nobody answers"))
+            lookup: .skipped("it was not tried"), tcp: .skipped("see name-lookup"),
+            tls: .skipped("see tcp"))
         isInClear = tls == nil && !isLoopback
         switch Self.look(up: host) {
         case .pending: lookup = .failed("\(host): no answer within 5 s")
         case .failed(let text): lookup = .failed("\(host): \(text)")
         case .found(let addresses):
             let list = addresses.joined(separator: ", ")
-            lookup = .done(addresses == [host] ? "\(host) is an address" : "\(host) is \(list)")
+            lookup = .done(addresses == [host]
+                ? "\(host) is an address, and no name" : "\(host) is \(list)")
             dial(addresses, host, port, tls)
         }
     }
@@ -104,7 +105,7 @@ extension Reach {
         _ socket: borrowing DialedSocket, _ host: String, _ options: TLSOptions?
     ) {
         guard let options else {
-            tls = .skipped("not encrypted, and only on this machine")
+            tls = .skipped("no TLS: this connection does not leave the machine")
             return
         }
         do throws(MQTTError) {

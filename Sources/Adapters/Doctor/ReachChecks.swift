@@ -2,9 +2,10 @@ import Wire
 
 extension Check {
     /// The three checks of a network path. `peer` is the machine at its end; `file` is the file
-    /// that names it.
+    /// that names it. Without a path, `untried` says why.
     package static func reach(
         to peer: String, group: CheckGroup, needs: Set<Facts.Probe>, named file: String,
+        untried: @escaping @Sendable (Facts) -> String,
         _ reach: @escaping @Sendable (Facts) -> Reach?
     ) -> [Check] {
         [
@@ -12,7 +13,7 @@ extension Check {
                 id: "name-lookup", group: group, about: "the name of \(peer) has an address",
                 why: "without an address no connection is possible", needs: needs
             ) { facts in
-                finding(reach(facts)?.lookup, next: """
+                finding(reach(facts)?.lookup, untried(facts), next: """
                     check the name in \(file), and this machine's name servers: \
                     /etc/resolv.conf
                     """)
@@ -21,7 +22,7 @@ extension Check {
                 id: "tcp", group: group, about: "\(peer) accepts connections",
                 why: "without a connection nothing is sent or received", needs: needs
             ) { facts in
-                finding(reach(facts)?.tcp, next: """
+                finding(reach(facts)?.tcp, untried(facts), next: """
                     check that \(peer) runs, the port in \(file), and the firewalls on the \
                     way
                     """)
@@ -31,29 +32,31 @@ extension Check {
                 about: "the certificate of \(peer) is trusted, valid and for its name",
                 why: "nothing is sent to a server that may be an impostor; an expired "
                     + "certificate ends every connection", needs: needs
-            ) { facts in tls(reach(facts), file) },
+            ) { facts in tls(reach(facts), untried(facts), file) },
         ]
     }
 
-    private static func finding(_ step: Reach.Step?, next: String) -> Finding {
+    private static func finding(
+        _ step: Reach.Step?, _ untried: String, next: String
+    ) -> Finding {
         switch step {
         case .done(let text): .ok(text)
         case .failed(let text): .failed(text, next: next)
         case .skipped(let text): .skipped(text)
-        case nil: .skipped("the address is not known, or was not tried")
+        case nil: .skipped(untried)
         }
     }
 
-    private static func tls(_ reach: Reach?, _ file: String) -> Finding {
+    private static func tls(_ reach: Reach?, _ untried: String, _ file: String) -> Finding {
         let next = "check the CA that must verify it (\(file)), the certificate's names, and "
             + "both clocks"
         guard let reach, !reach.isInClear else {
-            return reach == nil ? finding(nil, next: next) : .warning(
+            return reach == nil ? .skipped(untried) : .warning(
                 "passwords and data go to another machine without encryption",
                 next: "use TLS there, and set it in \(file)")
         }
         guard case .done(let text) = reach.tls, let left = reach.certificateLeft else {
-            return finding(reach.tls, next: next)
+            return finding(reach.tls, untried, next: next)
         }
         return CertificateAge.finding(text, left)
     }

@@ -113,7 +113,6 @@ struct DoctorTests {
         },
         Breakage("uplink", .failed) { $0.set("uplink", .string("TCP: refused")) },
         Breakage("uplink", .warnings) { $0.set("uplinkNote", .string("MQTT 3.1.1")) },
-        Breakage("libmosquitto", .warnings) { $0.mosquittoAborts = true },
         Breakage("queue", .failed) { $0.set("queueFault", .string("damaged")) },
         Breakage("queue", .warnings) {
             $0.change("queue") { $0["bytes"] = .integer(230 << 20) }
@@ -186,9 +185,30 @@ struct DoctorTests {
 
     @Test("has a fault for each of its checks")
     func complete() {
-        #expect(Set(BoardCheck.all.map(\.id)) == Set(Self.breakages.map(\.id)))
+        #expect(Set(BoardCheck.all.map(\.id))
+            == Set(Self.breakages.map(\.id)).union(["libmosquitto"]))
         #expect(Set(BoardCheck.all.map(\.id)).count == BoardCheck.all.count)
         #expect(BoardCheck.all.allSatisfy { $0.id.wholeMatch(of: /[a-z]+(-[a-z]+)*/) != nil })
+    }
+
+    @Test("only notes an old library, because nobody can install a newer one")
+    func library() throws {
+        var facts = try Self.healthy()
+        facts.mosquittoAborts = true
+        #expect(results(facts)["libmosquitto"] == .note)
+        #expect(Self.report(facts).verdict(warningsAreErrors: true) == .ok)
+    }
+
+    @Test("says of a new board that nobody has claimed it, and nothing worse")
+    func unclaimed() throws {
+        var facts = try Self.healthy()
+        facts.set("state", .string("unavailable"))
+        facts.set("reason", .string("unclaimed"))
+        facts.set("uplink", .string("broker login: Not authorized"))
+        let unwell = Self.report(facts).rows.filter { $0.finding.result > .skipped }
+        #expect(unwell.map(\.check.id) == ["session"])
+        #expect(unwell.first?.finding.next?.contains("pair") == true)
+        #expect(results(facts)["issued"] == .skipped)
     }
 
     @Test("tries this board's login itself where no agent runs", arguments: [

@@ -18,14 +18,15 @@ extension PersonCheck {
                 return .failed(fault, next: "correct it, or log in again: `postern login`")
             }
             guard let username = facts.username, let authority = facts.authority else {
-                return .ok("nobody is logged in")
+                return .ok("no login is stored on this machine")
             }
             return .ok("\(username) at \(authority)")
         },
     ]
 
     static let page = PersonCheck.reach(
-        to: "the authority", group: .page, needs: [.reach], named: "the authority's address"
+        to: "the authority", group: .page, needs: [.reach], named: "the authority's address",
+        untried: { $0.profileFault == nil ? "no authority is named" : "see profile" }
     ) { $0.reach } + [
         PersonCheck(
             id: "authority", group: .page, about: "an authority answers at that address",
@@ -33,7 +34,7 @@ extension PersonCheck {
             needs: [.authority]
         ) { facts in
             guard let authority = facts.authority else {
-                return .skipped("no authority is named")
+                return .skipped(facts.profileFault == nil ? "no authority is named" : "see profile")
             }
             let next = """
                 check the address and the proxy in front of the authority; on the authority's \
@@ -44,7 +45,7 @@ extension PersonCheck {
                 return .ok("\(shown(info, "name")) at \(authority)")
             case .refused(let refusal): return .failed(refusal.text, next: next)
             case .failed(let text): return .failed(text, next: next)
-            case nil: return .skipped("not tried, because an earlier check failed")
+            case nil: return .skipped("see \(facts.reach?.broken ?? "profile")")
             }
         },
         PersonCheck(
@@ -53,7 +54,7 @@ extension PersonCheck {
             why: "with another id every request is refused", needs: [.authority]
         ) { facts in
             guard let known = facts.applicationID, let info = facts.info?.object else {
-                return .skipped("nobody is logged in, or the authority does not answer")
+                return .skipped(facts.applicationID == nil ? "no login is stored" : "see authority")
             }
             let present = shown(info, "applicationId")
             guard known == present else {
@@ -61,7 +62,7 @@ extension PersonCheck {
                     "the login has \(known), the authority \(present)",
                     next: "log in again: `postern login`")
             }
-            return .ok(known)
+            return .ok("the login and the authority have the same: \(known)")
         },
         PersonCheck(
             id: "clock", group: .page, about: "this machine's clock agrees with the authority's",
@@ -69,11 +70,11 @@ extension PersonCheck {
             needs: [.authority]
         ) { facts in
             guard let skew = facts.skew?.components.seconds else {
-                return .skipped("the authority did not send its time")
+                return .skipped("the authority has not sent its time")
             }
-            guard abs(skew) > 30 else { return .ok("within 30 s") }
+            guard abs(skew) > 30 else { return .ok("the clocks agree to 30 s or less") }
             return .warning(
-                "the authority is \(abs(skew)) s \(skew > 0 ? "ahead" : "behind")",
+                "the authority's clock is \(abs(skew)) s \(skew > 0 ? "ahead" : "behind")",
                 next: "set the clock that is wrong, by NTP if you can")
         },
     ]
@@ -98,7 +99,7 @@ extension PersonCheck {
             case .refused(let refusal):
                 return .failed("\(refusal.text) (\(refusal.code))", next: next)
             case .failed(let text): return .failed(text, next: "look at the authority's log")
-            case nil: return .skipped("the authority was not asked")
+            case nil: return .skipped("see authority")
             }
         },
     ]
@@ -114,7 +115,7 @@ extension PersonCheck {
                 firewalls between here and the broker
                 """
             if let fault = facts.brokerFault { return .failed(fault, next: next) }
-            guard let reach = facts.brokerReach else { return .skipped("there is no session") }
+            guard let reach = facts.brokerReach else { return .skipped("see session") }
             for case .failed(let text) in [reach.lookup, reach.tcp, reach.tls] {
                 return .failed(text, next: next)
             }
@@ -131,13 +132,15 @@ extension PersonCheck {
         ) { facts in
             let next = "restart the authority: it sets up its broker access at its start"
             switch facts.brokerLogin {
-            case .letIn(let rights) where rights.unsubscribable.isEmpty: return .ok("it does")
+            case .letIn(let rights) where rights.unsubscribable.isEmpty:
+                return .ok("the broker accepts your login, and lets you read your boards")
             case .letIn(let rights):
                 return .failed(
                     "it refuses " + rights.unsubscribable.joined(separator: ", "), next: next)
             case .refused(let text), .unreachable(let text): return .failed(text, next: next)
             case nil:
-                return .skipped("not tried: it would end a running `watch`; use --try-login")
+                return .skipped(
+                    "not tried, because it ends your running `watch`; --try-login tries it")
             }
         },
     ]
@@ -167,9 +170,10 @@ extension PersonCheck {
         guard let session = try? answer.object("session"),
             let iso = session.members["expiresAt"]?.asObject?["iso"]?.asString,
             let end = ParseDate.parse(iso)
-        else { return .ok("it is valid, and does not expire") }
+        else { return .ok("your session is valid, and has no fixed end") }
         let hours = (end - now).components.seconds / 3600
-        let text = "it is valid for \(hours >= 48 ? "\(hours / 24) days" : "\(hours) hours")"
+        let span = hours >= 48 ? "\(hours / 24) days" : "\(hours) hours"
+        let text = "your session is valid for \(span)"
         return hours >= 24
             ? .ok(text) : .warning(text, next: "log in again before then: `postern login`")
     }

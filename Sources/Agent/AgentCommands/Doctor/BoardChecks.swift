@@ -13,10 +13,12 @@ extension BoardCheck {
             if let fault = facts.askingFault {
                 return .failed(fault, next: "look at the agent's log")
             }
-            guard !facts.isRunning else { return .ok("it answers") }
+            guard !facts.isRunning else { return .ok("the agent answers") }
             return facts.settings == nil
                 ? .skipped("agent.toml cannot be read")
-                : .failed("it does not run", next: "start it: postern-agent run, or its unit")
+                : .failed("the agent does not run", next: """
+                    start it: `sudo systemctl start postern-agent`, or `postern-agent run`
+                    """)
         },
     ]
 
@@ -25,13 +27,13 @@ extension BoardCheck {
             id: "clock", group: .board, about: "the board's clock is set",
             why: "sessions and certificates are checked by it", needs: [.agent]
         ) { facts in
-            guard let clock = facts.status?.text("clock") else { return unknown }
+            guard let clock = facts.status?.text("clock") else { return unknown(facts) }
             guard clock == "set" else {
                 return .failed(
                     "this board's clock is not set: a session's end cannot be checked",
                     next: "set it, with NTP if possible; the authority also sends the time")
             }
-            return .ok("set")
+            return .ok("the clock is set")
         },
         BoardCheck(
             id: "session", group: .board, about: "the board has a session that does not end soon",
@@ -42,8 +44,13 @@ extension BoardCheck {
             why: "an authority restored from a backup may not; the board keeps all",
             needs: [.agent]
         ) { facts in
-            guard let status = facts.status else { return unknown }
-            guard status.members["notIssuedThere"] == .bool(true) else { return .ok("it does") }
+            guard let status = facts.status else { return unknown(facts) }
+            guard status.text("reason") != "unclaimed" else {
+                return .skipped("nobody has claimed this board yet")
+            }
+            guard status.members["notIssuedThere"] == .bool(true) else {
+                return .ok("the authority knows them")
+            }
             return .warning(
                 "the authority reports that it did not issue this board's tokens",
                 next: "run `postern-agent pair --new`, and claim as the same user: "
@@ -61,7 +68,7 @@ extension BoardCheck {
             if status.members["identityShared"] == .bool(true) {
                 return .failed("another machine uses this board's identity", next: next)
             }
-            guard status.members["busShared"] == .bool(true) else { return .ok("none does") }
+            guard status.members["busShared"] == .bool(true) else { return .ok("none is seen") }
             return .failed(
                 "another agent with this board's identity is on the board's own bus", next: next)
         },
@@ -79,13 +86,14 @@ extension BoardCheck {
             guard let status = facts.status, let queue = try? status.object("queue"),
                 let bytes = try? queue.integer("bytes"),
                 let limit = facts.settings?.outbox.maxBytes.bytes
-            else { return unknown }
+            else { return unknown(facts) }
             if let fault = status.text("queueFault") {
                 return .failed(
                     "nothing is forwarded: \(fault)",
                     next: "check the disk, then restart the agent")
             }
-            let text = "\(queue.shown("messages")) messages, \(bytes) of \(limit) bytes"
+            let text = "messages waiting: \(queue.shown("messages")), in "
+                + "\(DiskSize.text(bytes)) of \(DiskSize.text(limit))"
             guard bytes < limit / 5 * 4 else {
                 return .warning(
                     text, next: "restore the uplink, or raise outbox.max_bytes")
@@ -94,7 +102,17 @@ extension BoardCheck {
         },
     ]
 
-    static let unknown = Finding.skipped("this board's state is not available")
+    /// Why the board's state is not known.
+    static func unknown(_ facts: BoardFacts) -> Finding {
+        if facts.settings == nil { return .skipped("see config-agent") }
+        if facts.askingFault != nil { return .skipped("see agent-running") }
+        if facts.vaultFault != nil { return .skipped("see vault") }
+        if facts.policyFault != nil { return .skipped("see config-policy") }
+        if !facts.modeFaults.isEmpty { return .skipped("see file-modes") }
+        return .skipped(
+            facts.status == nil ? "the agent has not run on this board yet"
+                : "the agent does not report it")
+    }
 }
 
 /// The checks of the board's session.
@@ -103,11 +121,15 @@ enum SessionJudgement {
     private static let outage = Duration.seconds(6 * 3600)
 
     static func session(_ facts: BoardFacts) -> Finding {
-        guard let status = facts.status else { return BoardCheck.unknown }
+        guard let status = facts.status else { return BoardCheck.unknown(facts) }
         guard status.text("state") == "available" else {
             let sentence = SessionCommand.sentence(status)
             switch status.text("reason") {
             case "unreadable": return .skipped("\(sentence); see vault")
+            case "unclaimed":
+                return .failed("nobody has claimed this board yet", next: """
+                    run `postern-agent pair`, and scan its code or give it to `postern claim`
+                    """)
             case "offline":
                 return .failed(sentence, next: "connect the board to its authority")
             default:
@@ -120,7 +142,7 @@ enum SessionJudgement {
                 "it ends within a day: " + SessionCommand.sentence(status),
                 next: "run `postern-agent session refresh --for 30d`, or claim it again afterwards")
         }
-        return .ok(SessionCommand.sentence(status))
+        return .ok("session " + SessionCommand.sentence(status))
     }
 
     static func grace(_ facts: BoardFacts) -> Finding {

@@ -45,7 +45,7 @@ extension BoardCheck {
             else {
                 return .skipped("the broker does not report it, or denies $SYS to the agent")
             }
-            guard dropped > 0 else { return .ok("the broker has dropped nothing") }
+            guard dropped > 0 else { return .ok("the broker has dropped no message") }
             return .warning(
                 "the broker has dropped \(dropped) messages since its start, for all its clients",
                 next: """

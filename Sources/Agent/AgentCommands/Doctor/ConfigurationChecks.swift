@@ -25,7 +25,8 @@ extension BoardCheck {
                     old rules until then; an agent refuses to start with it
                     """)
             }
-            return .ok(facts.policy?.summary ?? "there is no policy.toml")
+            return .ok(facts.policy?.summary
+                ?? "there is no policy.toml: the built-in rules and the session's scope decide")
         },
         BoardCheck(
             id: "file-modes", group: .configuration,
@@ -33,7 +34,9 @@ extension BoardCheck {
             why: "a user who writes these files decides what leaves the board; one who reads the "
                 + "state can pose as the board"
         ) { facts in
-            guard !facts.modeFaults.isEmpty else { return .ok("as strict as they must be") }
+            guard !facts.modeFaults.isEmpty else {
+                return .ok("no other user can change the rules or read the state")
+            }
             return .failed(
                 facts.modeFaults.joined(separator: "; "),
                 next: """

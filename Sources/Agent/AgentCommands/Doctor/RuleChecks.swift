@@ -36,7 +36,8 @@ extension BoardCheck {
                     "not in force yet: \(waiting.joined(separator: ", "))",
                     next: "restart the agent: while it runs, only routes of agent.toml change")
             }
-            return .ok("\(rules.shown("rules")) rules, by default \(rules.shown("default"))")
+            return .ok("the agent decides by these files: rules \(rules.shown("rules")), "
+                + "default \(rules.shown("default"))")
         },
         BoardCheck(
             id: "routes", group: .rules,
@@ -53,7 +54,8 @@ extension BoardCheck {
                     "agent.toml has \(count) routes, the agent reads \(rules.shown("routes"))",
                     next: "wait a moment, then send the agent SIGHUP")
             }
-            return .ok(count == 0 ? "none" : "\(count)")
+            return .ok(
+                count == 0 ? "agent.toml has no routes" : "the routes of agent.toml: \(count)")
         },
     ]
 }

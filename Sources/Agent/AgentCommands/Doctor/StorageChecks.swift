@@ -18,14 +18,14 @@ extension BoardCheck {
                     the key source has changed: see Devices/KEYS.md, "When it does not open"
                     """ : next)
             }
-            guard let status = facts.status else { return unknown }
+            guard let status = facts.status else { return unknown(facts) }
             if status.text("reason") == "unreadable" {
                 return .failed("the session's record cannot be read", next: """
                     check the disk, then run `postern-agent pair` and claim this board again
                     """)
             }
-            guard let board = status.text("installationId") else { return unknown }
-            return .ok("it is \(board)")
+            guard let board = status.text("installationId") else { return unknown(facts) }
+            return .ok("the vault opens; this board's installation id is \(board)")
         },
         BoardCheck(
             id: "key-source", group: .storage, about: "the vault's key is bound to this machine",
@@ -33,11 +33,13 @@ extension BoardCheck {
             needs: [.agent, .key]
         ) { facts in
             guard let key = try? facts.status?.object("key"), let source = key.text("source")
-            else { return .skipped("the source of the key is not known") }
+            else { return unknown(facts) }
             let name = key.text("name").map { " (\($0))" } ?? ""
             let rekey = "run `postern-agent vault rekey`: the session is kept"
             guard key.members["bound"] != .bool(false) else {
-                return .warning("\(source)\(name), which opens on any machine", next: rekey)
+                return .warning(
+                    "a copy of the state folder opens on any machine: \(source)\(name)",
+                    next: rekey)
             }
             let better = (key.members["better"]?.asArray ?? []).compactMap(\.asString)
             guard better.isEmpty else {
@@ -45,7 +47,7 @@ extension BoardCheck {
                     "\(source)\(name), while \(better.joined(separator: ", ")) is available",
                     next: rekey)
             }
-            return .ok(source + name)
+            return .ok("the vault opens only on this machine: \(source)\(name)")
         },
     ] + BoardCheck.disk(
         needs: [.disk], makeRoom: "free some space, or lower outbox.max_bytes"

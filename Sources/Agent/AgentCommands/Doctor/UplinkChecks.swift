@@ -5,7 +5,8 @@ import Wire
 
 extension BoardCheck {
     static let uplink = BoardCheck.reach(
-        to: "the upstream broker", group: .uplink, needs: [.reach], named: "agent.toml, [uplink]"
+        to: "the upstream broker", group: .uplink, needs: [.reach], named: "agent.toml, [uplink]",
+        untried: { _ in "see config-agent" }
     ) { $0.reach } + [
         BoardCheck(
             id: "broker-login", group: .uplink, about: "the upstream broker knows this board",
@@ -31,15 +32,13 @@ extension BoardCheck {
             about: "the linked MQTT library survives malformed packets",
             why: "a malformed packet may end the connection, but must not end the agent"
         ) { facts in
-            guard facts.mosquittoAborts else { return .ok(facts.mosquittoVersion) }
-            return .warning(
-                """
-                \(facts.mosquittoVersion), without the agent's guard: a broker can end the agent \
-                with a malformed packet; the agent starts again and loses nothing
-                """,
-                next: """
-                    link libmosquitto dynamically, or install 2.0.16 or later
-                    """)
+            guard facts.mosquittoAborts else {
+                return .ok("\(facts.mosquittoVersion): no malformed packet ends the agent")
+            }
+            return .note("""
+                \(facts.mosquittoVersion): a broker can end the agent with a malformed packet; \
+                the agent starts again and loses nothing. Only 2.0.16 or later changes that
+                """)
         },
         BoardCheck(
             id: "versions", group: .versions, about: "the running agent has this program's version",
@@ -62,7 +61,7 @@ extension BoardFacts {
         guard let status, status.text("state") == "unavailable" else { return nil }
         if uplinkText?.hasPrefix("connected") == true { return nil }
         switch status.text("reason") {
-        case "unclaimed": return "nobody has claimed this board yet: no broker knows it"
+        case "unclaimed": return "nobody has claimed this board yet, so no broker knows it"
         case "offline", nil: return nil
         default: return "the session has ended, and its login with it; see session"
         }
@@ -120,24 +119,21 @@ enum UplinkJudgement {
         guard facts.isRunning, let status = facts.status else {
             return .skipped("the agent does not run")
         }
-        guard let text = status.text("uplink") else { return BoardCheck.unknown }
+        guard let text = status.text("uplink") else { return BoardCheck.unknown(facts) }
         guard text.hasPrefix("connected") else {
             if status.members["identityShared"] == .bool(true) {
                 return .skipped("\(text); see identity")
             }
             if let check = facts.reach?.broken { return .skipped("\(text); see \(check)") }
+            if let why = facts.isWithoutLogin { return .skipped(why) }
             if text == inboxRefused { return .skipped("\(text); see topics-allowed") }
             if text.hasPrefix(loginLayer) { return .skipped("\(text); see broker-login") }
-            // A board whose session has ended may have lost its login, too.
-            if status.text("state") == "unavailable", status.text("reason") != "offline" {
-                return .skipped("\(text); see session")
-            }
             return .failed(text, next: "check the named layer, from this board to the broker")
         }
         if status.text("hold") != nil { return .skipped("\(text); see topics-allowed") }
         if let note = status.text("uplinkNote") {
             return .warning(note, next: "use an upstream broker that speaks MQTT 5")
         }
-        return .ok(text)
+        return .ok("the agent is \(text)")
     }
 }

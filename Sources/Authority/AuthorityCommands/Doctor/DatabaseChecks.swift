@@ -31,7 +31,7 @@ extension AuthorityCheck {
             id: "database", group: .storage, about: "the database accepts our connections",
             why: "without it no board gets an answer and nobody can log in", needs: [.state]
         ) { facts in
-            guard let found = facts.database else { return .skipped("the records are in a file") }
+            guard let found = facts.database else { return noServer(facts) }
             guard let fault = found.fault else { return .ok("\(found.place), \(found.version)") }
             return .failed(fault, next: """
                 check that its server runs; then check `store` and [postgres] in authority.toml
@@ -88,6 +88,11 @@ extension AuthorityCheck {
         },
     ]
 
+    private static func noServer(_ facts: AuthorityFacts) -> Finding {
+        .skipped(facts.configFault == nil ? "the store is SQLite, on this machine's disk"
+            : "see config-authority")
+    }
+
     /// A check that needs a connection to the database.
     private static func onConnection(
         id: String, about: String, why: String,
@@ -96,9 +101,8 @@ extension AuthorityCheck {
         AuthorityCheck(
             id: id, group: .storage, about: about, why: why, needs: [.state]
         ) { facts in
-            guard let found = facts.database, found.fault == nil else {
-                return .skipped("there is no connection to a database")
-            }
+            guard let found = facts.database else { return noServer(facts) }
+            guard found.fault == nil else { return .skipped("see database") }
             return judge(found)
         }
     }

@@ -25,7 +25,9 @@ extension AuthorityCheck {
             about: "nobody else may change the configuration or read the state",
             why: "a person who can read the state folder can act as the authority"
         ) { facts in
-            guard !facts.modeFaults.isEmpty else { return .ok("modes and owners are right") }
+            guard !facts.modeFaults.isEmpty else {
+                return .ok("no other user can change the configuration or read the state")
+            }
             return .failed(
                 facts.modeFaults.joined(separator: "; "),
                 next: "set modes and owners as shown; run doctor as root or as the service's user")
@@ -44,7 +46,7 @@ extension AuthorityCheck {
                 ? "restore the state folder from a backup, or run `postern-authority init`"
                 : "check that `store` names the right database; BACKUP.md shows how to restore one"
             if let fault = facts.storeFault { return .failed(fault, next: next) }
-            guard let store = facts.store else { return .skipped("it was not checked") }
+            guard let store = facts.store else { return .skipped("see config-authority") }
             if let version = store.otherVersion {
                 return .failed(Schema.fault(of: version), next: Schema.advice)
             }
@@ -69,17 +71,17 @@ extension AuthorityCheck {
                     """)
             }
             guard let store = facts.store, !store.keys.isEmpty else {
-                return .skipped("the database or the file cannot be read")
+                return unread(facts)
             }
-            return .ok("\(store.keys.count) keys open")
+            return .ok("authority.key opens all \(store.keys.count) keys")
         },
         AuthorityCheck(
             id: "clock", group: .authority, about: "the clock fits the latest time on record",
             why: "a wrong clock would end sessions for good, so the service stops answering",
             needs: [.state]
         ) { facts in
-            guard facts.store != nil else { return .skipped("the database cannot be read") }
-            guard let words = facts.clock.words else { return .ok("it is trusted") }
+            guard facts.store != nil else { return unread(facts) }
+            guard let words = facts.clock.words else { return .ok("the clock fits the records") }
             return .failed(words, next: "set the clock, by NTP if you can")
         },
         AuthorityCheck(
@@ -87,13 +89,13 @@ extension AuthorityCheck {
             why: "after a restore, boards set up later keep their data but get no answer",
             needs: [.state]
         ) { facts in
-            guard let store = facts.store else { return .skipped("the database cannot be read") }
+            guard let store = facts.store else { return unread(facts) }
             let next = "set up the boards in `postern-authority restore --list` again, then run "
                 + "`postern-authority restore --settle`"
             if store.boardsAhead > 0 {
                 return .warning("\(store.boardsAhead) boards are ahead of the store", next: next)
             }
-            guard store.isRestored else { return .ok("none was found") }
+            guard store.isRestored else { return .ok("no board is ahead of the store") }
             return .warning("an earlier state was restored and is not settled yet", next: next)
         },
         AuthorityCheck(
@@ -110,9 +112,16 @@ extension AuthorityCheck {
             if case .failed(let text)? = facts.page?.tcp {
                 return .failed(text, next: "check http.listen and the authority's log")
             }
-            return .ok("it runs, and its HTTP answers")
+            return .ok("the authority runs, and its HTTP answers")
         },
     ]
+
+    /// Why the records are not known.
+    private static func unread(_ facts: AuthorityFacts) -> Finding {
+        if facts.configFault != nil { return .skipped("see config-authority") }
+        if facts.keyFault != nil { return .skipped("see key-file") }
+        return .skipped(facts.database?.fault == nil ? "see state" : "see database")
+    }
 
     static let storage = AuthorityCheck.disk(
         needs: [.disk], makeRoom: "free space on the disk of the state folder"
@@ -127,11 +136,13 @@ extension AuthorityCheck {
             case .success(let text): .ok(text)
             case .failure(let missing):
                 .failed(missing.words, next: "install it: apt install mosquitto")
-            case nil: .skipped("the broker is not embedded, or this was not checked")
+            case nil: .skipped(
+                facts.isExternal ? "the broker is not embedded" : "see config-authority")
             }
         },
     ] + AuthorityCheck.reach(
-        to: "the broker", group: .broker, needs: [.reach], named: "authority.toml, [broker]"
+        to: "the broker", group: .broker, needs: [.reach], named: "authority.toml, [broker]",
+        untried: { $0.configFault == nil ? "the broker is embedded" : "see config-authority" }
     ) { $0.reach } + [
         AuthorityCheck(
             id: "broker-login", group: .broker, about: "the authority can log in at the broker",
@@ -139,9 +150,11 @@ extension AuthorityCheck {
             needs: [.served, .broker]
         ) { facts in
             guard let trial = facts.broker else {
-                return .skipped("the broker cannot be reached, or its login is not known")
+                return untriedLogin(facts)
             }
-            guard let fault = trial.loginFault else { return .ok("the login works") }
+            guard let fault = trial.loginFault else {
+                return .ok("the broker lets the authority in")
+            }
             return .failed(fault, next: """
                 check broker.username and broker.password_file; for an embedded broker, restart \
                 the authority
@@ -156,14 +169,23 @@ extension AuthorityCheck {
                 return .skipped("the logins are managed elsewhere: broker.access")
             }
             guard let trial = facts.broker, trial.loginFault == nil else {
-                return .skipped("the authority cannot log in at the broker")
+                return .skipped("see broker-login")
             }
-            guard let fault = trial.accessFault else { return .ok("dynamic security answers") }
+            guard let fault = trial.accessFault else {
+                return .ok("the broker lets the authority manage logins")
+            }
             return .failed(
                 fault,
                 next: "load mosquitto_dynamic_security.so there, and let our user manage it")
         },
     ]
+
+    /// Why no login at the broker was tried.
+    private static func untriedLogin(_ facts: AuthorityFacts) -> Finding {
+        if let check = facts.reach?.broken { return .skipped("see \(check)") }
+        guard facts.store?.keys.isEmpty == false else { return unread(facts) }
+        return .skipped("the broker is embedded, and the authority does not run")
+    }
 
     static let page = [
         AuthorityCheck(
@@ -183,7 +205,9 @@ extension AuthorityCheck {
             why: "without them a phone cannot claim a board; all other parts work"
         ) { facts in
             guard facts.configFault == nil else { return .skipped("see config-authority") }
-            guard let fault = facts.consoleFault else { return .ok("they are installed") }
+            guard let fault = facts.consoleFault else {
+                return .ok("the files of the page are installed")
+            }
             return .warning(fault, next: "install the files, or set http.console to their folder")
         },
     ]
@@ -201,7 +225,6 @@ extension AuthorityCheck {
 enum CertificateJudgement {
     /// The worst finding of all certificates.
     static func finding(_ certificates: [AuthorityFacts.Certificate]) -> Finding {
-        guard !certificates.isEmpty else { return .skipped("we show none") }
         let findings = certificates.map { certificate -> Finding in
             guard let left = certificate.timeLeft else {
                 return .failed(
@@ -211,6 +234,7 @@ enum CertificateJudgement {
             }
             return CertificateAge.finding(certificate.file, left)
         }
-        return findings.max { $0.result < $1.result } ?? .skipped("we show none")
+        return findings.max { $0.result < $1.result }
+            ?? .skipped("none is configured: broker and page have no TLS of their own")
     }
 }
