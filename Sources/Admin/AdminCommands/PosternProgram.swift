@@ -24,7 +24,7 @@ package enum PosternProgram {
     ) async -> ExitStatus {
         var command: any ParsableCommand
         do {
-            command = try PosternCommand.parseAsRoot(arguments)
+            command = try await PosternCommand.asyncParseAsRoot(arguments)
             if command is PosternCommand {
                 surroundings.note(PosternCommand.helpMessage(columns: surroundings.width))
                 return .usage
@@ -61,7 +61,7 @@ package enum PosternProgram {
 }
 
 /// The root command. It does nothing itself.
-struct PosternCommand: ParsableCommand {
+struct PosternCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "postern",
         abstract: "Claim boards and manage their sessions.",

@@ -3,7 +3,7 @@ import Sessions
 import Wire
 
 /// A command that does work. It prints only through its surroundings.
-protocol Verb: ParsableCommand {
+protocol Verb: AsyncParsableCommand {
     func perform(in surroundings: CommandEnvironment) async throws(CommandFailure)
 }
 

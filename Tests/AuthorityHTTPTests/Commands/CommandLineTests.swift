@@ -91,8 +91,8 @@ struct CommandLineTests {
             #expect(shown.contains("kind          restricted"))
             #expect(shown.contains("generation    7"))
             #expect(shown.contains("label         porch"))
-            #expect(await person.console.frontend.calls.suffix(2)
-                == ["revoke sEsS000002", "session sEsS000002"])
+            #expect(await person.console.frontend.calls.suffix(3)
+                == ["revoke sEsS000002", "session sEsS000002", "session sEsS000002"])
         }
     }
 

@@ -44,6 +44,13 @@ actor StubFrontend: AuthorityFrontend {
 
     var isBrokerTold = true
 
+    /// More boards of alice, by id and name; bob's are in everyone's list alone.
+    private var more: [(id: String, name: String, isBobs: Bool)] = []
+
+    func addBoard(_ id: String, _ name: String, isBobs: Bool = false) {
+        more.append((id, name, isBobs))
+    }
+
     func leaveBrokerUntold() { isBrokerTold = false }
     func fail(with failure: AuthorityError?) { self.failure = failure }
     func answerClaims(with state: Claim.State) { claimState = state }
@@ -168,15 +175,20 @@ actor StubFrontend: AuthorityFrontend {
 
     func boards(by caller: Caller, everyone: Bool) async throws(AuthorityError) -> [Board] {
         try note("boards everyone \(everyone)")
-        return [try board()].compactMap { $0 }
+        let shown = more.filter { everyone || !$0.isBobs }
+        return try [board()] + shown.map { entry throws(AuthorityError) in
+            try board(named: entry.name, entry.id, of: entry.isBobs ? "bob" : "alice")
+        }
     }
 
-    func board(named name: String = "greenhouse") throws(AuthorityError) -> Board? {
-        guard let board = InstallationID(Self.iid), let key = KeyID("a2V5LWlkLTE") else {
-            return nil
+    func board(
+        named name: String = "greenhouse", _ id: String = iid, of owner: String = "alice"
+    ) throws(AuthorityError) -> Board {
+        guard let board = InstallationID(id), let key = KeyID("a2V5LWlkLTE") else {
+            throw .failed(layer: "stub", text: id)
         }
         return Board(
-            installation: board, name: name, owner: try user(), deviceKey: key,
+            installation: board, name: name, owner: try user(owner), deviceKey: key,
             session: try view(board: true), lastSeen: time(60),
             status: BoardStatus(up: true, available: true, version: "0.1", since: time(2)),
             scope: ScopeDocument(unchecked: .object(["default": .string("deny")])))
@@ -212,6 +224,9 @@ actor StubFrontend: AuthorityFrontend {
 
     func session(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) -> SessionView {
         try note("session \(id)")
+        guard id.description.hasPrefix("sEsS") else {
+            throw .refused(Refusal(.notFound, "Object not found."))
+        }
         return try view(board: true)
     }
 

@@ -99,18 +99,14 @@ extension StubFrontend {
         _ id: InstallationID, by caller: Caller
     ) async throws(AuthorityError) -> BoardDetail {
         try note("board \(id)")
-        guard let board = try board() else { throw .refused(Refusal(.notFound, "no such board")) }
-        return BoardDetail(board: board, openClaim: nil)
+        return BoardDetail(board: try board(), openClaim: nil)
     }
 
     func rename(
         _ id: InstallationID, to name: BoardName, by caller: Caller
     ) async throws(AuthorityError) -> Board {
         try note("rename \(id) to \(name)")
-        guard let board = try board(named: name.description) else {
-            throw .refused(Refusal(.notFound, "no such board"))
-        }
-        return board
+        return try board(named: name.description)
     }
 
     func timeline(

@@ -10,6 +10,8 @@ struct AuthorityClient: Sendable {
     var trust = AuthorityTrust()
     var applicationID: String?
     var token: SessionToken?
+    /// The time limit of one exchange.
+    var patience = Duration.seconds(30)
 
     enum Method: String, Sendable {
         case get = "GET"
@@ -61,6 +63,7 @@ struct AuthorityClient: Sendable {
     func request(_ method: String, _ path: String) throws(CommandFailure) -> HTTPRequest {
         var request = HTTPRequest(method, url.description + path)
         request.answerLimit = Self.answerLimit
+        request.limit = patience
         if url.isEncrypted { request.trust = try trust.read() }
         return request
     }

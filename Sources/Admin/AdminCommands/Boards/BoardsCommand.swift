@@ -10,12 +10,8 @@ struct BoardsCommand: ParsableCommand {
             List.self, Release.self, Claims.self, EndClaim.self, ForgetRevocation.self,
         ], defaultSubcommand: List.self)
 
-    static func id(_ text: String) throws(CommandFailure) -> InstallationID {
-        guard let id = InstallationID(text) else {
-            throw .usage("a board's id is a UUID in lower case, as `postern boards` shows it")
-        }
-        return id
-    }
+    static let boardHelp = ArgumentHelp(
+        "The board's name, its id, or a unique beginning of its id.", valueName: "board")
 
     struct List: Verb {
         static let configuration = CommandConfiguration(
@@ -49,12 +45,11 @@ struct BoardsCommand: ParsableCommand {
             abstract: "Release a board: its session ends, and other users may claim it.")
 
         @OptionGroup var place: Place
-        @Argument(help: ArgumentHelp("The board's installation id.", valueName: "board"))
-        var board: String
+        @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
-            let id = try BoardsCommand.id(board)
             let client = try place.login(in: surroundings).client
+            let id = try await client.installation(named: board)
             let told = BrokerDelivery(try await client.own(.delete, "/boards/\(id)"))
             told.report(
                 "released \(id)", "installationId", id.description, asJSON: place.json,

@@ -82,12 +82,11 @@ extension BoardsCommand {
                 """)
 
         @OptionGroup var place: Place
-        @Argument(help: ArgumentHelp("The board's installation id.", valueName: "board"))
-        var board: String
+        @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
-            let id = try BoardsCommand.id(board)
             let client = try place.login(in: surroundings).client
+            let id = try await client.installation(named: board)
             let told = BrokerDelivery(try await client.own(.delete, "/boards/\(id)/revocation"))
             told.report(
                 "no longer waiting for \(id)", "installationId", id.description, asJSON: place.json,

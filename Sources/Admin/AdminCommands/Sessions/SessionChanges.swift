@@ -12,8 +12,7 @@ extension SessionsCommand {
                 """)
 
         @OptionGroup var place: Place
-        @Argument(help: ArgumentHelp("The session's objectId.", valueName: "session"))
-        var id: String
+        @Argument(help: SessionsCommand.sessionHelp, completion: .sessions) var id: String
         @Argument(help: ArgumentHelp("How long from now, such as 30d.", valueName: "span"))
         var span: Span
 
@@ -24,8 +23,8 @@ extension SessionsCommand {
         }
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
-            let session = try SessionsCommand.id(id)
             let client = try place.login(in: surroundings).client
+            let session = try await client.session(named: id)
             let answer = try await client.own(
                 .post, "/sessions/\(session)/extend",
                 ["durationSeconds": .integer(span.seconds)])
@@ -41,11 +40,11 @@ extension SessionsCommand {
             commandName: "revoke", abstract: "End a session, or all sessions of a user.")
 
         @OptionGroup var place: Place
-        @Argument(help: ArgumentHelp("The session's objectId.", valueName: "session"))
-        var id: String?
+        @Argument(help: SessionsCommand.sessionHelp, completion: .sessions) var id: String?
         @Option(help: ArgumentHelp(
             "All sessions of this user, on boards too, except the one of this command.",
-            discussion: "Your own name; administrators can give any name.", valueName: "user"))
+            discussion: "Your own name; administrators can give any user.", valueName: "user"),
+            completion: .users)
         var allOf: String?
 
         func validate() throws {
@@ -56,8 +55,8 @@ extension SessionsCommand {
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             if let allOf { return try await revokeAll(of: allOf, in: surroundings) }
-            let session = try SessionsCommand.id(id ?? "")
             let client = try place.login(in: surroundings).client
+            let session = try await client.session(named: id ?? "")
             let told = BrokerDelivery(try await client.own(.delete, "/sessions/\(session)"))
             surroundings.step(true, "revoked \(session)\(told.words)")
             if place.json {
@@ -69,9 +68,10 @@ extension SessionsCommand {
         }
 
         private func revokeAll(
-            of user: String, in surroundings: CommandEnvironment
+            of named: String, in surroundings: CommandEnvironment
         ) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
+            let user = try await client.username(named: named)
             let answer = try await client.own(
                 .post, "/users/\(PercentEncoding.encode(user))/revoke")
             let ended = try decoding { () throws(WireError) in try answer.integer("ended") }

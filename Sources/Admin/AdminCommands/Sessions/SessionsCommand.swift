@@ -42,12 +42,11 @@ struct SessionsCommand: ParsableCommand {
             commandName: "show", abstract: "Show everything about a session except its tokens.")
 
         @OptionGroup var place: Place
-        @Argument(help: ArgumentHelp("The session's objectId.", valueName: "session"))
-        var id: String
+        @Argument(help: SessionsCommand.sessionHelp, completion: .sessions) var id: String
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
-            let session = try SessionsCommand.id(id)
             let client = try place.login(in: surroundings).client
+            let session = try await client.session(named: id)
             let answer = try await client.own(.get, "/sessions/\(session)")
             let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
             if place.json { return surroundings.emit(row.json) }
@@ -71,11 +70,7 @@ struct SessionsCommand: ParsableCommand {
         }
     }
 
-    static func id(_ text: String) throws(CommandFailure) -> ObjectID {
-        guard let id = ObjectID(text) else {
-            throw .usage(
-                "a session's id is 10 letters and digits, as `postern sessions` shows it")
-        }
-        return id
-    }
+    static let sessionHelp = ArgumentHelp(
+        "The session's id or a unique beginning of it; or its board's name or id.",
+        valueName: "session")
 }

@@ -9,19 +9,18 @@ struct AuditCommand: Verb {
 
     @OptionGroup var place: Place
     @Option(help: "The number of entries, up to 1000.") var limit = 50
-    @Option(help: ArgumentHelp("Only entries of this board.", valueName: "installation id"))
+    @Option(help: ArgumentHelp("Only entries of this board.", valueName: "board"),
+            completion: .boards)
     var board: String?
 
     func validate() throws {
         guard (1...1000).contains(limit) else { throw ValidationError("--limit is 1 to 1000") }
-        guard board.map({ InstallationID($0) != nil }) ?? true else {
-            throw ValidationError("--board is a UUID in lower case")
-        }
     }
 
     func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let client = try place.login(in: surroundings).client
-        let path = "/audit?limit=\(limit)" + (board.map { "&board=\($0)" } ?? "")
+        var path = "/audit?limit=\(limit)"
+        if let board { path += "&board=\(try await client.installation(named: board))" }
         let entries = try results(in: try await client.own(.get, path), AuditRow.init(json:))
         if place.json { return surroundings.emit(.array(entries.map(\.json))) }
         guard !entries.isEmpty else { return surroundings.note("no entries") }

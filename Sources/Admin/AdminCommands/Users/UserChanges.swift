@@ -13,12 +13,13 @@ extension UsersCommand {
                 """)
 
         @OptionGroup var place: Place
-        @Argument(help: "The user's name.") var name: String
+        @Argument(help: UsersCommand.userHelp, completion: .users) var user: String
         @OptionGroup var password: PasswordSource
         @Flag(help: "Keep the sessions on boards.") var keepBoards = false
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
+            let name = try await client.username(named: user)
             let new = try password.readNew(
                 prompt: "New password for \(Printable.line(name)): ", in: surroundings)
             try await client.setPassword(new, old: nil, of: name, keepsBoards: keepBoards)
@@ -32,13 +33,13 @@ extension UsersCommand {
             abstract: "Disable a user's login, and end all their sessions.")
 
         @OptionGroup var place: Place
-        @Argument(help: "The user's name.") var name: String
+        @Argument(help: UsersCommand.userHelp, completion: .users) var user: String
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
-            let user = try await UserSwitch(place: place, name: name).set(false, in: surroundings)
+            let row = try await UserSwitch(place: place, user: user).set(false, in: surroundings)
             surroundings.step(
-                true, "disabled \(Printable.line(user.username)); every session has ended")
-            if place.json { surroundings.emit(.object(user.members)) }
+                true, "disabled \(Printable.line(row.username)); every session has ended")
+            if place.json { surroundings.emit(.object(row.members)) }
         }
     }
 
@@ -47,12 +48,12 @@ extension UsersCommand {
             commandName: "enable", abstract: "Allow a disabled user to log in again.")
 
         @OptionGroup var place: Place
-        @Argument(help: "The user's name.") var name: String
+        @Argument(help: UsersCommand.userHelp, completion: .users) var user: String
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
-            let user = try await UserSwitch(place: place, name: name).set(true, in: surroundings)
-            surroundings.step(true, "enabled \(Printable.line(user.username))")
-            if place.json { surroundings.emit(.object(user.members)) }
+            let row = try await UserSwitch(place: place, user: user).set(true, in: surroundings)
+            surroundings.step(true, "enabled \(Printable.line(row.username))")
+            if place.json { surroundings.emit(.object(row.members)) }
         }
     }
 }
@@ -60,12 +61,13 @@ extension UsersCommand {
 /// Whether a user may log in.
 private struct UserSwitch {
     let place: Place
-    let name: String
+    let user: String
 
     func set(
         _ isEnabled: Bool, in surroundings: CommandEnvironment
     ) async throws(CommandFailure) -> UserRow {
         let client = try place.login(in: surroundings).client
+        let name = try await client.username(named: user)
         let answer = try await client.own(
             .put, "/users/\(PercentEncoding.encode(name))", ["enabled": .bool(isEnabled)])
         return try decoding { () throws(WireError) in try UserRow(json: answer) }

@@ -9,6 +9,9 @@ struct UsersCommand: ParsableCommand {
         subcommands: [List.self, Add.self, Password.self, Disable.self, Enable.self],
         defaultSubcommand: List.self)
 
+    static let userHelp = ArgumentHelp(
+        "The user's name, object id, or a unique beginning of it.", valueName: "name")
+
     struct List: Verb {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "List users.")

@@ -18,7 +18,8 @@ struct WatchCommand: Verb {
             """)
 
     @OptionGroup var place: Place
-    @Option(help: ArgumentHelp("Only data of this board.", valueName: "installation id"))
+    @Option(help: ArgumentHelp("Only data of this board.", valueName: "board"),
+            completion: .boards)
     var board: String?
     @Option(help: ArgumentHelp("End after this number of messages.", valueName: "n"))
     var count: Int?
@@ -30,9 +31,6 @@ struct WatchCommand: Verb {
     var check = false
 
     func validate() throws {
-        guard board.map({ InstallationID($0) != nil }) ?? true else {
-            throw ValidationError("--board is a UUID in lower case")
-        }
         guard count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count is above 0") }
     }
 
@@ -43,7 +41,9 @@ struct WatchCommand: Verb {
             try info.parsed("topicRoot", TopicRoot.init)
         }
         let access = try ConsumerLogin(answer: try await client.own(.post, "/broker"))
-        let filters = try filters(access, root)
+        var installation: InstallationID?
+        if let board { installation = try await client.installation(named: board) }
+        let filters = try filters(access, root, installation)
         let folder = try place.folder(in: surroundings)
         let options = try access.options(
             folder: folder, insecure: place.insecure, showing: client.trust.identity)
@@ -98,9 +98,9 @@ struct WatchCommand: Verb {
     /// The topic filters to subscribe. With `--check` also the status topics, where boards announce
     /// lost messages.
     private func filters(
-        _ access: ConsumerLogin, _ root: TopicRoot
+        _ access: ConsumerLogin, _ root: TopicRoot, _ board: InstallationID?
     ) throws(CommandFailure) -> [String] {
-        let data = try dataFilters(access, root)
+        let data = try dataFilters(access, root, board)
         guard check else { return data }
         let suffix = "/data/#"
         return data.map { $0.dropLast(suffix.count) + "/status" } + data
@@ -108,7 +108,7 @@ struct WatchCommand: Verb {
 
     /// With `--board`, only that board's data. Throws if the board belongs to another user.
     private func dataFilters(
-        _ access: ConsumerLogin, _ root: TopicRoot
+        _ access: ConsumerLogin, _ root: TopicRoot, _ board: InstallationID?
     ) throws(CommandFailure) -> [String] {
         guard let board else {
             let data = access.filters.filter { $0.hasSuffix("/data/#") }
