@@ -15,6 +15,7 @@ class AgentPromises:
     - nothing is there that was not read from the bus, and nothing twice;
     - no number that was given away can be given again;
     - a write that the local broker will deliver again keeps its number: the window has it;
+    - so does one that its app repeats: its key is there, although the write may have left;
     - session, claim, trust, identity and memory are those that were durable when the agent last
       said anything, or those of a change that was in progress since.
     """
@@ -113,6 +114,9 @@ class _View:
             broken.append(f"unknown: {len(there - self.known)} writes nobody made")
         if len(there) < len(payloads):
             broken.append("twice: one write has two numbers")
+        keyed = {seq for _, seq in facts["keys"]}
+        broken += [
+            f"key: write {seq} would be stored again" for seq in self.answered if seq not in keyed]
         if facts["last"] < max([self.given, *held]):
             broken.append(f"number: {facts['last']} is last where {self.given} was given")
         window = {(packet_id, seq) for packet_id, seq in facts["window"]}

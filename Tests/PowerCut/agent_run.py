@@ -90,7 +90,9 @@ class Life:
 
     def _send(self) -> bytes:
         payload = self._payload()
-        correlation = self._app.send(topics.app("thermo", "create", "Reading"), payload, wait=False)
+        correlation = self._app.send(
+            topics.app("thermo", "create", "Reading"), payload, key=f"write {self._count}",
+            wait=False)
         self._writes[correlation] = payload
         return correlation
 

@@ -9,11 +9,12 @@ from cuts import Moment
 from journal import Record
 
 # What must be as it was said; `rows` and `messages` beside it.
-_COMPARED = ("last", "records", "window", "counters")
+_COMPARED = ("last", "records", "window", "keys", "counters")
 # The marks of a frame name so many ranges that have left, and what is before and behind them.
 _HOLES = 32
-# The redelivery window has so many entries.
+# The redelivery window has so many entries, and so many keys are kept.
 _WINDOW = 1024
+_KEYS = 4096
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,7 @@ def _between(before: Said, after: Said) -> Iterator[Said]:
 def _begun_appends(before: Said, after: Said) -> Iterator[Said]:
     new = [row for row in after.facts["rows"] if row["seq"] not in before.rows]
     entries = [e for e in after.facts["window"] if e[1] > before.facts["last"]]
+    keys = [k for k in after.facts["keys"] if k[1] > before.facts["last"]]
     for count in range(len(new)):
         end = new[count - 1]["seq"] if count else 0
         window = before.facts["window"] + [e for e in entries if e[1] <= end]
@@ -183,6 +185,7 @@ def _begun_appends(before: Said, after: Said) -> Iterator[Said]:
             yield Said("", before.facts | {
                 "rows": before.facts["rows"] + new[:count], "last": last,
                 "window": window[-_WINDOW:],
+                "keys": (before.facts["keys"] + [k for k in keys if k[1] <= end])[-_KEYS:],
             }, after.returning if count else before.returning)
 
 

@@ -75,10 +75,11 @@ package struct Agent: Sendable {
     /// The effects that the current call of `handle` will return.
     private var effects: [AgentEffect] = []
 
-    /// `window` holds the last accepted packets of the bus, from the store.
+    /// `window` holds the last accepted packets of the bus, `keys` those of the last writes, both
+    /// from the store.
     package init(
         settings: AgentSettings, cryptography: any BoardCryptography, records: BoardRecords,
-        policy: Policy?, window: [DeliveredPacket], queue: QueueState
+        policy: Policy?, window: [DeliveredPacket], keys: [KeptKey] = [], queue: QueueState
     ) {
         self.settings = settings
         self.cryptography = cryptography
@@ -89,7 +90,7 @@ package struct Agent: Sendable {
         outbox = OutboxView(queue: queue)
         clock = BoardClock(buildDate: settings.buildDate, floor: records.memory.floor)
         session = LocalSession(life: Self.life(of: records))
-        bus = Bus(window: window)
+        bus = Bus(window: window, keys: keys)
     }
 
     /// Whether the session's record cannot be read. Then writes wait until the board is paired
@@ -153,6 +154,7 @@ package struct Agent: Sendable {
 
     private mutating func start(at instant: Instant) {
         requests.waits.begin()
+        bus.loadKeys(at: instant.monotonic)
         publishSessionIfChanged(at: instant)
         if records.isUnreadable {
             let login = records.trust != nil ? "" : "end it with `postern sessions revoke` and "

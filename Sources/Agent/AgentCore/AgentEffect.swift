@@ -46,8 +46,9 @@ package enum RecordChange: Sendable {
     /// Nil destroys the session. Its record cannot be recovered.
     case session(HeldSession?)
     case memory(BoardMemory)
-    /// Stores writes, and the bus packets that brought them, by which redeliveries are known.
-    case append([AcceptedWrite], window: [DeliveredPacket])
+    /// Stores writes, the bus packets that brought them, and the keys that their apps gave.
+    /// Redeliveries and repetitions are known by these.
+    case append([AcceptedWrite], window: [DeliveredPacket], keys: [KeptKey] = [])
     /// Drops writes that were accepted in this time range, because they are older than `max_age`.
     /// A write that waits for its upstream PUBACK stays. The agent requests the removal again
     /// after the connection is lost or the broker refuses the write.

@@ -54,10 +54,11 @@ package struct BusMessage: Sendable {
     package let packetID: UInt16?
     package let responseTopic: String?
     package let correlation: [UInt8]?
+    package let key: StatedKey
 
     package init(
         topic: String, payload: [UInt8], isRetained: Bool, packetID: UInt16?,
-        responseTopic: String?, correlation: [UInt8]?
+        responseTopic: String?, correlation: [UInt8]?, key: StatedKey = .none
     ) {
         self.topic = topic
         self.payload = payload
@@ -65,11 +66,12 @@ package struct BusMessage: Sendable {
         self.packetID = packetID
         self.responseTopic = responseTopic
         self.correlation = correlation
+        self.key = key
     }
 }
 
 extension BusMessage {
-    /// The same message without a response topic and correlation data.
+    /// The same message without a response topic, correlation data and key.
     var unasked: BusMessage {
         BusMessage(
             topic: topic, payload: payload, isRetained: isRetained, packetID: packetID,

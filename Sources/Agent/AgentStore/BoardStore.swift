@@ -111,7 +111,8 @@ extension BoardStore {
         _ change: RecordChange, sparing spared: Set<Int64>
     ) throws(StoreError) {
         switch change {
-        case .append(let writes, let packets): try queue.append(writes, packets)
+        case .append(let writes, let packets, let keys):
+            try queue.append(writes, packets, keys)
         case .expire(let span):
             try queue.expire(span.lowerBound, span.upperBound, sparing: spared)
         case .lose(let sequences): try queue.lose(sequences)
@@ -193,6 +194,16 @@ extension BoardStore {
     /// The bus packets that may be delivered again, in order.
     package var window: [DeliveredPacket] { queue.window.suffix(Queue.windowLimit) }
     package var lastSequence: Int64 { queue.lastSequence }
+    /// The keys of the last writes on disk, oldest first.
+    package var keys: [KeptKey] { queue.keys.suffix(KeptKey.limit) }
+    /// The keys of later writes that were never on disk.
+    package var unsavedKeys: [KeptKey] { queue.unsavedKeys }
+
+    /// See `Queue.keep`.
+    package func keep(_ keys: [KeptKey]) { queue.keep(keys) }
+
+    /// See `Queue.saveKeys`.
+    package func saveKeys() throws(StoreError) { try queue.saveKeys() }
 
     /// See `Queue.next`.
     package func next(

@@ -42,7 +42,7 @@ struct RedeliveryTests {
         var bench = try board()
         let changes = bench.handle(.bus([write("1", 5), write("2", 6)])).commits.joined()
         let packets = changes.flatMap { change -> [DeliveredPacket] in
-            if case .append(_, let window) = change { window } else { [] }
+            if case .append(_, let window, _) = change { window } else { [] }
         }
         let given = packets.map {
             DeliveredPacket(

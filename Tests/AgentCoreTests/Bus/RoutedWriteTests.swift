@@ -91,7 +91,7 @@ struct RoutedWriteTests {
             topic: "plain/1st", payload: [1], isRetained: false, packetID: 5, responseTopic: nil,
             correlation: nil)
         let packets = bench.handle(.bus([message])).commits.joined().flatMap { change in
-            if case .append(_, let packets) = change { packets } else { [DeliveredPacket]() }
+            if case .append(_, let packets, _) = change { packets } else { [DeliveredPacket]() }
         }
         let packet = try #require(packets.first)
         bench.settings.routes = RouteTable([try Self.route(1, "plain/+", "{1}")])

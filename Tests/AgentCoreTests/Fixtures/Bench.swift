@@ -51,7 +51,7 @@ struct Bench {
     ) -> Agent {
         Agent(
             settings: settings, cryptography: Cryptographer(), records: records,
-            policy: policy, window: store.window, queue: store.queue)
+            policy: policy, window: store.window, keys: store.keys, queue: store.queue)
     }
 
     /// Ends the agent without a word, and starts one on what is durable.

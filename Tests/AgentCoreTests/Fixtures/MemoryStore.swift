@@ -12,6 +12,7 @@ struct MemoryStore {
     private var memory: [UInt8]?
     private(set) var lost: [Int64] = []
     private(set) var window: [DeliveredPacket] = []
+    private(set) var keys: [KeptKey] = []
     private(set) var writes: [AcceptedWrite] = []
     private(set) var lastSequence: Int64 = 0
     private(set) var commits = 0
@@ -31,9 +32,10 @@ struct MemoryStore {
         case .trust(let record): trust = record.json.bytes
         case .session(let record): session = record?.json.bytes
         case .memory(let record): memory = record.json.bytes
-        case .append(let new, let packets):
+        case .append(let new, let packets, let given):
             writes += new
             window += packets
+            keys += given
             lastSequence = new.last?.sequence ?? lastSequence
         case .clearWindow: window.removeAll()
         case .destroyQueue: destroyQueue()
@@ -47,6 +49,7 @@ struct MemoryStore {
         losses.causes[.destroyed, default: 0] += Int64(writes.count)
         losses.ranges += writes.map { $0.sequence...$0.sequence }
         writes.removeAll()
+        keys.removeAll()
     }
 
     /// The records as an agent that starts now would find them.

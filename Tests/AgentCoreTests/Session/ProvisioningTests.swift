@@ -237,12 +237,12 @@ extension BusMessage {
     /// A write of an app, at QoS 1 unless `packetID` is nil.
     static func write(
         _ app: String, _ path: String, _ payload: String, packet: UInt16? = nil,
-        response: String? = nil, retained: Bool = false
+        response: String? = nil, retained: Bool = false, key: StatedKey = .none
     ) -> BusMessage {
         BusMessage(
             topic: "postern/app/\(app)/\(path)", payload: Array(payload.utf8),
             isRetained: retained, packetID: packet,
             responseTopic: response.map { "postern/app/\(app)/\($0)" },
-            correlation: response.map { Array($0.utf8) })
+            correlation: response.map { Array($0.utf8) }, key: key)
     }
 }

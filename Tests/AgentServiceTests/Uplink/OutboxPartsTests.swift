@@ -56,8 +56,11 @@ struct RecentWriteTests {
 struct PendingBatchTests {
     @Test("is safe once each of its writes is, and only what is not goes to disk")
     func settled() throws {
-        var held = PendingBatch(try (3...5).map { try write($0) }, window: [], at: .zero)
-        held.add([try write(6)], window: [])
+        var held = PendingBatch(at: .zero)
+        held.add(try (3...5).map { try write($0) }, window: [], keys: [])
+        held.add([try write(6)], window: [], keys: [KeptKey(digest: 1, sequence: 6)])
+        #expect(held.keys.map(\.sequence) == [6])
+        #expect(held.bytes == 4 * (10 + 1 + 256))
         #expect(held.deadline == .milliseconds(50))
         let sent = held.takeUnsent(3)
         #expect(sent.map(\.sequence) == [3, 4, 5])
@@ -116,6 +119,33 @@ struct SequenceReserveTests {
         #expect(PrivateFile.isThere(folder.path + "/window"))
         reserve.closed()
         #expect(!PrivateFile.isThere(folder.path + "/window"))
+    }
+
+    @Test("has the keys of what went upstream without the disk, and the last packets")
+    func keys() throws {
+        let folder = try TemporaryFolder()
+        let store = try BoardStore(
+            folder: folder.path, keyFile: KeyFile(folder: folder.path)
+        ) { () throws(StoreError) in
+            BoardIdentity(
+                installation: InstallationID(random: Array(1...16)),
+                deviceSecret: SecretBytes(Array(1...32)), deviceKey: Array(1...32))
+        }
+        let path = folder.path + "/window"
+        var reserve = SequenceReserve(path, given: 0)
+        let packets = [DeliveredPacket(packetID: 1, digest: 2, sequence: 7, isDurable: false)]
+        let keys = [KeptKey(digest: 3, sequence: 7), KeptKey(digest: 4, sequence: 8)]
+        try reserve.note(packets)
+        // A held write may be lost in a crash, so its key is not there before the write is safe.
+        #expect(try VolatileWindow(path).foundKeys == [])
+        reserve.keep([keys[0]], in: store)
+        reserve.keep([], in: store)
+        reserve.keep([keys[1]], in: store)
+        #expect(try VolatileWindow(path).found == packets)
+        #expect(try VolatileWindow(path).foundKeys == keys)
+        try reserve.note([])
+        #expect(try VolatileWindow(path).foundKeys == keys)
+        #expect(store.unsavedKeys == keys)
     }
 
     @Test("takes over from the life before once")

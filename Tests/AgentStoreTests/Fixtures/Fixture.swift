@@ -100,6 +100,10 @@ enum Sample {
         }
     }
 
+    static func keys(_ range: ClosedRange<Int64>) -> [KeptKey] {
+        range.map { KeptKey(digest: UInt128($0) << 65 | 7, sequence: $0) }
+    }
+
     static func secret(_ text: String) -> SecretBytes { SecretBytes(Array(text.utf8)) }
 
     /// The same for each folder.
@@ -129,9 +133,9 @@ enum Sample {
 
 extension BoardStore {
     func append(
-        _ writes: [AcceptedWrite], window: [DeliveredPacket] = []
+        _ writes: [AcceptedWrite], window: [DeliveredPacket] = [], keys: [KeptKey] = []
     ) throws(StoreError) {
-        try commit([.append(writes, window: window)])
+        try commit([.append(writes, window: window, keys: keys)])
     }
 
     /// Drops what was accepted from `start` to before `end`.

@@ -121,6 +121,7 @@ struct FrameTests {
             batch.rewind()
             if var tail = batch.tail(), QueueMarks(&tail) != nil {
                 _ = WindowCoding.decode(&tail)
+                _ = KeyCoding.decode(&tail)
             }
             _ = DeadLetter(bytes, header)
         }

@@ -11,11 +11,13 @@ struct PowerCutTests {
     func torn() throws {
         let folder = try StateFolder()
         let store = try folder.open()
-        try store.append(try Sample.writes(1...7), window: Sample.packets(1...7))
+        try store.append(
+            try Sample.writes(1...7), window: Sample.packets(1...7), keys: Sample.keys(2...7))
         let before = try folder.copy()
         let path = try #require(folder.segments().first)
         let old = try folder.bytes(path)
-        try store.append(try Sample.writes(8...12), window: Sample.packets(8...12))
+        try store.append(
+            try Sample.writes(8...12), window: Sample.packets(8...12), keys: Sample.keys(8...12))
         let new = try folder.bytes(path)
         let changed = old.indices.filter { old[$0] != new[$0] }
         let begin = try #require(changed.first), end = try #require(changed.last) + 1
@@ -31,6 +33,7 @@ struct PowerCutTests {
                 let there = try again.allSequences()
                 #expect(there == Array(1...7) || there == Array(1...last))
                 #expect(again.window == Sample.packets(1...Int64(there.count)))
+                #expect(again.keys == Sample.keys(2...Int64(there.count)))
                 #expect(try again.verify() == [])
                 #expect(again.takeDamaged() == [])
                 try again.append([try Sample.write(last + 1)])
@@ -48,7 +51,8 @@ struct PowerCutTests {
         let store = try folder.open(segmentBytes: 8192)
         var last: Int64 = 0
         for round in 0..<30 {
-            try store.append(try Sample.writes(last + 1...last + 40))
+            try store.append(
+                try Sample.writes(last + 1...last + 40), keys: Sample.keys(last + 1...last + 40))
             try store.commit([.claim(Sample.claim(1)), .memory(Sample.memory(Int64(round)))])
             last += 40
             try store.remove(Array(last - 39...last - 1))
@@ -60,6 +64,8 @@ struct PowerCutTests {
             #expect(copy.lastSequence == last)
             #expect(try copy.allSequences() == store.allSequences())
             #expect(copy.usage == store.usage)
+            #expect(copy.keys == store.keys)
+            #expect(copy.keys.last?.sequence == (round % 7 == 6 ? nil : last))
             #expect(try (copy.load().claim == nil) == (round % 5 == 4))
             #expect(try copy.load().memory == Sample.memory(Int64(round)))
             #expect(try copy.verify() == [])
@@ -108,6 +114,8 @@ struct PowerCutTests {
             #expect(left == Array((left.first ?? 1)...max(1, store.lastSequence)))
             #expect((left.first ?? 1) <= max(1, acknowledged - 100))
             #expect(try store.verify() == [])
+            // Each write that is there has its key, also those whose segments are removed.
+            #expect(store.keys == Sample.keys(1...max(1, store.lastSequence)).suffix(4096))
         }
     }
     #endif
@@ -124,7 +132,8 @@ enum Appender {
         let ledger = try FileHandle(forWritingTo: URL(fileURLWithPath: folder + "/ledger"))
         var next: Int64 = 1
         func append() throws {
-            try store.append(try Sample.writes(next...next + 9))
+            try store.append(
+                try Sample.writes(next...next + 9), keys: Sample.keys(next...next + 9))
             next += 10
             try ledger.write(contentsOf: Data("\(next - 1)\n".utf8))
             if next > 120 { try store.remove(Array(next - 120..<next - 110)) }

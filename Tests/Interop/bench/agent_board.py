@@ -129,28 +129,32 @@ class App:
 
     def write(
         self, class_name: str, payload: bytes = b'{"celsius":20.5}', *, op: str = "create",
-        object_id: str | None = None, timeout: float = 15.0,
+        object_id: str | None = None, key: str | None = None, timeout: float = 15.0,
     ) -> dict:
         """The outcome of one write: `{"seq":n}` or the rejection."""
         levels = (op, class_name) if object_id is None else (op, class_name, object_id)
-        return self.ask(topics.app(self.name, *levels), payload, timeout=timeout)
+        return self.ask(topics.app(self.name, *levels), payload, key=key, timeout=timeout)
 
     def get(self, what: str) -> dict:
         return self.ask(topics.app(self.name, "get", what), b"")
 
-    def ask(self, topic: str, payload: bytes, *, timeout: float = 15.0) -> dict:
-        correlation = self.send(topic, payload)
+    def ask(
+        self, topic: str, payload: bytes, *, key: str | None = None, timeout: float = 15.0,
+    ) -> dict:
+        correlation = self.send(topic, payload, key=key)
         answer = self.link.wait(
             lambda m: m.correlation == correlation, f"an answer to {topic}", timeout=timeout
         )
         return json.loads(answer.payload)
 
-    def send(self, topic: str, payload: bytes, *, wait: bool = True) -> bytes:
+    def send(
+        self, topic: str, payload: bytes, *, key: str | None = None, wait: bool = True,
+    ) -> bytes:
         """Asks without waiting for the answer, which will bear the returned correlation."""
         correlation = secrets.token_bytes(12)
         self.link.publish(
             topic, payload, response_topic=topics.app(self.name, "answers"),
-            correlation=correlation, wait=wait,
+            correlation=correlation, user=None if key is None else {"key": key}, wait=wait,
         )
         return correlation
 

@@ -13,6 +13,7 @@ struct BoardDisk: Sendable {
     private(set) var memory: BoardMemory?
     private(set) var lost: [Int64] = []
     private(set) var window: [DeliveredPacket] = []
+    private(set) var keys: [KeptKey] = []
     private(set) var writes: [AcceptedWrite] = []
     private(set) var lastSequence: Int64 = 0
 
@@ -23,7 +24,10 @@ struct BoardDisk: Sendable {
         let before = self
         var faults: [String] = []
         for change in changes {
-            if case .append(let new, _) = change {
+            if case .append(let new, _, let given) = change {
+                for key in given where keys.contains(where: { $0.digest == key.digest }) {
+                    faults.append("a write was stored again, as \(key.sequence)")
+                }
                 for (last, next) in zip([lastSequence] + new.map(\.sequence), new)
                 where next.sequence <= last {
                     faults.append("the seq of a record is \(next.sequence) after \(last)")
@@ -45,12 +49,13 @@ struct BoardDisk: Sendable {
         case .trust(let record): trust = record
         case .session(let record): session = record
         case .memory(let record): memory = record
-        case .append(let new, let packets):
+        case .append(let new, let packets, let given):
             writes += new
             window += packets
+            keys += given
             lastSequence = new.last?.sequence ?? lastSequence
         case .clearWindow: window.removeAll()
-        case .destroyQueue: writes.removeAll()
+        case .destroyQueue: (writes, keys) = ([], [])
         case .expire(let span): writes.removeAll { span.contains($0.acceptedAt) }
         case .lose(let sequences): lost += sequences
         }

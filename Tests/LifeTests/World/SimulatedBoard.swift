@@ -28,6 +28,9 @@ struct SimulatedBoard: Sendable {
     /// When it has sent something to the authority.
     var sent: [Duration] = []
     var writeCount = 0
+    var packetCount = 0
+    /// Whether the app got no answer to its last write, because power failed.
+    var lacksAnswer = false
 
     var installation: InstallationID { disk.identity.installation }
 

@@ -13,7 +13,7 @@ extension World {
             state.boards[machine].agent = Agent(
                 settings: SimulatedBoard.settings,
                 cryptography: SimulatedBoardCryptography(sealing), records: try disk.load(),
-                policy: nil, window: disk.window, queue: disk.queue)
+                policy: nil, window: disk.window, keys: disk.keys, queue: disk.queue)
         } catch {
             fates.violate("the board's own records cannot be read: \(error)")
         }

@@ -74,16 +74,19 @@ extension World {
         }
     }
 
-    /// A program on the board writes; the bus repeats what was not acknowledged, so a write
-    /// that found no power is made again.
+    /// A program on the board writes. A write that found no power, or lost it before the answer,
+    /// is made again: with the same key, in another packet.
     private func write(_ machine: Int) {
         guard state.boards[machine].agent != nil else { return again(.write(machine: machine)) }
-        state.boards[machine].writeCount += 1
-        let count = state.boards[machine].writeCount
+        if !state.boards[machine].lacksAnswer { state.boards[machine].writeCount += 1 }
+        state.boards[machine].packetCount += 1
+        let (count, packet) = (state.boards[machine].writeCount, state.boards[machine].packetCount)
         tell(machine, .bus([BusMessage(
             topic: "postern/app/thermo/create/Reading", payload: Array("\(count)".utf8),
-            isRetained: false, packetID: UInt16(truncatingIfNeeded: count), responseTopic: nil,
-            correlation: nil)]))
+            isRetained: false, packetID: UInt16(truncatingIfNeeded: packet), responseTopic: nil,
+            correlation: nil, key: .key("write \(count)"))]))
+        state.boards[machine].lacksAnswer = state.boards[machine].agent == nil
+        if state.boards[machine].lacksAnswer { again(.write(machine: machine)) }
     }
 
     /// The state folder is copied while the board is off for a moment, and both start on it.

@@ -30,6 +30,8 @@ struct Facts: Codable {
     var records: [String: String] = [:]
     /// Packet id and sequence of each entry of the redelivery window.
     var window: [[Int64]] = []
+    /// Digest and sequence of each kept key.
+    var keys: [[Int64]] = []
     var counters: [String: Int64] = [:]
     var messages: Int64 = 0
     var damaged: [String] = []
@@ -47,6 +49,9 @@ struct Facts: Codable {
             records[record.rawValue] = try Self.digest(secret.reveal())
         }
         window = store.window.map { [Int64($0.packetID), $0.sequence] }
+        keys = store.keys.map { key in
+            [Int64(bitPattern: UInt64(truncatingIfNeeded: key.digest)), key.sequence]
+        }
         let (reserved, given) = store.reserve
         let usage = store.usage
         counters = [

@@ -19,6 +19,10 @@ enum Sample {
             topic: "postern/v1/x/data/Reading/create", payload: payload)
     }
 
+    static func key(_ digest: UInt64, _ sequence: Int64) -> KeptKey {
+        KeptKey(digest: UInt128(digest), sequence: sequence)
+    }
+
     /// Of a segment; `POSTERN_SEGMENT` names another size.
     static var segmentBytes: Int {
         ProcessInfo.processInfo.environment["POSTERN_SEGMENT"].flatMap { Int($0) } ?? 16_384

@@ -41,7 +41,8 @@ struct Story {
         case 0..<17: try append(1 + random.below(6), payload: 20...600)
         case 17..<29: try remove()
         case 29..<32: try change("vault", [.memory(memory())])
-        case 32..<34: try reserve()
+        case 32: try reserve()
+        case 33: try saveKeys()
         case 34: try change("vault", [.claim(nil), .memory(memory())])
         case 35: try change("vault", [.claim(claim())])
         case 36: try change("destroy", [.claim(claim()), .memory(memory()), .destroyQueue])
@@ -68,6 +69,7 @@ struct Story {
     private mutating func append(_ count: Int, payload: ClosedRange<Int>) throws {
         var writes: [AcceptedWrite] = []
         var packets: [DeliveredPacket] = []
+        var keys: [KeptKey] = []
         for number in 1...Int64(count) {
             let sequence = try opened().lastSequence + number
             let size = payload.lowerBound + random.below(payload.count)
@@ -77,8 +79,9 @@ struct Story {
             packetID = packetID % 1000 + 1
             packets.append(DeliveredPacket(
                 packetID: packetID, digest: UInt128(random.next()), sequence: sequence))
+            if random.below(3) > 0 { keys.append(Sample.key(random.next(), sequence)) }
         }
-        try change("append", [.append(writes, window: packets)])
+        try change("append", [.append(writes, window: packets, keys: keys)])
     }
 
     /// The oldest part, as the upstream broker has acknowledged it; now and then some of it only.
@@ -116,6 +119,13 @@ struct Story {
         try opened().reserve(
             upTo: Int64(random.below(1000)), given: Int64(random.below(1000)))
         try tell("vault")
+    }
+
+    /// Of a write that went upstream without the disk, as at a clean stop.
+    private mutating func saveKeys() throws {
+        try opened().keep([Sample.key(random.next(), try opened().lastSequence)])
+        try opened().saveKeys()
+        try tell("keys")
     }
 
     private mutating func change(_ name: String, _ changes: [RecordChange]) throws {

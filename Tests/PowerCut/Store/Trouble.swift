@@ -206,7 +206,7 @@ extension Trouble {
     }
 
     private mutating func append(_ count: Int, of payload: ClosedRange<Int>) throws {
-        var (writes, packets) = ([AcceptedWrite](), [DeliveredPacket]())
+        var (writes, packets, keys) = ([AcceptedWrite](), [DeliveredPacket](), [KeptKey]())
         for number in 1...Int64(count) {
             let sequence = try opened().lastSequence + number
             let size = payload.lowerBound + random.below(payload.count)
@@ -216,8 +216,9 @@ extension Trouble {
             packetID = packetID % 1000 + 1
             packets.append(DeliveredPacket(
                 packetID: packetID, digest: UInt128(random.next()), sequence: sequence))
+            keys.append(Sample.key(random.next(), sequence))
         }
-        try opened().commit([.append(writes, window: packets)])
+        try opened().commit([.append(writes, window: packets, keys: keys)])
     }
 
     private mutating func claim() -> PendingClaim {

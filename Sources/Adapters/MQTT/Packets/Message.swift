@@ -47,6 +47,11 @@ package struct MessageProperties: Equatable, Sendable {
             && contentType == nil && !isText && userProperties.isEmpty
     }
 
+    /// The values of all user properties with that name.
+    package func values(of name: String) -> [String] {
+        userProperties.isEmpty ? [] : userProperties.filter { $0.name == name }.map(\.value)
+    }
+
     /// The value of the first user property with that name.
     package func userProperty(_ name: String) -> String? {
         userProperties.first { $0.name == name }?.value

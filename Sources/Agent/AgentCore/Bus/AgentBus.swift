@@ -6,6 +6,7 @@ import Wire
 private struct Batch {
     var writes: [AcceptedWrite] = []
     var window: [DeliveredPacket] = []
+    var keys: [KeptKey] = []
     var answers: [BusPublication] = []
     var lost: [Int64] = []
 }
@@ -39,7 +40,9 @@ extension Agent {
             if !message.isRetained { judge(message, state, into: &batch, at: instant) }
         }
         if !batch.writes.isEmpty {
-            emit(.commit([.append(batch.writes, window: batch.window)]))
+            emit(.commit([
+                .append(batch.writes, window: batch.window, keys: batch.keys)
+            ]))
         }
         if !batch.lost.isEmpty { emit(.commit([.lose(batch.lost)])) }
         for answer in batch.answers { emit(.publishBus(answer)) }
@@ -98,9 +101,14 @@ extension Agent {
     ) {
         let digest = bus.deliveryDigest(of: message, with: cryptography)
         let known = redelivered(message, digest)
+        let key = bus.keyDigest(of: message, from: write.app, with: cryptography)
         if let known, known.isDurable {
             // The write was accepted and is durable, even if the rules have changed since.
             confirm(known.sequence, message, write.app, into: &batch)
+        } else if let first = key.flatMap({ bus.keys.sequence(of: $0, at: instant.monotonic) }) {
+            // The app repeats a write, and the rules may have changed since, too.
+            confirm(first, message, write.app, into: &batch)
+            if let known, known.sequence != first { batch.lost.append(known.sequence) }
         } else if let rejection = rejection(of: message, write, state, at: instant)
             ?? lackOfRoom(for: message, of: write.app)
         {
@@ -108,7 +116,9 @@ extension Agent {
             reject(message, write.app, rejection, stated, into: &batch, at: instant)
             if let known { batch.lost.append(known.sequence) }
         } else {
-            accept(message, write, upstream, digest, as: known?.sequence, into: &batch, at: instant)
+            let sequence = accept(
+                message, write, upstream, digest, as: known?.sequence, into: &batch, at: instant)
+            if let key, let sequence { remember(key, sequence, into: &batch, at: instant) }
         }
     }
 
@@ -122,16 +132,21 @@ extension Agent {
                 ? "this board is not provisioned" : "this board's session is over"
             return Rejection(code: reason.code, rule: .builtin(.session), reason: text)
         }
+        if message.key == .malformed {
+            return Rejection(
+                code: .badKeyName, rule: .builtin(.key),
+                reason: "the property `key` is given once, with 1 to 64 bytes")
+        }
         return rules.rejection(of: write.with(message.payload), at: instant.monotonic)
     }
 
-    /// `known` is the sequence number that the write received before a crash.
+    /// `known` is the sequence number that the write received before a crash. Returns the number.
     private mutating func accept(
         _ message: BusMessage, _ write: NamedWrite, _ upstream: String?, _ digest: UInt128?,
         as known: Int64?, into batch: inout Batch, at instant: Instant
-    ) {
+    ) -> Int64? {
         // Both are there: `rejection` refuses without a session, and each parsed write has a topic.
-        guard let held = records.session, let upstream else { return }
+        guard let held = records.session, let upstream else { return nil }
         if known == nil { records.lastSequence += 1 }
         outbox.accept(bytes: Self.size(of: message))
         let sequence = known ?? records.lastSequence
@@ -145,6 +160,15 @@ extension Agent {
             bus.remember(packet)
         }
         confirm(sequence, message, write.app, into: &batch)
+        return sequence
+    }
+
+    private mutating func remember(
+        _ key: UInt128, _ sequence: Int64, into batch: inout Batch, at instant: Instant
+    ) {
+        let kept = KeptKey(digest: key, sequence: sequence)
+        batch.keys.append(kept)
+        bus.remember(kept, at: instant.monotonic)
     }
 
     /// Confirms the write if its sender asked for an answer.

@@ -21,10 +21,16 @@ struct Bus: Sendable {
     private var isRestSaid = false
     private var restSaidAt: Duration?
     private var window: RedeliveryWindow
+    /// The keys of accepted writes, and those from the disk that are not in it yet.
+    private(set) var keys = WriteKeys()
+    private var storedKeys: [KeptKey]
     /// A buffer that is reused for each message.
     private var digestInput: [UInt8] = []
 
-    init(window: [DeliveredPacket]) { self.window = RedeliveryWindow(window) }
+    init(window: [DeliveredPacket], keys: [KeptKey]) {
+        self.window = RedeliveryWindow(window)
+        storedKeys = keys
+    }
 
     mutating func connected() {
         isConnected = true
@@ -119,6 +125,11 @@ extension Bus {
         }
         digestInput.append(0)
         digestInput.append(contentsOf: message.payload)
+        return half(with: cryptography)
+    }
+
+    /// The first 16 bytes of the digest of `digestInput`.
+    private func half(with cryptography: any BoardCryptography) -> UInt128? {
         guard let digest = try? cryptography.digest(digestInput), digest.count >= 16 else {
             return nil
         }
@@ -126,4 +137,31 @@ extension Bus {
         for index in 0..<16 { first = first << 8 | UInt128(digest[index]) }
         return first
     }
+}
+
+// Repetitions by an app: see `WriteKeys`.
+extension Bus {
+    /// The digest of an app and the key that it gave. Nil: it gave none.
+    mutating func keyDigest(
+        of message: BusMessage, from app: AppName, with cryptography: any BoardCryptography
+    ) -> UInt128? {
+        guard case .key(let key) = message.key else { return nil }
+        digestInput.removeAll(keepingCapacity: true)
+        digestInput.append(contentsOf: app.description.utf8)
+        digestInput.append(0)
+        digestInput.append(contentsOf: key.utf8)
+        return half(with: cryptography)
+    }
+
+    mutating func remember(_ key: KeptKey, at now: Duration) {
+        keys.remember(key, at: now)
+    }
+
+    /// Takes the keys from the disk, once.
+    mutating func loadKeys(at now: Duration) {
+        for key in storedKeys { remember(key, at: now) }
+        storedKeys = []
+    }
+
+    mutating func forgetKeys() { keys = WriteKeys() }
 }

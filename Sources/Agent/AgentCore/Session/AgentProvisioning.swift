@@ -182,6 +182,7 @@ extension Agent {
         records.queueUsers = []
         guard isAnothers else { return false }
         changes.append(.destroyQueue)
+        bus.forgetKeys()
         emit(.log(.warning, "claimed by another user: the previous user's session and "
             + "\(outbox.queue.messages) queued messages are destroyed"))
         return true

@@ -387,13 +387,3 @@ extension BusLink {
         return text == failure ? nil : text
     }
 }
-
-extension BusMessage {
-    init(_ message: IncomingMessage) {
-        self.init(
-            topic: message.topic, payload: message.payload, isRetained: message.retain,
-            packetID: message.qos == .atMostOnce ? nil : message.packetID,
-            responseTopic: message.properties.responseTopic,
-            correlation: message.properties.correlationData)
-    }
-}

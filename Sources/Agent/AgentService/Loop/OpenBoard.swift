@@ -76,17 +76,20 @@ package struct OpenBoard: ~Copyable {
     }
 
     /// Makes an agent that may assign sequences. Its sequences begin after the last one that was
-    /// assigned. It recognises packets that have a sequence and are not on disk.
+    /// assigned. It recognises packets and keys that have a sequence and are not on disk.
     func makeLivingAgent(
         _ report: (String) -> Void
     ) throws(AgentFailure) -> (agent: Agent, identity: BoardIdentity, given: Int64) {
-        let given = givenSequences(report)
+        let (given, keys) = inMemory(report)
         do throws(StoreError) {
             var records = try store.load(report)
             try store.begin()
             let settled = try store.settleSequences(given)
+            let saved = store.keys.last?.sequence ?? 0
+            store.keep(keys.filter { $0.sequence > saved })
             records.lastSequence = settled.last
-            let (agent, identity) = try makeAgent(records, store.window + settled.undurable)
+            let (agent, identity) = try makeAgent(
+                records, store.window + settled.undurable, store.keys + store.unsavedKeys)
             return (agent, identity, settled.last)
         } catch {
             throw AgentFailure(error)
@@ -94,23 +97,24 @@ package struct OpenBoard: ~Copyable {
     }
 
     private func makeAgent(
-        _ records: BoardRecords, _ window: [DeliveredPacket]
+        _ records: BoardRecords, _ window: [DeliveredPacket], _ keys: [KeptKey] = []
     ) throws(StoreError) -> (Agent, BoardIdentity) {
         let agent = Agent(
             settings: files.agentSettings, cryptography: Cryptographer(), records: records,
-            policy: files.policy, window: window, queue: store.usage)
+            policy: files.policy, window: window, keys: keys, queue: store.usage)
         return (agent, records.identity)
     }
 
-    /// The sequences that an agent left in memory when it crashed; empty if there are none.
-    private func givenSequences(_ report: (String) -> Void) -> [DeliveredPacket] {
+    /// The packets and keys that an agent left in memory when it crashed; empty if there are none.
+    private func inMemory(_ report: (String) -> Void) -> ([DeliveredPacket], [KeptKey]) {
         let path = files.outboxSettings.volatileWindow
-        guard PrivateFile.isThere(path) else { return [] }
+        guard PrivateFile.isThere(path) else { return ([], []) }
         do throws(FileFailure) {
-            return try VolatileWindow(path).found
+            let window = try VolatileWindow(path)
+            return (window.found, window.foundKeys)
         } catch {
             report("the last sequence numbers are not known: \(error)")
-            return []
+            return ([], [])
         }
     }
 

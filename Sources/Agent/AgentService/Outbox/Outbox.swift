@@ -108,8 +108,8 @@ struct Outbox: ~Copyable {
     mutating func commit(
         _ changes: [RecordChange], at now: Duration, into events: inout [AgentEvent]
     ) throws(StoreError) {
-        if changes.count == 1, case .append(let writes, let packets)? = changes.first,
-            mayHold(writes, packets), try hold(writes, packets, at: now)
+        if changes.count == 1, case .append(let writes, let packets, let keys)? = changes.first,
+            mayHold(writes, packets), try hold(writes, packets, keys, at: now)
         { return }
         // Writes accepted earlier go to disk first.
         try spill(into: &events)
@@ -123,7 +123,7 @@ struct Outbox: ~Copyable {
         var (isQueueChanged, isExpiry) = (false, false)
         for change in changes {
             switch change {
-            case .append(let writes, _): appended += writes
+            case .append(let writes, _, _): appended += writes
             case .destroyQueue: isQueueChanged = true
             case .expire: (isQueueChanged, isExpiry) = (true, true)
             case .claim, .trust, .session, .memory, .clearWindow, .lose: break
@@ -156,11 +156,8 @@ struct Outbox: ~Copyable {
     /// Checks for room for these messages and the held ones, before they are taken. Throws if
     /// there is none.
     func checkRoom(for messages: [BusMessage]) throws(StoreError) {
-        var bytes = messages.reduce(0) { $0 + $1.payload.count + $1.topic.utf8.count + 256 }
-        for write in held?.writes ?? [] {
-            bytes += write.payload.count + write.topic.utf8.count + 256
-        }
-        try store.checkRoom(for: bytes)
+        let bytes = messages.reduce(0) { $0 + $1.payload.count + $1.topic.utf8.count + 256 }
+        try store.checkRoom(for: bytes + (held?.bytes ?? 0))
     }
 }
 
@@ -176,7 +173,7 @@ extension Outbox {
             if removalDue == nil { removalDue = now + Self.removalDelay }
         }
         if removable.isEmpty { forwarder.removed() }
-        if held?.isSafe == true { held = nil }
+        if held?.isSafe == true { reserve.keep(held.take()?.keys ?? [], in: store) }
     }
 
     /// Removes acknowledged writes, and sends as many as the window has room for.
@@ -358,7 +355,8 @@ extension Outbox {
 
     /// Holds the writes. Returns false if they must go to disk.
     private mutating func hold(
-        _ writes: [AcceptedWrite], _ window: [DeliveredPacket], at now: Duration
+        _ writes: [AcceptedWrite], _ window: [DeliveredPacket], _ keys: [KeptKey],
+        at now: Duration
     ) throws(StoreError) -> Bool {
         guard let last = writes.last?.sequence else { return true }
         if let bound = reserve.bound(before: last) { try store.reserve(upTo: bound) }
@@ -372,18 +370,15 @@ extension Outbox {
             return false
         }
         spillFault = nil
-        if held == nil {
-            held = PendingBatch(writes, window: window, at: now)
-        } else {
-            held?.add(writes, window: window)
-        }
+        if held == nil { held = PendingBatch(at: now) }
+        held?.add(writes, window: window, keys: keys)
         return true
     }
 
     /// Writes the held batch to disk, if there is one.
     private mutating func spill(into events: inout [AgentEvent]) throws(StoreError) {
         guard let batch = held else { return }
-        try write([.append(batch.rest, window: batch.window)], into: &events)
+        try write([.append(batch.rest, window: batch.window, keys: batch.keys)], into: &events)
         held = nil
     }
 
@@ -396,5 +391,6 @@ extension Outbox {
         if !forwarder.buried.isEmpty { try store.bury(forwarder.buried) }
         if let given = reserve.given { try store.reserve(upTo: 0, given: given) }
         reserve.closed()
+        try store.saveKeys()
     }
 }

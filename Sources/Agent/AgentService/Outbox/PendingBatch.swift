@@ -7,24 +7,22 @@ struct PendingBatch {
     /// How long to wait for the upstream broker before the writes go to disk.
     static let patience = Duration.milliseconds(50)
 
-    private(set) var writes: [AcceptedWrite]
-    private(set) var window: [DeliveredPacket]
-    private(set) var waiting: Set<Int64>
-    private(set) var unsent: ArraySlice<AcceptedWrite>
+    private(set) var writes: [AcceptedWrite] = []
+    private(set) var window: [DeliveredPacket] = []
+    private(set) var keys: [KeptKey] = []
+    private(set) var waiting: Set<Int64> = []
+    private(set) var unsent: ArraySlice<AcceptedWrite> = []
     let deadline: Duration
 
-    init(_ writes: [AcceptedWrite], window: [DeliveredPacket], at now: Duration) {
-        self.writes = writes
-        self.window = window
-        waiting = Set(writes.map(\.sequence))
-        unsent = writes[...]
-        deadline = now + Self.patience
-    }
+    init(at now: Duration) { deadline = now + Self.patience }
 
     /// Adds writes to the batch. The deadline stays the same.
-    mutating func add(_ more: [AcceptedWrite], window: [DeliveredPacket]) {
+    mutating func add(
+        _ more: [AcceptedWrite], window: [DeliveredPacket], keys: [KeptKey]
+    ) {
         writes += more
         self.window += window
+        self.keys += keys
         waiting.formUnion(more.map(\.sequence))
         unsent += more
     }
@@ -44,6 +42,11 @@ struct PendingBatch {
     }
 
     var isSafe: Bool { waiting.isEmpty }
+
+    /// The bytes that the batch may take on disk.
+    var bytes: Int {
+        writes.reduce(0) { $0 + $1.payload.count + $1.topic.utf8.count + 256 }
+    }
 
     /// The writes without an acknowledgement, which must go to disk.
     var rest: [AcceptedWrite] { writes.filter { waiting.contains($0.sequence) } }

@@ -12,6 +12,9 @@ struct SequenceReserve: ~Copyable {
 
     private let path: String
     private var window: VolatileWindow?
+    /// The content of the file in memory.
+    private var packets: [DeliveredPacket] = []
+    private var keys: [KeptKey] = []
     private var bound: Int64 = 0
     private var last: Int64 = 0
 
@@ -41,8 +44,22 @@ struct SequenceReserve: ~Copyable {
     /// Records which bus packets have which sequence. Call it before they are sent.
     mutating func note(_ entries: [DeliveredPacket]) throws(FileFailure) {
         if window == nil { window = try VolatileWindow(path) }
-        try window?.write(entries)
+        packets = entries
+        try window?.write(packets, keys)
         last = max(last, entries.map(\.sequence).max() ?? 0)
+    }
+
+    /// Keeps the keys of writes that went upstream without the disk. Call it before their apps are
+    /// answered.
+    mutating func keep(_ new: [KeptKey], in store: BoardStore) {
+        guard !new.isEmpty else { return }
+        store.keep(new)
+        keys = store.unsavedKeys
+        do throws(FileFailure) {
+            try window?.write(packets, keys)
+        } catch {
+            // The next batch cannot be noted either, so it goes to disk, and these keys with it.
+        }
     }
 
     /// The last assigned sequence, which a clean end writes to disk; nil if nothing was reserved.

@@ -20,6 +20,10 @@ final class Queue {
     var lastSequence: Int64 = 0
     /// The newest bus packets, in order.
     var window: [DeliveredPacket] = []
+    /// The keys of the last writes, oldest first, as they are on disk.
+    var keys: [KeptKey] = []
+    /// The keys of writes that the upstream broker has and that were never on disk.
+    var unsavedKeys: [KeptKey] = []
     /// Nil before the first write.
     var writer: SegmentWriter?
     var head: HeadFile?

@@ -63,13 +63,16 @@ extension Queue {
         writer = try SegmentWriter(resuming: file, last, key)
     }
 
-    /// Appends writes and the bus packets that brought them. Both are durable when it returns.
+    /// Appends writes, the bus packets that brought them, and their keys. All are durable when it
+    /// returns.
     /// The sequence numbers rise and are above `lastSequence`.
     ///
     /// Each frame is durable before the next is written. If it throws, nothing was added, except
     /// after `unavailable(.inputOutput)`: then the queue must be opened again, and may contain the
     /// first of the writes.
-    func append(_ writes: [AcceptedWrite], _ packets: [DeliveredPacket]) throws(StoreError) {
+    func append(
+        _ writes: [AcceptedWrite], _ packets: [DeliveredPacket], _ keys: [KeptKey]
+    ) throws(StoreError) {
         guard !writes.isEmpty else { return }
         try begin()
         var before = lastSequence
@@ -79,7 +82,7 @@ extension Queue {
             }
             before = write.sequence
         }
-        let frames = try self.frames(of: writes, packets)
+        let frames = try self.frames(of: writes, packets, unsavedKeys + keys)
         let size = frames.reduce(0) { $0 + Self.byteCount($1.body) }
         try checkRoom(for: size)
         if (writer?.room ?? 0) < size { try rotate(for: size) }
@@ -102,6 +105,11 @@ extension Queue {
         lastSequence = header.last
         window.append(contentsOf: frame.packets)
         if window.count >= 2 * Self.windowLimit { window.removeFirst(Self.windowLimit) }
+        guard !frame.keys.isEmpty else { return }
+        // The first frame has all unsaved keys.
+        unsavedKeys.removeAll()
+        keys.append(contentsOf: frame.keys)
+        keys.keepNewest()
     }
 
     static func byteCount(_ body: FrameBody) -> Int {
@@ -112,15 +120,16 @@ extension Queue {
         var body: FrameBody
         let writes: ArraySlice<AcceptedWrite>
         let packets: [DeliveredPacket]
+        let keys: [KeptKey]
     }
 
-    /// Groups the writes by session. Each frame contains the current marks and the packets that
-    /// brought its writes.
+    /// Groups the writes by session. Each frame contains the current marks, the packets that
+    /// brought its writes, and their keys.
     func frames(
-        of writes: [AcceptedWrite], _ packets: [DeliveredPacket]
+        of writes: [AcceptedWrite], _ packets: [DeliveredPacket], _ keys: [KeptKey]
     ) throws(StoreError) -> [Frame] {
         var frames: [Frame] = []
-        var (rest, marks, packets) = (writes[...], marks, packets)
+        var (rest, marks, packets, keys) = (writes[...], marks, packets, keys)
         while let first = rest.first {
             var body = FrameBody(session: first.session, user: first.user)
             var count = 0
@@ -137,11 +146,14 @@ extension Queue {
             let next = rest.first?.sequence ?? .max
             let brought = packets.filter { $0.sequence < next }
             packets.removeAll { $0.sequence < next }
+            let given = keys.filter { $0.sequence < next }
+            keys.removeAll { $0.sequence < next }
             body.close { bytes in
                 marks.encode(into: &bytes)
                 WindowCoding.encode(brought, into: &bytes)
+                KeyCoding.encode(given, into: &bytes)
             }
-            frames.append(Frame(body: body, writes: own, packets: brought))
+            frames.append(Frame(body: body, writes: own, packets: brought, keys: given))
             marks.last = own.last?.sequence ?? marks.last
         }
         return frames
@@ -160,8 +172,8 @@ extension Queue {
 
     /// Begins the next segment, with space for this many bytes. Changes nothing if it throws.
     ///
-    /// Its first frame is durable when this returns. It repeats the numbers, packets and marks of
-    /// the earlier segments, so these may be removed.
+    /// Its first frame is durable when this returns. It repeats the numbers, packets, keys and
+    /// marks of the earlier segments, so these may be removed.
     func rotate(for bytes: Int) throws(StoreError) {
         let id = SegmentID(generation: generation, number: nextNumber)
         let opening = opening
@@ -181,10 +193,12 @@ extension Queue {
         writer = nil
     }
 
-    /// The first frame of a segment: the current marks, and the packets that may be delivered
-    /// again.
+    /// The first frame of a segment: the current marks, the packets that may be delivered again,
+    /// and the keys.
     var opening: [UInt8] {
-        SegmentOpening(marks: marks, packets: window.suffix(Self.windowLimit)).bytes
+        SegmentOpening(
+            marks: marks, packets: window.suffix(Self.windowLimit),
+            keys: keys.suffix(KeptKey.limit)).bytes
     }
 
     /// Makes a file for a segment with this many bytes from the spare file, or a new one. Its

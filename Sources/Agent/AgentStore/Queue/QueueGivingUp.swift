@@ -187,6 +187,8 @@ extension Queue {
             content.queue = control
         }
         (live, reading, frontTime) = (SequenceSet(), nil, nil)
+        // The next user's write must not get the answer of one that is destroyed.
+        (keys, unsavedKeys) = ([], [])
         head = nil
         segments = [survivor.segment]
         writer = survivor

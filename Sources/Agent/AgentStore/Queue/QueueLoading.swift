@@ -123,6 +123,7 @@ extension Queue {
         }
         marks.merge(said.marks)
         window = said.packets
+        keys = said.keys
         return said
     }
 
@@ -136,10 +137,12 @@ extension Queue {
         }
         while let item = batch.next() { segment.note(item, of: batch) }
         guard var tail = batch.tail(), let said = QueueMarks(&tail),
-            let packets = WindowCoding.decode(&tail)
+            let packets = WindowCoding.decode(&tail), let given = KeyCoding.decode(&tail)
         else { throw .newerForm(file: folder.segment(segment.id)) }
         marks.merge(said)
         window = (window + packets).suffix(Self.windowLimit)
+        keys.append(contentsOf: given)
+        keys.keepNewest()
     }
 
     /// The highest sequence number in any file, for a lost vault.

@@ -6,13 +6,13 @@ import LinuxIO
 extension Queue {
     /// Rewrites a segment with only its queued writes.
     func rewrite(_ id: SegmentID) throws(StoreError) {
-        // The newest segment contains the packets that may be delivered again.
+        // The newest segment contains the keys, and the packets that may be delivered again.
         if writer?.segment.id == id { try rotate(for: 0) }
         let writes = try liveWrites(of: id)
         guard !writes.isEmpty, let index = segments.firstIndex(where: { $0.id == id })
         else { return }
         if reading?.reader.id == id { reading = nil }
-        let frames = try self.frames(of: writes, [])
+        let frames = try self.frames(of: writes, [], [])
         let used = frames.reduce(0) { $0 + Self.byteCount($1.body) }
         let opening = opening(ofRewritten: index)
         let size = (used + opening.count + 2 * Segment.summaryBytes) / WriteTally.page + 1
@@ -49,7 +49,8 @@ extension Queue {
         return writes
     }
 
-    /// The first frame of a rewritten segment. Later segments contain the marks and the packets.
+    /// The first frame of a rewritten segment. Later segments contain the marks, the packets and
+    /// the keys.
     private func opening(ofRewritten index: Int) -> [UInt8] {
         let before = index > 0 ? segments[index - 1].last : 0
         let next = segments[(index + 1)...].lazy.compactMap(\.stored.first).first

@@ -50,5 +50,7 @@ package enum BuiltinRule: String, Sendable, CaseIterable {
     case payloadForm = "payload-form"
     /// The outbox is full.
     case queue
+    /// The user property `key`.
+    case key
     case allowed
 }

@@ -60,6 +60,30 @@ struct QueueMarks: Equatable {
     }
 }
 
+/// Encodes keys inside a frame: sequence, digest.
+enum KeyCoding {
+    static func encode(_ keys: [KeptKey], into bytes: inout [UInt8]) {
+        bytes.append(varint: UInt64(keys.count))
+        for key in keys {
+            bytes.append(varint: UInt64(clamping: key.sequence))
+            bytes.append(digest: key.digest)
+        }
+    }
+
+    /// Nil for bytes that `encode` does not write.
+    static func decode(_ reader: inout ByteReader) -> [KeptKey]? {
+        guard let count = reader.varint(), count <= UInt64(UInt16.max) else { return nil }
+        var keys: [KeptKey] = []
+        for _ in 0..<count {
+            guard let sequence = reader.varint().flatMap({ Int64(exactly: $0) }),
+                let digest = reader.digest()
+            else { return nil }
+            keys.append(KeptKey(digest: digest, sequence: sequence))
+        }
+        return keys
+    }
+}
+
 /// Encodes bus packets inside a frame: packet id, sequence, digest.
 enum WindowCoding {
     static func encode(_ entries: [DeliveredPacket], into bytes: inout [UInt8]) {
