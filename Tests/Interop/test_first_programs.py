@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.cable import Cable
 from bench.link import Message
 from bench.program import Program
 from bench.shipped_board import ShippedBoard
@@ -33,26 +34,34 @@ def board(tmp_path, evidence, programs):
     board.assert_conforms()
 
 
+@pytest.fixture
+def cable(board):
+    """Between the program and this board's bus."""
+    cable = Cable(board.bus.port)
+    yield cable
+    cable.pull()
+
+
 @pytest.fixture(params=["python", "sh", "c"])
-def program(request, board, tmp_path):
+def program(request, board, cable, tmp_path):
     """The page's program for this board's bus, not started."""
     login = tmp_path / "thermo.password"
     login.write_text(board.bus.passwords["thermo"] + "\n")
     login.chmod(0o600)
     (tmp_path / "own").mkdir()
-    program = Program("thermo", [*command(request.param, board, tmp_path), login], tmp_path,
+    program = Program("thermo", [*command(request.param, cable, tmp_path), login], tmp_path,
                       {"TMPDIR": str(tmp_path / "own")})
     yield program
     program.close()
 
 
-def command(language: str, board: ShippedBoard, folder: Path) -> list:
-    """Puts the port of the test's bus into the program, and says how it is started."""
+def command(language: str, cable: Cable, folder: Path) -> list:
+    """Puts the cable's port into the program, and says how it is started."""
     blocks = re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
     texts = [text for text in blocks if "Writes a temperature" in text]
     assert len(texts) == 1 and texts[0].count("1883") == 1
     source = folder / f"thermo.{language}"
-    source.write_text(texts[0].replace("1883", str(board.bus.port)))
+    source.write_text(texts[0].replace("1883", str(cable.port)))
     if language != "c":
         return [sys.executable if language == "python" else "/bin/sh", source]
     subprocess.run(
@@ -123,6 +132,49 @@ def test_a_first_program_lives_as_long_as_its_session(board, program):
     until(lambda: not program.is_running, "the program to end", 20)
     assert program.process.returncode == 1
     assert "pair this board again" in program.log
+
+
+def lose_answer(board: ShippedBoard, cable: Cable) -> Message:
+    """A write whose answer reached the bus and not the program, whose connection then ends."""
+    cable.loses = b'"seq"'
+    mark = board.watcher.mark()
+    lost = until(lambda: writes(board, mark), "a write", 30)[0]
+    until(lambda: any(m.correlation == lost.correlation for m in answers(board)), "its answer", 20)
+    cable.pull()
+    cable.loses = None
+    cable.plug()
+    return lost
+
+
+def kill_agent(board: ShippedBoard, cable: Cable) -> Message:
+    """A write of which the agent may have done anything, or nothing, when it was killed."""
+    mark = board.watcher.mark()
+    met = until(lambda: writes(board, mark), "a write", 30)[0]
+    board.agent.kill()
+    board.start()
+    return met
+
+
+def test_a_first_program_repeats_a_write_and_makes_no_second_record(board, cable, program):
+    board.live()
+    program.start()
+    wait_answer(board, seq=1)
+    for interrupt in (lose_answer, kill_agent, lose_answer):
+        met = interrupt(board, cable)
+        until(lambda: {m.correlation for m in writes(board)[-1:]} - {met.correlation},
+              "the next reading", 60)
+        repeated = [m for m in writes(board) if m.correlation == met.correlation]
+        assert interrupt is kill_agent or len(repeated) > 1
+    os.killpg(program.pid, signal.SIGTERM)
+    until(lambda: not program.is_running, "the program to end", 10)
+    until(lambda: board.status()["queue"]["messages"] == 0, "all to leave", 30)
+
+    numbers = {(m.correlation, json.loads(m.payload)["seq"]) for m in answers(board)}
+    given = sorted(number for _, number in numbers)
+    assert given == list(range(1, len(given) + 1)), "a reading has two numbers"
+    assert {correlation for correlation, _ in numbers} == {m.correlation for m in writes(board)}
+    until(lambda: {int(m.user["seq"]) for m in board.data_heard()} == set(given),
+          "each to be one record upstream", 20)
 
 
 def test_a_first_program_meets_refusals_and_stops(board, program, tmp_path):

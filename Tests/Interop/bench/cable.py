@@ -1,4 +1,4 @@
-"""The network between a board and its upstream broker: one cable that a test can pull."""
+"""The network between a program and its broker: one cable that a test can pull."""
 
 import socket
 import threading
@@ -17,6 +17,8 @@ class Cable:
         self._lock = threading.Lock()
         self._passed = 0
         self._last: int | None = None
+        # A piece from the broker with these bytes in it is lost.
+        self.loses: bytes | None = None
         self._moved = threading.Condition()
         self._kept = bytearray()
         self.plug()
@@ -84,12 +86,15 @@ class Cable:
                 _end(far)
             for source, sink in ((near, far), (far, near)):
                 source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
+                threading.Thread(
+                    target=self._pass, args=(source, sink, source is far), daemon=True).start()
 
-    def _pass(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pass(self, source: socket.socket, sink: socket.socket, is_back: bool) -> None:
         try:
             while data := source.recv(65536):
                 if self._last is not None and self._passed >= self._last:
+                    continue
+                if is_back and self.loses is not None and self.loses in data:
                     continue
                 sink.sendall(data)
                 with self._moved:
