@@ -85,7 +85,8 @@ export function problem(name, about) {
     "no-data": {
       title: "Paired, but no data yet",
       text: `${board} has its session, but none of its programs has sent data yet.`,
-      steps: ["Check that a program on the board writes to the board's own broker.",
+      steps: ["On the board, sudo postern-agent-app add NAME makes a login for a program.",
+        "Check that a program writes to postern/app/NAME/create/… at the board's own broker.",
         "The board's page shows refused writes, and why."],
     },
     refusing: {

@@ -5,18 +5,23 @@ import { button, fill, h, icon } from "./dom.js";
 import { listen } from "./live.js";
 import { now, nowMs } from "./time.js";
 
-const patience = { open: 10, data: 20 };
+// A board that waits for a claim asks its broker every 3 seconds, after ten minutes every 10.
+const patience = { open: 12, data: 20 };
+/** The title, the note once it is done, and the note while it is not. */
 const titles = {
   sealed: ["Sealed", "Only the board's own key can open it."],
   sent: ["Sent", "The broker keeps it for the board."],
-  opened: ["Opened by the board", "The board has its session now."],
-  data: ["First data", "A message from the board has arrived."],
+  opened: ["Opened by the board", "The board has its session now.",
+    "The board asks its broker every few seconds."],
+  data: ["First data", "A message from the board has arrived.",
+    "Waiting until a program on the board writes. To add one, run on the board: "
+    + "sudo postern-agent-app add NAME"],
 };
 
 /** Watches one claim; `sent(claim)` starts it, `failed(name, about, actions)` ends it. */
 export function watchClaim(about, { trouble, another, openBoard }) {
-  const steps = new Map(Object.entries(titles).map(([name, [title, note]]) =>
-    [name, step(name, title, note)]));
+  const steps = new Map(Object.entries(titles).map(([name, [title, note, before]]) =>
+    [name, step(name, title, note, before ?? note)]));
   const list = h("ol", { class: "steps" }, [...steps.values()].map(s => s.node));
   const aid = h("div"), told = h("p", { class: "hidden", role: "status" });
   const node = h("div", null, h("section", { class: "card", "aria-labelledby": "h-steps" },
@@ -152,12 +157,14 @@ const spoken = {
   done: "done", doing: "in progress", late: "waiting", failed: "failed", "": "not started",
 };
 
-function step(name, title, note) {
+function step(name, title, noteDone, noteBefore) {
+  const note = h("p", { class: "note" });
   const mark = h("span", { class: "mark" }), state = h("span", { class: "hidden" });
   const node = h("li", { "data-step": name }, mark,
-    h("div", null, h("p", { class: "what" }, title, state), h("p", { class: "note" }, note)));
+    h("div", null, h("p", { class: "what" }, title, state), note));
   const set = value => {
     node.dataset.state = value;
+    note.textContent = value === "done" ? noteDone : noteBefore;
     state.textContent = `: ${spoken[value]}`;
     fill(mark, marks[value] ? icon(marks[value]) : h("span", { class: "spot" }));
     if (["doing", "late"].includes(value)) node.setAttribute("aria-current", "step");

@@ -28,12 +28,15 @@ extension Agent {
     }
 
     /// Whether other boards may do the same at this moment. False for a board without a session,
-    /// because it is not part of a fleet. False for 120 s after a provisioning, because a person
-    /// waits at the board and the authority may end the connection to set a password.
+    /// because it is not part of a fleet.
     private func isInStep(at instant: Instant) -> Bool {
-        guard records.session != nil else { return false }
-        guard let since = uplink.provisionedAt else { return true }
-        return instant.monotonic - since >= .seconds(120)
+        records.session != nil && !isJustProvisioned(at: instant)
+    }
+
+    /// Whether a provisioning came in the last 120 s. A person waits at the board then, and the
+    /// authority may end the connection to set a password.
+    func isJustProvisioned(at instant: Instant) -> Bool {
+        uplink.provisionedAt.map { instant.monotonic - $0 < .seconds(120) } ?? false
     }
 
     /// A random number from 0 to 1 in steps of 2^-32; 0 if the library fails. One byte is too

@@ -63,6 +63,55 @@ struct PairingTests {
         #expect(try !BoardStatus(parsing: login.will.payload).up)
     }
 
+    /// How long the agent pauses at the longest in the next minute, while the broker refuses it.
+    private func longestPause(_ bench: inout Bench) -> Duration {
+        var longest = Duration.zero
+        let end = bench.monotonic + .seconds(60)
+        while bench.monotonic < end {
+            bench.handle(.uplink(.refused("broker login: Not authorized")))
+            let begun = bench.monotonic
+            while bench.monotonic - begun < .seconds(20), bench.handle(.deadline).logins.isEmpty {
+                bench.pass(.milliseconds(100))
+            }
+            longest = max(longest, bench.monotonic - begun)
+        }
+        return longest
+    }
+
+    @Test("has the board try the broker every 3 s for ten minutes, then every 10 s")
+    func patience() throws {
+        var bench = try Bench()
+        bench.handle(.started)
+        _ = try pair(&bench)
+        #expect(longestPause(&bench) <= .milliseconds(3100))
+        bench.pass(.seconds(600))
+        #expect((Duration.seconds(5)...(.milliseconds(10_100))).contains(longestPause(&bench)))
+        // Whoever asks for the code again waits for the board again.
+        _ = try pair(&bench)
+        #expect(longestPause(&bench) <= .milliseconds(3100))
+    }
+
+    @Test("warns of no refused login before the claim, and of no new login after it")
+    func expected() throws {
+        var bench = try Bench()
+        bench.handle(.started)
+        let claim = try bench.pair()
+        func warnings(_ effects: [AgentEffect]) -> [String] {
+            effects.compactMap { if case .log(.warning, let text) = $0 { text } else { nil } }
+        }
+        #expect(warnings(bench.handle(.uplink(.refused("not authorized")))).isEmpty)
+        bench.run(for: .seconds(4))
+        bench.connect()
+        bench.handle(.inbox(try bench.authority.seal(
+            .provision(try bench.authority.provision("ann", at: bench.wall)), claim: claim,
+            at: bench.wall)))
+        #expect(warnings(bench.handle(.uplink(.lost("administrative action")))).isEmpty)
+        bench.run(for: .seconds(4))
+        bench.connect()
+        bench.pass(.seconds(120))
+        #expect(warnings(bench.handle(.uplink(.lost("gone")))) == ["upstream: gone"])
+    }
+
     @Test("of a claimed board needs to be asked for afresh, and changes nothing by itself")
     func claimed() throws {
         var bench = try Bench()

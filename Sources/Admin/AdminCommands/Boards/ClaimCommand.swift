@@ -41,6 +41,8 @@ struct ClaimCommand: Verb {
     var wait = Span(seconds: 60)
 
     private static let scopeLimit = 64 * 1024
+    /// A board that waits for its claim usually opens it within this time.
+    private static let usualWait = Duration.seconds(4)
 
     func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let claim = try readURL(surroundings)
@@ -57,7 +59,7 @@ struct ClaimCommand: Verb {
         }
         surroundings.step(true, "sealed and sent: session \(sent.session)")
         for note in sent.notes { surroundings.note("note: \(Printable.line(note))") }
-        var last = try await follow(sent, client)
+        var last = try await follow(sent, client, surroundings)
         if last.notes.isEmpty { last.notes = sent.notes }
         try await conclude(last, client, surroundings)
     }
@@ -104,15 +106,22 @@ struct ClaimCommand: Verb {
     /// Asks every half second until the board has answered or the wait has ended. If the authority
     /// cannot be reached, it keeps asking.
     private func follow(
-        _ claim: ClaimRow, _ client: AuthorityClient
+        _ claim: ClaimRow, _ client: AuthorityClient, _ surroundings: CommandEnvironment
     ) async throws(CommandFailure) -> ClaimRow {
         let deadline = SystemClock.monotonic + wait.duration
+        let late = SystemClock.monotonic + Self.usualWait
         var last = claim
+        var isExplained = false
         while last.state == .sent, SystemClock.monotonic < deadline {
             do {
                 try await Task.sleep(for: .milliseconds(500))
             } catch {
                 break
+            }
+            if !isExplained, SystemClock.monotonic > late {
+                isExplained = true
+                surroundings.note("waiting for the board: it asks its broker every 3 s, and every "
+                    + "10 s if it showed its code more than 10 min ago")
             }
             do throws(CommandFailure) {
                 last = try ClaimRow(answer: try await client.own(.get, "/claims/\(claim.id)"))
@@ -132,6 +141,8 @@ struct ClaimCommand: Verb {
             let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
             let end = try await whenItEnds(row, client, surroundings)
             surroundings.step(row.state == "active", "session available; it ends \(end)")
+            surroundings.note("next: a program on the board writes, and `postern watch` shows what "
+                + "arrives; `sudo postern-agent-app add NAME` on the board makes its login")
         }
         if place.json {
             surroundings.emit(claim.json)

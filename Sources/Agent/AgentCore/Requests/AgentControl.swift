@@ -104,6 +104,7 @@ extension Agent {
             beginAnew(at: instant)
         }
         guard let claim = records.claim else { return .null }
+        uplink.claimShown(at: instant.monotonic)
         let url = ClaimURL(
             base: settings.claimBase, installation: records.identity.installation,
             deviceKey: records.identity.deviceKey, secret: claim.secret, name: settings.name)

@@ -23,10 +23,16 @@ extension Agent {
             break
         case .refused(let text):
             if !uplink.isReady { uplink.tryNextLogin() }
-            uplinkLost(text, at: instant)
+            let isUnknown = !uplink.isReady && awaitsClaim
+            uplinkLost(
+                text, expected: isUnknown ? "no broker knows a board before its claim" : nil,
+                at: instant)
         case .lost(let text):
+            let isNew = uplink.isReady && isJustProvisioned(at: instant)
             if !uplink.isReady { uplink.tryNextPlace(after: credentials.count) }
-            uplinkLost(text, at: instant)
+            uplinkLost(
+                text, expected: isNew ? "the claim gives this board a new broker login" : nil,
+                at: instant)
         case .held(let hold):
             held(hold, at: instant)
         case .unblocked:
@@ -68,14 +74,17 @@ extension Agent {
         requests.pause()
     }
 
-    mutating func uplinkLost(_ text: String, at instant: Instant) {
+    /// Records the end of a connection or of a try. `expected` says why it is no fault.
+    mutating func uplinkLost(_ text: String, expected: String? = nil, at instant: Instant) {
         let hasLasted = uplink.hasLasted(at: instant.monotonic)
         var wait = uplink.nextPause(share: randomShare(), at: instant.monotonic)
         if !hasLasted { wait = max(wait, pauseAfterFailure(at: instant)) }
         wait += spreadWait(at: instant)
-        // During a claim a person may wait at the board, so wait at most 10 s.
-        if records.session == nil, records.claim != nil { wait = min(wait, .seconds(10)) }
-        if uplink.reach != text { emit(.log(.warning, "upstream: \(text)")) }
+        if awaitsClaim { wait = min(wait, uplink.longestClaimPause(at: instant.monotonic)) }
+        if uplink.reach != text {
+            emit(.log(expected == nil ? .warning : .info,
+                      "upstream: \(text)" + (expected.map { " (as expected: \($0))" } ?? "")))
+        }
         uplinkIdle()
         readersGetWhatThereIs(at: instant)
         uplink.retry(at: instant.monotonic + wait, after: text)

@@ -18,6 +18,8 @@ struct Uplink: Sendable {
     private(set) var isAtLearnedPlace = false
     /// When this process last accepted a provisioning.
     private(set) var provisionedAt: Duration?
+    /// When this process began to wait for a claim, or somebody last asked for its code.
+    private var claimAwaitedSince: Duration?
     /// Whether another machine uses this board's identity. `takeovers` is the proof.
     private(set) var isShared = false
     /// How often this process has been connected.
@@ -131,6 +133,20 @@ extension Uplink {
         login = 0
         backoff.reset()
         retryAt = now
+    }
+
+    /// Records that somebody asked for the claim's code. The next try comes soon.
+    mutating func claimShown(at now: Duration) {
+        claimAwaitedSince = now
+        retrySoon(at: now)
+    }
+
+    /// The longest pause of a board that waits for a claim. For ten minutes it is short: a person
+    /// probably waits, and the broker knows the board only from the claim on.
+    mutating func longestClaimPause(at now: Duration) -> Duration {
+        let since = claimAwaitedSince ?? now
+        claimAwaitedSince = since
+        return now - since < .seconds(600) ? .seconds(3) : .seconds(10)
     }
 
     /// Shortens the wait for the next try: the cause of the failed ones is gone.

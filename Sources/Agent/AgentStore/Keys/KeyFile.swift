@@ -144,7 +144,7 @@ extension KeyFile {
             do throws(StoreError) {
                 return try make(keeper, at: path)
             } catch .keyUnreachable(_, let reason) {
-                report("no key source \(keeper.tier.rawValue): \(reason)")
+                report("the storage key is not kept in \(keeper.tier.rawValue): \(reason)")
             }
         }
         throw .keyRefused(source: path, reason: "no key source on this board can keep a key")
