@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build sdk-arm64 test-arm64 debug deb release demo venv test test-all bench-gate bench \
+.PHONY: help deps build sdk-arm64 test-arm64 debug deb release demo try venv test test-all bench-gate bench \
 	bench-authority fleet torture powercut fuzz screenshot clean
 .ONESHELL:
 .SILENT:
@@ -56,6 +56,8 @@ help:
 	cat <<-'TEXT'
 	make demo         install missing packages, build, and watch a board get and use its session
 	make demo HOLD=1  the same, and keep everything running until ^C
+	make try          an authority, a board and an app on this machine, to play with until ^C;
+	                  SECONDS=n ends it after that time
 	make test         unit tests, agent and authority in virtual time, interoperability, the demo
 	make test FILTER=name  the suites and files with that name; Tests/README.md lists them
 	make test-all     make test, and everything else that can be tested on one machine
@@ -152,6 +154,10 @@ deb-%:
 demo: debug
 	$(call heading,"the demo")
 	exec python3 Devices/simulated/demo $(if $(filter-out 0,$(HOLD)),--hold) "$(DEBUG_BIN)"
+
+try: debug
+	$(call heading,"an authority and a board")
+	exec python3 Devices/simulated/demo/tryout.py $(if $(SECONDS),--seconds $(SECONDS)) "$(DEBUG_BIN)"
 
 venv: $(VENV)/made
 

@@ -4,10 +4,8 @@
 """
 
 import argparse
-import shutil
 import signal
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -22,23 +20,17 @@ from steps import Demo
 
 def main() -> int:
     order = _arguments()
-    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, _interrupt)
-    programs.adopt_orphans()
     begun = time.monotonic()
-    folder = Path(tempfile.mkdtemp(prefix="postern-demo-"))
-    say(f"Postern, end to end on this machine, in {folder}\n")
-    demo, status = None, 1
     try:
-        demo = _prepare(folder, order.binaries.resolve())
-        status = _run(demo)
-        if order.hold:
-            _hold(demo, folder / "captures")
+        with programs.temporary_folder("postern-demo-") as folder:
+            say(f"Postern, end to end on this machine, in {folder}\n")
+            demo = _prepare(folder, order.binaries)
+            status = _run(demo)
+            if order.hold:
+                _hold(demo, folder / "captures")
     except KeyboardInterrupt:
         say("\nstopped")
-        status = 130
-    finally:
-        _clean(demo, folder)
+        return 130
     if status == 0:
         say(f"\nDone in {time.monotonic() - begun:.1f} s; "
             "all programs have ended and the folder is gone.")
@@ -48,7 +40,7 @@ def main() -> int:
 def _prepare(folder: Path, binaries: Path) -> Demo:
     captures = folder / "captures"
     captures.mkdir(mode=0o700)
-    authority = Authority(folder / "authority", binaries, captures)
+    authority = Authority(folder / "authority", binaries, captures, preset="consumer")
     network = Recorder("the board's uplink", authority.broker.port, captures / "uplink.jsonl")
     return Demo(authority, Board(folder / "board", binaries, network, captures))
 
@@ -63,26 +55,6 @@ def _run(demo: Demo) -> int:
             tail(log)
         return 1
     return 0
-
-
-def _clean(demo: Demo | None, folder: Path) -> None:
-    """Ends everything and removes the folder, whatever has happened. No signal stops it."""
-    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, signal.SIG_IGN)
-    if demo:
-        _stop(demo)
-    killed = programs.end_all()
-    if killed:
-        say(f"these programs did not end by themselves and were killed: {', '.join(killed)}")
-    shutil.rmtree(folder)
-
-
-def _stop(demo: Demo) -> None:
-    """In the order of their dependencies."""
-    board, authority = demo.board, demo.authority
-    apps = [board.app] if board.app else []
-    for program in (*apps, board.agent, board.broker, authority.watch, authority.server):
-        program.stop()
 
 
 def _hold(demo: Demo, captures: Path) -> None:
@@ -115,19 +87,12 @@ ls {captures}    # every MQTT packet so far
         say()
 
 
-def _interrupt(*_) -> None:
-    raise KeyboardInterrupt
-
-
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="demo", description=__doc__.split("\n\n")[0])
     parser.add_argument("--hold", action="store_true", help="keep everything running until ^C")
-    parser.add_argument("binaries", type=Path, help="the folder with the three built programs")
-    order = parser.parse_args()
-    for name in ("postern-agent", "postern-authority", "postern"):
-        if not (order.binaries / name).is_file():
-            parser.error(f"{order.binaries / name} does not exist; run `make build` first")
-    return order
+    parser.add_argument("binaries", type=programs.binaries,
+                        help="the folder with the three built programs")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

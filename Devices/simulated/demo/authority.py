@@ -2,14 +2,16 @@
 
 import json
 import secrets
+import string
 from pathlib import Path
 
 import programs
 from board import _mosquitto
 from ledger import Consumer
 from programs import Program, write_private
-from recorder import Recorder
+from recorder import Direct, Recorder
 
+_TEMPLATE = Path(__file__).resolve().parent.parent / "authority.toml"
 ADMINISTRATOR = "ada"
 
 # The authority starts the `mosquitto` that it finds; this one moves the listener aside, so that
@@ -22,25 +24,30 @@ sed 's/^listener [0-9]*/listener {port}/' "$2" > '{moved}' && exec '{mosquitto}'
 
 
 class Authority:
-    """The constructor makes folders and files, and starts nothing."""
+    """The constructor makes folders and files, and starts nothing. Without `captures`, no traffic
+    is recorded."""
 
-    def __init__(self, folder: Path, binaries: Path, captures: Path):
+    def __init__(self, folder: Path, binaries: Path, captures: Path | None,
+                 preset: str = "device"):
         self.folder = folder
         self.config, self.state = folder / "etc", folder / "state"
         self.profile = folder / "profile"
-        tools = folder / "tools"
-        for made in (folder, self.config, self.state, self.profile, tools):
+        for made in (folder, self.config, self.state, self.profile):
             made.mkdir(mode=0o700)
         broker_port = programs.free_port()
         self.http_port = programs.free_port()
-        self.broker = Recorder("the upstream broker", broker_port, captures / "upstream.jsonl")
-        write_private(tools / "mosquitto", _TAP.format(
-            port=broker_port, moved=tools / "mosquitto.conf", mosquitto=_mosquitto()), 0o700)
+        self._environment = {}
+        if captures:
+            self.broker = Recorder("the upstream broker", broker_port, captures / "upstream.jsonl")
+            self._move_broker(broker_port)
+        else:
+            self.broker = Direct(broker_port)
         self.password = secrets.token_urlsafe(24)
         self.password_file = write_private(folder / "admin-password", self.password + "\n")
-        self._write_config()
-        self._environment = {
-            "PATH": f"{tools}:{programs.ENVIRONMENT.get('PATH', '/usr/bin:/bin')}"}
+        write_private(self.config / "authority.toml", string.Template(
+            _TEMPLATE.read_text()).substitute(
+                state=self.state, http=self.http_port, broker=self.broker.port, preset=preset),
+            0o640)
         self._binary, self._cli = binaries / "postern-authority", binaries / "postern"
         self.server = Program(
             "postern-authority", [self._binary, "--config-dir", self.config, "serve"], folder,
@@ -92,18 +99,9 @@ class Authority:
         """The administrator's session token, from the profile that the login wrote."""
         return json.loads((self.profile / "profile.json").read_text())["sessionToken"]
 
-    def _write_config(self) -> None:
-        write_private(self.config / "authority.toml", f"""\
-name = "Demo authority"
-state_dir = "{self.state}"
-[http]
-listen = "127.0.0.1:{self.http_port}"
-public_url = "{self.url}"
-app_id = "postern"
-[broker]
-mode = "embedded"
-listen = "127.0.0.1:{self.broker.port}"
-access = "dynamic-security"
-[session]
-preset = "consumer"
-""", 0o640)
+    def _move_broker(self, port: int) -> None:
+        tools = self.folder / "tools"
+        tools.mkdir(mode=0o700)
+        write_private(tools / "mosquitto", _TAP.format(
+            port=port, moved=tools / "mosquitto.conf", mosquitto=_mosquitto()), 0o700)
+        self._environment["PATH"] = f"{tools}:{programs.ENVIRONMENT.get('PATH', '/usr/bin:/bin')}"

@@ -10,16 +10,18 @@ from pathlib import Path
 import programs
 from ledger import Ledger
 from programs import Program, StepFailed, write_private
-from recorder import Heard, Recorder
+from recorder import Direct, Heard, Recorder
 
 _HERE = Path(__file__).resolve().parent.parent
 _AGENT, _APP = "postern-agent", "vitals"
 
 
 class Board:
-    """The constructor makes folders and files, and starts nothing."""
+    """The constructor makes folders and files, and starts nothing. Without `captures`, no traffic
+    is recorded."""
 
-    def __init__(self, folder: Path, binaries: Path, uplink: Recorder, captures: Path):
+    def __init__(self, folder: Path, binaries: Path, uplink: Recorder | Direct,
+                 captures: Path | None):
         self.folder = folder
         self.uplink = uplink
         self.config, self.state = folder / "etc", folder / "state"
@@ -28,7 +30,8 @@ class Board:
                      self.logins):
             made.mkdir(mode=0o700)
         broker_port = programs.free_port()
-        self.bus = Recorder("the board's broker", broker_port, captures / "board.jsonl")
+        self.bus = Recorder("the board's broker", broker_port, captures / "board.jsonl") \
+            if captures else Direct(broker_port)
         self.passwords = {name: secrets.token_urlsafe(24) for name in (_AGENT, _APP)}
         self._write_files(broker_port)
         self.broker = Program(
@@ -80,6 +83,10 @@ class Board:
     def vitals_command(self) -> list:
         return [_HERE / "vitals", "--login", self.logins, "--ledger", self.ledger.path]
 
+    def wait_available(self) -> None:
+        programs.until(lambda: self.status().get("state") == "available",
+                       "the board to have its session", 20, self.agent.log)
+
     # What the bus has said.
 
     def session_notices(self, since: int = 0) -> list[tuple[Heard, dict]]:
@@ -114,7 +121,7 @@ class Board:
         programs.run(["mosquitto_passwd", "-U", broker / "passwords"], self.folder / "setup.log")
         login = (f"-h 127.0.0.1\n-p {self.bus.port}\n"
                  f"-u {_APP}\n-P {self.passwords[_APP]}\n")
-        for client in ("mosquitto_pub", "mosquitto_sub"):
+        for client in ("mosquitto_pub", "mosquitto_sub", "mosquitto_rr"):
             write_private(self.logins / client, login)
 
 

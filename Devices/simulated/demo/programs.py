@@ -1,5 +1,6 @@
 """Child processes that end with the demo, whatever happens, and waiting with a bound."""
 
+import argparse
 import ctypes
 import os
 import secrets
@@ -7,13 +8,17 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Callable, TypeVar
 
 Found = TypeVar("Found")
 
 _PR_SET_CHILD_SUBREAPER = 36
+_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_started: list["Program"] = []
 # The demo's own settings and nobody's `POSTERN_…` beside them.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("POSTERN_")}
 
@@ -26,9 +31,28 @@ class StepFailed(Exception):
         self.logs = logs
 
 
-def adopt_orphans() -> None:
-    """Makes this process the parent of all processes that its children leave behind."""
+@contextmanager
+def temporary_folder(prefix: str):
+    """A new folder. At the end, whatever has happened, all programs that were started are ended,
+    the last one first, and the folder is removed. SIGINT, SIGTERM and SIGHUP end the block."""
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    for name in _ENDINGS:
+        signal.signal(name, interrupt)
+    # The parent of all processes that its children leave behind.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        yield folder
+    finally:
+        for name in _ENDINGS:
+            signal.signal(name, signal.SIG_IGN)
+        for program in reversed(_started):
+            program.stop()
+        if killed := _end_all():
+            print(f"these programs did not end by themselves and were killed: {', '.join(killed)}")
+        shutil.rmtree(folder)
 
 
 class Program:
@@ -49,6 +73,7 @@ class Program:
             self._process = subprocess.Popen(
                 _dying_with_us(self.argv), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                 env=self.env, start_new_session=True)
+        _started.append(self)
         return self
 
     @property
@@ -91,6 +116,14 @@ class Program:
         except subprocess.TimeoutExpired:
             print(f"  {self.name} did not end on SIGTERM within {seconds:g} s; it is killed")
             self.kill()
+
+
+def binaries(text: str) -> Path:
+    """A folder with the three built programs; an argument's type for argparse."""
+    for name in ("postern-agent", "postern-authority", "postern"):
+        if not (Path(text) / name).is_file():
+            raise argparse.ArgumentTypeError(f"{Path(text) / name} does not exist; build it first")
+    return Path(text).resolve()
 
 
 def run(
@@ -172,7 +205,7 @@ def traces() -> list[tuple[str, bytes]]:
     return found
 
 
-def end_all() -> list[str]:
+def _end_all() -> list[str]:
     """Kills our own processes that still run, by their ids. Returns the killed ones."""
     killed = []
     deadline = time.monotonic() + 2

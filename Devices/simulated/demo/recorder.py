@@ -29,6 +29,13 @@ class Heard:
     publish: Publish | None
 
 
+class Direct:
+    """A broker's port, where nothing is recorded."""
+
+    def __init__(self, port: int):
+        self.port = self.target = port
+
+
 class Recorder:
     """Listens on a free loopback port and passes all to the broker, while it is `open`."""
 
