@@ -22,7 +22,7 @@ def test_an_unrestricted_session_is_never_read_out(bench):
     login = _unrestricted(own, objectId="Login00001")
     bench.authority.script(
         "session.list", {"sessions": [_unrestricted(own), login, own]})
-    assert [s["objectId"] for s in app.get("sessions")] == [own["objectId"]]
+    assert [s["objectId"] for s in app.get("sessions")["sessions"]] == [own["objectId"]]
     user = board.user | {"sessions": [login], "login": login}
     bench.authority.script(
         "session.authenticate", {"session": _unrestricted(own), "user": board.user},

@@ -116,8 +116,9 @@ package enum TopicOracle {
             let record = path.record.map { "/\($0)" } ?? ""
             let printed = "postern/app/\(app)/\(path.operation)/\(path.className)\(record)"
             guard isSame(printed, topic) else { return "a write's topic is not read back" }
-        case .read(let app, let query):
-            guard isSame("postern/app/\(app)/get/\(query)", topic) else {
+        case .read(let app, let query, let id):
+            let of = id.map { "/\($0)" } ?? ""
+            guard isSame("postern/app/\(app)/get/\(query)\(of)", topic) else {
                 return "a read's topic is not read back"
             }
         case .malformed, nil: break

@@ -84,6 +84,8 @@ package struct DeliveredPacket: Hashable, Sendable {
 package struct BusPublication: Equatable, Sendable {
     /// The most bytes of correlation data that an answer copies from its request.
     package static let correlationLimit = 1024
+    /// The user property of each message to an app: it tells the agent its own messages.
+    package static let mark = (name: "from", value: "agent")
 
     package let topic: String
     package let payload: [UInt8]

@@ -55,10 +55,13 @@ package struct BusMessage: Sendable {
     package let responseTopic: String?
     package let correlation: [UInt8]?
     package let key: StatedKey
+    /// Whether it has the user property that the agent sets on its own messages to apps.
+    package let isMarked: Bool
 
     package init(
         topic: String, payload: [UInt8], isRetained: Bool, packetID: UInt16?,
-        responseTopic: String?, correlation: [UInt8]?, key: StatedKey = .none
+        responseTopic: String?, correlation: [UInt8]?, key: StatedKey = .none,
+        isMarked: Bool = false
     ) {
         self.topic = topic
         self.payload = payload
@@ -67,10 +70,21 @@ package struct BusMessage: Sendable {
         self.responseTopic = responseTopic
         self.correlation = correlation
         self.key = key
+        self.isMarked = isMarked
     }
 }
 
 extension BusMessage {
+    /// Whether this is the agent's own message, which its subscription brings back.
+    ///
+    /// Its own messages to apps never name a response topic. They have the mark, or go to
+    /// `…/rejected` where the broker carries no user properties. So an app cannot hide a request
+    /// behind the mark.
+    package var isEcho: Bool {
+        guard responseTopic == nil else { return false }
+        return isMarked ? BusTopic.isAnswer(topic) : BusTopic.isRejected(topic)
+    }
+
     /// The same message without a response topic, correlation data and key.
     var unasked: BusMessage {
         BusMessage(

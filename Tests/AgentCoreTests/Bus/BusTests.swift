@@ -129,8 +129,9 @@ struct BusTests {
                 packetID: 2, responseTopic: topic, correlation: [9]),
         ]))
         #expect(effects.published(topic).isEmpty)
-        #expect(try effects.codes(of: "thermo") == [119])
-        #expect(bench.store.writes.count == 1)
+        #expect(try effects.codes(of: "thermo") == [105, 105])
+        #expect(effects.correlations == [[9], [9]])
+        #expect(bench.store.writes.isEmpty)
     }
 
     @Test("correlation data comes back with the outcome")

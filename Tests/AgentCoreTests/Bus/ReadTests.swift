@@ -84,7 +84,9 @@ struct ReadTests {
         result.sessions = [try open(own), try open(own, as: "Login00001"), own]
         let answer = try #require(
             try bench.reply(question, .result(result)).published("postern/app/thermo/a").first)
-        #expect(try JSONValue(parsing: answer) == .array([own.json]))
+        #expect(try JSONValue(parsing: answer) == .object([
+            "kind": .string("sessions"), "sessions": .array([own.json]),
+        ]))
         try expectNothing(&bench)
     }
 
@@ -97,6 +99,48 @@ struct ReadTests {
             .provision(evil), at: bench.wall)))
         #expect(try bench.sent(effects).map(\.body.name) == ["rejected"])
         try expectNothing(&bench)
+    }
+
+    @Test("name their kind, whatever custom fields the authority adds", arguments: queries)
+    func kinds(query: BusQuery) throws {
+        var bench = try settled()
+        bench.pass(.seconds(200))
+        let beat = try #require(try bench.sent(bench.handle(.deadline)).first)
+        let user = try #require(bench.store.load().session).user
+        try bench.answer(beat) { result in
+            let custom: [String: JSONValue] = ["kind": .string("error"), "room": .string("attic")]
+            result.session?.custom = custom
+            result.user = UserProfile(
+                objectID: user.objectID, username: "ann", custom: custom)
+        }
+        bench.handle(.uplink(.lost("gone")))
+        let effects = bench.handle(.bus([.write("thermo", "get/\(query)", "", response: "a")]))
+        let answer = try JSONObject(parsing: try #require(
+            effects.published("postern/app/thermo/a").first))
+        #expect(try answer.string("kind") == query.rawValue)
+        #expect(query == .sessions || answer.members["room"] == .string("attic"))
+    }
+
+    @Test("of this board's session by its id are its session; another id is not found")
+    func byID() throws {
+        var bench = try settled()
+        let effects = bench.handle(.bus(["Session001", "Tablet0001"].map {
+            .write("thermo", "get/session/\($0)", "", response: "a")
+        }))
+        let answers = try effects.published("postern/app/thermo/a").map {
+            try JSONObject(parsing: $0)
+        }
+        #expect(try answers.map { try $0.string("kind") } == ["session", "error"])
+        #expect(try answers[0].string("objectId") == "Session001")
+        #expect(try answers[1].integer("code") == 101)
+        #expect(try answers[1].string("rule") == "builtin:topic")
+        var none = try Bench()
+        none.handle(.started)
+        let refused = none.handle(.bus([
+            .write("thermo", "get/session/Session001", "", response: "a"),
+        ]))
+        let refusal = try #require(refused.published("postern/app/thermo/a").first)
+        #expect(try JSONObject(parsing: refusal).integer("code") == 206)
     }
 
     @Test("hold no token that came in a custom field, however deep")

@@ -266,7 +266,7 @@ struct RefusalTests {
 
 extension [AgentEffect] {
     /// The correlation data of all that is said on the bus and not retained.
-    fileprivate var correlations: [[UInt8]?] {
+    var correlations: [[UInt8]?] {
         compactMap { effect -> [UInt8]?? in
             guard case .publishBus(let publication) = effect, !publication.retain else {
                 return nil

@@ -16,7 +16,9 @@ struct SessionListTests {
 
     private func ids(_ effects: [AgentEffect]) throws -> [[String]] {
         try effects.published("postern/app/thermo/mine").map { payload in
-            let sessions = try #require(try JSONValue(parsing: payload).asArray)
+            let answer = try JSONObject(parsing: payload)
+            #expect(try answer.string("kind") == "sessions")
+            let sessions = try #require(answer.members["sessions"]?.asArray)
             return sessions.compactMap { $0.asObject?["objectId"]?.asString }
         }
     }

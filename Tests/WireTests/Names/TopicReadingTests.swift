@@ -13,7 +13,10 @@ struct TopicReadingTests {
         ("postern/app/thermo/update/Reading", "105 builtin:topic"),
         ("postern/app/Thermo/create/Reading", "105 builtin:topic"),
         ("postern/app/thermo/get/session", "thermo session"),
-        ("postern/app/thermo/rejected", "ignored"),
+        ("postern/app/thermo/get/session/Session001", "thermo session Session001"),
+        ("postern/app/thermo/rejected", "thermo asks nothing"),
+        ("postern/app/thermo/upsert/Reading", "thermo asks nothing"),
+        ("postern/app/thermo", "thermo asks nothing"), ("postern/app/Thermo", "ignored"),
         ("postern/session", "ignored"), ("zigbee2mqtt/lamp", "zigbee create Light"),
         ("zigbee2mqtt/lamp/set", "ignored"), ("", "ignored"),
     ])
@@ -27,7 +30,8 @@ struct TopicReadingTests {
             "\(write.app) \(write.operation.rawValue) \(write.className)"
                 + (write.record.map { " \($0)" } ?? "")
         case .refused(_, let rejection): "\(rejection.code.rawValue) \(rejection.rule)"
-        case .query(let app, let query): "\(app) \(query)"
+        case .query(let app, let query, let id): "\(app) \(query)" + (id.map { " \($0)" } ?? "")
+        case .noRequest(let app): "\(app) asks nothing"
         case .ignored: "ignored"
         }
         #expect(found == expected)

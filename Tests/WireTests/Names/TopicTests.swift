@@ -96,7 +96,7 @@ struct BusTopicTests {
     @Test("are one of three reads", arguments: BusQuery.allCases)
     func reads(query: BusQuery) throws {
         let app = try #require(AppName("thermo"))
-        #expect(BusRequest("\(Self.app)/get/\(query.rawValue)") == .read(app, query))
+        #expect(BusRequest("\(Self.app)/get/\(query.rawValue)") == .read(app, query, of: nil))
     }
 
     @Test("say what is malformed in them", arguments: [
@@ -111,6 +111,7 @@ struct BusTopicTests {
         ("update/_User/../x", 105), ("update/Reading/+", 105), ("update/Reading/#", 105),
         ("update/Reading/a\0", 105), ("delete/Reading/\(String(repeating: "r", count: 65))", 105),
         ("delete/Read/ing/x", 105), ("get/", 101), ("get/token", 101), ("get/session/x", 101),
+        ("get/user/Session001", 101), ("get/session/Session001/x", 101), ("get", 101),
         ("get/Session", 101),
     ])
     func malformed(rest: String, code: Int) throws {
@@ -170,9 +171,27 @@ struct BusTopicTests {
     func fixed() throws {
         let app = try #require(AppName("thermo"))
         #expect(BusTopic.rejected(app) == "postern/app/thermo/rejected")
-        #expect(BusTopic.requests == [
+        #expect(BusTopic.requests == ["postern/app/+/+/+/#"])
+        #expect(BusTopic.strays == ["postern/app/+", "postern/app/+/+"])
+        // A broker may deliver a message once for each filter, so no two filters overlap.
+        let filters = try (BusTopic.requests + BusTopic.strays).map {
+            try #require(TopicFilter($0))
+        }
+        for (index, filter) in filters.enumerated() {
+            #expect(!filters[(index + 1)...].contains { $0.overlaps(filter) })
+        }
+        #expect(BusTopic.formerRequests == [
             "postern/app/+/create/#", "postern/app/+/update/#", "postern/app/+/delete/#",
             "postern/app/+/get/#",
         ])
+    }
+
+    @Test("of refusals are told from an app's other topics", arguments: [
+        ("postern/app/thermo/rejected", true), ("postern/app/thermo/x/rejected", false),
+        ("postern/app/rejected", false), ("postern/app/thermo/unrejected", false),
+        ("postern/app/thermo/rejected/x", false), ("other/app/thermo/rejected", false),
+    ])
+    func rejected(topic: String, isOne: Bool) {
+        #expect(BusTopic.isRejected(topic) == isOne)
     }
 }

@@ -37,11 +37,12 @@ extension Connection {
     ///
     /// All filters of one call have one level. With `sendRetained` false (MQTT 5) the broker does
     /// not send its retained messages. With `marksRetained` (MQTT 5) new messages keep their retain
-    /// flag, too.
+    /// flag, too. With `noLocal` (MQTT 5) the connection's own messages do not come back.
     ///
     /// Source: MQTT 5 §3.8.3.1.
     package mutating func subscribe(
-        _ subscriptions: [Subscription], sendRetained: Bool = true, marksRetained: Bool = false
+        _ subscriptions: [Subscription], sendRetained: Bool = true, marksRetained: Bool = false,
+        noLocal: Bool = false
     ) throws(MQTTError) -> Int32 {
         guard let ack else { throw .notConnected }
         guard let qos = subscriptions.first?.qos,
@@ -51,6 +52,7 @@ extension Connection {
         var options: Int32 = 0
         if ack.version == .v5 {
             if !sendRetained { options |= Int32(MQTT_SUB_OPT_SEND_RETAIN_NEVER.rawValue) }
+            if noLocal { options |= Int32(MQTT_SUB_OPT_NO_LOCAL.rawValue) }
             if marksRetained { options |= Int32(MQTT_SUB_OPT_RETAIN_AS_PUBLISHED.rawValue) }
         }
         var packetID: Int32 = 0

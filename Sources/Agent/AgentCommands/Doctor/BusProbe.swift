@@ -8,10 +8,10 @@ import Sessions
 import Wire
 
 /// Doctor's tries at the local broker. They publish empty messages, not retained, on a topic that
-/// nobody reads.
+/// the agent ignores.
 enum BusProbe {
     /// No app has this name, so no app is affected.
-    static let topic = "postern/app/postern-doctor/trial"
+    static let topic = "postern/app/postern-doctor/rejected"
 
     /// Tries with the agent's login what the agent reads and writes.
     static func agent(
@@ -19,7 +19,8 @@ enum BusProbe {
     ) -> BrokerLoginTest.Answer {
         BrokerLoginTest.knock(
             options(bus, bus.username, password),
-            subscribing: BusTopic.requests + routes.map(\.from.description), publishing: [topic])
+            subscribing: BusTopic.requests + BusTopic.strays + routes.map(\.from.description),
+            publishing: [topic])
     }
 
     /// Tries without a login to write as an app.

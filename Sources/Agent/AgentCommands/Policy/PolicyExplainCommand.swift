@@ -47,7 +47,7 @@ struct PolicyExplainCommand: AgentVerb {
             report(judged, write.with(bytes))
         case .refused(_, let rejection): report(.deny(rejection))
         case .query: throw AgentFailure(.usage, "the topic is a request, not a write")
-        case .ignored:
+        case .noRequest, .ignored:
             throw AgentFailure(
                 .usage, "no route reads the topic, and an app's are create, update, delete and get")
         }

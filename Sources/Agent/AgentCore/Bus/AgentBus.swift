@@ -37,7 +37,8 @@ extension Agent {
         let state = session.life.state
         for message in messages {
             if message.packetID != nil { bus.count() }
-            if !message.isRetained { judge(message, state, into: &batch, at: instant) }
+            if message.isRetained || message.isEcho { continue }
+            judge(message, state, into: &batch, at: instant)
         }
         if !batch.writes.isEmpty {
             emit(.commit([
@@ -58,15 +59,46 @@ extension Agent {
         switch topic.reading {
         case .write(let write):
             judge(message, write, topic.upstream, state, into: &batch, at: instant)
-        case .query(let app, let query):
-            if query == .sessions, case .available = state,
-                waitsForSessions(message, app, at: instant)
-            { return }
-            answer(query, to: message, from: app, state, into: &batch)
+        case .query(let app, let query, let id):
+            judge(message, app, query, id, into: &batch, at: instant)
         case .refused(let app, let rejection):
+            refuse(message, app, rejection, into: &batch, at: instant)
+        case .noRequest(let app):
+            let rejection = Rejection(
+                code: .badKeyName, rule: .builtin(.topic), reason: "after postern/app/\(app)/ "
+                    + "the topic goes on with create, update, delete or get")
             refuse(message, app, rejection, into: &batch, at: instant)
         case .ignored: break
         }
+    }
+
+    /// Answers a read, unless it waits for the authority's list of sessions.
+    private mutating func judge(
+        _ message: BusMessage, _ app: AppName, _ query: BusQuery, _ id: ObjectID?,
+        into batch: inout Batch, at instant: Instant
+    ) {
+        if let rejection = rejection(ofReading: message, app, id) {
+            return refuse(message, app, rejection, into: &batch, at: instant)
+        }
+        if query == .sessions, waitsForSessions(message, at: instant) { return }
+        answer(message, app, readAnswer(query, session.life).bytes, into: &batch)
+    }
+
+    private func rejection(
+        ofReading message: BusMessage, _ app: AppName, _ id: ObjectID?
+    ) -> Rejection? {
+        guard message.responseTopic != nil else {
+            return Rejection(
+                code: .badKeyName, rule: .builtin(.topic),
+                reason: "a read needs a response topic, which MQTT 5 has")
+        }
+        if let rejection = rejection(ofAsking: message, app) { return rejection }
+        guard let id, case .available = session.life.state, let held = records.session,
+            id != held.session.objectID
+        else { return nil }
+        return Rejection(
+            code: .notFound, rule: .builtin(.topic),
+            reason: "the only session that can be read by its id is this board's own")
     }
 
     /// Refuses a message whose topic is no write. A redelivery that was accepted under an earlier
@@ -101,16 +133,19 @@ extension Agent {
     ) {
         let digest = bus.deliveryDigest(of: message, with: cryptography)
         let known = redelivered(message, digest)
+        let unanswerable = rejection(ofAsking: message, write.app)
         let key = bus.keyDigest(of: message, from: write.app, with: cryptography)
         if let known, known.isDurable {
             // The write was accepted and is durable, even if the rules have changed since.
             confirm(known.sequence, message, write.app, into: &batch)
-        } else if let first = key.flatMap({ bus.keys.sequence(of: $0, at: instant.monotonic) }) {
+        } else if unanswerable == nil,
+            let first = key.flatMap({ bus.keys.sequence(of: $0, at: instant.monotonic) })
+        {
             // The app repeats a write, and the rules may have changed since, too.
             confirm(first, message, write.app, into: &batch)
             if let known, known.sequence != first { batch.lost.append(known.sequence) }
-        } else if let rejection = rejection(of: message, write, state, at: instant)
-            ?? lackOfRoom(for: message, of: write.app)
+        } else if let rejection = unanswerable
+            ?? rejection(of: message, write, state, at: instant) ?? lackOfRoom(for: message)
         {
             let stated = (write.operation.rawValue, write.className.description)
             reject(message, write.app, rejection, stated, into: &batch, at: instant)
@@ -138,6 +173,22 @@ extension Agent {
                 reason: "the property `key` is given once, with 1 to 64 bytes")
         }
         return rules.rejection(of: write.with(message.payload), at: instant.monotonic)
+    }
+
+    /// The refusal of a request whose answer cannot go where the request says.
+    private func rejection(ofAsking message: BusMessage, _ app: AppName) -> Rejection? {
+        guard let topic = message.responseTopic else { return nil }
+        guard BusTopic.isResponse(topic, for: app) else {
+            return Rejection(
+                code: .badKeyName, rule: .builtin(.topic), reason: "the response topic must be "
+                    + "below postern/app/\(app)/, and not below its create, update, delete or get")
+        }
+        guard BusPublication.carries(message.correlation) else {
+            return Rejection(
+                code: .tooLarge, rule: .builtin(.topic), reason: "the correlation data has more "
+                    + "than \(BusPublication.correlationLimit) bytes")
+        }
+        return nil
     }
 
     /// `known` is the sequence number that the write received before a crash. Returns the number.
@@ -226,27 +277,5 @@ extension Agent {
         }
         batch.answers.append(BusPublication(
             topic: topic, payload: payload, retain: false, correlation: message.correlation))
-    }
-
-    /// Answers a query from the cache. An answer never contains a token.
-    private func answer(
-        _ query: BusQuery, to message: BusMessage, from app: AppName, _ state: SessionState,
-        into batch: inout Batch
-    ) {
-        guard case .available = state, let held = records.session else {
-            let code = if case .unavailable(let reason) = state { reason.code } else {
-                ErrorCode.sessionMissing
-            }
-            let refusal = Refusal(code, "there is no session").json
-                .with("final", session.life.isFinal.map(JSONValue.bool))
-            answer(message, app, refusal.bytes, into: &batch)
-            return
-        }
-        let result: JSONValue = switch query {
-        case .session: held.session.json
-        case .user: held.user.json
-        case .sessions: .array(held.knownSessions.map(\.json))
-        }
-        answer(message, app, result.bytes, into: &batch)
     }
 }

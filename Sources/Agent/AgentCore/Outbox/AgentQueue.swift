@@ -66,14 +66,14 @@ extension Agent {
     /// Above `fullMark`, the reserve is for messages on their way whose senders wait for no
     /// answer. Senders that asked for an answer get error 140 and can try again. Above the limit
     /// nothing is accepted.
-    func lackOfRoom(for message: BusMessage, of app: AppName) -> Rejection? {
+    func lackOfRoom(for message: BusMessage) -> Rejection? {
         guard !settings.dropsOldest else { return nil }
         let used = outbox.usedBytes
         guard used > fullMark || used + Self.size(of: message) > settings.queueLimit else {
             return nil
         }
-        let isAsked = message.responseTopic.map { BusTopic.isResponse($0, for: app) } ?? false
-        guard isAsked || used + Self.size(of: message) > settings.queueLimit else { return nil }
+        guard message.responseTopic != nil || used + Self.size(of: message) > settings.queueLimit
+        else { return nil }
         return Rejection(
             code: .quota, rule: .builtin(.queue), reason: "the outbox of this board is full")
     }

@@ -45,7 +45,7 @@ package struct PolicyTrial: Sendable {
         switch reading(of: subject) {
         case .write(let write): gate.decide(write.with(payload))
         case .refused(_, let rejection): .deny(rejection)
-        case .query, .ignored: nil
+        case .query, .noRequest, .ignored: nil
         }
     }
 }

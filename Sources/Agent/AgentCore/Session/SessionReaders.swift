@@ -36,9 +36,9 @@ extension Agent {
     /// Makes a reader wait if the cache is older than a heartbeat and can be renewed. False:
     /// answer it from the cache now.
     mutating func waitsForSessions(
-        _ message: BusMessage, _ app: AppName, at instant: Instant
+        _ message: BusMessage, at instant: Instant
     ) -> Bool {
-        guard let topic = message.responseTopic, BusTopic.isResponse(topic, for: app),
+        guard case .available = session.life.state, let topic = message.responseTopic,
             let held = records.session, uplink.isReady
         else { return false }
         if let listed = requests.listedAt, instant.monotonic - listed < held.heartbeat {
@@ -62,7 +62,7 @@ extension Agent {
 
     private mutating func answer(_ readers: [SessionReaders.Reader], at instant: Instant) {
         guard !readers.isEmpty else { return }
-        let payload = sessionsAnswer(sessionState(at: instant)).bytes
+        let payload = readAnswer(.sessions, life(at: instant)).bytes
         for reader in readers {
             emit(.publishBus(BusPublication(
                 topic: reader.topic, payload: payload, retain: false,
@@ -70,10 +70,18 @@ extension Agent {
         }
     }
 
-    private func sessionsAnswer(_ state: SessionState) -> JSONValue {
-        switch state {
-        case .available: .array(records.session?.knownSessions.map(\.json) ?? [])
-        case .unavailable(let reason): Refusal(reason.code, "there is no session").json
+    /// The answer to a read, from the cache. It never contains a token.
+    func readAnswer(_ query: BusQuery, _ life: SessionLife) -> JSONValue {
+        guard case .available = life.state, let held = records.session else {
+            let code = if case .unavailable(let reason) = life.state { reason.code } else {
+                ErrorCode.sessionMissing
+            }
+            return BusAnswer.error(Refusal(code, "there is no session"), isFinal: life.isFinal)
+        }
+        return switch query {
+        case .session: BusAnswer.session(held.session)
+        case .user: BusAnswer.user(held.user)
+        case .sessions: BusAnswer.sessions(held.knownSessions)
         }
     }
 }

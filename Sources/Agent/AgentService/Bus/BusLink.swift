@@ -8,7 +8,8 @@ import Wire
 ///
 /// The reader only reads and acknowledges; the speaker publishes. PUBACKs share one queue with
 /// other packets, so a connection that also published could not hold them back. The reader has a
-/// durable session and no keep-alive, so it may pause while the outbox is full.
+/// durable session and no keep-alive, so it may pause while the outbox is full. The speaker reads
+/// only topics that cannot be a request.
 struct BusLink: ~Copyable {
     /// The reader's Receive Maximum: the most messages in transit when reading stops, and the most
     /// in one commit. With a sync of 50 ms, four times as many give four times the throughput.
@@ -43,7 +44,7 @@ struct BusLink: ~Copyable {
     /// The subscription of a new connection; nil until it is sent.
     private var subscription: Int32?
     /// Topics that the broker's durable session may still subscribe and that are no longer wanted.
-    private var unwanted: Set<String> = []
+    private var unwanted = Set(BusTopic.formerRequests)
     /// A warning for the log that does not end the connection.
     private var complaint: String?
     private var isReading = true
@@ -204,7 +205,9 @@ struct BusLink: ~Copyable {
         let message = OutgoingMessage(
             topic: publication.topic, payload: publication.payload, qos: .atLeastOnce,
             retain: publication.retain,
-            properties: MessageProperties(correlationData: publication.correlation))
+            properties: MessageProperties(
+                correlationData: publication.correlation,
+                userProperties: publication.retain ? [] : [BusMark.property]))
         guard let packetID = try speaker?.publish(message) else { return }
         answers.add(publication, as: packetID)
     }
@@ -295,14 +298,19 @@ extension BusLink {
     ) throws(MQTTError) {
         try speaker?.read(atMost: 64)
         speaker?.takeEvents(into: &heard)
+        var strays: [BusMessage] = []
+        defer { if !strays.isEmpty { events.append(.bus(strays)) } }
         for event in heard {
             if case .connected = event {
                 try connectReader()
                 _ = try speaker?.subscribe(
                     BrokerMetrics.topics.map { Subscription($0, .atMostOnce) })
+                let filters = BusTopic.strays.map { Subscription($0, .atMostOnce) }
+                _ = try speaker?.subscribe(filters, sendRetained: false, noLocal: true)
             }
-            if case .message(let message) = event, let told = BrokerMetrics.event(of: message) {
-                events.append(told)
+            if case .message(let message) = event {
+                let told = BrokerMetrics.event(of: message)
+                if let told { events.append(told) } else { strays.append(BusMessage(message)) }
             }
             if case .published(let packetID, _) = event { answers.settle(packetID) }
             if let failure = event.failure { throw failure }
@@ -350,7 +358,9 @@ extension BusLink {
                 events.append(.busConnected(resumed: isResumed))
             case .message where isHolding: break
             case .message(let message):
-                batch.append(BusMessage(message))
+                let read = BusMessage(message)
+                // Before the SUBACK the agent counts each packet, to know the redeliveries.
+                if !isSubscribed || !read.isEcho { batch.append(read) }
             case .refused, .disconnected:
                 if !batch.isEmpty { events.append(.bus(batch)) }
                 if let failure = event.failure { throw failure }

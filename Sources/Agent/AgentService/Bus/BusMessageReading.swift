@@ -8,6 +8,7 @@ extension BusMessage {
             packetID: message.qos == .atMostOnce ? nil : message.packetID,
             responseTopic: message.properties.responseTopic,
             correlation: message.properties.correlationData,
-            key: StatedKey(message.properties.values(of: "key")))
+            key: StatedKey(message.properties.values(of: "key")),
+            isMarked: message.properties.userProperties.contains(BusMark.property))
     }
 }

@@ -41,6 +41,28 @@ extension JSONValue {
     }
 }
 
+/// The answers to reads on the bus. Each names its kind, whatever custom fields it has.
+package enum BusAnswer {
+    static let errorKind = "error"
+
+    package static func session(_ session: Session) -> JSONValue {
+        session.json.with("kind", .string("session"))
+    }
+
+    package static func user(_ user: UserProfile) -> JSONValue {
+        user.json.with("kind", .string("user"))
+    }
+
+    package static func sessions(_ sessions: [Session]) -> JSONValue {
+        .object(["kind": .string("sessions"), "sessions": .array(sessions.map(\.json))])
+    }
+
+    /// `isFinal`: with code 209, whether only a new provisioning helps.
+    package static func error(_ refusal: Refusal, isFinal: Bool?) -> JSONValue {
+        refusal.json.with("kind", .string(errorKind)).with("final", isFinal.map(JSONValue.bool))
+    }
+}
+
 /// `{"seq":n}`: the write is safe. `durability` in `agent.toml` says what is safe.
 package enum AcceptedNotice {
     package static func payload(sequence: Int64) -> [UInt8] {

@@ -48,6 +48,7 @@ package struct RejectionNotice: Equatable, Sendable {
             "class": .string(className), "op": .string(operation), "topic": .string(topic),
             "id": .string(id.description),
         ]
+        if operation == "get" { members["kind"] = .string(BusAnswer.errorKind) }
         members["field"] = field.map(JSONValue.string)
         members["final"] = isFinal.map(JSONValue.bool)
         return members

@@ -6,7 +6,8 @@ package import Sessions
 /// Source: the wire contract, For apps.
 package enum BusRequest: Equatable, Sendable {
     case write(AppName, RecordPath)
-    case read(AppName, BusQuery)
+    /// `of`: the session that the topic names. Nil: this board's.
+    case read(AppName, BusQuery, of: ObjectID?)
     /// A request with a malformed topic. The app is given so that it can be answered; nil if the
     /// app's own name is malformed.
     case malformed(AppName?, Refusal)
@@ -20,16 +21,21 @@ package enum BusRequest: Equatable, Sendable {
             return
         }
         if levels[3] == "get" {
-            guard levels.count == 5, let query = BusQuery(rawValue: String(levels[4])) else {
-                self = .malformed(app, Refusal(.notFound, "get is for session, user and sessions"))
-                return
-            }
-            self = .read(app, query)
+            self = Self.read(app, levels.dropFirst(4))
         } else if let operation = Operation(rawValue: String(levels[3])) {
             self = Self.write(app, operation, levels.dropFirst(4))
         } else {
             return nil
         }
+    }
+
+    private static func read(_ app: AppName, _ rest: ArraySlice<Substring>) -> BusRequest {
+        let query = rest.first.flatMap { BusQuery(rawValue: String($0)) }
+        if let query, rest.count == 1 { return .read(app, query, of: nil) }
+        let id = rest.dropFirst().first.flatMap { ObjectID(String($0)) }
+        if query == .session, rest.count == 2, id != nil { return .read(app, .session, of: id) }
+        return .malformed(
+            app, Refusal(.notFound, "get is for session, session/<objectId>, user and sessions"))
     }
 
     private static func write(
@@ -61,9 +67,17 @@ package enum BusQuery: String, Sendable, CaseIterable {
 package enum BusTopic {
     package static let session = "postern/session"
     package static let health = "postern/health"
-    /// The topics that the agent subscribes to. It ignores `$`-topics and retained messages.
-    package static let requests =
-        ["create/#", "update/#", "delete/#", "get/#"].map { "postern/app/+/\($0)" }
+    /// The topics that the reader subscribes to: five levels and more. The filter also matches a
+    /// wrong verb, so that its sender gets an answer, and answers of the agent itself.
+    package static let requests = ["postern/app/+/+/+/#"]
+    /// The topics with too few levels for a request. The connection that publishes the answers
+    /// subscribes to them with No Local, so that answers on four levels do not come back.
+    package static let strays = ["postern/app/+", "postern/app/+/+"]
+    /// Filters of an earlier agent, which a durable session may still have. With them each write
+    /// would come twice.
+    package static let formerRequests = verbs.map { "\(folder)+/\($0)/#" }
+    private static let verbs = ["create", "update", "delete", "get"]
+    private static let folder = "postern/app/"
 
     /// All topics of the agent's own messages and requests. No route may come from them or lead to
     /// them.
@@ -73,7 +87,27 @@ package enum BusTopic {
 
     /// Whether the topic is in an app's folder: it is a request, not a route's topic.
     package static func isRequest(_ topic: String) -> Bool {
-        topic.utf8.starts(with: "postern/app/".utf8)
+        topic.utf8.starts(with: folder.utf8)
+    }
+
+    /// Whether the topic may have an answer or a rejection: in an app's folder, and no request's.
+    package static func isAnswer(_ topic: String) -> Bool {
+        isRequest(topic) && verb(of: topic).map { !verbs.contains(String($0)) } ?? false
+    }
+
+    /// Whether the topic is an app's `…/rejected`, where the agent alone publishes.
+    package static func isRejected(_ topic: String) -> Bool {
+        topic.hasSuffix("/rejected") && isRequest(topic)
+            && topic.utf8.count { $0 == UInt8(ascii: "/") } == 3
+    }
+
+    /// The level behind the app's name. Nil if there is none, or if it is empty.
+    private static func verb(of topic: String) -> Substring? {
+        let slash = UInt8(ascii: "/")
+        let rest = topic.utf8.dropFirst(folder.utf8.count)
+        guard let end = rest.firstIndex(of: slash) else { return nil }
+        let verb = rest[rest.index(after: end)...].prefix { $0 != slash }
+        return verb.isEmpty ? nil : Substring(verb)
     }
 
     /// The texts at the places of operation and class in a malformed request, unchanged but cut to
@@ -83,21 +117,15 @@ package enum BusTopic {
         let levels = topic.split(
             separator: "/", maxSplits: 5, omittingEmptySubsequences: false)
         guard levels.count > 3 else { return ("", "") }
-        let isWrite = Operation(rawValue: String(levels[3])) != nil
-        let className = isWrite && levels.count > 4 ? levels[4] : ""
+        let className = levels[3] != "get" && levels.count > 4 ? levels[4] : ""
         return (levels[3].cut(to: 256), className.cut(to: 256))
     }
 
     /// Whether `topic` may carry an answer to `app`: in the app's own folder, outside the request
     /// topics, without a wildcard.
     package static func isResponse(_ topic: String, for app: AppName) -> Bool {
-        let folder = "postern/app/\(app)/"
-        guard topic.utf8.count <= 512, topic.hasPrefix(folder),
-            !topic.utf8.contains(where: { $0 == 0 || "+#".utf8.contains($0) })
+        guard topic.utf8.count <= 512, topic.hasPrefix("\(folder)\(app)/"), isAnswer(topic)
         else { return false }
-        let rest = topic.dropFirst(folder.count)
-        guard let first = rest.split(separator: "/", omittingEmptySubsequences: false).first
-        else { return false }
-        return !first.isEmpty && !["create", "update", "delete", "get"].contains(first)
+        return !topic.utf8.contains { $0 == 0 || "+#".utf8.contains($0) }
     }
 }
