@@ -1,6 +1,7 @@
 // The page of one board: its state, its data, its rules and the timeline of its sessions.
 
 import * as acts from "./acts.js";
+import { openAlerts } from "./alerts.js";
 import { get, me } from "./api.js";
 import { battery } from "./charts.js";
 import { button, empty, facts, failure, fill, h, icon, pill, renew } from "./dom.js";
@@ -16,10 +17,11 @@ export function boardPage(id, go) {
   const state = h("span"), about = h("div"), actions = h("div", { class: "actions" });
   const notice = h("div"), live = readings(), charts = battery();
   const rules = h("div"), story = h("ol", { class: "story" });
+  const alerts = openAlerts(() => `board=${encodeURIComponent(id)}`);
   const body = h("div", { class: "board-page" });
   const node = h("div", { "aria-busy": "true" },
     h("a", { class: "back", href: "#/boards" }, icon("back"), "Boards"),
-    h("div", { class: "title" }, heading, state), notice, body);
+    h("div", { class: "title" }, heading, state), alerts.node, notice, body);
   const explain = explainForm(path);
   const page = { title: "Board", node, event, close, query: `board=${encodeURIComponent(id)}` };
   let board = null, minutes = noMinutes(nowMs()), arrival = null, storyTimer = 0;
@@ -91,6 +93,7 @@ export function boardPage(id, go) {
   }
 
   function event(name, data) {
+    alerts.event(name);
     if (name === "again") return load();
     if (data.installationId !== id) return;
     if (name === "reading") live.add(data);
@@ -123,9 +126,11 @@ export function boardPage(id, go) {
   function close() {
     clearInterval(timer);
     clearTimeout(storyTimer);
+    alerts.close();
   }
 
   load();
+  alerts.load();
   return page;
 }
 

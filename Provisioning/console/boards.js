@@ -1,5 +1,6 @@
 // All boards, and the state of each.
 
+import { openAlerts } from "./alerts.js";
 import { get, me } from "./api.js";
 import { battery } from "./charts.js";
 import { empty, facts, fill, h, icon, pill, renew } from "./dom.js";
@@ -18,14 +19,16 @@ export function boardsPage(relisten) {
     page.query = query();
     relisten();
     load();
+    alerts.load();
   } });
   const query = () => (everyone.checked ? "everyone=true" : "");
+  const alerts = openAlerts(query);
   const node = h("div", null,
     h("div", { class: "title" }, h("h1", { tabindex: "-1" }, "Boards"),
       h("a", { class: "button primary", href: "claim" }, icon("plus"), "Pair a board")),
     h("div", { class: "row" }, total, me.user.isAdministrator
       && h("label", { class: "check" }, everyone, "Everyone's boards")),
-    place);
+    alerts.node, place);
 
   const load = loader(place, async () => {
     const [list, live] = await Promise.all([get(`/boards?${query()}`), get(`/live?${query()}`)]);
@@ -58,6 +61,7 @@ export function boardsPage(relisten) {
   }
 
   function event(name, data) {
+    alerts.event(name);
     if (name === "again") load();
     if (name === "minute") cards.get(data.installationId)?.minute(data);
     if (name !== "board") return;
@@ -69,8 +73,14 @@ export function boardsPage(relisten) {
   }
 
   const timer = setInterval(() => { for (const c of cards.values()) c.tick(); }, 5000);
-  const page = { title: "Boards", node, event, query: "", close: () => clearInterval(timer) };
+  const page = { title: "Boards", node, event, query: "", close };
+  function close() {
+    clearInterval(timer);
+    alerts.close();
+  }
+
   load();
+  alerts.load();
   return page;
 }
 

@@ -61,6 +61,10 @@ extension KnownKeys {
         session.permissions.update session.permissions.delete session.permissions.addField
         claim.expires users.sign_up console.live tls.own tls.hosts metrics.listen
         login.*.issuer login.*.audience login.*.keys login.*.sign_up
+        alerts.ending alerts.offline_after alerts.silent_after alerts.refused_per_hour
+        alerts.queue_after alerts.webhook alerts.webhook_secret_file alerts.ntfy
+        alerts.ntfy_token_file alerts.smtp alerts.smtp_username alerts.smtp_password_file
+        alerts.email_from alerts.email_to alerts.ca_file alerts.insecure
         """)
 
     static let cases = KnownKeys("""

@@ -8,12 +8,23 @@ extension HTTPRequest {
     ///
     /// The corresponding C function is `curl_easy_perform`.
     package func answer() async throws(HTTPFailure) -> HTTPAnswer {
-        let receiver = Receiver(limit: answerLimit)
+        try await Transfer.answer(limit: answerLimit) { transfer throws(HTTPFailure) in
+            try transfer.prepare(self)
+        }
+    }
+}
+
+extension Transfer {
+    /// Runs a transfer on its own thread, and waits for it.
+    static func answer(
+        limit: Int, _ prepare: @escaping @Sendable (Transfer) throws(HTTPFailure) -> Void
+    ) async throws(HTTPFailure) -> HTTPAnswer {
+        let receiver = Receiver(limit: limit)
         let result: Result<HTTPAnswer, HTTPFailure> = await withTaskCancellationHandler {
             await withCheckedContinuation { waiting in
                 do throws(SystemError) {
                     try WorkerThread(name: "http") {
-                        waiting.resume(returning: exchange(receiver))
+                        waiting.resume(returning: exchange(receiver, prepare))
                     }.detach()
                 } catch {
                     waiting.resume(returning: .failure(.exchange(error.description)))
@@ -25,10 +36,12 @@ extension HTTPRequest {
         return try result.get()
     }
 
-    private func exchange(_ receiver: Receiver) -> Result<HTTPAnswer, HTTPFailure> {
+    private static func exchange(
+        _ receiver: Receiver, _ prepare: (Transfer) throws(HTTPFailure) -> Void
+    ) -> Result<HTTPAnswer, HTTPFailure> {
         do throws(HTTPFailure) {
             let transfer = try Transfer()
-            try transfer.prepare(self)
+            try prepare(transfer)
             return .success(try transfer.perform(receiver))
         } catch {
             return .failure(error)
@@ -61,9 +74,12 @@ final class Receiver: Sendable {
 /// One libcurl transfer. One thread makes it, uses it once and frees it. The corresponding C types
 /// are `CURL` and `curl_slist`.
 @safe
-private final class Transfer {
-    private let curl: UnsafeMutableRawPointer
+final class Transfer {
+    let curl: UnsafeMutableRawPointer
     private var headers: UnsafeMutablePointer<curl_slist>?
+    /// The receivers of a mail, and its text. libcurl keeps no copy of them.
+    var receivers: UnsafeMutablePointer<curl_slist>?
+    var upload: MailUpload?
 
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
@@ -73,10 +89,12 @@ private final class Transfer {
         }
         unsafe self.curl = curl
         unsafe headers = nil
+        unsafe receivers = nil
     }
 
     deinit {
         unsafe curl_slist_free_all(headers)
+        unsafe curl_slist_free_all(receivers)
         unsafe curl_easy_cleanup(curl)
     }
 
@@ -86,15 +104,20 @@ private final class Transfer {
         try set(CURLOPT_URL, request.url)
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
-        // An empty name disables proxies, even if the environment sets one.
-        try set(CURLOPT_PROXY, "")
         try set(CURLOPT_PATH_AS_IS, 1)
-        try set(CURLOPT_NOSIGNAL, 1)
-        try set(CURLOPT_CONNECTTIMEOUT_MS, request.connectLimit.milliseconds)
-        try set(CURLOPT_TIMEOUT_MS, request.limit.milliseconds)
+        try setLimits(connect: request.connectLimit, all: request.limit)
         try set(request.method, request.body)
         try set(request.headers)
         try set(request.trust)
+    }
+
+    /// The options that every transfer has.
+    func setLimits(connect: Duration, all: Duration) throws(HTTPFailure) {
+        // An empty name disables proxies, even if the environment sets one.
+        try set(CURLOPT_PROXY, "")
+        try set(CURLOPT_NOSIGNAL, 1)
+        try set(CURLOPT_CONNECTTIMEOUT_MS, connect.milliseconds)
+        try set(CURLOPT_TIMEOUT_MS, all.milliseconds)
     }
 
     private func set(_ method: String, _ body: [UInt8]?) throws(HTTPFailure) {
@@ -128,7 +151,7 @@ private final class Transfer {
         try check(unsafe curl_set_headers(curl, headers), CURLOPT_HTTPHEADER)
     }
 
-    private func set(_ trust: HTTPTrust) throws(HTTPFailure) {
+    func set(_ trust: HTTPTrust) throws(HTTPFailure) {
         try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
         switch trust.roots {
         case .system: break
@@ -232,11 +255,11 @@ private final class Transfer {
 
     // MARK: - Options
 
-    private func set(_ option: CURLoption, _ number: Int) throws(HTTPFailure) {
+    func set(_ option: CURLoption, _ number: Int) throws(HTTPFailure) {
         try check(unsafe curl_set_number(curl, option, number), option)
     }
 
-    private func set(_ option: CURLoption, _ text: String) throws(HTTPFailure) {
+    func set(_ option: CURLoption, _ text: String) throws(HTTPFailure) {
         guard !text.utf8.contains(0) else { throw .exchange("a text has a zero byte") }
         try check(unsafe curl_set_text(curl, option, text), option)
     }
@@ -245,7 +268,7 @@ private final class Transfer {
         try check(unsafe curl_set_blob(curl, option, bytes.baseAddress, bytes.count), option)
     }
 
-    private func check(_ isSet: Bool, _ option: CURLoption) throws(HTTPFailure) {
+    func check(_ isSet: Bool, _ option: CURLoption) throws(HTTPFailure) {
         guard isSet else { throw .exchange("libcurl does not accept option \(option.rawValue)") }
     }
 }

@@ -75,7 +75,7 @@ struct PosternCommand: AsyncParsableCommand {
         subcommands: [
             LoginCommand.self, LogoutCommand.self, WhoamiCommand.self, PasswdCommand.self,
             ClaimCommand.self, BoardsCommand.self, SessionsCommand.self, UsersCommand.self,
-            AuditCommand.self, WatchCommand.self, SimulateCommand.self,
+            AlertsCommand.self, AuditCommand.self, WatchCommand.self, SimulateCommand.self,
             PersonDoctorCommand.self,
         ])
 

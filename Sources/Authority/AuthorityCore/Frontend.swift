@@ -129,6 +129,12 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     ) async throws(AuthorityError) -> UserView
     func audit(_ query: AuditQuery, by caller: Caller) async throws(AuthorityError) -> [AuditEntry]
 
+    /// The alerts of the caller's boards, the open ones first. All alerts for an administrator who
+    /// asks for `everyone`.
+    func alerts(_ query: AlertQuery, by caller: Caller) async throws(AuthorityError) -> [Alert]
+    /// Refuses a caller who may not send a test message. Administrators only.
+    func checkAlertTest(by caller: Caller) async throws(AuthorityError)
+
     /// A login to the boards' broker. It may read data and status of the caller's boards, and lives
     /// as long as the caller's session.
     func brokerLogin(by caller: Caller) async throws(AuthorityError) -> BrokerLogin

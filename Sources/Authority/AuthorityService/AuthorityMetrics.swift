@@ -10,6 +10,8 @@ struct AuthorityMetrics {
     let refusals: [RefusalReason: Int]
     let isBrokerUp: Bool
     let isClockBelieved: Bool
+    /// Tries to send alerts since the start.
+    var alerts: [AlertChannel: AlertCount] = [:]
 
     var text: MetricsText {
         var text = MetricsText()
@@ -27,6 +29,7 @@ struct AuthorityMetrics {
             counted.tally.boardsAhead)
         addStore(to: &text)
         addTraffic(to: &text)
+        addAlerts(to: &text)
         text.family(
             "postern_authority_refusals_total", .counter,
             "Refused requests of people and boards, by reason; foreign-token means a stolen token.",
@@ -61,6 +64,27 @@ struct AuthorityMetrics {
         text.gauge(
             "postern_authority_database_bytes",
             "The size of the database, without its write-ahead log.", tally.bytes)
+    }
+
+    private func addAlerts(to text: inout MetricsText) {
+        text.family(
+            "postern_authority_alerts_open", .gauge, "Open alerts about boards, by kind.",
+            AlertKind.allCases.map { kind in
+                MetricsText.Sample(
+                    [("kind", kind.rawValue)], Double(counted.tally.openAlerts[kind.rawValue] ?? 0))
+            })
+        let channels = alerts.sorted { $0.key.rawValue < $1.key.rawValue }
+        for (name, about, count) in [
+            ("sent", "Messages about alerts that were sent, by channel.", \AlertCount.sent),
+            ("failed", "Failed tries to send a message about an alert, by channel.", \.failed),
+        ] {
+            text.family(
+                "postern_authority_alerts_\(name)_total", .counter, about,
+                channels.map { channel, counts in
+                    MetricsText.Sample(
+                        [("channel", channel.rawValue)], Double(counts[keyPath: count]))
+                })
+        }
     }
 
     private func addTraffic(to text: inout MetricsText) {

@@ -45,6 +45,7 @@ package struct AuthorityServer: Sendable {
     /// Nil if the broker is external.
     private let brokerHold: (any StoreHold)?
     private let presence: Presence
+    private let alerts: AlertService
 
     /// Opens the store and makes the parts. Nothing runs and nothing listens yet. `acceptsClock`:
     /// the clock is right, and the latest time in the store is wrong. `store` is a store that is
@@ -95,11 +96,8 @@ package struct AuthorityServer: Sendable {
         (self.worker, self.embedded) = (worker, embedded)
         let clock = try await ClockGuard(
             store: store, authority: authority, acceptsClock: acceptsClock, logger: logger)
-        self.store = store
-        self.clock = clock
-        self.duty = duty
+        (self.store, self.clock, self.duty, self.ownCA) = (store, clock, duty, ownCA)
         readiness = Self.readiness(of: store)
-        self.ownCA = ownCA
         keeper = try Self.keeper(settings, own, embedded?.bell, clock, logger)
         hub = EventHub(
             authority: authority, live: live, changes: store.changes(), clock: systemClock,
@@ -110,7 +108,10 @@ package struct AuthorityServer: Sendable {
             authority: authority, link: link, worker: worker, clock: clock, live: live,
             duty: duty, refusals: refusals, logger: logger)
         tally = TallyCache(of: store)
-        metrics = Self.metrics(settings, store, tally, traffic, refusals, link, clock, logger)
+        let alerts = Self.alerts(settings, authority, store, link, clock, live, fleet, logger)
+        self.alerts = alerts
+        metrics = Self.metrics(
+            settings, store, tally, traffic, refusals, link, clock, alerts, logger)
         reconciliation = Reconciliation(
             authority: authority, store: store, link: link, worker: worker,
             access: settings.access != .dynamicSecurity ? .none
@@ -135,6 +136,7 @@ package struct AuthorityServer: Sendable {
             group.addTask { await housekeeping.watch() }
             group.addTask { await hub.run() }
             group.addTask { await presence.keep() }
+            group.addTask { await alerts.run() }
             group.addTask {
                 await fleet.run { () async throws(AuthorityError) in
                     try await authority.boardsInSession(atMost: FleetSize.enough)
@@ -158,7 +160,8 @@ package struct AuthorityServer: Sendable {
                     rules: rules, files: files, live: hub, askingBroker: askingBroker,
                     proxies: settings.proxies, certificate: keeper?.page, ownCA: ownCA,
                     isStrictlyHTTPS: settings.isStrictlyHTTPS, readiness: readiness,
-                    loginOrigins: await loginOrigins(), onRefusal: { refusals.note($0) },
+                    alertTest: alerts, loginOrigins: await loginOrigins(),
+                    onRefusal: { refusals.note($0) },
                     onListening: { await gate.httpIsUp(port: $0) }
                 ).run()
             }

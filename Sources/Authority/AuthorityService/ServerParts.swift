@@ -85,7 +85,7 @@ extension AuthorityServer {
     static func metrics(
         _ settings: ServiceSettings, _ store: any ServiceStore, _ tally: TallyCache,
         _ traffic: BoardTraffic, _ refusals: RefusalLog, _ link: BrokerLink,
-        _ clock: ClockGuard, _ logger: Logger
+        _ clock: ClockGuard, _ alerts: AlertService, _ logger: Logger
     ) -> MetricsService? {
         settings.metrics.map { place in
             MetricsService(place: place, logger: logger) { () async throws(AuthorityError) in
@@ -94,9 +94,24 @@ extension AuthorityServer {
                 return AuthorityMetrics(
                     counted: try await tally.counted(), traffic: traffic.tally,
                     refusals: refusals.tally,
-                    isBrokerUp: await link.isUp, isClockBelieved: clock.mayAnswer)
+                    isBrokerUp: await link.isUp, isClockBelieved: clock.mayAnswer,
+                    alerts: alerts.tally)
             }
         }
+    }
+
+    static func alerts(
+        _ settings: ServiceSettings, _ authority: Authority, _ store: any ServiceStore,
+        _ link: BrokerLink, _ clock: ClockGuard, _ live: LiveBoards, _ fleet: FleetSize,
+        _ logger: Logger
+    ) -> AlertService {
+        let rules = settings.alerts.rules
+        let beats = settings.rules.heartbeat * 2 + min(.seconds(60), rules.offlineAfter)
+        return AlertService(
+            authority: authority, store: store, link: link, clock: clock,
+            channels: settings.alertChannels, rules: rules,
+            grace: { beats + (fleet.spread ?? .zero) }, lastData: { live.lastData(of: $0) },
+            logger: logger)
     }
 
     /// Ready while the store answers.

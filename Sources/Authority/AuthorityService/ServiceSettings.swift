@@ -57,6 +57,8 @@ package struct ServiceSettings: Sendable {
     var pageClientCAFile: String?
     var brokerClientCAFile: String?
 
+    package var alerts: AlertSettings
+
     package static let version = "0.1.0"
 
     package var root: TopicRoot { rules.info.topicRoot }
@@ -90,6 +92,7 @@ extension ServiceSettings {
         masterKeyFile = settings.masterKeyFile
         listen = (settings.http.listenHost, settings.http.listenPort)
         advertise = settings.broker.advertise
+        alerts = settings.alerts
         logLevel = settings.logLevel
         logFormat = settings.logFormat
         metrics = settings.metrics
@@ -125,6 +128,14 @@ extension ServiceSettings {
             })
         for login in settings.logins { keySets[login.name] = login.keys }
     }
+
+    var alertChannels: AlertChannels {
+        AlertChannels(
+            settings: alerts, name: rules.info.name, publicURL: rules.info.publicURL)
+    }
+
+    /// The channels on which alerts are sent.
+    package var alertsAreSentBy: [AlertChannel] { alertChannels.all }
 
     private static func broker(
         _ broker: AuthoritySettings.Broker

@@ -16,6 +16,8 @@ package struct StoreTally: Equatable, Sendable {
     package var boardsAhead: Int64
     /// The size of the database in bytes, without its log.
     package var bytes: Int64
+    /// Open alerts about single boards, by kind.
+    package var openAlerts: [String: Int64] = [:]
 }
 
 extension StoreTransaction {
@@ -60,6 +62,18 @@ extension StoreTransaction {
             sessionsOfPeople: try live.value("people"), sessionsOfBoards: try live.value("boards"),
             endings: Dictionary(ended) { $0 + $1 },
             boardsAhead: try count("SELECT count(*) AS number FROM ahead"),
-            bytes: try count(dialect.size))
+            bytes: try count(dialect.size), openAlerts: try openAlerts())
+    }
+
+    private func openAlerts() throws(AuthorityError) -> [String: Int64] {
+        let counts = try map(try rows(
+            """
+            SELECT kind, count(*) AS number FROM alerts
+            WHERE resolved_at IS NULL AND subject <> '' GROUP BY kind
+            """)
+        ) { row throws(AuthorityError) -> (String, Int64) in
+            (try row.value("kind"), try row.value("number"))
+        }
+        return Dictionary(counts) { $0 + $1 }
     }
 }

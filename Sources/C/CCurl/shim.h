@@ -30,6 +30,16 @@ static inline bool curl_set_headers(CURL *curl, struct curl_slist *headers) {
     return curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers) == CURLE_OK;
 }
 
+static inline bool curl_set_receivers(CURL *curl, struct curl_slist *receivers) {
+    return curl_easy_setopt(curl, CURLOPT_MAIL_RCPT, receivers) == CURLE_OK;
+}
+
+static inline bool curl_set_upload(CURL *curl, curl_read_callback read, void *reader) {
+    return curl_easy_setopt(curl, CURLOPT_READFUNCTION, read) == CURLE_OK
+        && curl_easy_setopt(curl, CURLOPT_READDATA, reader) == CURLE_OK
+        && curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L) == CURLE_OK;
+}
+
 // `error` must have CURL_ERROR_SIZE bytes.
 static inline bool curl_set_error_text(CURL *curl, char *error) {
     return curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error) == CURLE_OK;

@@ -39,7 +39,7 @@ struct RunningConsole: Sendable {
         askingBroker: AskingBroker? = nil, proxies: [String] = [],
         load: RequestThrottle = RequestThrottle(),
         connections: ConnectionLimits = ConnectionLimits(),
-        files: StaticFiles = .none,
+        files: StaticFiles = .none, alertTest: (any AlertTest)? = nil,
         onRefusal: @escaping @Sendable (RefusedRequest) -> Void = { _ in },
         logger: Logger = Logger(label: "console", factory: { _ in SwiftLogNoOpLogHandler() }),
         _ body: @Sendable (RunningConsole) async throws -> Void
@@ -49,7 +49,8 @@ struct RunningConsole: Sendable {
         var made = ConsoleServer(
             frontend: frontend, listen: (host: "127.0.0.1", port: 0),
             logger: logger, rules: rules, files: files, live: live,
-            askingBroker: askingBroker, proxies: proxies, onRefusal: onRefusal,
+            askingBroker: askingBroker, proxies: proxies, alertTest: alertTest,
+            onRefusal: onRefusal,
             onListening: { found.yield($0) })
         made.load = load
         made.connections = connections

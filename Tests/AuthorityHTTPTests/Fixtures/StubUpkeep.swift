@@ -4,6 +4,26 @@ import Wire
 
 /// What the stub is asked of sessions' and users' lives.
 extension StubFrontend {
+    func alerts(_ query: AlertQuery, by caller: Caller) async throws(AuthorityError) -> [Alert] {
+        try note("alerts everyone \(query.everyone) resolved \(query.withResolved)")
+        guard let first = MessageID(Self.claimID), let board = InstallationID(Self.iid),
+            let second = MessageID("11111111-2222-4333-8444-666666666666")
+        else { throw .failed(layer: "stub", text: "ids") }
+        return [
+            Alert(
+                id: first, kind: .boardOffline, board: board, boardName: "greenhouse",
+                text: "greenhouse is offline", details: ["lastHeard": .integer(1_700_000_000)],
+                openedAt: time(60), messages: 1),
+            Alert(
+                id: second, kind: .refusals, board: nil, boardName: "", text: "7 boards: x",
+                details: [:], openedAt: time(30), resolvedAt: time(90), messages: 2),
+        ]
+    }
+
+    func checkAlertTest(by caller: Caller) async throws(AuthorityError) {
+        try note("alerts test")
+    }
+
     func signUp(_ attempt: SignUp) async throws(AuthorityError) -> LoggedIn {
         let name: String
         switch attempt.credential {

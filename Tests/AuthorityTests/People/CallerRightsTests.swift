@@ -162,6 +162,16 @@ struct FrontendCall: Sendable, CustomTestStringConvertible {
         Self("broker login", .refused(119)) { house, caller, _ in
             try await !house.authority.brokerLogin(by: caller).filters.isEmpty
         },
+        Self("alerts", .empty) { house, caller, _ in
+            try await !house.authority.alerts(AlertQuery(), by: caller).isEmpty
+        },
+        Self("everyone's alerts", .refused(119)) { house, caller, _ in
+            try await !house.authority.alerts(AlertQuery(everyone: true), by: caller).isEmpty
+        },
+        Self("test the alerts", .refused(119)) { house, caller, _ in
+            try await house.authority.checkAlertTest(by: caller)
+            return true
+        },
         Self("identities", .empty) { house, caller, _ in
             try await !house.authority.identities(by: caller).isEmpty
         },
@@ -275,7 +285,7 @@ struct RestrictedCallerTests {
     func table(deed: CallKind) {
         let forAdministrators: [CallKind] = [
             .everyBoard, .everyOpenClaim, .everySession, .users, .addUser, .changeUser, .audit,
-            .makeRole,
+            .makeRole, .everyAlert, .testAlerts,
         ]
         for (restricted, administrator, mayClaim) in [
             (false, false, false), (false, false, true), (false, true, false),
@@ -294,7 +304,8 @@ struct RestrictedCallerTests {
                 #expect(verdict == .allowed)
             case .everyInstallation:
                 #expect(isRefused)
-            case .ownBoards, .board, .claimState, .openClaims, .identities, .explain:
+            case .ownBoards, .board, .claimState, .openClaims, .identities, .explain,
+                .ownAlerts:
                 #expect(verdict == (restricted ? .nothing : .allowed))
             case .claim:
                 #expect(isRefused == (restricted || !(mayClaim || administrator)))

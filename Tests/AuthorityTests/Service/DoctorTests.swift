@@ -21,6 +21,11 @@ struct AuthorityDoctorTests {
             .init(kind: .seal, name: "a", publicKey: [], privateKey: SecretBytes([1]),
                   createdAt: Timestamp(milliseconds: 0)),
         ]
+        facts.alertChannels = [.webhook, .email]
+        store.alertDeliveries = [
+            AlertDelivery(channel: .webhook, at: Timestamp(milliseconds: 0), failure: nil),
+            AlertDelivery(channel: .ntfy, at: Timestamp(milliseconds: 0), failure: "not in use"),
+        ]
         facts.store = store
         facts.database = DatabaseFacts(
             place: "db/postern", version: "PostgreSQL 15.4", encryption: "TLSv1.3",
@@ -58,6 +63,10 @@ struct AuthorityDoctorTests {
         Breakage("clock", .failed) { $0.clock = .behind(.seconds(86_400)) },
         Breakage("restored", .warnings) { $0.store?.boardsAhead = 2 },
         Breakage("restored", .warnings) { $0.store?.isRestored = true },
+        Breakage("alerts-delivery", .warnings) {
+            $0.store?.alertDeliveries.append(AlertDelivery(
+                channel: .email, at: Timestamp(milliseconds: 0), failure: "HTTP: Login denied"))
+        },
         Breakage("served", .failed) {
             $0.isServed = false
             $0.page = nil

@@ -71,7 +71,18 @@ struct ConfigurationPageTests {
             "broker.access": "\"http\"", "broker.password_file": "\"/p\"",
             "broker.access_secret_file": "\"/s\"",
         ]) { $1 }
+        let hook = ["alerts.webhook": "\"https://a.example\""]
+        let mail = [
+            "alerts.smtp": "\"smtps://a.example:465\"", "alerts.email_from": "\"a@b.example\"",
+            "alerts.email_to": "[\"c@d.example\"]",
+        ]
         return [
+            "alerts.webhook": ["alerts.webhook_secret_file": "\"/s\""],
+            "alerts.webhook_secret_file": hook,
+            "alerts.ntfy_token_file": ["alerts.ntfy": "\"https://a.example\""],
+            "alerts.smtp": mail, "alerts.email_from": mail, "alerts.email_to": mail,
+            "alerts.smtp_username": mail.merging(["alerts.smtp_password_file": "\"/p\""]) { $1 },
+            "alerts.smtp_password_file": mail.merging(["alerts.smtp_username": "\"u\""]) { $1 },
             "postgres": ["store": "\"postgres://db.example/p\""],
             "http.listen": tls, "http.client_ca_file": tls,
             "http.certificate_file": ["http.key_file": "\"/k\""],

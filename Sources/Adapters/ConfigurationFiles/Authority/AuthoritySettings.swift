@@ -37,6 +37,7 @@ package struct AuthoritySettings: Equatable, Sendable {
     package var tls: OwnCertificates?
     /// Where the authority serves metrics, in Prometheus' text form. Nil: nowhere.
     package var metrics: MetricsPlace?
+    package var alerts: AlertSettings
 
     package struct HTTP: Equatable, Sendable {
         /// IPv6 without brackets.
@@ -147,7 +148,8 @@ package struct AuthoritySettings: Equatable, Sendable {
             logLevel: try root.value("log_level", SettingValue.choice) ?? .info,
             logFormat: try root.value("log_format", SettingValue.choice) ?? .text,
             tls: tls,
-            metrics: try MetricsPlace(root.section("metrics")))
+            metrics: try MetricsPlace(root.section("metrics")),
+            alerts: try AlertSettings(root.section("alerts"), heartbeat: heartbeat))
     }
 }
 

@@ -34,6 +34,8 @@ struct AuthorityFacts: Examined {
     var hasConfig = true
     var isExternal = false
     var managesAccess = true
+    /// The channels of `[alerts]`.
+    var alertChannels: [AlertChannel] = []
     var modeFaults: [String] = []
     /// The store's content; nil if there is no store, or it cannot be opened.
     var store: StoreExamination?
@@ -96,6 +98,7 @@ extension AuthorityFacts {
         try? state.enter()
         isExternal = if case .external = settings.broker { true } else { false }
         managesAccess = settings.managesBrokerAccess
+        alertChannels = settings.alertsAreSentBy
         modeFaults += Self.modeFaults(folder, state, settings)
         consoleFault = Self.consoleFault(settings)
         certificates = Self.certificates(written)
@@ -157,6 +160,12 @@ extension AuthorityFacts {
             FileModes.fault(state.certificates.files(of: $0).keyFile, 0o600)
         }
         if case .external(_, _, let file?, _) = settings.broker {
+            faults.append(FileModes.fault(file, 0o600))
+        }
+        let alerts = settings.alerts
+        for case let file? in [
+            alerts.webhook?.secretFile, alerts.ntfy?.tokenFile, alerts.mail?.passwordFile,
+        ] {
             faults.append(FileModes.fault(file, 0o600))
         }
         faults.append(FileModes.fault(ofFolder: state.path))

@@ -1,4 +1,5 @@
 import AuthorityBroker
+import AuthorityCore
 import AuthorityService
 import AuthorityStore
 import Doctor
@@ -7,7 +8,8 @@ typealias AuthorityCheck = Check<AuthorityFacts>
 
 extension AuthorityCheck {
     /// All checks, in the order in which they are shown.
-    static let all = configuration + authority + storage + database + broker + page + versions
+    static let all = configuration + authority + alerts + storage + database + broker + page
+        + versions
 
     static let configuration = [
         AuthorityCheck(
@@ -122,6 +124,31 @@ extension AuthorityCheck {
         if facts.keyFault != nil { return .skipped("see key-file") }
         return .skipped(facts.database?.fault == nil ? "see state" : "see database")
     }
+
+    static let alerts = [
+        AuthorityCheck(
+            id: "alerts-delivery", group: .authority, about: "alerts are sent",
+            why: "a fault that nobody hears of lasts longer", needs: [.state]
+        ) { facts in
+            guard let store = facts.store, store.otherVersion == nil else {
+                return .skipped("the database cannot be read")
+            }
+            guard !facts.alertChannels.isEmpty else {
+                return .skipped("[alerts] names no webhook, ntfy or smtp")
+            }
+            let last = store.alertDeliveries.filter { facts.alertChannels.contains($0.channel) }
+            let failures = last.compactMap { delivery in
+                delivery.failure.map { "\(delivery.channel.rawValue): \($0)" }
+            }
+            guard failures.isEmpty else {
+                return .warning(
+                    failures.joined(separator: "; "),
+                    next: "correct [alerts] in authority.toml, then run `postern alerts test`")
+            }
+            return .ok(last.isEmpty ? "none was sent yet; try: postern alerts test"
+                : "the last message on each channel was sent")
+        },
+    ]
 
     static let storage = AuthorityCheck.disk(
         needs: [.disk], makeRoom: "free space on the disk of the state folder"

@@ -13,6 +13,7 @@ enum CallKind: CaseIterable, Sendable {
     case installation, everyInstallation
     case readRoles, makeRole, writeRole
     case identities, link, unlink
+    case ownAlerts, everyAlert, testAlerts
 
     /// The protected class that the request writes. Nil if it writes none.
     var writtenClass: ClassName? {
@@ -24,7 +25,7 @@ enum CallKind: CaseIterable, Sendable {
         case .installation, .everyInstallation, .readRoles: nil
         case .claimState, .openClaims, .everyOpenClaim, .ownBoards, .everyBoard, .board, .rename,
             .explain, .ownSessions, .everySession, .session, .users, .audit, .brokerLogin,
-            .identities: nil
+            .identities, .ownAlerts, .everyAlert, .testAlerts: nil
         }
     }
 }
@@ -74,7 +75,8 @@ struct CallerRights: Equatable, Sendable {
         // The two writes of its own `_Session` that the contract allows; then reads.
         case .logout, .update: return .allowed
         case .ownSessions, .session, .installation, .readRoles: return .allowed
-        case .ownBoards, .board, .claimState, .openClaims, .identities, .explain: return .nothing
+        case .ownBoards, .board, .claimState, .openClaims, .identities, .explain, .ownAlerts:
+            return .nothing
         default:
             let closure = deed.writtenClass.flatMap { Gate.closure(of: $0) }
             return .refused(closure.map { Refusal($0) } ?? Self.restricted)
@@ -97,7 +99,7 @@ struct CallerRights: Equatable, Sendable {
     private static func isForAdministrators(_ deed: CallKind) -> Bool {
         switch deed {
         case .everyBoard, .everyOpenClaim, .everySession, .users, .addUser, .changeUser, .audit,
-            .makeRole: true
+            .makeRole, .everyAlert, .testAlerts: true
         default: false
         }
     }
@@ -105,11 +107,12 @@ struct CallerRights: Equatable, Sendable {
     private static func isForMaster(_ deed: CallKind) -> Bool {
         switch deed {
         case .logout, .upgrade, .claim, .claimState, .openClaims, .ownBoards, .ownSessions,
-            .makeSession, .brokerLogin, .identities, .link, .unlink: false
+            .makeSession, .brokerLogin, .identities, .link, .unlink, .ownAlerts: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
             .explain, .release, .everySession, .session, .revoke, .update, .extend, .revokeAll,
             .users, .addUser, .setPassword, .changeUser, .audit,
-            .installation, .everyInstallation, .readRoles, .makeRole, .writeRole: true
+            .installation, .everyInstallation, .readRoles, .makeRole, .writeRole, .everyAlert,
+            .testAlerts: true
         }
     }
 

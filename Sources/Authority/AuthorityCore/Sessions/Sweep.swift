@@ -19,10 +19,13 @@ extension Authority {
                     before: now - AuthorityRules.auditMemory, limit: limit),
                 try transaction.deleteSpentIDTokens(endedBefore: now, limit: limit),
                 try transaction.deleteReplies(expiredBefore: now, limit: limit),
+                try transaction.deleteAlerts(
+                    resolvedBefore: now - AlertRules.memory, limit: limit),
                 try transaction.deleteInstallationsOfNobody(
                     savedBefore: now - Self.ofNobodyKept, limit: limit),
             ]
             try transaction.deleteFailures(before: now - LoginLimit.window)
+            try transaction.deleteMessages(endedBefore: now)
             return counts.contains(limit)
         }
         for line in try await linesWithJobs() { worker.wake(line) }

@@ -14,6 +14,8 @@ struct PosternRoutes: Sendable {
     var ownCA: String?
     var askingBroker: AskingBroker?
     var readiness = Readiness()
+    /// Nil: this process sends no alerts.
+    var alertTest: (any AlertTest)?
 
     var routes: [HTTPRoute] {
         let parts = AccountRoutes(frontend: frontend).routes
@@ -22,6 +24,7 @@ struct PosternRoutes: Sendable {
             + ExplainRoutes(frontend: frontend).routes
             + AuditRoutes(frontend: frontend).routes
             + OwnSessionRoutes(frontend: frontend).routes
+            + AlertRoutes(frontend: frontend, test: alertTest).routes
             + EventRoutes(frontend: frontend, live: live).routes
             + BrokerRoutes(broker: askingBroker).routes
         let own = [

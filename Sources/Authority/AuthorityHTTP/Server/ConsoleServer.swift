@@ -16,6 +16,7 @@ package struct ConsoleServer: Sendable {
     private let ownCA: String?
     private let isStrictlyHTTPS: Bool
     private let readiness: Readiness
+    private let alertTest: (any AlertTest)?
     private let logger: Logger
     private let onRefusal: @Sendable (RefusedRequest) -> Void
     private let onListening: @Sendable (Int) async -> Void
@@ -33,6 +34,7 @@ package struct ConsoleServer: Sendable {
     /// - `ownCA`: the authority's own CA, PEM. Anyone may read it.
     /// - `isStrictlyHTTPS`: tells browsers to use only HTTPS for a year.
     /// - `readiness`: says whether requests should come here, and ends the server.
+    /// - `alertTest`: sends test messages; without it there is no channel.
     /// - `loginOrigins`: the addresses of earlier logins, the latest one last.
     /// - `onRefusal`: gets each request that was refused because of its caller.
     ///
@@ -43,7 +45,7 @@ package struct ConsoleServer: Sendable {
         live: (any LiveFeed)? = nil, askingBroker: AskingBroker? = nil, proxies: [String] = [],
         certificate: ConsoleCertificate? = nil, ownCA: String? = nil,
         isStrictlyHTTPS: Bool = false, readiness: Readiness = Readiness(),
-        loginOrigins: [String] = [],
+        alertTest: (any AlertTest)? = nil, loginOrigins: [String] = [],
         onRefusal: @escaping @Sendable (RefusedRequest) -> Void = { _ in },
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
@@ -58,6 +60,7 @@ package struct ConsoleServer: Sendable {
         self.ownCA = ownCA
         self.isStrictlyHTTPS = isStrictlyHTTPS
         self.readiness = readiness
+        self.alertTest = alertTest
         self.logger = logger
         self.onRefusal = onRefusal
         self.onListening = onListening
@@ -82,7 +85,7 @@ package struct ConsoleServer: Sendable {
         let parse = ParseRoutes(frontend: frontend, rules: rules).routes
         let own = PosternRoutes(
             frontend: frontend, parseMount: rules.mount, live: live, ownCA: ownCA,
-            askingBroker: askingBroker, readiness: readiness
+            askingBroker: askingBroker, readiness: readiness, alertTest: alertTest
         ).routes
         let page = PageRoutes(frontend: frontend, files: files).routes
         return ConsoleResponder(

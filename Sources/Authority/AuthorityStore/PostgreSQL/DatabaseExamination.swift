@@ -81,6 +81,7 @@ package struct DatabaseExamination: Sendable {
         let transaction = tables(over: runner, wrapping: wrapping ?? NoWrapping())
         do throws(AuthorityError) {
             found.latest = try transaction.latestTime()
+            found.alertDeliveries = try transaction.alertDeliveries()
             if wrapping != nil { found.keys = try transaction.keys() }
         } catch {
             if let failure = runner.failure { throw failure }

@@ -24,6 +24,8 @@ package struct StoreExamination: Sendable {
     package var boardsAhead = 0
     /// Whether an operator restored the store and has not settled that yet.
     package var isRestored = false
+    /// The last try to send an alert on each channel.
+    package var alertDeliveries: [AlertDelivery] = []
 
     private static let thoroughLimit: Int64 = 256 << 20
 
@@ -71,6 +73,14 @@ package struct StoreExamination: Sendable {
         found.boardsAhead = try Int.fetchOne(database, sql: "SELECT count(*) FROM ahead") ?? 0
         found.isRestored = try Bool.fetchOne(
             database, sql: "SELECT EXISTS (SELECT 1 FROM gaps WHERE restored = 1)") ?? false
+        found.alertDeliveries = try Row.fetchAll(database, sql: "SELECT * FROM alert_deliveries")
+            .compactMap { row in
+                AlertChannel(rawValue: row["channel"]).map { channel in
+                    AlertDelivery(
+                        channel: channel, at: Timestamp(milliseconds: row["at"]),
+                        failure: row["failure"])
+                }
+            }
         guard let wrapping else { return found }
         do throws(AuthorityError) {
             found.keys = try StoreTransaction(database, wrapping).keys()

@@ -68,4 +68,33 @@ extension Schema {
             columns: [.text("installation_id"), .text("sign"), .integer("since")],
             key: ["installation_id"], isKeptByKey: true),
     ]
+
+    static let alerts = [
+        // `subject` is the board's id, or empty for an alert about many boards.
+        Table(
+            name: "alerts",
+            columns: [
+                .text("id"), .text("kind"), .text("subject"), .text("board_name"), .text("text"),
+                .text("details"), .integer("opened_at"), .integer("resolved_at").optional,
+                .integer("messages"),
+            ], key: ["id"],
+            indexes: [
+                .unique("kind, subject", "open_alerts", where: "resolved_at IS NULL"),
+                .on("resolved_at", "alert_ends", where: "resolved_at IS NOT NULL"),
+                .on("subject", "alerts_of_board"),
+            ]),
+        // Messages that are not delivered yet.
+        Table(
+            name: "alert_messages",
+            columns: [
+                .text("alert_id"), .text("channel"), .integer("number"), .text("state"),
+                .integer("tries"), .integer("next_try"), .integer("until"),
+            ], key: ["alert_id", "channel", "number"],
+            indexes: [.on("channel, next_try", "alert_message_times")], isKeptByKey: true),
+        // The last try on each channel.
+        Table(
+            name: "alert_deliveries",
+            columns: [.text("channel"), .integer("at"), .text("failure").optional],
+            key: ["channel"], isKeptByKey: true),
+    ]
 }

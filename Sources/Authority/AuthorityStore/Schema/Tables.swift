@@ -1,6 +1,6 @@
 /// The tables of a store. Each comes after the tables that it refers to.
 extension Schema {
-    static let tables = people + sessions + boards + claims + traffic + records
+    static let tables = people + sessions + boards + claims + traffic + records + alerts
 
     private static let people = [
         Table(

@@ -232,7 +232,7 @@ extension StoreTransaction {
     /// The value of `absolute_limit`, which cannot be NULL, for no limit.
     private static let noLimit = Int64.max
 
-    private func readSession(_ row: SQLRow) throws(AuthorityError) -> SessionRecord {
+    func readSession(_ row: SQLRow) throws(AuthorityError) -> SessionRecord {
         let session = Session(
             objectID: try row.parsed("id", ObjectID.init),
             user: try row.parsed("user_id", UserID.init),

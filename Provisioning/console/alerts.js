@@ -1,0 +1,47 @@
+// The open alerts, on the page of all boards and on the page of one.
+
+import { get, me } from "./api.js";
+import { h, renew } from "./dom.js";
+import { when } from "./time.js";
+
+// A change of a board may be a change of its alerts, and the authority looks once a minute.
+const rest = 2000;
+
+/** A list that is hidden while it is empty. `query` gives the parameters: which alerts. */
+export function openAlerts(query) {
+  const list = h("ul", { class: "plain" });
+  const node = h("section", { class: "notice wait alerts", "aria-label": "Alerts", hidden: true },
+    h("h2", null, "Alerts"), list);
+  let timer = 0, isClosed = false;
+
+  async function load() {
+    clearTimeout(timer);
+    timer = 0;
+    if (!me) return;
+    try {
+      const { results } = await get(`/alerts?${query()}`);
+      if (isClosed) return;
+      node.hidden = !results.length;
+      renew(list, results.map(row));
+    } catch { /* The next event loads it again; the page itself shows the error. */ }
+  }
+
+  function event(name) {
+    if (name === "again") load();
+    if (name === "board" && !timer) timer = setTimeout(load, rest);
+  }
+
+  function close() {
+    isClosed = true;
+    clearTimeout(timer);
+  }
+
+  return { node, load, event, close };
+}
+
+function row(alert) {
+  const text = h("span", null, alert.text);
+  return h("li", { "data-kind": alert.kind },
+    alert.installationId ? h("a", { href: `#/boards/${alert.installationId}` }, text) : text,
+    h("span", { class: "note" }, " · ", when(alert.openedAt)));
+}

@@ -1,0 +1,134 @@
+package import Sessions
+package import Wire
+
+/// The kinds of alerts. Receivers depend on the names, so a name never changes its meaning.
+package enum AlertKind: String, Sendable, CaseIterable {
+    /// The board's session ends soon, at a known time.
+    case sessionEnding = "session-ending"
+    /// The board's session has expired, and there is no other.
+    case sessionExpired = "session-expired"
+    /// The board has a session, and was not heard for some time.
+    case boardOffline = "board-offline"
+    /// The board is connected and has sent data before, but none for some time.
+    case boardSilent = "board-silent"
+    /// The board refused many writes of its apps.
+    case refusals
+    /// The board's data waits too long for the broker.
+    case queueFilling = "queue-filling"
+    /// Another machine uses the board's identity.
+    case identityShared = "identity-shared"
+}
+
+/// A state of a board, or of many boards, that a person should know of.
+package struct Alert: Equatable, Sendable {
+    package let id: MessageID
+    package let kind: AlertKind
+    /// Nil: many boards have the same state at once, and one alert is for all of them.
+    package let board: InstallationID?
+    package var boardName: String
+    /// A sentence.
+    package var text: String
+    package var details: [String: JSONValue]
+    package let openedAt: Timestamp
+    package var resolvedAt: Timestamp?
+    /// The number of messages about it on each channel. 0: it is listed and not sent, because the
+    /// alert about many boards was sent.
+    package var messages: Int64
+
+    package init(
+        id: MessageID, kind: AlertKind, board: InstallationID?, boardName: String, text: String,
+        details: [String: JSONValue], openedAt: Timestamp, resolvedAt: Timestamp? = nil,
+        messages: Int64 = 0
+    ) {
+        self.id = id
+        self.kind = kind
+        self.board = board
+        self.boardName = boardName
+        self.text = text
+        self.details = details
+        self.openedAt = openedAt
+        self.resolvedAt = resolvedAt
+        self.messages = messages
+    }
+
+    /// How long before the end of a session the alert says so, in seconds.
+    var ahead: Int64? { details[Self.aheadMember]?.asInteger }
+    static let aheadMember = "aheadSeconds"
+}
+
+extension AlertRules {
+    /// If more boards than this get the same alert within `manyWithin`, one message is for all.
+    static let many = 5
+    static let manyWithin = Duration.seconds(600)
+    /// The maximum number of open alerts.
+    static let openLimit = 10_000
+    /// How long resolved alerts are kept.
+    static let memory = Duration.seconds(30 * 86_400)
+    /// How long data must wait too long, so that a queue that gets shorter is no alert.
+    static let queueHolds = Duration.seconds(15 * 60)
+
+    /// How long a state must be over before its alert is resolved, so that a board that comes and
+    /// goes sends no message each minute.
+    func calm(of kind: AlertKind) -> Duration {
+        switch kind {
+        case .sessionEnding, .sessionExpired: .zero
+        case .boardOffline: min(.seconds(5 * 60), offlineAfter)
+        case .boardSilent: min(.seconds(5 * 60), silentAfter)
+        case .queueFilling: .seconds(15 * 60)
+        case .refusals, .identityShared: .seconds(3600)
+        }
+    }
+}
+
+/// The facts about a board from which its alerts follow.
+package struct WatchedBoard: Equatable, Sendable {
+    package struct LivingSession: Equatable, Sendable {
+        package let id: ObjectID
+        package let createdAt: Timestamp
+        /// Nil: it has no known end.
+        package let outlook: SessionOutlook?
+
+        package init(id: ObjectID, createdAt: Timestamp, outlook: SessionOutlook?) {
+            self.id = id
+            self.createdAt = createdAt
+            self.outlook = outlook
+        }
+    }
+
+    package let installation: InstallationID
+    package let name: String
+    /// Since when the present owner has it.
+    package let ownedSince: Timestamp
+    /// The active session; nil if there is none.
+    package var session: LivingSession?
+    /// When the last session expired; nil if it did not.
+    package var expiredAt: Timestamp?
+    /// The last authenticated request.
+    package var lastSeen: Timestamp?
+    /// Nil if this authority does not read data, or has read none of this board since its start.
+    package var lastData: Timestamp?
+    package var report: BoardReport?
+
+    package init(
+        installation: InstallationID, name: String,
+        ownedSince: Timestamp = Timestamp(milliseconds: 0), session: LivingSession? = nil,
+        expiredAt: Timestamp? = nil, lastSeen: Timestamp? = nil, lastData: Timestamp? = nil,
+        report: BoardReport? = nil
+    ) {
+        self.installation = installation
+        self.name = name
+        self.ownedSince = ownedSince
+        self.session = session
+        self.expiredAt = expiredAt
+        self.lastSeen = lastSeen
+        self.lastData = lastData
+        self.report = report
+    }
+
+    var lastHeard: Timestamp? { [lastSeen, lastData].compactMap { $0 }.max() }
+}
+
+/// A way on which alerts are sent.
+package enum AlertChannel: String, Sendable, CaseIterable {
+    case webhook, email, ntfy
+}

@@ -1,0 +1,93 @@
+import Sessions
+import Wire
+
+/// The sentences of alerts.
+enum AlertText {
+    /// `2026-11-25 08:01 UTC`.
+    static func time(_ time: Timestamp) -> String {
+        ParseDate.print(time).prefix(16).replacing("T", with: " ") + " UTC"
+    }
+
+    static func ending(
+        _ board: WatchedBoard, _ outlook: SessionOutlook, at now: Timestamp
+    ) -> String {
+        let text = "The session of \(board.name) ends in \(rounded(outlook.endsAt - now)), at "
+            + time(outlook.endsAt)
+        return outlook.cause == .idle ? text + ", if the board is not heard before" : text
+    }
+
+    /// The span in the unit that fits, to the nearest.
+    static func rounded(_ span: Duration) -> String {
+        let seconds = span.components.seconds
+        func count(_ unit: Int64, _ name: String) -> String {
+            let number = (seconds + unit / 2) / unit
+            return number == 1 ? "1 \(name)" : "\(number) \(name)s"
+        }
+        return switch seconds {
+        case ..<5400: count(60, "minute")
+        case ..<129_600: count(3600, "hour")
+        default: count(86_400, "day")
+        }
+    }
+
+    static func expired(_ board: WatchedBoard) -> String {
+        "The session of \(board.name) has expired; renew it on the board's page, or run: "
+            + "postern boards renew \(board.installation.description.prefix(8))"
+    }
+
+    static func offline(_ board: WatchedBoard, since heard: Timestamp) -> String {
+        "\(board.name) is offline: it was last heard at \(time(heard))"
+    }
+
+    static func silent(_ board: WatchedBoard, since data: Timestamp) -> String {
+        "\(board.name) is connected, but has sent no data since \(time(data))"
+    }
+
+    static func refusals(_ board: WatchedBoard, _ count: Int64) -> String {
+        "\(board.name) refused \(count) writes of its apps within an hour"
+    }
+
+    static func queue(_ board: WatchedBoard, _ count: Int64, since oldest: Timestamp) -> String {
+        "\(count) messages wait on \(board.name), the oldest since \(time(oldest)): "
+            + "the broker does not take them"
+    }
+
+    static func shared(_ board: WatchedBoard) -> String {
+        "Another machine uses the identity of \(board.name): stop the agent there, then pair "
+            + "this board again with postern-agent pair --new"
+    }
+
+    /// `names` are the first few of `count` boards.
+    static func many(_ kind: AlertKind, _ count: Int, _ names: [String]) -> String {
+        let rest = count > names.count ? " and \(count - names.count) more" : ""
+        return "\(count) boards: \(state(kind)) (\(names.joined(separator: ", "))\(rest))"
+    }
+
+    private static func state(_ kind: AlertKind) -> String {
+        switch kind {
+        case .sessionEnding: "their sessions end soon"
+        case .sessionExpired: "their sessions have expired"
+        case .boardOffline: "they are offline"
+        case .boardSilent: "they are connected, but send no data"
+        case .refusals: "they refuse many writes"
+        case .queueFilling: "their data waits too long"
+        case .identityShared: "other machines use their identities"
+        }
+    }
+}
+
+extension Alert {
+    /// The sentence when it is resolved.
+    package var resolvedText: String {
+        guard board != nil else { return "No board is left with the alert: \(text)" }
+        return switch kind {
+        case .sessionEnding: "The session of \(boardName) does not end soon any more"
+        case .sessionExpired: "\(boardName) does not need a new session any more"
+        case .boardOffline: "\(boardName) is not offline any more"
+        case .boardSilent: "\(boardName) is not silent any more"
+        case .refusals: "\(boardName) does not refuse many writes any more"
+        case .queueFilling: "The data of \(boardName) does not wait any more"
+        case .identityShared: "No other machine uses the identity of \(boardName) any more"
+        }
+    }
+}
