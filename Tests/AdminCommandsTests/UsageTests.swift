@@ -32,6 +32,8 @@ struct UsageTests {
         ["sessions", "extend", "sEsS000002"], ["sessions", "extend", "sEsS000002", "4m"],
         ["sessions", "extend", "sEsS000002", "366d"],
         ["users", "password"], ["users", "disable"], ["users", "enable", "a", "b"],
+        ["users", "show"], ["users", "allow", "bob"], ["users", "allow", "bob", "fly"],
+        ["users", "deny", "claim"], ["boards", "rename", "shed"], ["sessions", "rename", "shed"],
         ["passwd", "secret"], ["passwd", "--password-file", "-", "--old-password-file", "-"],
         ["claim", "postern://claim", "--session-file"],
         ["boards", "release"], ["boards", "end-claim", "x"], ["boards", "forget-revocation"],

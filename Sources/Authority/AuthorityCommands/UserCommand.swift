@@ -1,52 +1,35 @@
 import ArgumentParser
 import AuthorityCore
-import AuthorityService
-import LinuxIO
 import Sessions
 import Wire
 
-/// Manages users. It runs on the authority's machine, beside `serve`.
+/// Manages users with the words of `postern users`. It runs on the authority's machine, beside
+/// `serve`, and needs no login.
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "user", abstract: "Adds and lists users, and sets passwords.",
-        subcommands: [Add.self, List.self, Passwd.self])
+        commandName: "user", abstract: "Lists, shows, adds and changes users.",
+        subcommands: [
+            List.self, Show.self, Add.self, Allow.self, Deny.self, Password.self, Disable.self,
+            Enable.self,
+        ])
 
     @ParentCommand var program: AuthorityProgram
 
-    struct Add: AsyncParsableCommand {
-        @ParentCommand var user: UserCommand
-        @OptionGroup var place: PlaceOptions
-        @Argument var name: String
-        @Flag(help: "The user may do everything.") var administrator = false
-        @Flag(help: "The user may claim boards.") var mayClaim = false
-        @Option(help: "A file with the password (default: ask).") var passwordFile: String?
-
-        func run() async throws {
-            let settings = try place.settings(user.program.place)
-            try await AuthorityCommands.run {
-                let password = try LocalPasswordSource(file: passwordFile).read(confirming: true)
-                let local = try await LocalAuthority(settings)
-                let added = try await local.authority.addUser(
-                    NewUser(
-                        username: name, password: password, isAdministrator: administrator,
-                        mayClaim: mayClaim),
-                    actor: "console")
-                say("✓ \(added.username) (\(added.objectID))")
-            }
-        }
-    }
+    static let nameHelp = ArgumentHelp(
+        "The user's name, object id, or a unique beginning of it.", valueName: "name")
 
     struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Lists users.")
+
         @ParentCommand var user: UserCommand
-        @OptionGroup var place: PlaceOptions
-        @Flag(help: "As JSON.") var json = false
+        @OptionGroup var options: UserOptions
 
         func run() async throws {
-            let settings = try place.settings(user.program.place)
-            try await AuthorityCommands.run {
-                let users = try await LocalAuthority(settings).authority.everyUser()
-                if json {
-                    print(JSONValue.object(["results": .array(users.map(\.listed))]).text)
+            try await options.run(user.program) { local in
+                let users = try await local.authority.everyUser()
+                if options.json {
+                    print(JSONValue.array(users.map(\.json)).text)
                 } else {
                     for user in users { print(user.line) }
                 }
@@ -54,66 +37,69 @@ struct UserCommand: AsyncParsableCommand {
         }
     }
 
-    struct Passwd: AsyncParsableCommand {
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Shows a user.")
+
         @ParentCommand var user: UserCommand
-        @OptionGroup var place: PlaceOptions
-        @Argument var name: String
-        @Option(help: "A file with the password (default: ask).") var passwordFile: String?
-        @Flag(help: "The user's boards keep their sessions.") var keepBoards = false
+        @OptionGroup var options: UserOptions
+        @Argument(help: UserCommand.nameHelp) var name: String
 
         func run() async throws {
-            let settings = try place.settings(user.program.place)
-            try await AuthorityCommands.run {
-                let password = try LocalPasswordSource(file: passwordFile).read(confirming: true)
-                let local = try await LocalAuthority(settings)
-                try await local.authority.setPassword(
-                    password, of: name, actor: "console", keepsBoards: keepBoards)
-                let ended = keepBoards ? "logins have" : "logins and boards' sessions have"
-                say("✓ the password of \(name) is set; its \(ended) ended")
+            try await options.run(user.program) { local in
+                let user = try await local.user(named: name)
+                print(options.json ? user.json.text : user.line)
             }
         }
     }
-}
 
-extension UserView {
-    fileprivate var listed: JSONValue {
-        .object([
-            "objectId": .string(objectID.description), "username": .string(username),
-            "administrator": .bool(isAdministrator), "mayClaim": .bool(mayClaim),
-            "createdAt": .time(createdAt),
-        ])
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "add", abstract: "Adds a user.")
+
+        @ParentCommand var user: UserCommand
+        @OptionGroup var options: UserOptions
+        @Argument(help: "The user's name.") var name: String
+        @Flag(help: "Make the user an administrator.") var admin = false
+        @Flag(help: "Allow the user to claim boards.") var claim = false
+        @OptionGroup var password: PasswordOptions
+
+        func run() async throws {
+            try await options.run(user.program) { local in
+                let added = try await local.authority.addUser(
+                    NewUser(
+                        username: name, password: try password.read(), isAdministrator: admin,
+                        mayClaim: claim),
+                    actor: LocalAuthority.actor)
+                options.tell(added, "added \(added.username) (\(added.objectID))")
+            }
+        }
     }
 
-    fileprivate var line: String {
-        let rights = isAdministrator ? "administrator" : (mayClaim ? "may claim" : "")
-        return "\(objectID)  \(username)  \(rights)"
-    }
-}
+    struct Password: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "password", abstract: "Sets a user's password.",
+            discussion: """
+                All sessions of that user end, also those on boards unless you give --keep-boards.
+                """)
 
-/// The source of a password: a file, the terminal or a pipe. Never the command line.
-struct LocalPasswordSource {
-    let file: String?
+        @ParentCommand var user: UserCommand
+        @OptionGroup var options: UserOptions
+        @Argument(help: UserCommand.nameHelp) var name: String
+        @OptionGroup var password: PasswordOptions
+        @Flag(help: "Keep the sessions on boards.") var keepBoards = false
 
-    /// Returns the first line. At a terminal it asks twice if `confirming`.
-    func read(confirming: Bool) throws -> SecretBytes {
-        if let file {
-            // The file's owner decides who may read it. A file that others may change is refused.
-            return secret(try PrivateFile.read(file, limit: 4096, strictestMode: 0o644))
+        func run() async throws {
+            try await options.run(user.program) { local in
+                let found = try await local.user(named: name)
+                try await local.authority.setPassword(
+                    try password.read(), of: found.username, actor: LocalAuthority.actor,
+                    keepsBoards: keepBoards)
+                let ended = keepBoards
+                    ? "all logins have ended, sessions on boards stay"
+                    : "all sessions have ended, also those on boards"
+                options.tell(found, "set the password of \(found.username); \(ended)")
+            }
         }
-        guard Terminal.isTerminal(.input) else {
-            return secret(try Terminal.readStandardInput(limit: 4096) ?? [])
-        }
-        let first = secret(try Terminal.readSecret(prompt: "Password: ") ?? [])
-        guard confirming else { return first }
-        let second = secret(try Terminal.readSecret(prompt: "Again: ") ?? [])
-        guard first.matches(second) else {
-            throw AuthorityError.refused(
-                Refusal(.validation, "the two passwords are not the same; try again"))
-        }
-        return first
-    }
-
-    private func secret(_ bytes: [UInt8]) -> SecretBytes {
-        SecretBytes(AuthorityServer.firstLine(bytes))
     }
 }

@@ -134,6 +134,40 @@ struct LifeCommandTests {
         }
     }
 
+    @Test("shows a user, and allows and denies claims")
+    func allow() async throws {
+        try await Person.loggedIn { person in
+            #expect(await person.types("users allow bob claim") == "! ✓ bob may claim boards\n[0]")
+            #expect(await person.types("users deny uSeR000002 claim --json")
+                .hasPrefix("! ✓ bob may not claim boards\n{\"createdAt\":"))
+            let calls = await person.console.frontend.calls
+            #expect(calls.filter { $0.hasPrefix("bob") } == ["bob may claim", "bob may not claim"])
+            #expect(await person.types("users show bob") == """
+                NAME     bob
+                state    disabled
+                id       uSeR000002
+                rights
+                created  2023-11-14 22:13 (2 min ago)
+                [0]
+                """)
+            #expect(await person.types("users show alice --json")
+                .contains("\"isAdministrator\":true,\"mayClaim\":true"))
+        }
+    }
+
+    @Test("renames a board and a session")
+    func rename() async throws {
+        try await Person.loggedIn { person in
+            #expect(await person.types("boards rename greenhouse shed")
+                == "! ✓ renamed \(StubFrontend.iid) to shed\n[0]")
+            #expect(await person.types("sessions rename greenhouse porch")
+                == "! ✓ named sEsS000002 porch\n[0]")
+            let calls = await person.console.frontend.calls
+            #expect(calls.contains("rename \(StubFrontend.iid) to shed"))
+            #expect(calls.contains { $0.hasPrefix("update sEsS000002") && $0.contains("porch") })
+        }
+    }
+
     @Test("lists who may log in")
     func userList() async throws {
         try await Person.loggedIn { person in

@@ -13,8 +13,18 @@ struct ProgramTests {
         #expect(try await place.initialise("eve") == 2)
         #expect(try await place.run("user", "list") == 0)
         #expect(try await place.run(
-            "user", "add", "bob", "--may-claim", "--password-file", place.password) == 0)
+            "user", "add", "bob", "--claim", "--password-file", place.password) == 0)
         #expect(try await place.run("user", "add", "bob", "--password-file", place.password) == 2)
+        for word in ["show", "disable", "enable"] {
+            #expect(try await place.run("user", word, "bob", "--json") == 0)
+        }
+        for word in ["deny", "allow"] {
+            #expect(try await place.run("user", word, "bob", "claim") == 0)
+        }
+        #expect(try await place.run("user", "allow", "bob", "fly") == 2)
+        #expect(try await place.run("user", "allow", "nobody", "claim") == 2)
+        #expect(try await place.run(
+            "user", "password", "bob", "--password-file", place.password) == 0)
         let files = try FileManager.default.contentsOfDirectory(atPath: place.state)
         for file in files {
             let attributes = try FileManager.default.attributesOfItem(

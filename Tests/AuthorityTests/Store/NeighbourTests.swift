@@ -55,7 +55,7 @@ struct NeighbourTests {
         try Data("another horse battery\n".utf8)
             .write(to: URL(fileURLWithPath: "\(folder)/password"))
         let command = try BuiltProgram.start(
-            ["--config-dir", folder, "user", "passwd", "ada", "--password-file",
+            ["--config-dir", folder, "user", "password", "ada", "--password-file",
              "\(folder)/password"], log: "\(folder)/log")
         try await untilTrue { !command.isRunning }
         #expect(command.terminationStatus == 0)

@@ -5,9 +5,11 @@ import Wire
 /// `postern boards`: the boards that the user has claimed.
 struct BoardsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "boards", abstract: "List boards and their open claims, or release a board.",
+        commandName: "boards",
+        abstract: "List boards and their open claims; rename or release a board.",
         subcommands: [
-            List.self, Release.self, Claims.self, EndClaim.self, ForgetRevocation.self,
+            List.self, Rename.self, Release.self, Claims.self, EndClaim.self,
+            ForgetRevocation.self,
         ], defaultSubcommand: List.self)
 
     static let boardHelp = ArgumentHelp(
@@ -36,6 +38,24 @@ struct BoardsCommand: ParsableCommand {
                     times.show(board.lastSeen), board.owner, board.installation.description)
             }
             surroundings.show(table)
+        }
+    }
+
+    struct Rename: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "rename", abstract: "Give a board another name.")
+
+        @OptionGroup var place: Place
+        @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String
+        @Argument(help: "The new name, at most 64 characters.") var name: String
+
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
+            let client = try place.login(in: surroundings).client
+            let id = try await client.installation(named: board)
+            let answer = try await client.own(.put, "/boards/\(id)", ["name": .string(name)])
+            let row = try decoding { () throws(WireError) in try BoardRow(json: answer) }
+            surroundings.step(true, "renamed \(id) to \(Printable.line(row.name))")
+            if place.json { surroundings.emit(row.json) }
         }
     }
 

@@ -45,7 +45,7 @@ extension AuthorityClient {
         do throws(CommandFailure) {
             return try await own(.get, path)
         } catch {
-            if case .refused(let refusal) = error, refusal.code == ErrorCode.forbidden.rawValue {
+            if case .refused(let refusal) = error, refusal.is(.forbidden) {
                 return nil
             }
             throw error

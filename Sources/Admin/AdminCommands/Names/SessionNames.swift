@@ -23,7 +23,7 @@ extension AuthorityClient {
             _ = try await own(.get, "/sessions/\(id)")
             return true
         } catch {
-            if case .refused(let refusal) = error, refusal.code == ErrorCode.notFound.rawValue {
+            if case .refused(let refusal) = error, refusal.is(.notFound) {
                 return false
             }
             throw error

@@ -35,6 +35,27 @@ extension SessionsCommand {
         }
     }
 
+    struct Rename: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "rename", abstract: "Give a session a name; an empty one removes it.")
+
+        @OptionGroup var place: Place
+        @Argument(help: SessionsCommand.sessionHelp, completion: .sessions) var id: String
+        @Argument(help: "The new name, at most 64 characters.") var name: String
+
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
+            let client = try place.login(in: surroundings).client
+            let session = try await client.session(named: id)
+            let answer = try await client.own(
+                .put, "/sessions/\(session)", ["name": .string(name)])
+            let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
+            let shown = row.session.custom["name"]?.asString.map(Printable.line)
+            surroundings.step(
+                true, shown.map { "named \(session) \($0)" } ?? "\(session) has no name now")
+            if place.json { surroundings.emit(row.json) }
+        }
+    }
+
     struct Revoke: Verb {
         static let configuration = CommandConfiguration(
             commandName: "revoke", abstract: "End a session, or all sessions of a user.")

@@ -5,8 +5,9 @@ import Wire
 /// `postern sessions`: the user's own sessions on all devices.
 struct SessionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sessions", abstract: "List sessions; show, extend or end one.",
-        subcommands: [List.self, Show.self, Extend.self, Revoke.self], defaultSubcommand: List.self)
+        commandName: "sessions", abstract: "List sessions; show, rename, extend or end one.",
+        subcommands: [List.self, Show.self, Rename.self, Extend.self, Revoke.self],
+        defaultSubcommand: List.self)
 
     struct List: Verb {
         static let configuration = CommandConfiguration(

@@ -19,7 +19,7 @@ extension UsersCommand {
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let name = try await client.username(named: user)
+            let name = try await client.user(named: user).username
             let new = try password.readNew(
                 prompt: "New password for \(Printable.line(name)): ", in: surroundings)
             try await client.setPassword(new, old: nil, of: name, keepsBoards: keepBoards)
@@ -36,10 +36,8 @@ extension UsersCommand {
         @Argument(help: UsersCommand.userHelp, completion: .users) var user: String
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
-            let row = try await UserSwitch(place: place, user: user).set(false, in: surroundings)
-            surroundings.step(
-                true, "disabled \(Printable.line(row.username)); every session has ended")
-            if place.json { surroundings.emit(.object(row.members)) }
+            try await UserUpdate(place: place, user: user).run(
+                "enabled", false, in: surroundings) { "disabled \($0); every session has ended" }
         }
     }
 
@@ -51,25 +49,60 @@ extension UsersCommand {
         @Argument(help: UsersCommand.userHelp, completion: .users) var user: String
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
-            let row = try await UserSwitch(place: place, user: user).set(true, in: surroundings)
-            surroundings.step(true, "enabled \(Printable.line(row.username))")
-            if place.json { surroundings.emit(.object(row.members)) }
+            try await UserUpdate(place: place, user: user).run(
+                "enabled", true, in: surroundings) { "enabled \($0)" }
+        }
+    }
+
+    struct Allow: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "allow", abstract: "Allow a user to claim boards.")
+
+        @OptionGroup var place: Place
+        @Argument(help: UsersCommand.userHelp, completion: .users) var user: String
+        @Argument(help: UserRight.help) var right: UserRight
+
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
+            try await UserUpdate(place: place, user: user).run(
+                right.member, true, in: surroundings) { "\($0) may \(right.words)" }
+        }
+    }
+
+    struct Deny: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "deny", abstract: "No longer allow a user to claim boards.",
+            discussion: "The user keeps the boards that they have claimed.")
+
+        @OptionGroup var place: Place
+        @Argument(help: UsersCommand.userHelp, completion: .users) var user: String
+        @Argument(help: UserRight.help) var right: UserRight
+
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
+            try await UserUpdate(place: place, user: user).run(
+                right.member, false, in: surroundings) { "\($0) may not \(right.words)" }
         }
     }
 }
 
-/// Whether a user may log in.
-private struct UserSwitch {
+extension UserRight: ExpressibleByArgument {
+    static let help = ArgumentHelp("The right.", valueName: "right")
+}
+
+/// Changes one member of a user.
+private struct UserUpdate {
     let place: Place
     let user: String
 
-    func set(
-        _ isEnabled: Bool, in surroundings: CommandEnvironment
-    ) async throws(CommandFailure) -> UserRow {
+    func run(
+        _ member: String, _ value: Bool, in surroundings: CommandEnvironment,
+        words: (_ name: String) -> String
+    ) async throws(CommandFailure) {
         let client = try place.login(in: surroundings).client
-        let name = try await client.username(named: user)
+        let name = try await client.user(named: user).username
         let answer = try await client.own(
-            .put, "/users/\(PercentEncoding.encode(name))", ["enabled": .bool(isEnabled)])
-        return try decoding { () throws(WireError) in try UserRow(json: answer) }
+            .put, "/users/\(PercentEncoding.encode(name))", [member: .bool(value)])
+        let row = try decoding { () throws(WireError) in try UserRow(json: answer) }
+        surroundings.step(true, words(Printable.line(row.username)))
+        if place.json { surroundings.emit(.object(row.members)) }
     }
 }

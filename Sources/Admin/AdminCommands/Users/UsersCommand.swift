@@ -5,9 +5,11 @@ import Wire
 /// `postern users`: manages users. For administrators.
 struct UsersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "users", abstract: "List, add and change users; for administrators.",
-        subcommands: [List.self, Add.self, Password.self, Disable.self, Enable.self],
-        defaultSubcommand: List.self)
+        commandName: "users", abstract: "List, show, add and change users; for administrators.",
+        subcommands: [
+            List.self, Show.self, Add.self, Allow.self, Deny.self, Password.self, Disable.self,
+            Enable.self,
+        ], defaultSubcommand: List.self)
 
     static let userHelp = ArgumentHelp(
         "The user's name, object id, or a unique beginning of it.", valueName: "name")
@@ -30,6 +32,26 @@ struct UsersCommand: ParsableCommand {
                     user.objectID.description, user.rights,
                     surroundings.times.show(user.createdAt))
             }
+            surroundings.show(table)
+        }
+    }
+
+    struct Show: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "Show a user.")
+
+        @OptionGroup var place: Place
+        @Argument(help: UsersCommand.userHelp, completion: .users) var user: String
+
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
+            let client = try place.login(in: surroundings).client
+            let user = try await client.user(named: user)
+            if place.json { return surroundings.emit(.object(user.members)) }
+            var table = TextTable("NAME", user.username)
+            table.add("state", user.isEnabled ? "enabled" : "disabled")
+            table.add("id", user.objectID.description)
+            table.add("rights", user.rights)
+            table.add("created", surroundings.times.show(user.createdAt))
             surroundings.show(table)
         }
     }

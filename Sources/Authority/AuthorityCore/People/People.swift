@@ -67,43 +67,57 @@ extension Authority {
         _ user: String, _ change: UserChange, by caller: Caller
     ) async throws(AuthorityError) -> UserView {
         try await act(.changeUser, by: caller) { act throws(AuthorityError) in
-            var subject = try act.subject(named: user)
-            if let isEnabled = change.isEnabled {
-                try setEnabled(isEnabled, &subject, act)
+            let subject = try act.subject(named: user)
+            guard change.isEnabled != false || subject.objectID != act.user.objectID else {
+                throw .refuse(.forbidden, "administrators cannot disable themselves")
             }
-            if let mayClaim = change.mayClaim {
-                try setMayClaim(mayClaim, &subject, act)
-            }
-            return subject.view
+            return try apply(
+                change, to: subject, actor: act.user.username, act.transaction, at: act.now)
         }
     }
 
-    private func setEnabled(
-        _ isEnabled: Bool, _ subject: inout UserRecord, _ act: Act
-    ) throws(AuthorityError) {
-        guard isEnabled || subject.objectID != act.user.objectID else {
-            throw .refuse(.forbidden, "administrators cannot disable themselves")
+    /// The same for the authority's command line. `actor` is the name for the audit log.
+    package func change(
+        _ user: String, _ change: UserChange, actor: String
+    ) async throws(AuthorityError) -> UserView {
+        let now = clock()
+        return try await transactAndTell { transaction throws(AuthorityError) in
+            guard let subject = try transaction.user(named: user) else {
+                throw .refuse(.notFound, "no such user")
+            }
+            return try apply(change, to: subject, actor: actor, transaction, at: now)
         }
-        guard subject.isEnabled != isEnabled else { return }
-        subject.isEnabled = isEnabled
-        try act.transaction.setEnabled(isEnabled, of: subject.objectID)
-        try act.audit(isEnabled ? "user.enabled" : "user.disabled", subject.username)
-        guard !isEnabled else { return }
-        try endAll(
-            of: subject.objectID, but: nil, reason: UnavailableReason.revoked.rawValue,
-            actor: act.user.username, act.transaction, at: act.now)
     }
 
-    private func setMayClaim(
-        _ mayClaim: Bool, _ subject: inout UserRecord, _ act: Act
-    ) throws(AuthorityError) {
-        guard mayClaim || !subject.isAdministrator else {
-            throw .refuse(.forbidden, "an administrator may always claim boards")
+    private func apply(
+        _ change: UserChange, to user: UserRecord, actor: String,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) -> UserView {
+        var subject = user
+        func note(_ event: String) throws(AuthorityError) {
+            try audit(event, actor, nil, nil, subject.username, transaction, at: now)
         }
-        guard subject.mayClaim != mayClaim else { return }
-        subject.mayClaim = mayClaim
-        try act.transaction.setMayClaim(mayClaim, of: subject.objectID)
-        try act.audit(mayClaim ? "user.may-claim" : "user.may-not-claim", subject.username)
+        if let isEnabled = change.isEnabled, isEnabled != subject.isEnabled {
+            subject.isEnabled = isEnabled
+            try transaction.setEnabled(isEnabled, of: subject.objectID)
+            try note(isEnabled ? "user.enabled" : "user.disabled")
+            if !isEnabled {
+                try endAll(
+                    of: subject.objectID, but: nil, reason: UnavailableReason.revoked.rawValue,
+                    actor: actor, transaction, at: now)
+            }
+        }
+        if let mayClaim = change.mayClaim {
+            guard mayClaim || !subject.isAdministrator else {
+                throw .refuse(.forbidden, "an administrator may always claim boards")
+            }
+            if subject.mayClaim != mayClaim {
+                subject.mayClaim = mayClaim
+                try transaction.setMayClaim(mayClaim, of: subject.objectID)
+                try note(mayClaim ? "user.may-claim" : "user.may-not-claim")
+            }
+        }
+        return subject.view
     }
 
     package func everyUser() async throws(AuthorityError) -> [UserView] {
