@@ -10,7 +10,8 @@ import { count, sessionName } from "./words.js";
 async function end(path, text) {
   const { brokerTold } = await remove(path);
   say(brokerTold === false
-    ? `${text} The broker does not know yet, so the board may stay connected.` : text);
+    ? `${text} It is recorded, but not yet delivered: the broker does not answer, so the board may `
+      + "stay connected." : text);
 }
 
 export function extendSession(id, name, done) {

@@ -37,10 +37,25 @@ package protocol JobWorker: Sendable {
     /// Returns when no job is left in `line`. Throws if the broker could not be updated: the jobs
     /// then stay in the store, and the worker retries them by itself.
     func settle(_ line: String) async throws(AuthorityError)
+    /// The same for a caller who may not wait for a broker that hangs. False: the broker does not
+    /// have the changes yet. The worker goes on by itself.
+    func deliver(_ line: String) async -> Bool
     /// Asks for the same, but does not wait.
     func wake(_ line: String)
     /// How a person's program reaches the broker.
     var consumerAccess: ConsumerAccess? { get }
+}
+
+extension JobWorker {
+    package func deliver(_ line: String) async -> Bool {
+        do throws(AuthorityError) {
+            try await settle(line)
+            return true
+        } catch {
+            wake(line)
+            return false
+        }
+    }
 }
 
 /// The broker's address and CA, which a program needs besides its own login. Nil if the authority

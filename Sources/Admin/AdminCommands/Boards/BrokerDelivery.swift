@@ -23,8 +23,8 @@ struct BrokerDelivery {
     /// The end of the sentence that says what was done.
     var words: String {
         isTold ? "" : """
-            ; the broker does not know yet, so the board may stay connected; the authority \
-            tells the broker as soon as it can
+            ; it is recorded, but not yet delivered: the broker does not answer, so the board may \
+            stay connected; the authority tells the broker as soon as it can
             """
     }
 }

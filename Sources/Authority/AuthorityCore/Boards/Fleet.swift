@@ -123,16 +123,10 @@ extension Authority {
         return await runJobs(of: board)
     }
 
-    /// Runs the board's broker jobs now. Returns false if that fails. The decision stays valid: the
-    /// jobs are in the store and are retried.
+    /// Runs the board's broker jobs now. Returns false if that fails, or if the broker does not
+    /// confirm them in time. The decision stays valid: the jobs are in the store and are retried.
     func runJobs(of board: InstallationID) async -> Bool {
-        do throws(AuthorityError) {
-            try await worker.settle(board.description)
-            return true
-        } catch {
-            worker.wake(board.description)
-            return false
-        }
+        await worker.deliver(board.description)
     }
 
     /// A session as its owner sees it. It contains no token.
