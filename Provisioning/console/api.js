@@ -4,8 +4,9 @@ const root = new URL("../postern/v1/", import.meta.url);
 
 /** An error that the authority answered, or the lack of an answer. */
 export class Refused extends Error {
-  constructor(status, body) {
-    super(sentence(body?.error || `the authority answered with status ${status}`));
+  constructor(status, body, retryAfter) {
+    super(sentence(body?.error || `the authority answered with status ${status}${
+      /^\d+$/.test(retryAfter ?? "") ? `; wait ${retryAfter} s, then try again` : ""}`));
     this.status = status;
     this.code = body?.code ?? 0;
     this.name = body?.name ?? "refused";
@@ -42,7 +43,8 @@ export async function request(method, path, body, patience = 30000) {
     cache: "no-store", signal: AbortSignal.timeout(patience),
   });
   if (answer.ok) return answer;
-  const error = new Refused(answer.status, await answer.json().catch(() => null));
+  const error = new Refused(answer.status, await answer.json().catch(() => null),
+    answer.headers.get("Retry-After"));
   if (error.code === 209) over();
   throw error;
 }

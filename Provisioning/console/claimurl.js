@@ -3,37 +3,57 @@
 const iid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const key = /^[A-Za-z0-9_-]{43}$/;
 
+const members = {
+  v: "its version (v)", i: "the board's id (i)", k: "the board's key (k)",
+  c: "the one-time secret (c)", n: "the board's name (n)",
+};
+
+function fault(text) {
+  return new Error(`${text} Scan the code again, or copy the whole URL.`);
+}
+
+/** The value of a member; throws if it is missing or does not have its form. */
+function part(parts, name, form) {
+  const value = parts.get(name);
+  if (value === undefined) throw fault(`The code is not complete: ${members[name]} is missing.`);
+  if (!form(value)) {
+    throw fault(`The code is damaged or not complete: ${members[name]} is malformed.`);
+  }
+  return value;
+}
+
 /** The parts of a claim URL. Throws an error for people if it is wrong; never with the secret. */
 export function parseClaim(text) {
   // A terminal may have wrapped the line, or it may be in quotes.
   const whole = text.replace(/[\s"'<>`]+/g, "");
   const cut = whole.indexOf("#");
-  if (cut < 1) throw new Error("This is no claim URL: it has no # with a claim after it.");
+  if (cut < 1) throw fault("This is no claim URL: it has no # with a board's code after it.");
   const fragment = whole.slice(cut + 1);
   const parts = new Map(fragment.split("&").map(pair => {
     const sign = pair.indexOf("=");
     return sign < 0 ? [pair, ""] : [pair.slice(0, sign), pair.slice(sign + 1)];
   }));
-  if (parts.get("v") !== "1") {
-    throw new Error(parts.has("v") ? "This claim URL has a newer version than this page supports."
-      : "This is no claim URL of a board.");
+  if (part(parts, "v", () => true) !== "1") {
+    throw fault("The code has an unknown version (v). Update the authority.");
   }
-  if (!iid.test(parts.get("i") ?? "") || !key.test(parts.get("k") ?? "")
-    || !key.test(parts.get("c") ?? "")) {
-    throw new Error("This claim URL is not whole. Copy all of it, up to its end.");
-  }
-  return {
-    base: whole.slice(0, cut), fragment, installationId: parts.get("i"),
-    name: shown(parts.get("n") ?? ""),
-  };
+  const installationId = part(parts, "i", text => iid.test(text));
+  if (!parts.has("n")) parts.set("n", "");
+  const name = decoded(part(parts, "n", text => decoded(text) === shown(decoded(text))));
+  for (const secret of ["k", "c"]) part(parts, secret, text => key.test(text));
+  return { base: whole.slice(0, cut), fragment, installationId, name };
 }
 
-function shown(encoded) {
+/** Null for a broken escape. */
+function decoded(text) {
   try {
-    return decodeURIComponent(encoded).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").slice(0, 64);
+    return decodeURIComponent(text);
   } catch {
-    return "";
+    return null;
   }
+}
+
+function shown(name) {
+  return name === null ? "" : [...name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "")].slice(0, 64).join("");
 }
 
 /** Whether a claim's base is one of these; `postern://claim` is valid for any authority. */

@@ -63,8 +63,8 @@ export function problem(name, about) {
     },
     "claim-malformed": {
       title: "This code cannot be read",
-      text: about.text || "A part of it is missing.",
-      steps: ["Scan it again, or copy the whole URL.", pairAgain],
+      text: about.text || "A part of it is missing. Scan the code again, or copy the whole URL.",
+      steps: [pairAgain],
     },
     "broker-away": {
       title: "The broker cannot be reached",
@@ -94,6 +94,12 @@ export function problem(name, about) {
       text: "The session or the board's own policy does not allow it.",
       steps: ["Open the board's page: under Rules, Explain shows why.",
         "Or pair the board again with other rules."],
+    },
+    "store-full": {
+      title: "The authority's disk is full",
+      text: "Nothing can be stored, so nothing was changed.",
+      steps: ["On the server, make room on the disk of the authority's state folder or database.",
+        "There, postern-authority doctor shows how much is free."],
     },
     unreachable: {
       title: "The authority cannot be reached",

@@ -133,6 +133,21 @@ struct AnswerTests {
         #expect(failure?.sentence == sentence)
     }
 
+    @Test("say how long to wait where a proxy in front of the authority says it", arguments: [
+        (429, "<html>", "20",
+         "HTTP: status 429, and the answer is not an authority's; wait 20 s, then try again"),
+        (503, "<html>", "Wed, 21 Oct 2026 07:28:00 GMT",
+         "HTTP: status 503, and the answer is not an authority's"),
+        (503, "{}", "5", "HTTP: status 503; wait 5 s, then try again"),
+    ])
+    func proxy(status: Int, body: String, retryAfter: String, sentence: String) {
+        let failure = #expect(throws: CommandFailure.self) {
+            _ = try AuthorityClient.read(
+                status: status, Array(body.utf8), retryAfter: retryAfter)
+        }
+        #expect(failure?.sentence == sentence)
+    }
+
     @Test("may list as many boards as there are")
     func long() throws {
         let body = "{\"results\":[" + String(repeating: "{\"a\":1},", count: 50_000) + "{}]}"

@@ -102,7 +102,19 @@ def test_a_claim_by_an_old_code_is_taken_back(house, visitor):
 
 def test_text_that_is_no_claim(house, visitor):
     browser = visitor.browser.open("/claim#v=1&i=nobody")
-    assert "not whole" in visitor.wait_problem("claim-malformed")
+    assert "the board's id (i) is malformed" in visitor.wait_problem("claim-malformed")
+    for text, words in [
+        ("#v=2", "unknown version (v)"), ("#i=1", "its version (v) is missing"),
+        ("#v=1", "the board's id (i) is missing"),
+        (f"#v=1&i={BOARD}", "the board's key (k) is missing"),
+        (f"#v=1&i={BOARD}&k=AAAA", "the board's key (k) is malformed"),
+        (f"#v=1&i={BOARD}&k={'A' * 43}", "the one-time secret (c) is missing"),
+        (f"#v=1&i={BOARD}&k={'A' * 43}&c=AAAA", "the one-time secret (c) is malformed"),
+        (f"#v=1&i={BOARD}&n=%&k={'A' * 43}&c={'A' * 43}", "the board's name (n) is malformed"),
+    ]:
+        browser.type("textarea", f"https://example.com/claim{text}")
+        browser.click("main button[type=submit]")
+        browser.wait(".error", words)
     browser.type("textarea", "https://example.com/")
     browser.click("main button[type=submit]")
     browser.wait(".error", "no claim URL")

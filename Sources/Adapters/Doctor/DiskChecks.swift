@@ -13,7 +13,8 @@ extension Check {
                 guard let disk = disk(facts), let available = disk.available else {
                     return .skipped("the free space is not known")
                 }
-                let text = "\(DiskSize.text(available)) free on the disk of \(disk.folder)"
+                let text = available == 0 ? "the disk of \(disk.folder) is full"
+                    : "\(DiskSize.text(available)) free on the disk of \(disk.folder)"
                 guard available >= DiskSize.least else {
                     return .failed(text, next: makeRoom)
                 }

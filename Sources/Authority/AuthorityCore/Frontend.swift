@@ -180,6 +180,13 @@ package enum AuthorityError: Error, Equatable, Sendable {
 }
 
 extension AuthorityError {
+    /// The layer of a failure for lack of space on the disk of the store.
+    package static let diskFull = "disk full"
+
+    package var isDiskFull: Bool {
+        if case .failed(layer: Self.diskFull, _) = self { true } else { false }
+    }
+
     /// For the log: it holds no secret.
     package var words: String {
         switch self {

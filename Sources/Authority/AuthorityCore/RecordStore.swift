@@ -251,8 +251,11 @@ package protocol AuditTable {
 }
 
 package protocol AttemptTable {
-    /// The number of failures counted under `key` since `since`.
-    func failures(_ key: String, since: Timestamp) throws(AuthorityError) -> Int
+    /// The time of the newest failure but `skipped` under `key` since `since`. Nil if there are no
+    /// more than `skipped`.
+    func failure(
+        _ key: String, skipping skipped: Int, since: Timestamp
+    ) throws(AuthorityError) -> Timestamp?
     func countFailure(_ key: String, at now: Timestamp) throws(AuthorityError)
     func clearFailures(_ key: String) throws(AuthorityError)
     /// Removes the newest failure under `key`.

@@ -13,13 +13,30 @@ extension Refusal.Name {
     package static let durationOutOfRange = Self("duration-out-of-range")
     package static let brokerAway = Self("broker-away")
     package static let storeAway = Self("store-away")
+    package static let storeFull = Self("store-full")
     package static let overloaded = Self("overloaded")
+}
+
+extension Duration {
+    /// In whole seconds.
+    fileprivate var roundedUp: Duration {
+        .seconds(components.seconds + (components.attoseconds > 0 ? 1 : 0))
+    }
 }
 
 extension Refusal {
     /// The same refusal with a name.
     package func named(_ name: Name) -> Refusal {
         ErrorCode(rawValue: code).map { Refusal($0, text, name: name) } ?? self
+    }
+
+    /// 155 with the time after which there is room again.
+    package static func tooMany(_ things: String, wait: Duration) -> Refusal {
+        let wait = max(wait.roundedUp, .seconds(1))
+        var refusal = Refusal(
+            .rateLimit, "too many \(things); wait \(wait.components.seconds) s, then try again")
+        refusal.retryAfter = wait
+        return refusal
     }
 
     /// The refusal for a session that is too short or too long.

@@ -32,7 +32,7 @@ final class MasterKeyTries: Sendable {
         let now = clock()
         let count = counts.withLock { $0[CountedOrigin(address)] }
         guard let count, count.tries >= Self.limit, now - count.begin < Self.window else { return }
-        throw .refused(Refusal(.rateLimit, "too many wrong master keys; wait five minutes"))
+        throw .refused(.tooMany("wrong master keys", wait: count.begin + Self.window - now))
     }
 
     func countWrong(from address: String) {

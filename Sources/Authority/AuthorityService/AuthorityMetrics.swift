@@ -10,6 +10,7 @@ struct AuthorityMetrics {
     let refusals: [RefusalReason: Int]
     let isBrokerUp: Bool
     let isClockBelieved: Bool
+    let isDiskFull: Bool
     /// Tries to send alerts since the start.
     var alerts: [AlertChannel: AlertCount] = [:]
 
@@ -27,6 +28,9 @@ struct AuthorityMetrics {
             "postern_authority_boards_ahead",
             "Boards that are ahead of the store, because a backup was restored.",
             counted.tally.boardsAhead)
+        text.gauge(
+            "postern_authority_disk_full",
+            "1 while changes fail because the disk of the store is full.", isDiskFull)
         addStore(to: &text)
         addTraffic(to: &text)
         addAlerts(to: &text)

@@ -95,7 +95,7 @@ extension AuthorityServer {
                     counted: try await tally.counted(), traffic: traffic.tally,
                     refusals: refusals.tally,
                     isBrokerUp: await link.isUp, isClockBelieved: clock.mayAnswer,
-                    alerts: alerts.tally)
+                    isDiskFull: store.isDiskFull, alerts: alerts.tally)
             }
         }
     }
@@ -116,14 +116,14 @@ extension AuthorityServer {
 
     /// Ready while the store answers.
     static func readiness(of store: any ServiceStore) -> Readiness {
-        Readiness {
+        Readiness({
             do throws(AuthorityError) {
                 _ = try await store.latestTime()
                 return true
             } catch {
                 return false
             }
-        }
+        }, isFull: { store.isDiskFull })
     }
 
     static func consumerAccess(

@@ -80,7 +80,8 @@ struct ServiceWatch: Sendable {
             // This uses the connection that commits.
             _ = try await store.foreignVersion()
             _ = try await store.latestTime()
-            return counted.words.withLock { $0 } + broker
+            let full = store.isDiskFull ? "the disk is full; " : ""
+            return full + counted.words.withLock { $0 } + broker
         } catch {
             // A restart does not bring the database back, and it would stop the work that needs no
             // database.

@@ -35,6 +35,9 @@ package protocol ServiceStore: RecordStore {
     /// How often work failed because the store was away, since the store was opened.
     var losses: Int { get }
 
+    /// Whether the last change failed because the disk of the store is full.
+    var isDiskFull: Bool { get }
+
     /// Whether several services may use these records at the same time.
     var isShared: Bool { get }
     /// Yields one value when somebody, here or elsewhere, may have committed. Many commits in a
@@ -54,6 +57,7 @@ package protocol ServiceStore: RecordStore {
 
 extension ServiceStore {
     package var losses: Int { 0 }
+    package var isDiskFull: Bool { false }
     package var isShared: Bool { false }
     package func history() async throws(AuthorityError) -> String? { nil }
     package func share(_ name: String) async throws(AuthorityError) -> (any StoreHold)? {

@@ -101,14 +101,16 @@ struct CommandLineTests {
         try await Person.loggedIn { person in
             await person.console.frontend.leaveBrokerUntold()
             #expect(await person.types("sessions revoke sEsS000002 --json") == """
-                ! ✓ revoked sEsS000002; the broker does not know yet, so the board may stay \
-                connected; the authority tells the broker as soon as it can
+                ! ✓ revoked sEsS000002; it is recorded, but not yet delivered: the broker does \
+                not answer, so the board may stay connected; the authority tells the broker as \
+                soon as it can
                 {"brokerTold":false,"objectId":"sEsS000002","state":"revoked"}
                 [0]
                 """)
             #expect(await person.types("boards release \(StubFrontend.iid) --json") == """
-                ! ✓ released \(StubFrontend.iid); the broker does not know yet, so the board \
-                may stay connected; the authority tells the broker as soon as it can
+                ! ✓ released \(StubFrontend.iid); it is recorded, but not yet delivered: the \
+                broker does not answer, so the board may stay connected; the authority tells the \
+                broker as soon as it can
                 {"brokerTold":false,"installationId":"\(StubFrontend.iid)"}
                 [0]
                 """)
@@ -195,7 +197,7 @@ struct CommandLineTests {
         try await Person.loggedIn { person in
             await person.console.frontend.fail(with: .failed(layer: "crypto", text: "no luck"))
             #expect(await person.types("boards")
-                == "! postern: authority: crypto: no luck\n[1]")
+                == "! postern: authority: crypto: no luck; wait 10 s, then try again\n[1]")
         }
     }
 
@@ -204,8 +206,21 @@ struct CommandLineTests {
         try await Person.loggedIn { person in
             await person.console.frontend.fail(with: .failed(layer: "store", text: "db.example"))
             #expect(await person.types("boards") == """
-                ! postern: authority: store: the store is not available; try again later
+                ! postern: authority: store: the store is not available; wait 10 s, then try again
                 [5]
+                """)
+        }
+    }
+
+    @Test("calls a full disk of the authority that")
+    func storeFull() async throws {
+        try await Person.loggedIn { person in
+            let error = AuthorityError.failed(layer: AuthorityError.diskFull, text: "db.example")
+            await person.console.frontend.fail(with: error)
+            #expect(await person.types("boards") == """
+                ! postern: authority: the authority's disk is full, and somebody must make room \
+                there; wait 10 s, then try again
+                [1]
                 """)
         }
     }

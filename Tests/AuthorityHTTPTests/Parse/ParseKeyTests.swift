@@ -119,6 +119,10 @@ struct ParseKeyTests {
             ])
             #expect(more.status == 429)
             #expect(more.code == 155)
+            let wait = try #require(more.headers.first(name: "Retry-After").flatMap { Int($0) })
+            #expect((200...300).contains(wait))
+            #expect(more.text.contains(
+                "too many wrong master keys; wait \(wait) s, then try again"))
             let other = try await console.send(.GET, "/parse/users", token: nil, headers: [
                 "X-Parse-Master-Key": Self.master,
             ])

@@ -28,7 +28,8 @@ struct RefusalTests {
             await console.frontend.fail(with: .failed(layer: "crypto", text: "no luck"))
             let reply = try await console.send(.GET, "/parse/users")
             #expect(reply.status == 503)
-            #expect(reply.text == #"{"code":1,"error":"crypto: no luck"}"#)
+            let error = "crypto: no luck; wait 10 s, then try again"
+            #expect(reply.text == #"{"code":1,"error":"\#(error)"}"#)
         }
     }
 
@@ -48,7 +49,9 @@ struct RefusalTests {
             let reply = try await console.send(
                 method, path, body?.replacing("URL", with: RouteTests.claimURL))
             #expect(reply.text.contains(
-                #""code":1,"error":"store: the store is not available; try again later""#))
+                #""code":1,"error":"store: the store is not available; wait 10 s, then try again""#
+            ))
+            #expect(path.hasSuffix("batch") || reply.headers.first(name: "Retry-After") == "10")
             #expect(reply.text.contains(#""name":"store-away""#))
             for word in ["database", "postern\"", "192.0.2.7", "password"] {
                 #expect(!reply.text.contains(word), "\(word)")

@@ -95,6 +95,8 @@ struct ConsoleRouteTests {
     private static let claimFailures: [(String, AuthorityError?, Int, String?)] = [
         (#"{"url":"https://elsewhere.example/"}"#, nil, 400,
          "claim-malformed"),
+        (#"{"url":"URL"}"#, .failed(layer: AuthorityError.diskFull, text: "SQLite 13"), 503,
+         "store-full"),
         (#"{"url":"URL","durationSeconds":0}"#, nil, 400, "duration-out-of-range"),
         (#"{"url":"URL"}"#, .refused(Refusal(.forbidden, "used", name: .claimUsed)), 400,
          "claim-used"),

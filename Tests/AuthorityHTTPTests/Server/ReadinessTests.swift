@@ -9,6 +9,8 @@ struct ReadinessTests {
     func word() async {
         #expect(await Readiness().word() == .ok)
         #expect(await Readiness { false }.word() == .storeAway)
+        #expect(await Readiness(isFull: { true }).word() == .storeFull)
+        #expect(await Readiness({ false }, isFull: { true }).word() == .storeAway)
     }
 
     @Test("looks no more often than once a second, however many ask")

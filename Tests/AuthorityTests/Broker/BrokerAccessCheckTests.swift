@@ -89,7 +89,8 @@ struct BrokerDoorTests {
         let house = try await House()
         let door = StoreAccessCheck(authority: house.authority, own: [])
         for _ in 0..<100 { try await door.countStranger(from: "192.0.2.1") }
-        let refusal = Refusal(.rateLimit, "too many tries; wait five minutes")
+        let refusal = Refusal.tooMany("tries", wait: .seconds(300))
+        #expect(refusal.text == "too many tries; wait 300 s, then try again")
         await #expect(throws: AuthorityError.refused(refusal)) {
             try await door.countStranger(from: "192.0.2.1")
         }

@@ -87,6 +87,32 @@ struct LoginTests {
         try await attempt(house.password, "x")
     }
 
+    @Test("says for how many seconds it is refused")
+    func wait() async throws {
+        let house = try await House()
+        func attempt() async throws {
+            _ = try await house.authority.login(
+                LoginAttempt(username: "ada", password: house.password, origin: "x"))
+        }
+        for _ in 0..<10 {
+            await expectRefusal(.notFound) {
+                try await house.authority.login(LoginAttempt(
+                    username: "ada", password: SecretBytes("wrong"), origin: "x"))
+            }
+            house.clock.advance(.seconds(10))
+        }
+        // The first of the ten was 100 s ago.
+        await #expect(throws: AuthorityError.refused(.tooMany("tries", wait: .seconds(200)))) {
+            try await attempt()
+        }
+        house.clock.advance(.milliseconds(199_500))
+        await #expect(throws: AuthorityError.refused(.tooMany("tries", wait: .seconds(1)))) {
+            try await attempt()
+        }
+        house.clock.advance(.seconds(1))
+        try await attempt()
+    }
+
     @Test("is remembered by the address that it came from, a wrong one is not")
     func origins() async throws {
         let house = try await House()

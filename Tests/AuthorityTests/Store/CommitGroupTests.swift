@@ -154,9 +154,37 @@ struct CommitGroupTests {
             return 0
         }
         let results = try await together(house, [large, room, note(1)])
-        #expect(throws: AuthorityError.self) { try results[0].get() }
+        guard case .failure(let error) = results[0] else {
+            Issue.record("there was no room")
+            return
+        }
+        #expect(error.isDiskFull && error.words.hasPrefix("disk full: SQLite 13"))
         #expect(try await house.store.transact(note(2)) == 1)
         #expect(try await noted(house) == 2)
+    }
+
+    @Test("show that the disk is full until a change is stored again")
+    func fullDiskShown() async throws {
+        let house = try await House()
+        let large: Body = { transaction throws(AuthorityError) in
+            try Self.sql("PRAGMA max_page_count = 1", transaction)
+            try Self.sql(
+                "INSERT INTO failures (key, at) VALUES (hex(zeroblob(8000000)), 1)",
+                transaction)
+            return 0
+        }
+        let room: Body = { transaction throws(AuthorityError) in
+            try Self.sql("PRAGMA max_page_count = 1073741823", transaction)
+            return 0
+        }
+        let store = try house.file
+        #expect(!store.isDiskFull)
+        _ = try await together(house, [large])
+        #expect(store.isDiskFull)
+        _ = try await together(house, [room])
+        #expect(store.isDiskFull)
+        _ = try await store.transact(note(1))
+        #expect(!store.isDiskFull)
     }
 
     @Test("are seen by another process as soon as one is told of its own")

@@ -91,8 +91,9 @@ extension MemoryTransaction {
 
     func newestEntry() -> Int64 { tables.lastEntry }
 
-    func failures(_ key: String, since: Timestamp) -> Int {
-        tables.failures.count { $0.key == key && $0.at >= since }
+    func failure(_ key: String, skipping skipped: Int, since: Timestamp) -> Timestamp? {
+        tables.failures.filter { $0.key == key && $0.at >= since }.map(\.at)
+            .sorted(by: >).dropFirst(skipped).first
     }
 
     func countFailure(_ key: String, at now: Timestamp) {

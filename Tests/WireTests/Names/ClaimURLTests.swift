@@ -69,6 +69,25 @@ struct ClaimURLTests {
         #expect(throws: error) { try ClaimURL(text) }
     }
 
+    @Test("tells a person which part is wrong", arguments: [
+        (.missing("#"), "this is no claim URL: it has no # with a board's code after it"),
+        (.mistyped("#"), "the code is damaged or not complete: a part of it is malformed"),
+        (.missing("v"), "the code is not complete: its version (v) is missing"),
+        (.mistyped("v"), "the code has an unknown version (v); update Postern, or scan"),
+        (.missing("i"), "the code is not complete: the board's id (i) is missing"),
+        (.mistyped("i"), "the code is damaged or not complete: the board's id (i) is malformed"),
+        (.missing("k"), "the code is not complete: the board's key (k) is missing"),
+        (.mistyped("c"),
+         "the code is damaged or not complete: the one-time secret (c) is malformed"),
+        (.mistyped("n"), "the code is damaged or not complete: the board's name (n) is malformed"),
+        (.tooLarge(limit: 4096), "this is no claim URL: it has more than 4096 bytes"),
+    ] as [(WireError, String)])
+    func words(error: WireError, words: String) {
+        let told = ClaimURL.words(for: error)
+        #expect(told.hasPrefix(words))
+        #expect(told.hasSuffix("scan the code again, or copy the whole URL"))
+    }
+
     @Test("shows nothing that moves a cursor, and 64 characters at most")
     func names() throws {
         let id = try #require(InstallationID(Example.board))

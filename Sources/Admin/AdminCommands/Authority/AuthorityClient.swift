@@ -43,7 +43,8 @@ struct AuthorityClient: Sendable {
             request.body = JSONValue.object(body).bytes
         }
         let answer = try await exchange(request)
-        return try Self.read(status: answer.status, answer.body)
+        return try Self.read(
+            status: answer.status, answer.body, retryAfter: answer.header("Retry-After"))
     }
 
     /// Fetches any document at `path`, and returns the answer unread.
@@ -69,14 +70,21 @@ struct AuthorityClient: Sendable {
     }
 
     /// Sorts an answer by its status. Source: Parse REST guide, Response format.
-    static func read(status: Int, _ bytes: [UInt8]) throws(CommandFailure) -> JSONObject {
+    ///
+    /// The authority's own text says how long to wait. For an answer of a proxy in front of it,
+    /// `retryAfter` does.
+    static func read(
+        status: Int, _ bytes: [UInt8], retryAfter: String? = nil
+    ) throws(CommandFailure) -> JSONObject {
+        let wait = retryAfter.flatMap { UInt32($0) }.map { "; wait \($0) s, then try again" } ?? ""
         let json: JSONObject
         do throws(WireError) {
             // Allows many values, because a list of boards may be long.
             json = try JSONObject(parsing: bytes, limit: answerLimit, values: answerLimit)
         } catch {
             throw .failed(
-                layer: "HTTP", text: "status \(status), and the answer is not an authority's")
+                layer: "HTTP",
+                text: "status \(status), and the answer is not an authority's\(wait)")
         }
         if (200..<300).contains(status) { return json }
         if status == 403, json.members["error"] == .string("unauthorized") {
@@ -87,7 +95,7 @@ struct AuthorityClient: Sendable {
         do throws(WireError) {
             refusal = try Refusal(json: json)
         } catch {
-            throw .failed(layer: "HTTP", text: "status \(status)")
+            throw .failed(layer: "HTTP", text: "status \(status)\(wait)")
         }
         // The authority works, but cannot use its store now.
         if status == 503, json.members["name"] == .string("store-away") {

@@ -68,7 +68,7 @@ struct ClaimCommand: Verb {
         var text = url
         if url == "-" {
             guard let bytes = try surroundings.input(8192) else {
-                throw .usage("claim URL: more than 8192 bytes")
+                throw .usage(ClaimURL.words(for: .tooLarge(limit: 8192)))
             }
             text = String(decoding: bytes, as: UTF8.self)
         }
@@ -76,7 +76,7 @@ struct ClaimCommand: Verb {
         do throws(WireError) {
             return try ClaimURL(text)
         } catch {
-            throw .usage("claim URL: \(error.refusal.text)")
+            throw .usage(ClaimURL.words(for: error))
         }
     }
 

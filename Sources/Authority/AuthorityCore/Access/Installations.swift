@@ -190,8 +190,9 @@ extension Authority {
         }
         guard owner == nil else { return }
         let key = "installation \(CountedOrigin(origin))"
-        guard try transaction.failures(key, since: now - LoginLimit.window) < Self.newFromAddress
-        else { throw .refuse(.rateLimit, "too many new installations; wait five minutes") }
+        if let wait = try wait(key, atMost: Self.newFromAddress, transaction, at: now) {
+            throw .refused(.tooMany("new installations", wait: wait))
+        }
         try transaction.countFailure(key, at: now)
     }
 }

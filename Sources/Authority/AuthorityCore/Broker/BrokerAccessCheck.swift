@@ -53,9 +53,8 @@ extension Authority {
         let key = "broker secret \(CountedOrigin(origin))"
         let now = clock()
         try await store.transact { transaction throws(AuthorityError) in
-            let since = now - LoginLimit.window
-            guard try transaction.failures(key, since: since) < LoginLimit.address else {
-                throw .refuse(.rateLimit, "too many tries; wait five minutes")
+            if let wait = try wait(key, atMost: LoginLimit.address, transaction, at: now) {
+                throw .refused(.tooMany("tries", wait: wait))
             }
             try transaction.countFailure(key, at: now)
         }

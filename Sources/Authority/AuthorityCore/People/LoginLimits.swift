@@ -48,14 +48,24 @@ extension Authority {
     func count(
         _ keys: LoginKeys, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
-        let since = now - LoginLimit.window
-        guard try transaction.failures(keys.each, since: since) < LoginLimit.each,
-            try transaction.failures(keys.address, since: since) < LoginLimit.address
-        else {
-            throw .refuse(.rateLimit, "too many tries; wait five minutes")
+        let waits = [
+            try wait(keys.each, atMost: LoginLimit.each, transaction, at: now),
+            try wait(keys.address, atMost: LoginLimit.address, transaction, at: now),
+        ]
+        if let wait = waits.compactMap(\.self).max() {
+            throw .refused(.tooMany("tries", wait: wait))
         }
         try transaction.countFailure(keys.each, at: now)
         try transaction.countFailure(keys.address, at: now)
+    }
+
+    /// How long until fewer than `limit` tries of the window are counted under `key`. Nil: now.
+    func wait(
+        _ key: String, atMost limit: Int, _ transaction: any AuthorityTransaction,
+        at now: Timestamp
+    ) throws(AuthorityError) -> Duration? {
+        try transaction.failure(key, skipping: limit - 1, since: now - LoginLimit.window)
+            .map { $0 + LoginLimit.window - now }
     }
 
     /// After a successful try, clears the failures of the name and takes the try off the address's

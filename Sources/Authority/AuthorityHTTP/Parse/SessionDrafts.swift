@@ -34,10 +34,17 @@ extension ClaimOrder {
     }
 
     private static func url(in json: JSONObject) throws(AuthorityError) -> ClaimURL {
+        let text: String
         do throws(WireError) {
-            return try ClaimURL(try json.string("url"))
+            text = try json.string("url")
         } catch {
             throw .refused(error.refusal.named(.claimMalformed))
+        }
+        do throws(WireError) {
+            return try ClaimURL(text)
+        } catch {
+            let code = ErrorCode(rawValue: error.refusal.code) ?? .validation
+            throw .refused(Refusal(code, ClaimURL.words(for: error), name: .claimMalformed))
         }
     }
 

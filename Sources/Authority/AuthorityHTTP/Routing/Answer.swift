@@ -88,6 +88,10 @@ struct Answer: Sendable {
         var fields = headers
         fields[.cacheControl] = "no-store"
         fields[.xContentTypeOptions] = "nosniff"
+        // Source: RFC 9110 §10.2.3.
+        if status == .serviceUnavailable, fields[.retryAfter] == nil {
+            fields[.retryAfter] = "\(Self.repair.components.seconds)"
+        }
         let bytes: [UInt8]
         switch content {
         case .json(let value):

@@ -5,10 +5,11 @@ import Wire
 
 extension Answer {
     /// An error in Parse's form. As in Parse server, 101 is 404, and other refusals are 400. 155 is
-    /// 429, as in the hosted Parse. A refusal for overload is 503 with `Retry-After`.
+    /// 429, as in the hosted Parse. A refusal for overload is 503. Each 429 and 503 has
+    /// `Retry-After`, and its text has the same number of seconds.
     ///
     /// A part that failed is 503, and the text names its layer. If the store failed, the client
-    /// only learns that the store is away; the log has the details.
+    /// only learns that the store is away, or that its disk is full; the log has the details.
     ///
     /// Source: Parse REST guide, Error codes; RFC 6585 §4.
     init(_ error: AuthorityError) {
@@ -16,20 +17,35 @@ extension Answer {
         case .refused(let refusal) where refusal.name == .overloaded:
             self = .overloaded(retryAfter: refusal.retryAfter ?? PasswordHashLimit.retryAfter)
         case .refused(let refusal): self.init(refusal)
+        case .failed(let layer, let text) where error.isDiskFull:
+            self.init(
+                unavailable: "the authority's disk is full, and somebody must make room there",
+                name: .storeFull)
+            fault = "\(layer): \(text)"
         case .failed(let layer, let text) where layer.hasPrefix("store"):
             self = .storeAway
             fault = "\(layer): \(text)"
         case .failed(let layer, let text):
-            self.init(
-                .serviceUnavailable, ["code": .integer(1), "error": .string("\(layer): \(text)")])
+            self.init(unavailable: "\(layer): \(text)")
         }
     }
 
+    /// For a part that failed.
+    private init(unavailable text: String, name: Refusal.Name? = nil) {
+        let seconds = Self.repair.components.seconds
+        var members: [String: JSONValue] = [
+            "code": .integer(1), "error": .string("\(text); wait \(seconds) s, then try again"),
+        ]
+        members["name"] = name.map { .string($0.description) }
+        self.init(.serviceUnavailable, members)
+    }
+
+    /// When to ask again after a part has failed: parts are tried again every few seconds.
+    static let repair = Duration.seconds(10)
+
     /// Does not show where the store is or what was asked of it.
-    static let storeAway = Answer(.serviceUnavailable, [
-        "code": .integer(1), "error": .string("store: the store is not available; try again later"),
-        "name": .string(Refusal.Name.storeAway.description),
-    ])
+    static let storeAway = Answer(
+        unavailable: "store: the store is not available", name: .storeAway)
 
     init(_ refusal: Refusal) {
         let status: HTTPResponse.Status =
@@ -39,6 +55,9 @@ extension Answer {
             default: .badRequest
             }
         self.init(status, refusal)
+        if status == .tooManyRequests {
+            headers[.retryAfter] = "\((refusal.retryAfter ?? Self.repair).components.seconds)"
+        }
     }
 
     init(_ status: HTTPResponse.Status, _ refusal: Refusal) {

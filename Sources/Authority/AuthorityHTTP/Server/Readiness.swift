@@ -21,16 +21,19 @@ package final class Readiness: Sendable {
 
     private let state = Mutex(State())
     private let look: @Sendable () async -> Bool
+    private let isFull: @Sendable () -> Bool
     /// A check's result counts for this long, however many clients ask.
     private static let age = Duration.seconds(1)
     private let patience: Duration
 
     /// `look` checks whether the database answers now. A check that takes longer than `patience`
-    /// has failed.
+    /// has failed. `isFull`: the disk of the store is full.
     package init(
         within patience: Duration = .seconds(2),
-        _ look: @escaping @Sendable () async -> Bool = { true }
+        _ look: @escaping @Sendable () async -> Bool = { true },
+        isFull: @escaping @Sendable () -> Bool = { false }
     ) {
+        self.isFull = isFull
         self.patience = patience
         self.look = look
     }
@@ -62,7 +65,7 @@ package final class Readiness: Sendable {
     }
 
     enum Word: String {
-        case ok, draining, storeAway = "store-away"
+        case ok, draining, storeAway = "store-away", storeFull = "store-full"
     }
 
     func word() async -> Word {
@@ -76,7 +79,9 @@ package final class Readiness: Sendable {
         }
         if let mine { await examine(mine) }
         return state.withLock { state in
-            state.isDraining ? .draining : (state.isWell ? .ok : .storeAway)
+            if state.isDraining { return .draining }
+            if !state.isWell { return .storeAway }
+            return isFull() ? .storeFull : .ok
         }
     }
 

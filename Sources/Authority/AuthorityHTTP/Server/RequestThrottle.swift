@@ -123,8 +123,10 @@ extension HTTPRoute {
 extension Answer {
     /// For a request that was not carried out. Source: RFC 9110 §15.6.4 and §10.2.3.
     static func overloaded(retryAfter: Duration) -> Answer {
-        var answer = Answer(.serviceUnavailable, Refusal.overloaded)
-        answer.headers[.retryAfter] = "\(retryAfter.components.seconds)"
+        let seconds = retryAfter.components.seconds
+        var answer = Answer(.serviceUnavailable, Refusal(
+            .rateLimit, "overloaded; wait \(seconds) s, then try again", name: .overloaded))
+        answer.headers[.retryAfter] = "\(seconds)"
         return answer
     }
 }

@@ -117,7 +117,11 @@ extension EventHub {
         guard !isOver, own < Self.streamsOfSession, ofUser < Self.streamsOfUser,
             streams.count < Self.streamLimit
         else {
-            throw .refused(Refusal(.rateLimit, "too many event streams are open; close some"))
+            var refusal = Refusal(.rateLimit, """
+                too many event streams are open; close some, or wait 30 s, then try again
+                """)
+            refusal.retryAfter = .seconds(30)
+            throw .refused(refusal)
         }
         lastStream += 1
         let number = lastStream

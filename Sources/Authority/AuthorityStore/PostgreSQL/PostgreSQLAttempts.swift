@@ -107,7 +107,10 @@ extension PostgreSQLAuthorityStore {
                 return Self.concluded(outcome)
             }
             if transaction.isNews { try tellOthers(connection) }
-            if runner.hasBegun { try connection.commit() }
+            if runner.hasBegun {
+                try connection.commit()
+                full.store(false, ordering: .relaxed)
+            }
         } catch {
             connection.rollback()
             return Self.judged(error)
@@ -183,8 +186,9 @@ extension PostgreSQLAuthorityStore {
             layer: StoreOpening.away, text: "the database connection was lost in several tries"))
     }
 
-    /// Counts the error if the database was away.
+    /// Counts the error if the database was away, and notes a full disk.
     func noted(_ error: AuthorityError) -> AuthorityError {
+        if error.isDiskFull { full.store(true, ordering: .relaxed) }
         if case .failed(layer: StoreOpening.away, _) = error { lost.add(1, ordering: .relaxed) }
         return error
     }

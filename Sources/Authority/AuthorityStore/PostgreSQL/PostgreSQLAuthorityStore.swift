@@ -36,6 +36,8 @@ package final class PostgreSQLAuthorityStore: ServiceStore {
     package let attempts = AttemptCount()
     let lost = Atomic(0)
     package var losses: Int { lost.load(ordering: .relaxed) }
+    let full = Atomic(false)
+    package var isDiskFull: Bool { full.load(ordering: .relaxed) }
 
     /// Connects, and makes the tables if there are none.
     ///

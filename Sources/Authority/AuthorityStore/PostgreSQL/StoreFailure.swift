@@ -4,7 +4,13 @@ import PostgreSQLClient
 extension PostgresError {
     /// The error for callers that do not know the database.
     package var authorityError: AuthorityError {
-        .failed(layer: isAway ? StoreOpening.away : "store", text: text)
+        .failed(
+            layer: isDiskFull ? AuthorityError.diskFull : isAway ? StoreOpening.away : "store",
+            text: text)
+    }
+
+    private var isDiskFull: Bool {
+        if case .server(.diskFull, _) = self { true } else { false }
     }
 
     /// The error while a store is opened. Its layer says whether a retry can help.

@@ -26,6 +26,7 @@ final class CommitGroup: Sendable {
         var waiting: [Job] = []
         /// Whether the writer was called or runs now.
         var isServed = false
+        var isDiskFull = false
     }
 
     /// The most transactions in one commit. The first of them waits for the last.
@@ -39,6 +40,9 @@ final class CommitGroup: Sendable {
         self.pool = pool
         self.wrapping = wrapping
     }
+
+    /// Whether the last change failed because the disk is full.
+    var isDiskFull: Bool { state.withLock { $0.isDiskFull } }
 
     /// The number of transactions that wait for the writer.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
@@ -89,6 +93,7 @@ final class CommitGroup: Sendable {
     /// transaction early.
     private func commit(_ jobs: inout ArraySlice<Job>, _ database: Database) {
         var begun: [(job: Job, outcome: Result<Conclusion, AuthorityError>)] = []
+        let before = database.totalChangesCount
         do {
             try database.beginTransaction(.immediate)
             while let job = jobs.first {
@@ -104,9 +109,11 @@ final class CommitGroup: Sendable {
             // If all jobs threw, a commit would still write the undone pages, and others would see
             // a change.
             if isKept { try database.commit() } else { try database.rollback() }
+            note(begun.map(\.outcome), isChanged: isKept && database.totalChangesCount > before)
         } catch {
             if database.isInsideTransaction { try? database.rollback() }
             let failure = storeFailure(error)
+            if failure.isDiskFull { note(isDiskFull: true) }
             for (job, _) in begun { job.fail(failure) }
             // If the transaction could not begin, none of the jobs can run now.
             guard begun.isEmpty else { return }
@@ -121,6 +128,16 @@ final class CommitGroup: Sendable {
             }
         }
     }
+
+    /// A transaction that has changed nothing shows nothing about the disk.
+    private func note(_ outcomes: [Result<Conclusion, AuthorityError>], isChanged: Bool) {
+        let isFull = outcomes.contains { outcome in
+            if case .failure(let error) = outcome { error.isDiskFull } else { false }
+        }
+        if isFull { note(isDiskFull: true) } else if isChanged { note(isDiskFull: false) }
+    }
+
+    private func note(isDiskFull: Bool) { state.withLock { $0.isDiskFull = isDiskFull } }
 
     private func attempt(
         _ job: Job, _ database: Database

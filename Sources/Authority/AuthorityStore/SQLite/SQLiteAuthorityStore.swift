@@ -46,6 +46,8 @@ package final class SQLiteAuthorityStore: ServiceStore {
         try await group.run(body)
     }
 
+    package var isDiskFull: Bool { group.isDiskFull }
+
     package func read<R: Sendable>(
         _ body: @escaping @Sendable (any AuthorityTransaction) throws(AuthorityError) -> R
     ) async throws(AuthorityError) -> R {
@@ -99,7 +101,10 @@ func storeFailure(_ error: any Error) -> AuthorityError {
     guard let error = error as? DatabaseError else {
         return .failed(layer: "store", text: "the database failed for an unknown reason")
     }
+    // The index of SQLite's log has an error of its own if the disk has no room for it.
+    let isFull = error.resultCode == .SQLITE_FULL
+        || error.extendedResultCode == .SQLITE_IOERR_SHMSIZE
     return .failed(
-        layer: "store",
+        layer: isFull ? AuthorityError.diskFull : "store",
         text: "SQLite \(error.resultCode.rawValue): \(error.message ?? "unnamed")")
 }

@@ -46,12 +46,17 @@ extension StoreTransaction {
     /// Longer than the window in which failures count.
     private static let countedAhead = Duration.seconds(3600)
 
-    func failures(_ key: String, since: Timestamp) throws(AuthorityError) -> Int {
+    func failure(
+        _ key: String, skipping skipped: Int, since: Timestamp
+    ) throws(AuthorityError) -> Timestamp? {
         // A failure that was stored while the clock was years ahead must not count for years.
         try row(
-            "SELECT count(*) AS n FROM failures WHERE key = ?1 AND at BETWEEN ?2 AND ?3",
-            [key, since.milliseconds, (since + Self.countedAhead).milliseconds]
-        ).map { row throws(AuthorityError) in try row.value("n") } ?? 0
+            """
+            SELECT at FROM failures WHERE key = ?1 AND at BETWEEN ?2 AND ?3
+            ORDER BY at DESC LIMIT 1 OFFSET ?4
+            """,
+            [key, since.milliseconds, (since + Self.countedAhead).milliseconds, Int64(skipped)]
+        ).map { row throws(AuthorityError) in try row.time("at") }
     }
 
     func countFailure(_ key: String, at now: Timestamp) throws(AuthorityError) {

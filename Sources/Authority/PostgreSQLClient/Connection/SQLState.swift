@@ -26,6 +26,7 @@ package struct SQLState: Equatable, Sendable {
     package static let lockNotAvailable = SQLState(known: "55P03")
     package static let queryCanceled = SQLState(known: "57014")
     package static let insufficientPrivilege = SQLState(known: "42501")
+    package static let diskFull = SQLState(known: "53100")
     package static let planChanged = SQLState(known: "0A000")
     package static let unknownStatement = SQLState(known: "26000")
 

@@ -51,6 +51,33 @@ package struct ClaimURL: Sendable {
         self.name = name
     }
 
+    /// What is wrong with a claim URL, in words for the person who scanned or copied it.
+    package static func words(for error: WireError) -> String {
+        let again = "scan the code again, or copy the whole URL"
+        return switch error {
+        case .tooLarge(let limit): "this is no claim URL: it has more than \(limit) bytes; \(again)"
+        case .missing("#"), .notJSON:
+            "this is no claim URL: it has no # with a board's code after it; \(again)"
+        case .mistyped("v"):
+            "the code has an unknown version (v); update Postern, or \(again)"
+        case .missing(let member):
+            "the code is not complete: \(part(member)) is missing; \(again)"
+        case .mistyped(let member):
+            "the code is damaged or not complete: \(part(member)) is malformed; \(again)"
+        }
+    }
+
+    private static func part(_ member: String) -> String {
+        switch member {
+        case "v": "its version (v)"
+        case "i": "the board's id (i)"
+        case "k": "the board's key (k)"
+        case "c": "the one-time secret (c)"
+        case "n": "the board's name (n)"
+        default: "a part of it"
+        }
+    }
+
     /// The URL with its secret. Show it only to the person at the board.
     package func reveal() -> String {
         "\(base)#v=1&i=\(installation)&k=\(Base64URL.encode(deviceKey))"

@@ -1,0 +1,97 @@
+"""A full disk at the authority is called that, in each place where somebody may look."""
+
+import json
+import os
+import subprocess
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from bench.authority_bench import AuthorityBench
+from bench.program import run
+from bench.waiting import until
+from test_agent_keys import may_unshare
+
+KIB = 12 * 1024
+
+
+class SmallDisk(AuthorityBench):
+    """An authority whose state is on a small disk, in a mount namespace of its own."""
+
+    def _write_config(self, settings: str, http: str) -> Path:
+        config = super()._write_config(settings, http)
+        with (config / "authority.toml").open("a") as file:
+            file.write(f'[metrics]\nlisten = "unix:{self.folder}/metrics.sock"\n')
+        state = self.folder / "state"
+        self._keeper = subprocess.Popen(
+            ["unshare", "-m", "sh", "-c",
+             f'mount -t tmpfs -o size={KIB}k,mode=0700 none "{state}" && echo && exec cat'],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._keeper.stdout.readline() == b"\n"
+        return config
+
+    def _authority(self, *arguments) -> list:
+        return ["nsenter", "-t", self._keeper.pid, "-m", *super()._authority(*arguments)]
+
+    @property
+    def disk(self) -> Path:
+        return Path(f"/proc/{self._keeper.pid}/root{self.folder}/state")
+
+    def fill(self) -> Path:
+        path = self.disk / "filling"
+        with path.open("wb", buffering=0) as file:
+            try:
+                while file.write(bytes(4096)):
+                    pass
+            except OSError:
+                pass
+        return path
+
+    def get(self, path: str) -> tuple[int, dict, dict]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}{path}") as answer:
+                return answer.status, json.load(answer), dict(answer.headers)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error), dict(error.headers)
+
+    def close(self) -> None:
+        super().close()
+        self._keeper.stdin.close()
+        self._keeper.wait(10)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory, evidence, programs):
+    if os.geteuid() != 0 or not may_unshare():
+        pytest.skip("only root can mount a small disk")
+    bench = SmallDisk(tmp_path_factory.mktemp("small"), evidence, programs)
+    yield bench
+    bench.close()
+
+
+def test_a_full_disk_is_called_that(small):
+    filling = small.fill()
+
+    def refusal() -> str:
+        done = small.cli("users", "add", "bob", "--password-file", small.password_file)
+        return done.stderr if done.returncode == 1 else ""
+
+    until(lambda: "disk is full" in refusal(), "a change to be refused", 30)
+    assert "the authority's disk is full" in refusal() and "wait 10 s" in refusal()
+    status, health, headers = small.get("/postern/v1/health")
+    assert (status, health) == (503, {"status": "store-full"})
+    assert headers["Retry-After"] == "10"
+    assert "disk full: SQLite 13" in small.server.log
+    metrics = run(["curl", "-s", "--unix-socket", small.folder / "metrics.sock",
+                   "http://localhost/metrics"]).stdout
+    assert "postern_authority_disk_full 1\n" in metrics
+    doctor = run(small._authority("doctor", "--json"))
+    check = next(c for c in json.loads(doctor.stdout)["checks"] if c["id"] == "disk-space")
+    assert check["result"] == "failed" and "is full" in check["found"], check
+
+    filling.unlink()
+    until(lambda: small.cli("users", "add", "bob", "--password-file",
+                            small.password_file).returncode == 0, "room to be used again", 30)
+    assert small.get("/postern/v1/health")[:2] == (200, {"status": "ok"})
