@@ -93,9 +93,10 @@ final class CommitGroup: Sendable {
     /// transaction early.
     private func commit(_ jobs: inout ArraySlice<Job>, _ database: Database) {
         var begun: [(job: Job, outcome: Result<Conclusion, AuthorityError>)] = []
-        let before = database.totalChangesCount
         do {
             try database.beginTransaction(.immediate)
+            // Only of an open database: GRDB does not check it here.
+            let before = database.totalChangesCount
             while let job = jobs.first {
                 let outcome = attempt(job, database)
                 jobs.removeFirst()
