@@ -5,6 +5,8 @@ import secrets
 import pytest
 from bench.waiting import until
 
+BOARD = "9b2f8a4e-1c3d-4e5f-8a9b-0c1d2e3f4a5b"
+
 
 @pytest.fixture
 def visitor(phone):
