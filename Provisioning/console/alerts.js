@@ -5,7 +5,7 @@ import { h, renew } from "./dom.js";
 import { when } from "./time.js";
 
 // A change of a board may be a change of its alerts, and the authority looks once a minute.
-const rest = 2000;
+const rest = 5000;
 
 /** A list that is hidden while it is empty. `query` gives the parameters: which alerts. */
 export function openAlerts(query) {

@@ -11,9 +11,13 @@ import pytest
 
 from bench.alert_servers import AlertReceiver, MailServer
 from bench.authority_bench import AuthorityBench
+from bench.broker import Broker
 from bench.certificates import Authority
+from bench.program import run
+from bench.replica_bench import ReplicaBench, fresh_name
 from bench.waiting import until
 from conftest import assert_nothing_leaked
+from postgres_server import postgres_server  # noqa: F401, a fixture
 
 # A board counts as offline after 4 s, so the authority looks once a second.
 QUICK = 'heartbeat = "2s"\nspread = "0s"\n[alerts]\noffline_after = "4s"\n'
@@ -179,6 +183,54 @@ def test_a_mail_server_gets_login_and_mail_only_over_tls(
     words = [command.split(" ")[0] for command in server.commands]
     assert len(server.mails) == (1 if offers else 0)
     assert (words.index("STARTTLS") < words.index("AUTH")) if offers else "AUTH" not in words
+
+
+@pytest.mark.slow
+def test_one_of_two_authorities_sends_and_the_other_takes_over(
+        tmp_path, evidence, programs, channels, postgres_server):  # noqa: F811
+    broker = Broker("foreign", tmp_path, "allow_anonymous true").start()
+    folder = tmp_path / "replicas"
+    folder.mkdir()
+    bench = ReplicaBench(folder, evidence, programs, postgres_server.new_database(fresh_name()),
+                         broker.port, channels.settings())
+    try:
+        board = bench.live_board("mast")
+
+        def ours():
+            return [(h["state"], h["message"]) for h in channels.hooks()
+                    if (h["board"] or {}).get("id") == board.iid]
+
+        until(ours, "the board to be offline", 30)
+        end = time.monotonic() + 3
+        until(lambda: time.monotonic() > end, "three looks")
+        assert ours() == [("opened", 1)]
+        # The first to start holds the lock.
+        bench.replicas[0].program.kill()
+        beat_until(board, lambda: len(ours()) > 1, "the other to resolve it", 60)
+        end = time.monotonic() + 3
+        beat_until(board, lambda: time.monotonic() > end, "three looks")
+        assert ours() == [("opened", 1), ("resolved", 2)]
+    finally:
+        bench.close()
+        broker.close()
+
+
+def test_a_secret_that_others_can_read_is_not_used(tmp_path, evidence, programs, channels):
+    loose = tmp_path / "loose.secret"
+    loose.write_text("a secret that everybody can read\n")
+    loose.chmod(0o644)
+    settings = channels.settings().replace(str(channels.files["hook"]), str(loose))
+    bench = AuthorityBench(tmp_path, evidence, programs, settings)
+    try:
+        assert "alerts cannot be sent" in bench.server.log and str(loose) in bench.server.log
+        before = len(channels.http.of("/hook"))
+        done = bench.cli("alerts", "test")
+        assert done.returncode == 1 and "✗ webhook" in done.stderr
+        assert done.stderr.count("✓") == 2 and len(channels.http.of("/hook")) == before
+        doctor = run(bench._authority("doctor", "--json"), timeout=60).stdout
+        assert "alerts-delivery" in doctor and str(loose) in doctor
+    finally:
+        bench.close()
 
 
 def test_nothing_is_sent_where_nothing_is_configured(tmp_path, evidence, programs, channels):

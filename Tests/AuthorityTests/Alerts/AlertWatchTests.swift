@@ -66,11 +66,13 @@ private struct Watched {
     }
 
     mutating func report(
-        refused: Int64 = 0, messages: Int64 = 0, oldest: Timestamp? = nil, isShared: Bool = false
+        refused: Int64 = 0, messages: Int64 = 0, oldest: Timestamp? = nil, hoursLeft: Int64? = nil,
+        isShared: Bool = false
     ) {
         boards[0].report = BoardReport(
-            queue: .init(messages: messages, bytes: messages, oldest: oldest), refused: refused,
-            refusals: [], isShared: isShared)
+            queue: .init(
+                messages: messages, bytes: messages, oldest: oldest, hoursLeft: hoursLeft),
+            refused: refused, refusals: [], isShared: isShared)
     }
 }
 
@@ -245,6 +247,33 @@ struct AlertWatchTests {
         house.hear()
         house.report(messages: 2, oldest: house.now)
         #expect(try house.round().isEmpty)
+    }
+
+    @Test("of a queue that is full within a day come before it is full", arguments: [
+        (23, "is full in about 23 hours, at this rate"),
+        (0, "is full within an hour, at this rate"),
+        (24, nil), (.max, nil),
+    ] as [(Int64, String?)])
+    func filling(hours: Int64, words: String?) throws {
+        var house = try Watched()
+        var opened: [Alert] = []
+        for _ in 0..<16 {
+            house.hear()
+            house.report(messages: 9, oldest: house.now, hoursLeft: hours)
+            opened += try house.round().opened
+        }
+        #expect(opened.map(\.text) == (words.map { ["The outbox of board 1000 \($0)"] } ?? []))
+    }
+
+    @Test("of refusals bear any count that a board tells")
+    func counts() throws {
+        var house = try Watched()
+        for refused in [1, .max, 5, .max, 0, .max] as [Int64] {
+            house.hear()
+            house.report(refused: refused)
+            _ = try house.round()
+        }
+        #expect(house.open.map(\.kind) == [.refusals])
     }
 
     @Test("of a second machine last an hour longer than it is seen")

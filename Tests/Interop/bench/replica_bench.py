@@ -44,10 +44,11 @@ class Replica:
 class ReplicaBench(AuthorityBench):
     """Two replicas; boards meet them at a broker that lets everybody do everything."""
 
-    def __init__(self, folder: Path, evidence, programs, database: str, broker_port: int):
+    def __init__(self, folder: Path, evidence, programs, database: str, broker_port: int,
+                 settings: str = ""):
         self.database = database
         self.broker_port = broker_port
-        super().__init__(folder, evidence, programs)
+        super().__init__(folder, evidence, programs, settings)
         self.port = broker_port
         second = folder / "state-2"
         second.mkdir(mode=0o700)

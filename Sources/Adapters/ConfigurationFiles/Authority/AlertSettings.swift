@@ -62,6 +62,7 @@ extension AlertSettings {
         rules.silentAfter = try section.value("silent_after", SettingValue.span)
             ?? rules.silentAfter
         rules.queueAfter = try section.value("queue_after", SettingValue.span) ?? rules.queueAfter
+        rules.fullWithin = try section.value("full_within", SettingValue.span) ?? rules.fullWithin
         if let count = try section.count("refused_per_hour", within: 1...1_000_000_000) {
             rules.refusedPerHour = Int64(count)
         }

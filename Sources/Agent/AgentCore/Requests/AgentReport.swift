@@ -74,10 +74,19 @@ extension Agent {
             queue: .init(
                 messages: outbox.queue.messages, bytes: outbox.queue.bytes,
                 oldest: outbox.queue.oldest,
-                oldestAge: health(up: true, at: instant).oldestAge),
+                oldestAge: health(up: true, at: instant).oldestAge,
+                hoursLeft: hoursLeft(at: instant)),
             refused: bus.refusals.total, refusals: bus.refusals.entries,
             rules: rules.news.tells(by: id) ? .init(rules.policy) : nil, isShared: uplink.isShared,
             lastForwarded: outbox.lastForwarded, run: ownRun())
+    }
+
+    private func hoursLeft(at instant: Instant) -> Int64? {
+        guard outbox.queue.messages > 0, let hours = queueOutlook(at: instant).hoursLeft else {
+            return nil
+        }
+        let whole = Int64(hours)
+        return whole <= BoardReport.Queue.mostHours ? whole : nil
     }
 
     /// The id of this process.

@@ -52,6 +52,11 @@ enum AlertText {
             + "the broker does not take them"
     }
 
+    static func filling(_ board: WatchedBoard, in span: Duration) -> String {
+        span < .seconds(3600) ? "The outbox of \(board.name) is full within an hour, at this rate"
+            : "The outbox of \(board.name) is full in about \(rounded(span)), at this rate"
+    }
+
     static func shared(_ board: WatchedBoard) -> String {
         "Another machine uses the identity of \(board.name): stop the agent there, then pair "
             + "this board again with postern-agent pair --new"

@@ -333,7 +333,10 @@ extension AlertWatch {
         let isYoung = isFirst || now - session.createdAt < .seconds(3600)
         var hour = refused[id] ?? RefusedHour(began: now, count: 0, last: isYoung ? count : 0)
         if now - hour.began >= .seconds(3600) { (hour.began, hour.count) = (now, 0) }
-        hour.count += count >= hour.last ? count - hour.last : count
+        // The count comes from the board.
+        let (sum, overflow) = hour.count.addingReportingOverflow(
+            count >= hour.last ? count - hour.last : count)
+        hour.count = overflow ? .max : sum
         hour.last = count
         refused[id] = hour
         guard hour.count >= rules.refusedPerHour else { return .over }
@@ -347,17 +350,28 @@ extension AlertWatch {
         guard let heard = board.lastHeard, sight.now - heard < rules.offlineAfter else {
             return .unknown
         }
-        guard queue.messages > 0, let oldest = queue.oldest,
-            sight.now - oldest >= rules.queueAfter
-        else {
+        guard let text = fault(of: queue, board, sight.now) else {
             waiting[id] = nil
             return .over
         }
         let since = waiting[id] ?? sight.now
         waiting[id] = since
         guard sight.now - since >= AlertRules.queueHolds else { return .unknown }
-        return .holds(Finding(
-            text: AlertText.queue(board, queue.messages, since: oldest),
-            details: ["messages": .integer(queue.messages), "oldest": .time(oldest)]))
+        var details: [String: JSONValue] = ["messages": .integer(queue.messages)]
+        details["oldest"] = queue.oldest.map(JSONValue.time)
+        details["hoursLeft"] = queue.hoursLeft.map(JSONValue.integer)
+        return .holds(Finding(text: text, details: details))
+    }
+
+    private func fault(
+        of queue: BoardReport.Queue, _ board: WatchedBoard, _ now: Timestamp
+    ) -> String? {
+        guard queue.messages > 0 else { return nil }
+        if let hours = queue.hoursLeft, hours <= BoardReport.Queue.mostHours,
+            Duration.seconds(hours * 3600) < rules.fullWithin {
+            return AlertText.filling(board, in: .seconds(hours * 3600))
+        }
+        guard let oldest = queue.oldest, now - oldest >= rules.queueAfter else { return nil }
+        return AlertText.queue(board, queue.messages, since: oldest)
     }
 }

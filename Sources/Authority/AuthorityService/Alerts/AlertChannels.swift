@@ -33,6 +33,19 @@ struct AlertChannels: Sendable {
         }
     }
 
+    /// Why secrets and certificates cannot be read now.
+    var faults: [String] {
+        let files = [
+            settings.webhook?.secretFile, settings.ntfy?.tokenFile, settings.mail?.passwordFile,
+        ]
+        var faults: [String] = []
+        for case let file? in files {
+            do throws(ChannelFailure) { _ = try secret(file) } catch { faults.append(error.words) }
+        }
+        do throws(ChannelFailure) { _ = try trust() } catch { faults.append(error.words) }
+        return faults
+    }
+
     /// Sends a notice once. Returns the failure in words without a secret; nil if it was sent.
     func send(_ notice: AlertNotice, on channel: AlertChannel) async -> String? {
         do throws(ChannelFailure) {

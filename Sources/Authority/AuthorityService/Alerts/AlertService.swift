@@ -51,6 +51,7 @@ final class AlertService: Sendable {
         var watch: AlertWatch?
         var hold: (any StoreHold)?
         var hearsSince: Timestamp?
+        for fault in channels.faults { logger.error("alerts cannot be sent: \(fault)") }
         while !Task.isCancelled {
             let begun = ContinuousClock.now
             do throws(AuthorityError) {

@@ -44,12 +44,13 @@ extension StoreTransaction {
     func alerts(
         of owner: UserID?, on board: InstallationID?, resolvedAfter resolved: Timestamp?, limit: Int
     ) throws(AuthorityError) -> [Alert] {
-        let shown = "(resolved_at IS NULL OR resolved_at > ?)"
+        let shown = (resolved == nil
+            ? "resolved_at IS NULL" : "(resolved_at IS NULL OR resolved_at > ?)")
             + (board == nil ? "" : " AND subject = ?")
         let order = "ORDER BY resolved_at IS NOT NULL, opened_at DESC, alerts.id LIMIT ?"
-        // Nothing is resolved after the greatest time.
-        let after = resolved?.milliseconds ?? .max
-        let chosen: [(any SQLBindable)?] = board.map { [after, $0.description] } ?? [after]
+        var chosen: [(any SQLBindable)?] = []
+        if let resolved { chosen.append(resolved.milliseconds) }
+        if let board { chosen.append(board.description) }
         let found = if let owner {
             try rows(
                 """

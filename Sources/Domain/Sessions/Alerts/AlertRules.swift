@@ -12,6 +12,8 @@ package struct AlertRules: Equatable, Sendable {
     package var refusedPerHour: Int64 = 100
     /// The wait of the oldest message of a connected board.
     package var queueAfter = Duration.seconds(3600)
+    /// The time in which the outbox of a connected board is full at its present rate.
+    package var fullWithin = Duration.seconds(24 * 3600)
 
     package init() {}
 }

@@ -14,14 +14,22 @@ package struct BoardReport: Equatable, Sendable {
         package let oldest: Timestamp?
         /// The wait of the oldest, in seconds; nil if none waits or the board did not say.
         package var oldestAge: Int64?
+        /// Whole hours until the outbox is full at the present rate. Nil while it does not grow, or
+        /// if that takes long.
+        package var hoursLeft: Int64?
+
+        /// A longer time is not reported, so that small changes of a rate are no news.
+        package static let mostHours: Int64 = 999
 
         package init(
-            messages: Int64, bytes: Int64, oldest: Timestamp?, oldestAge: Int64? = nil
+            messages: Int64, bytes: Int64, oldest: Timestamp?, oldestAge: Int64? = nil,
+            hoursLeft: Int64? = nil
         ) {
             self.messages = messages
             self.bytes = bytes
             self.oldest = oldest
             self.oldestAge = oldestAge
+            self.hoursLeft = hoursLeft
         }
     }
 
@@ -87,7 +95,8 @@ extension BoardReport {
                 oldest: try queue.optional("oldest") { value in
                     value.asInteger.flatMap(Timestamp.init(seconds:))
                 },
-                oldestAge: try queue.optionalCount("oldestAge")),
+                oldestAge: try queue.optionalCount("oldestAge"),
+                hoursLeft: try queue.optionalCount("hoursLeft")),
             refused: try json.count("refused"), refusals: try Self.refusals(json),
             rules: try Rules(json: json),
             isShared: try json.optional("identityShared") { $0.asBool } ?? false,
@@ -122,6 +131,7 @@ extension BoardReport {
             "oldest": queue.oldest.map(JSONValue.time) ?? .null,
         ]
         queue["oldestAge"] = self.queue.oldestAge.map(JSONValue.integer)
+        queue["hoursLeft"] = self.queue.hoursLeft.map(JSONValue.integer)
         members["queue"] = .object(queue)
         members["lastForwarded"] = lastForwarded.map(JSONValue.integer)
         members["refused"] = .integer(refused)
