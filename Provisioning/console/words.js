@@ -81,7 +81,7 @@ const log = {
   "identity.shared": "Another machine uses the board's identity",
   "board.released": "Board released", "board.renamed": "Board renamed", "role.made": "Role made",
   "role.changed": "Role changed", "role.deleted": "Role deleted", "keys.rotated": "Keys rotated",
-  "user.added": "User added", "user.disabled": "User disabled", "user.enabled": "User enabled",
+  "alerts.tested": "Alerts tested", "user.added": "User added", "user.disabled": "User disabled", "user.enabled": "User enabled",
   "user.password": "Password changed", "user.revoked": "All sessions signed out",
 };
 export function auditWords(event) { return log[event] ?? event; }
