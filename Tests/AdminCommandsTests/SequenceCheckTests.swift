@@ -225,6 +225,21 @@ struct NumberRangesTests {
 
 @Suite("Lag")
 struct LagTests {
+    @Test("of a board is in its summary: shortest, median, longest and last")
+    func summary() throws {
+        var check = SequenceCheck()
+        for (number, lag) in [40, -3, 250, 12].enumerated() {
+            let message = try arrival("\(number + 1)", ts: "\(now.milliseconds - Int64(lag))")
+            _ = check.take(message, at: .seconds(number))
+        }
+        let summary = try #require(check.summaries.first)
+        #expect(summary.text.contains("lag min -3 ms, p50 12 ms, p99 250 ms, max 250 ms, last 12"))
+        #expect(summary.json.asObject?["lagMilliseconds"] == .object([
+            "min": .integer(-3), "p50": .integer(12), "p99": .integer(250),
+            "max": .integer(250), "last": .integer(12),
+        ]))
+    }
+
     @Test("has its quantiles within an eighth, and its longest exactly")
     func quantiles() {
         var lag = LagHistogram()

@@ -16,6 +16,8 @@ struct BoardSummary: Equatable, Sendable {
     let isCapped: Bool
     let perSecond: Double
     let lag: LagHistogram
+    let shortestLag: Int64?
+    let lastLag: Int64?
 
     init(of check: BoardSequenceCheck, _ board: InstallationID) {
         self.board = board
@@ -30,6 +32,8 @@ struct BoardSummary: Equatable, Sendable {
         let span = (check.latest - (check.began ?? check.latest)) / .seconds(1)
         perSecond = span > 0 ? Double(check.messages - 1) / span : 0
         lag = check.lag
+        shortestLag = check.shortestLag
+        lastLag = check.lastLag
     }
 
     /// True if nothing is missing, in conflict, out of order or malformed.
@@ -45,9 +49,11 @@ struct BoardSummary: Equatable, Sendable {
             "last": numbers.map { .integer($0.upperBound) } ?? .null,
             "perSecond": .number((perSecond * 10).rounded() / 10),
             "lagMilliseconds": .object([
+                "min": shortestLag.map(JSONValue.integer) ?? .null,
                 "p50": lag.percentile(50).map(JSONValue.integer) ?? .null,
                 "p99": lag.percentile(99).map(JSONValue.integer) ?? .null,
                 "max": lag.count > 0 ? .integer(lag.longest) : .null,
+                "last": lastLag.map(JSONValue.integer) ?? .null,
             ]),
             "capped": .bool(isCapped), "complete": .bool(isComplete && !isUnchecked),
         ]
@@ -68,8 +74,11 @@ struct BoardSummary: Equatable, Sendable {
                 + (numbers.map { ", seq \($0.lowerBound) to \($0.upperBound)" } ?? ""),
             "\((perSecond * 10).rounded() / 10)/s",
         ]
-        if let half = lag.percentile(50), let most = lag.percentile(99) {
-            parts.append("lag p50 \(half) ms, p99 \(most) ms, max \(lag.longest) ms")
+        if let half = lag.percentile(50), let most = lag.percentile(99), let shortestLag,
+            let lastLag
+        {
+            parts.append("lag min \(shortestLag) ms, p50 \(half) ms, p99 \(most) ms, "
+                + "max \(lag.longest) ms, last \(lastLag) ms")
         }
         if before > 0 { parts.append("\(before) from before the watch") }
         if isCapped { parts.append("too many gaps to follow: the oldest are no longer checked") }

@@ -94,6 +94,10 @@ struct BoardSequenceCheck: Sendable {
     private(set) var ledger = SequenceLedger()
     var announced = NumberRanges(limit: Self.announcedLimit)
     private(set) var lag = LagHistogram()
+    /// The shortest and the last lag in milliseconds. A negative one shows that the board's clock
+    /// is ahead of this machine's.
+    private(set) var shortestLag: Int64?
+    private(set) var lastLag: Int64?
     private(set) var counts: [SequenceFinding.Kind: Int64] = [:]
     private(set) var messages: Int64 = 0
     /// Messages with numbers below the first one seen.
@@ -119,7 +123,10 @@ struct BoardSequenceCheck: Sendable {
         case .none: return tell(.unmarked, nil, arrival.session)
         case .malformed: return tell(.malformed, nil, arrival.session)
         case .whole(let sequence, let accepted):
-            lag.add(milliseconds: arrival.arrived.milliseconds - accepted.milliseconds)
+            let span = arrival.arrived.milliseconds - accepted.milliseconds
+            lag.add(milliseconds: span)
+            shortestLag = min(shortestLag ?? span, span)
+            lastLag = span
             let verdict = ledger.take(sequence, arrival.digest, at: now)
             for gap in ledger.takeExpelled() { givenUp += size(of: unannounced(gap.numbers)) }
             switch verdict {

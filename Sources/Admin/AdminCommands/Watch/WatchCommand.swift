@@ -12,7 +12,9 @@ struct WatchCommand: Verb {
             Ends with ^C, after --count messages, or after the span of --for. With --check it \
             does not show data. It shows which numbers are missing, contradicted, out of order or \
             repeated, and at the end a line for each board. A number is missing if a later one \
-            has arrived, 5 seconds have passed, and the board has not announced it as lost. Exit \
+            has arrived, 5 seconds have passed, and the board has not announced it as lost. The \
+            line also shows the lag: from the board's `ts` to the arrival, by this machine's \
+            clock. A negative lag means that the clocks differ. Exit \
             status with --check: 0 complete (repeats are no fault: QoS 1 may deliver twice), \
             1 not complete, 3 it could not be checked.
             """)
