@@ -252,7 +252,9 @@ class AuthorityPlayer:
             members = {"error": error.body}
         if members is None:
             return None
-        reply = messages.new("reply", re=request_id, now=int(time.time()), **members)
+        now = time.time()
+        reply = messages.new("reply", re=request_id, now=int(now),
+                             nowMilliseconds=int(now * 1000), **members)
         payload = self.seal(board, reply)
         board.replies[request_id] = (time.time(), payload)
         return payload

@@ -1,7 +1,10 @@
 """The network between a program and its broker: one cable that a test can pull."""
 
+import contextlib
+import queue
 import socket
 import threading
+import time
 
 from .program import free_port
 
@@ -19,6 +22,8 @@ class Cable:
         self._last: int | None = None
         # A piece from the broker with these bytes in it is lost.
         self.loses: bytes | None = None
+        # Seconds that a piece takes in each direction, on connections made from now on.
+        self.delay = 0.0
         self._moved = threading.Condition()
         self._kept = bytearray()
         self.plug()
@@ -90,13 +95,19 @@ class Cable:
                     target=self._pass, args=(source, sink, source is far), daemon=True).start()
 
     def _pass(self, source: socket.socket, sink: socket.socket, is_back: bool) -> None:
+        delay, waiting = self.delay, queue.SimpleQueue()
+        if delay:
+            threading.Thread(target=_deliver, args=(waiting, sink), daemon=True).start()
         try:
             while data := source.recv(65536):
                 if self._last is not None and self._passed >= self._last:
                     continue
                 if is_back and self.loses is not None and self.loses in data:
                     continue
-                sink.sendall(data)
+                if delay:
+                    waiting.put((time.monotonic() + delay, data))
+                else:
+                    sink.sendall(data)
                 with self._moved:
                     self._passed += 1
                     if len(self._kept) < 1 << 24:
@@ -107,8 +118,17 @@ class Cable:
         finally:
             with self._lock:
                 self._ends -= {source}
+            waiting.put(None)
             _end(sink)
             source.close()
+
+
+def _deliver(waiting: queue.SimpleQueue, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while piece := waiting.get():
+            due, data = piece
+            time.sleep(max(0.0, due - time.monotonic()))
+            sink.sendall(data)
 
 
 def _end(one: socket.socket) -> None:

@@ -17,7 +17,7 @@ _TO_BOARD = {
     },
     "session.revoked": {"seq": int, "sessionId": str, "reason": str},
     "session.updated": {"seq": int, "session": dict, "?scope": dict},
-    "reply": {"re": str, "now": int, "?error": dict, "?signKeys": list},
+    "reply": {"re": str, "now": int, "?nowMilliseconds": int, "?error": dict, "?signKeys": list},
 }
 _TO_AUTHORITY = {
     "provision.accepted": {"re": str, "sessionId": str},

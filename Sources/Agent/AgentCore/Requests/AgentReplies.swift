@@ -25,7 +25,7 @@ extension Agent {
         let isKept = isKept(request, after: reply, at: instant)
         if !isKept { requests.finish(request.id) }
         if request.isRecent(at: instant.monotonic) {
-            clock.set(to: reply.now, at: instant)
+            clock.set(to: request.sample(of: reply, at: instant.monotonic), at: instant)
             held.lastContact = reply.now
         } else {
             clock.raiseFloor(to: reply.now)

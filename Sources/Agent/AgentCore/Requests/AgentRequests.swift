@@ -85,7 +85,7 @@ extension Agent {
         _ id: MessageID, _ kind: Requests.Kind, at instant: Instant
     ) {
         guard let held = records.session else { return }
-        if !clock.isUnset(at: instant) { requests.sent(id, under: clock.now(at: instant)) }
+        requests.sent(id, under: clock.isUnset(at: instant) ? nil : clock.now(at: instant))
         switch kind {
         case .authenticate:
             let heartbeat = BoardMessage.Body.authenticate(

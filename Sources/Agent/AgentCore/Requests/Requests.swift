@@ -12,12 +12,22 @@ struct Requests: Sendable {
         var backoff: Backoff
         /// When this process first sent the request. Nil: an earlier process may have sent it.
         let firstSent: Duration?
+        /// How often this process has sent it.
+        var sends = 0
         /// The earliest and latest issue time of the request, as sent with the clock set.
         var sentUnder: ClosedRange<Timestamp>?
 
         /// Whether any reply to this request is less than a minute old.
         func isRecent(at now: Duration) -> Bool {
             firstSent.map { now - $0 < .seconds(60) } ?? false
+        }
+
+        /// The authority's time, as a reply to this request says it.
+        func sample(of reply: Reply, at now: Duration) -> ClockSample {
+            let age = firstSent.map { now - $0 } ?? .zero
+            return ClockSample(
+                time: reply.now, age: reply.isExact ? age : age + .seconds(1),
+                isExact: reply.isExact && sends == 1)
         }
 
         /// Whether the authority may have acted on the request before, although it now answers
@@ -88,11 +98,15 @@ struct Requests: Sendable {
         pending.removeAll { $0.kind == kind }
         pending.append(Pending(
             id: id, kind: kind, nextTry: now + wait, backoff: backoff,
-            firstSent: isNew ? now : known?.firstSent, sentUnder: known?.sentUnder))
+            firstSent: isNew ? now : known?.firstSent, sends: known?.sends ?? 0,
+            sentUnder: known?.sentUnder))
     }
 
-    mutating func sent(_ id: MessageID, under time: Timestamp) {
+    /// Records that a request is being sent. `time`: its issue time; nil with the clock unset.
+    mutating func sent(_ id: MessageID, under time: Timestamp?) {
         for index in pending.indices where pending[index].id == id {
+            pending[index].sends += 1
+            guard let time else { continue }
             let sent = pending[index].sentUnder ?? time...time
             pending[index].sentUnder
                 = min(sent.lowerBound, time)...max(sent.upperBound, time)

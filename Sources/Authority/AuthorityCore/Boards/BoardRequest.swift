@@ -71,7 +71,9 @@ struct BoardRequest {
         if case .error(let refusal) = outcome, refusal.is(.forbidden) {
             findings.refused = .forbidden
         }
-        let reply = Reply(re: message.id, now: now, outcome: outcome, signKeys: signKeys)
+        // The transaction may have waited since `now`, and the board takes its time from this.
+        let reply = Reply(
+            re: message.id, now: authority.clock(), outcome: outcome, signKeys: signKeys)
         return .reply(try authority.seal(reply, to: sender, keptFor: lifetime, transaction))
     }
 

@@ -7,6 +7,8 @@ package struct Reply: Sendable {
     /// The request's id.
     package var re: MessageID
     package var now: Timestamp
+    /// Whether `now` has milliseconds. Without `nowMilliseconds` it has whole seconds.
+    package var isExact: Bool
     package var outcome: Outcome
     /// Replaces the board's pinned signing keys.
     package var signKeys: [SigningKey]?
@@ -33,17 +35,25 @@ package struct Reply: Sendable {
     }
 
     package init(
-        re: MessageID, now: Timestamp, outcome: Outcome, signKeys: [SigningKey]? = nil
+        re: MessageID, now: Timestamp, outcome: Outcome, signKeys: [SigningKey]? = nil,
+        isExact: Bool = true
     ) {
         self.re = re
         self.now = now
+        self.isExact = isExact
         self.outcome = outcome
         self.signKeys = signKeys
     }
 
     package init(json: JSONObject) throws(WireError) {
         re = try json.parsed("re", MessageID.init)
-        now = try json.time("now")
+        let seconds = try json.time("now")
+        let exact = try json.optional("nowMilliseconds") { value in
+            value.asInteger.map(Timestamp.init(milliseconds:))
+                .flatMap { $0.seconds == seconds.seconds ? $0 : nil }
+        }
+        now = exact ?? seconds
+        isExact = exact != nil
         signKeys = json.members["signKeys"] == nil ? nil : try json.signingKeys("signKeys")
         if let error = json.members["error"] {
             guard let members = error.asObject else { throw .mistyped("error") }
@@ -62,6 +72,7 @@ package struct Reply: Sendable {
         members["type"] = .string("reply")
         members["re"] = .string(re.description)
         members["now"] = .time(now)
+        if isExact { members["nowMilliseconds"] = .integer(now.milliseconds) }
         members["signKeys"] = signKeys.map { .array($0.map(\.json)) }
         return members
     }
