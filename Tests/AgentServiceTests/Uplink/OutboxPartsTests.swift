@@ -105,6 +105,16 @@ struct StalledEventTests {
 
 @Suite("Sequence reserve")
 struct SequenceReserveTests {
+    private func makeStore(in folder: TemporaryFolder) throws -> BoardStore {
+        try BoardStore(
+            folder: folder.path, keyFile: KeyFile(folder: folder.path)
+        ) { () throws(StoreError) in
+            BoardIdentity(
+                installation: InstallationID(random: Array(1...16)),
+                deviceSecret: SecretBytes(Array(1...32)), deviceKey: Array(1...32))
+        }
+    }
+
     @Test("moves its bound on disk a million at a time, and closes with the last that was given")
     func bound() throws {
         let folder = try TemporaryFolder()
@@ -114,7 +124,8 @@ struct SequenceReserveTests {
         reserve.moved(before: 5)
         #expect(reserve.bound(before: 1_000_005) == nil)
         #expect(reserve.bound(before: 1_000_006) == 2_000_006)
-        try reserve.note([DeliveredPacket(packetID: 1, digest: 2, sequence: 7)])
+        try reserve.note(
+            [DeliveredPacket(packetID: 1, digest: 2, sequence: 7)], in: makeStore(in: folder))
         #expect(reserve.given == 7)
         #expect(PrivateFile.isThere(folder.path + "/window"))
         reserve.closed()
@@ -124,18 +135,12 @@ struct SequenceReserveTests {
     @Test("has the keys of what went upstream without the disk, and the last packets")
     func keys() throws {
         let folder = try TemporaryFolder()
-        let store = try BoardStore(
-            folder: folder.path, keyFile: KeyFile(folder: folder.path)
-        ) { () throws(StoreError) in
-            BoardIdentity(
-                installation: InstallationID(random: Array(1...16)),
-                deviceSecret: SecretBytes(Array(1...32)), deviceKey: Array(1...32))
-        }
+        let store = try makeStore(in: folder)
         let path = folder.path + "/window"
         var reserve = SequenceReserve(path, given: 0)
         let packets = [DeliveredPacket(packetID: 1, digest: 2, sequence: 7, isDurable: false)]
         let keys = [KeptKey(digest: 3, sequence: 7), KeptKey(digest: 4, sequence: 8)]
-        try reserve.note(packets)
+        try reserve.note(packets, in: store)
         // A held write may be lost in a crash, so its key is not there before the write is safe.
         #expect(try VolatileWindow(path).foundKeys == [])
         reserve.keep([keys[0]], in: store)
@@ -143,9 +148,15 @@ struct SequenceReserveTests {
         reserve.keep([keys[1]], in: store)
         #expect(try VolatileWindow(path).found == packets)
         #expect(try VolatileWindow(path).foundKeys == keys)
-        try reserve.note([])
-        #expect(try VolatileWindow(path).foundKeys == keys)
         #expect(store.unsavedKeys == keys)
+        // The next life finds them, and leaves them there with its first batch.
+        var next = SequenceReserve(path, given: 8)
+        try next.note([], in: store)
+        #expect(try VolatileWindow(path).foundKeys == keys)
+        // Keys that are on disk need no memory.
+        try store.saveKeys()
+        try next.note(packets, in: store)
+        #expect(try VolatileWindow(path).foundKeys == [])
     }
 
     @Test("takes over from the life before once")
@@ -166,7 +177,7 @@ struct SequenceReserveTests {
         ]
         var first = SequenceReserve(path, given: 0)
         first.moved(before: 12)
-        try first.note(given)
+        try first.note(given, in: makeStore(in: folder))
         // A clean end before the bus had repeated what the first life left open.
         var second = SequenceReserve(path, given: 12)
         #expect(second.given == nil)

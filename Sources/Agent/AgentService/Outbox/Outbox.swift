@@ -362,7 +362,7 @@ extension Outbox {
         if let bound = reserve.bound(before: last) { try store.reserve(upTo: bound) }
         reserve.moved(before: last)
         do throws(FileFailure) {
-            try reserve.note((held?.window ?? []) + window)
+            try reserve.note((held?.window ?? []) + window, in: store)
         } catch {
             let text = "durability \"spill\" is not available: \(error)"
             if text != spillFault { log.warning("\(text)") }

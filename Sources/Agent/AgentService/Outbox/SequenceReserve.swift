@@ -12,9 +12,8 @@ struct SequenceReserve: ~Copyable {
 
     private let path: String
     private var window: VolatileWindow?
-    /// The content of the file in memory.
+    /// The packets in the file in memory.
     private var packets: [DeliveredPacket] = []
-    private var keys: [KeptKey] = []
     private var bound: Int64 = 0
     private var last: Int64 = 0
 
@@ -41,11 +40,14 @@ struct SequenceReserve: ~Copyable {
         if sequence > bound { bound = sequence + Self.stride }
     }
 
-    /// Records which bus packets have which sequence. Call it before they are sent.
-    mutating func note(_ entries: [DeliveredPacket]) throws(FileFailure) {
+    /// Records which bus packets have which sequence, beside the store's unsaved keys. Call it
+    /// before the writes are sent.
+    mutating func note(
+        _ entries: [DeliveredPacket], in store: BoardStore
+    ) throws(FileFailure) {
         if window == nil { window = try VolatileWindow(path) }
         packets = entries
-        try window?.write(packets, keys)
+        try window?.write(packets, store.unsavedKeys)
         last = max(last, entries.map(\.sequence).max() ?? 0)
     }
 
@@ -54,9 +56,8 @@ struct SequenceReserve: ~Copyable {
     mutating func keep(_ new: [KeptKey], in store: BoardStore) {
         guard !new.isEmpty else { return }
         store.keep(new)
-        keys = store.unsavedKeys
         do throws(FileFailure) {
-            try window?.write(packets, keys)
+            try window?.write(packets, store.unsavedKeys)
         } catch {
             // The next batch cannot be noted either, so it goes to disk, and these keys with it.
         }
