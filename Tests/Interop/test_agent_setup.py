@@ -90,6 +90,12 @@ def test_flags_write_a_file_that_the_agent_takes(setup, tls_broker):
     assert "agent.toml is well-formed" in checked(setup).stdout
 
 
+def test_a_relative_folder_is_refused_before_any_question(setup):
+    done = subprocess.run([setup.program, "--config-dir", "etc", "setup"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "absolute path" in done.stderr, done.stderr
+
+
 def test_a_file_that_is_there_is_not_touched(setup):
     setup.folder.mkdir()
     (setup.folder / "agent.toml").write_text("mine")
@@ -119,6 +125,7 @@ def test_another_cas_fingerprint_writes_nothing(setup, tls_broker, tmp_path):
     done = setup("--name", "x", "--uplink", f"mqtts://localhost:{broker.port}",
                  "--ca-fingerprint", fingerprint(other))
     assert done.returncode == 1 and "TLS" in done.stderr, done.stderr
+    assert "tls show" in done.stderr
     assert not setup.folder.exists()
 
 
@@ -185,6 +192,8 @@ def test_asking_a_board_that_never_began_makes_no_state(setup, tmp_path):
 def test_a_broker_that_is_away_is_said_and_the_file_written(setup):
     done = setup("--name", "x", "--uplink", f"mqtts://127.0.0.1:{free_port()}")
     assert done.returncode == 3 and "TCP" in done.stderr, done.stderr
+    # It cannot know the broker's CA yet.
+    assert "setup --replace" in done.stderr
     assert (setup.folder / "agent.toml").exists()
 
 

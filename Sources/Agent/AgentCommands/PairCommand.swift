@@ -20,7 +20,7 @@ struct PairCommand: AgentVerb {
     var new = false
 
     func perform() throws(AgentFailure) -> ExitStatus {
-        let answer = try ask()
+        let (isRunning, answer) = try ask()
         if let refusal = try? Refusal(json: answer) {
             throw AgentFailure(.usage, refusal.text)
         }
@@ -38,6 +38,11 @@ struct PairCommand: AgentVerb {
         }
         ProcessEnd.say(url, to: .output)
         ProcessEnd.say("claim the board before \(CalendarText.utc(expiry)) UTC", to: .error)
+        if !isRunning {
+            ProcessEnd.say(
+                "the agent does not run, so it cannot take the claim: start it with "
+                    + "`sudo systemctl start postern-agent`", to: .error)
+        }
         if url.hasPrefix(ClaimURL.defaultBase) {
             ProcessEnd.say(
                 "a phone camera cannot open this: paste it at the authority's /claim, or set base "
@@ -47,9 +52,9 @@ struct PairCommand: AgentVerb {
     }
 
     /// The claim code lets a person take the board, so only root and the agent's group may see it.
-    private func ask() throws(AgentFailure) -> JSONObject {
+    private func ask() throws(AgentFailure) -> (isRunning: Bool, answer: JSONObject) {
         do throws(AgentFailure) {
-            return try BoardFiles(folder: place.configDir).ask(new ? .pairNew : .pair).1
+            return try BoardFiles(folder: place.configDir).ask(new ? .pairNew : .pair)
         } catch {
             guard error.status == .notPermitted else { throw error }
             throw AgentFailure(

@@ -17,7 +17,11 @@ struct SessionCommand: ParsableCommand {
     static func sentence(_ answer: JSONObject) -> String {
         guard answer.members["state"] == .string("available"),
             let session = try? answer.session("session")
-        else { return "unavailable: " + answer.shown("reason") }
+        else {
+            let reason = answer.shown("reason")
+            return reason == "unclaimed" ? "none: nobody has claimed this board yet"
+                : "unavailable: " + reason
+        }
         let end = session.expiresAt.map { "until \(CalendarText.utc($0)) UTC" } ?? "without an end"
         return "\(session.objectID), available \(end)"
     }

@@ -41,6 +41,7 @@ enum Exit {
 
     static func words(for error: any Error) -> String {
         switch error {
+        case AuthorityError.refused(let refusal): refusal.text
         case let error as AuthorityError: error.words
         default: "\(error)"
         }

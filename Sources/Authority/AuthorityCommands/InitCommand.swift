@@ -95,7 +95,8 @@ struct InitCommand: AsyncParsableCommand {
         let file = "\(folder)/authority.toml"
         guard !PrivateFile.isThere(file) else {
             guard host.isEmpty, name == nil else {
-                say("\(file) exists already; --host and --name are only for a new file")
+                say("\(file) exists already, and --host and --name are only for a new file: "
+                    + "leave them out, and set name and [tls] hosts in it")
                 throw Exit.usage
             }
             return nil

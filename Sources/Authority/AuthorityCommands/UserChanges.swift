@@ -176,7 +176,7 @@ struct LocalPasswordSource {
         let second = secret(try Terminal.readSecret(prompt: "Again: ") ?? [])
         guard first.matches(second) else {
             throw AuthorityError.refused(
-                Refusal(.validation, "the two passwords are not the same; try again"))
+                Refusal(.validation, "the two passwords differ; run the command again"))
         }
         return first
     }

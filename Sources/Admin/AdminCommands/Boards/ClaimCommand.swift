@@ -155,7 +155,8 @@ struct ClaimCommand: Verb {
         case .sent:
             throw .offline(
                 layer: "board", text: "the board has not answered in "
-                    + "\(TimeText.span(wait.seconds)); the claim stays open until \(until)")
+                    + "\(TimeText.span(wait.seconds)); the claim stays open until \(until). "
+                    + "On the board, `sudo postern-agent doctor` says what is wrong")
         case .rejected:
             let reason = claim.reason.map { "\(Printable.line($0.text)) (\($0.code))" }
             throw .failed(

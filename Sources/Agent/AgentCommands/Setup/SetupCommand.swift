@@ -56,6 +56,10 @@ struct SetupCommand: AgentVerb {
     }
 
     func perform() throws(AgentFailure) -> ExitStatus {
+        guard place.configDir.hasPrefix("/") else {
+            throw AgentFailure(
+                .usage, "--config-dir must be an absolute path: agent.toml names files in it")
+        }
         let path = RuleContent.agentPath(in: place.configDir)
         guard replace || !PrivateFile.isThere(path) else {
             throw AgentFailure(
@@ -106,7 +110,10 @@ struct SetupCommand: AgentVerb {
             trust.fault.map { "✗ the broker: \($0)" } ?? "✓ the broker answers; \(trust.words)",
             to: .error)
         ProcessEnd.say(
-            "next: start the agent (systemctl start postern-agent), then run "
-                + "`postern-agent pair`", to: .error)
+            trust.isUntried
+                ? "next: check that address and that the authority runs, then run "
+                    + "`postern-agent setup --replace`: it looks for the broker's CA again"
+                : "next: start the agent (sudo systemctl start postern-agent), then run "
+                    + "`sudo postern-agent pair`", to: .error)
     }
 }

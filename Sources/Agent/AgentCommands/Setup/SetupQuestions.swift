@@ -47,7 +47,10 @@ struct SetupQuestions {
     func fingerprint(of uplink: BrokerURI, because fault: String) throws(AgentFailure) -> String? {
         guard Terminal.isTerminal(.input) else { return nil }
         ProcessEnd.say(
-            "The system's certificates do not verify this broker (\(fault)).", to: .error)
+            """
+            The system's certificates do not verify this broker (\(fault)). \
+            That is usual: `postern-authority init --tls` makes a CA of its own.
+            """, to: .error)
         while true {
             let typed = try ask(
                 "The CA's fingerprint, as `postern-authority tls show` prints it: ",

@@ -22,6 +22,8 @@ struct UplinkTrust {
     let fault: String?
 
     var isWorking: Bool { fault == nil }
+    /// Whether the broker has shown no certificate yet: it may need a CA that nobody has named.
+    var isUntried: Bool { !isWorking && authority == .system }
 
     var words: String {
         switch authority {
@@ -96,7 +98,9 @@ struct UplinkTrust {
             pem = try CertificateFetch.authority(
                 of: uplink, fingerprint: fingerprint, timeout: .seconds(10))
         } catch {
-            throw AgentFailure(.failed, "\(uplink): \(error)")
+            throw AgentFailure(
+                .failed, "\(uplink): \(error); compare the fingerprint with that of "
+                    + "`postern-authority tls show` on the authority's machine")
         }
         let found = try fault(uplink, ca: pem, in: folder)
         if let found, found.isOfTrust {

@@ -94,7 +94,8 @@ extension Authority {
         guard let open = try transaction.openClaim(on: url.installation) else { return }
         guard open.expiresAt <= now else {
             throw .refused(Refusal(
-                .forbidden, "a claim of this board is open until \(open.expiresAt.seconds)",
+                .forbidden, "this board has an open claim already, which it takes when it is "
+                    + "online; `postern boards claims` lists it, and `end-claim` ends it",
                 name: .claimOpen))
         }
         try close(open, as: .expired, detail: "", actor: "authority", transaction, at: now)
