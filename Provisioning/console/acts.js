@@ -1,9 +1,9 @@
 // The actions on boards, sessions and users. Each asks for confirmation first.
 
-import { info, post, put, remove } from "./api.js";
+import { post, put, remove } from "./api.js";
 import { ask } from "./dialog.js";
-import { choice, field, h, say } from "./dom.js";
-import { durations, span } from "./time.js";
+import { button, choice, field, h, say } from "./dom.js";
+import { endChoices, parseTime, when } from "./time.js";
 import { count, sessionName } from "./words.js";
 
 /** Deletes `path` and shows `text`; also shows if the broker does not know of it yet. */
@@ -14,16 +14,41 @@ async function end(path, text) {
       + "stay connected." : text);
 }
 
-export function extendSession(id, name, done) {
-  const spans = durations(info.longestSessionSeconds);
+/** The buttons that move a session's end, for what is possible now. */
+export function endButtons({ id, name, expiresAt, latestEnd, suffix = "" }, done, make = button) {
+  const { later, earlier } = endChoices(expiresAt, latestEnd);
+  return [
+    later.length > 0 && make("Extend", () => moveEnd(id, done, {
+      title: `Extend ${name}`, confirm: "Extend", spans: later,
+    }), { id: `extend${suffix}` }),
+    earlier.length > 0 && make("End earlier", () => moveEnd(id, done, {
+      title: `End ${name} earlier`, confirm: "End earlier", spans: earlier, shorten: true,
+    }), { id: `end-earlier${suffix}` }),
+  ];
+}
+
+function moveEnd(id, done, { title, confirm, spans, shorten }) {
   ask({
-    title: `Extend ${name}`, confirm: "Extend",
-    body: choice("How long from now", "duration", spans, spans.at(-1)?.value, null,
-      "chips four"),
+    title, confirm,
+    body: choice("How long from now", "duration", spans, spans.at(-1).value, null, "chips four"),
     async submit(form) {
       const durationSeconds = Number(form.elements.duration.value);
-      await post(`/sessions/${id}/extend`, { durationSeconds });
-      say(`The session ends in ${span(durationSeconds)}.`);
+      const { expiresAt } = await post(`/sessions/${id}/extend`,
+        { durationSeconds, ...(shorten && { shorten }) });
+      say("The session ends ", when(parseTime(expiresAt)), ".");
+      done();
+    },
+  });
+}
+
+export function renewBoard(board, done) {
+  ask({
+    title: `Renew ${board.name}?`, confirm: "Renew",
+    body: h("p", null, "The board gets a new session with the same rules, as soon as it is online. "
+      + "Then it sends what it kept."),
+    async submit() {
+      await post(`/boards/${board.installationId}/renew`, {});
+      say(`The renewal waits for ${board.name}.`);
       done();
     },
   });
@@ -99,11 +124,13 @@ export function renameSession(session, done) {
 
 export function endClaim(claim, name, done) {
   ask({
-    title: `End the claim of ${name}?`, confirm: "End the claim", danger: true,
+    title: claim.renewal ? `Cancel the renewal of ${name}?` : `End the claim of ${name}?`,
+    confirm: claim.renewal ? "Cancel the renewal" : "End the claim", danger: true,
     body: h("p", null, "The board does not get the session that waits for it. "
       + "Nothing else changes on the board."),
     async submit() {
-      await end(`/claims/${claim.claimId}`, "The claim has ended.");
+      await end(`/claims/${claim.claimId}`,
+        claim.renewal ? "The renewal is cancelled." : "The claim has ended.");
       done();
     },
   });

@@ -9,7 +9,9 @@ import { explainForm } from "./explain.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
 import { readings } from "./readings.js";
 import { nowMs, when } from "./time.js";
-import { arrivalWords, boardState, count, eventWords, number, ruleWords, sessionState } from "./words.js";
+import {
+  arrivalWords, boardState, count, endWords, eventWords, number, ruleWords, sessionState, shownEnd,
+} from "./words.js";
 
 export function boardPage(id, go) {
   const path = `/boards/${encodeURIComponent(id)}`;
@@ -58,11 +60,13 @@ export function boardPage(id, go) {
     page.title = heading.textContent = board.name || "Unnamed board";
     document.title = document.title.replace(/^[^·]*/, `${page.title} `);
     renew(state, pill(...boardState(board)));
-    fill(notice, board.openClaim?.state === "sent" && h("div", { class: "notice" },
-      h("p", null, "A claim waits for this board. It expires ",
-        when(board.openClaim.expiresAt), "."),
-      button("End the claim", () => acts.endClaim(board.openClaim, board.name, load),
-        { id: "end-claim", class: "danger" })),
+    fill(notice, endNotice(board), endingNotice(board),
+      board.openClaim?.state === "sent" && h("div", { class: "notice" },
+        h("p", null, board.openClaim.renewal ? "A renewal waits for this board. It expires "
+          : "A claim waits for this board. It expires ", when(board.openClaim.expiresAt), "."),
+        button(board.openClaim.renewal ? "Cancel the renewal" : "End the claim",
+          () => acts.endClaim(board.openClaim, board.name, load),
+          { id: "end-claim", class: "danger" })),
     board.identityShared && h("div", { class: "notice" },
       h("p", null, "Another machine uses this board's identity. Stop the agent there, then ",
         "pair this board again: ", h("code", null, "postern-agent pair --new"), ".")));
@@ -76,10 +80,14 @@ export function boardPage(id, go) {
   function boardActions() {
     const hasSession = ["active", "pending"].includes(board.sessionState);
     return [
-      hasSession && button("Extend", () => acts.extendSession(board.sessionId, board.name, load),
-        { id: "extend" }),
+      board.renewable && button("Renew", () => acts.renewBoard(board, load),
+        { id: "renew", class: "primary" }),
+      hasSession && acts.endButtons({
+        id: board.sessionId, name: board.name, expiresAt: board.sessionExpiresAt,
+        latestEnd: board.sessionLatestEnd ?? null,
+      }, load),
       button("Rename", () => acts.renameBoard(board, load), { id: "rename" }),
-      hasSession && button("Sign out", () => acts.signOutBoard(board, load),
+      board.sessionState === "active" && button("Sign out", () => acts.signOutBoard(board, load),
         { id: "sign-out", class: "danger" }),
       button("Release", () => acts.releaseBoard(board, () => go("#/boards")),
         { id: "release", class: "danger" }),
@@ -139,13 +147,27 @@ function section(id, title, ...children) {
     h("h2", { id: `h-${id}` }, title), children);
 }
 
+/** Says why the board has no session, and what helps. */
+function endNotice(board) {
+  const words = endWords(board);
+  return words && h("div", { class: "notice" }, words.map(text => h("p", null, text)));
+}
+
+/** Announces the end of a session that lives, 30, 7 and 1 days ahead. */
+function endingNotice(board) {
+  if (board.sessionState !== "active" || !board.sessionWarning) return null;
+  return h("div", { class: board.sessionWarning === 1 ? "notice bad" : "notice" }, h("p", null,
+    "The session ends ", when(board.sessionEndsAt),
+    board.sessionEndCause === "idle" ? ", unless the board is heard before." : "."));
+}
+
 function boardFacts(board, arrival) {
   const [kind, session] = sessionState(board.sessionState);
   return facts([
     [board.status === "down" ? "Offline since" : "Online since",
       board.status && board.statusSince ? when(board.statusSince) : null],
-    ["Session", [pill(kind, session), board.sessionState === "active" && board.sessionExpiresAt
-      && [" ends ", when(board.sessionExpiresAt)]]],
+    ["Session", [pill(kind, session), shownEnd(board) && [" ends ", when(shownEnd(board)),
+      shownEnd(board) !== board.sessionExpiresAt && ", unless the board is heard before"]]],
     ["Last data", board.lastDataMs ? when(board.lastDataMs / 1000) : "none recently"],
     ["Last contact", when(board.lastSeen)],
     ["Queue", board.queue === null || board.queue === undefined ? "not reported"

@@ -7,7 +7,7 @@ import { empty, facts, fill, h, icon, pill, renew } from "./dom.js";
 import { bringUp, noMinutes, putMinute } from "./live.js";
 import { loader } from "./loader.js";
 import { nowMs, when } from "./time.js";
-import { boardState, count, number, sessionState } from "./words.js";
+import { boardState, count, number, sessionState, shownEnd } from "./words.js";
 
 /** `relisten` starts to listen again, with the page's new `query`. */
 export function boardsPage(relisten) {
@@ -98,10 +98,10 @@ function card(board, minutes, arrival) {
     charts.draw(minutes);
     link.textContent = next.name || "Unnamed board";
     renew(state, pill(...boardState(next)));
-    const [, session] = sessionState(next.sessionState);
+    const [, session] = sessionState(next.sessionState ?? next.sessionEnd);
     renew(words, facts([
-      ["Session", [session, next.sessionState === "active" && next.sessionExpiresAt
-        && [", ends ", when(next.sessionExpiresAt)]]],
+      ["Session", [session, next.renewal && ", a renewal waits for the board",
+        shownEnd(next) && [", ends ", when(shownEnd(next))]]],
       ["Last data", next.lastDataMs ? when(next.lastDataMs / 1000) : "none recently"],
       arrival?.missing > 0 && ["Arrived",
         pill("bad", `${count(arrival.missing, "message")} missing`)],

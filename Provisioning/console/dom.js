@@ -132,8 +132,8 @@ const said = h("div", { class: "toast", role: "status" });
 document.body.append(said);
 
 /** Shows a short message for a moment, also to screen readers. */
-export function say(text) {
-  said.textContent = text;
+export function say(...text) {
+  said.replaceChildren(...text);
   said.classList.add("shown");
   clearTimeout(said.timer);
   said.timer = setTimeout(() => said.classList.remove("shown"), 5000);

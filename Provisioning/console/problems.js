@@ -11,7 +11,7 @@ export function problem(name, about) {
     "board-offline": {
       title: `${board} is not online yet`,
       text: `The claim waits for the board${about.expiresAt
-        ? ` for another ${span(about.expiresAt - now())}` : ""}. This page continues by itself.`,
+        ? ` for another ${span(about.expiresAt - now(), 0.5)}` : ""}. This page continues by itself.`,
       steps: ["Check that the board has power and network.",
         "On the board, run postern-agent doctor: it finds the problem.",
         "If the board has shown a newer code since, take this claim back and scan the new code.",

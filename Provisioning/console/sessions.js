@@ -65,7 +65,9 @@ export function sessionsPage() {
         session.username !== me.user.username ? ["User", session.username] : null,
       ]),
       isLive && h("div", { class: "actions" },
-        act("Extend", () => acts.extendSession(id, name, load)),
+        acts.endButtons({
+          id, name, expiresAt: expires, latestEnd: parseTime(session.latestEnd),
+        }, load, act),
         act("Rename", () => acts.renameSession(session, load)),
         act("Sign out", () => acts.signOutSession(session, load), "danger")));
   }

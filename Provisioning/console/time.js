@@ -62,9 +62,25 @@ function refresh() {
 setInterval(refresh, 1000);
 document.addEventListener("visibilitychange", refresh);
 
+const option = seconds => ({
+  value: String(seconds), label: seconds === 31536000 ? "1 year" : span(seconds, 0.5),
+});
+
 /** The durations of a session to choose from, in seconds; `longest` is the authority's limit. */
 export function durations(longest) {
-  return [[86400, "1 day"], [604800, "7 days"], [2592000, "30 days"], [31536000, "1 year"]]
-    .filter(([seconds]) => seconds <= (longest ?? Infinity))
-    .map(([seconds, label]) => ({ value: String(seconds), label }));
+  return [86400, 604800, 2592000, 31536000].filter(s => s <= (longest ?? Infinity)).map(option);
+}
+
+/**
+ * The spans from now that end later than `present`, and those that end earlier. `present` null: the
+ * session has no fixed end. `latest` is the latest possible end; null: none can be set.
+ */
+export function endChoices(present, latest) {
+  if (latest === null) return { later: [], earlier: [] };
+  const at = now(), most = Math.floor(latest - at), left = (present ?? Infinity) - at;
+  const later = [86400, 604800, 2592000, 7776000, 15552000, 31536000]
+    .filter(s => s > left + 60 && s <= most);
+  if (most > (later.at(-1) ?? left) + 86400) later.push(most);
+  const earlier = [3600, 86400, 604800, 2592000, 15552000].filter(s => s < left - 60 && s < most);
+  return { later: later.slice(-4).map(option), earlier: earlier.slice(-4).map(option) };
 }

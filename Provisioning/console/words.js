@@ -28,7 +28,9 @@ export function boardState(board) {
   if (board.status === "up") {
     return board.sessionAvailable === false ? ["warn", "Online, no session"] : ["good", "Online"];
   }
-  if (!["active", "pending"].includes(board.sessionState)) return ["warn", "No session"];
+  if (!["active", "pending"].includes(board.sessionState)) {
+    return ["warn", board.sessionEnd === "expired" ? "Session expired" : "No session"];
+  }
   if (board.status === "down") return ["bad", "Offline"];
   return ["", "Never online yet"];
 }
@@ -37,6 +39,28 @@ const sessionStates = {
   active: ["good", "Active"], pending: ["warn", "Waiting for its board"],
   expired: ["", "Expired"], revoked: ["", "Signed out"],
 };
+
+/** When a session ends, for people: an idle end that each contact moves only once it is near. */
+export function shownEnd(board) {
+  if (board.sessionState !== "active") return null;
+  return board.sessionWarning ? board.sessionEndsAt : board.sessionExpiresAt ?? board.sessionEndsAt;
+}
+
+/** Why a board has no session and what helps; null while it has one. */
+export function endWords(board) {
+  if (["active", "pending"].includes(board.sessionState)) return null;
+  const ended = {
+    expired: "The session of this board has expired.",
+    revoked: "The session of this board was signed out from here.",
+    "signed-out": "The session of this board was signed out on the board.",
+    reuse: "The session of this board ended because a used token came back: somebody may have "
+      + "copied the board.",
+  }[board.sessionEnd] ?? "This board has no session.";
+  if (board.renewal) return [ended, "A renewal waits for the board: it takes it when it is online."];
+  if (board.renewable) return [ended, "The board keeps what its programs send. Renew gives it a new "
+    + "session: nobody has to go there."];
+  return [ended, "To pair it again, run sudo postern-agent pair on the board and scan its code."];
+}
 export function sessionState(state) { return sessionStates[state] ?? ["", "No session"]; }
 
 const actions = { login: "Login", signup: "Sign-up", create: "Made for a device",
@@ -79,7 +103,7 @@ const log = {
   "token.foreign": "Token stolen: another board sent it",
   "revocation.forgotten": "Stopped waiting for the board's answer to a revocation",
   "identity.shared": "Another machine uses the board's identity",
-  "board.released": "Board released", "board.renamed": "Board renamed", "role.made": "Role made",
+  "board.renew": "Renewal started", "board.released": "Board released", "board.renamed": "Board renamed", "role.made": "Role made",
   "role.changed": "Role changed", "role.deleted": "Role deleted", "keys.rotated": "Keys rotated",
   "alerts.tested": "Alerts tested", "user.added": "User added", "user.disabled": "User disabled", "user.enabled": "User enabled",
   "user.password": "Password changed", "user.revoked": "All sessions signed out",

@@ -138,7 +138,20 @@ def test_board_asks_for_an_extension(house):
     assert house.show(session)["expiresAt"] == last
 
 
-@pytest.mark.parametrize("span, said", [("31d", "142"), ("1m", "5 minutes"), ("366d", "1 year")])
+def test_extension_never_shortens_unless_told(house):
+    board = house.live("kept long", "--duration", "2d")
+    before = house.show(board.session_id)["expiresAt"]
+    done = house.admin.cli("sessions", "extend", board.session_id, "1d")
+    assert done.returncode == 2, done.stderr
+    assert "would be earlier" in done.stderr and "--shorten" in done.stderr, done.stderr
+    assert house.show(board.session_id)["expiresAt"] == before
+    told = house.admin.must("sessions", "extend", board.session_id, "1d", "--shorten", "--json")
+    last = json.loads(told)["expiresAt"]
+    assert abs(last - (time.time() + DAY)) < 60
+    assert house.show(board.session_id)["expiresAt"] == last
+
+
+@pytest.mark.parametrize("span, said", [("31d", "can last until"), ("1m", "5 minutes"), ("366d", "1 year")])
 def test_no_extension_past_the_limits(house, span, said):
     board = house.live(f"limited to {span}", "--duration", "1h")
     before = house.show(board.session_id)["expiresAt"]

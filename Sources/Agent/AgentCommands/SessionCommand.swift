@@ -20,10 +20,28 @@ struct SessionCommand: ParsableCommand {
         else {
             let reason = answer.shown("reason")
             return reason == "unclaimed" ? "none: nobody has claimed this board yet"
-                : "unavailable: " + reason
+                : "unavailable: " + reason + help(answer)
         }
         let end = session.expiresAt.map { "until \(CalendarText.utc($0)) UTC" } ?? "without an end"
         return "\(session.objectID), available \(end)"
+    }
+
+    /// The next step after a session has ended for good.
+    private static func help(_ answer: JSONObject) -> String {
+        let reason = answer.text("reason")
+        guard answer.members["final"] == .bool(true),
+            let end = reason.flatMap(SessionEnd.init(rawValue:))
+        else { return "" }
+        return "; " + end.help
+    }
+
+    /// When the session ends by itself; nil without a session.
+    static func ends(_ answer: JSONObject) -> String? {
+        guard let ends = try? answer.object("sessionEnds"), let at = try? ends.time("at") else {
+            return nil
+        }
+        let isOffline = ends.text("cause") == SessionOutlook.Cause.offline.rawValue
+        return "\(CalendarText.utc(at)) UTC" + (isOffline ? ", unless its authority is heard" : "")
     }
 }
 

@@ -45,6 +45,7 @@ struct StatusCommand: AgentVerb {
             ("board", answer.shown("name") + "  " + answer.shown("installationId")),
             ("agent", isRunning ? "running, version " + answer.shown("version") : "not running"),
             ("session", SessionCommand.sentence(answer)),
+            ("ends", SessionCommand.ends(answer) ?? "-"),
             ("authority", answer.shown("authority")),
             ("uplink", answer.shown("uplink") + note),
             ("queue", QueueText.size(queue) + oldest + lasts + fault),

@@ -161,6 +161,8 @@ package struct Agent: Sendable {
                 + "`postern boards forget-revocation`, because the broker login is lost; "
             emit(.log(.error, "the session cannot be read: \(login)"
                 + "run `postern-agent pair` and claim this board again"))
+        } else if case .over(let end) = session.life {
+            emit(.log(.info, "the last session has ended (\(end.rawValue)): \(end.help)"))
         } else if records.session == nil {
             emit(.log(.info, "not provisioned: run `postern-agent pair` and claim this board"))
         }

@@ -118,6 +118,8 @@ package struct AuthorityRules: Sendable {
     static let claimGrace = Duration.seconds(600)
     /// The longest time that a login outlives its session, so that the board can learn of the end.
     static let longestEndNotice = Duration.seconds(30 * 86_400)
+    /// How long a renewal waits for its board, which may be off.
+    static let renewalLifetime = Duration.seconds(30 * 86_400)
     /// How long ended sessions are kept, so that people can see how they ended.
     static let memory = Duration.seconds(30 * 86_400)
     /// How long audit entries are kept.

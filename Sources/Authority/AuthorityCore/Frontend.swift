@@ -60,6 +60,12 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     func rename(
         _ board: InstallationID, to name: BoardName, by caller: Caller
     ) async throws(AuthorityError) -> Board
+    /// Gives a board whose session expired a new one from afar: the same user, scope and fields.
+    /// Returns the renewal, which waits for the board as a claim does. The caller's own board, or
+    /// any board for an administrator; otherwise 101. 119 says what helps instead.
+    func renew(
+        _ board: InstallationID, _ duration: Duration?, by caller: Caller
+    ) async throws(AuthorityError) -> Claim
     /// The events of a board's sessions, the newest first.
     func timeline(
         of board: InstallationID, by caller: Caller
@@ -99,9 +105,10 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
         _ id: ObjectID, with draft: SessionDraft, by caller: Caller
     ) async throws(AuthorityError) -> SessionView
     /// Moves a session's end to `span` from now: 5 minutes to 1 year, and never past its absolute
-    /// limit (142). Its board receives the new end.
+    /// limit (142). Refuses an earlier end than the present one (142), unless `shortens`. Its board
+    /// receives the new end.
     func extend(
-        _ id: ObjectID, by span: Duration, by caller: Caller
+        _ id: ObjectID, by span: Duration, shortens: Bool, by caller: Caller
     ) async throws(AuthorityError) -> SessionView
     /// Ends every session of a user except the caller's session. Sessions on boards stay if
     /// `keepsBoards`. The caller's own sessions, or any user's for an administrator. Returns how

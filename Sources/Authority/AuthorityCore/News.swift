@@ -71,7 +71,9 @@ extension Authority {
             if let record = try transaction.session(id) { news.users.insert(record.session.user) }
         }
         // The names that `makeClaim`, `accept` and `close` write.
-        let claimed = news.entries.filter { $0.event == "claim" || $0.event.hasPrefix("claim.") }
+        let claimed = news.entries.filter {
+            $0.event == "claim" || $0.event == "board.renew" || $0.event.hasPrefix("claim.")
+        }
         for id in Set(claimed.compactMap(\.session)) {
             guard let record = try transaction.claim(ofSession: id) else { continue }
             news.claims.append(ClaimNews(claimant: record.claimant, claim: record.view(at: now)))

@@ -106,6 +106,8 @@ package protocol SessionTable {
     ) throws(AuthorityError) -> [SessionRecord]
     /// The newest ended session of a board whose end the board has not yet confirmed.
     func departing(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
+    /// The last session that lived on a board and has ended, if it is still kept.
+    func lastEnded(on board: InstallationID) throws(AuthorityError) -> SessionRecord?
     /// The newest first. Nil: the sessions of all users.
     func sessions(
         of user: UserID?, _ choice: SessionChoice, _ slice: ListSlice

@@ -11,6 +11,8 @@ extension Refusal.Name {
     package static let mayNotClaim = Self("may-not-claim")
     package static let claimMalformed = Self("claim-malformed")
     package static let durationOutOfRange = Self("duration-out-of-range")
+    package static let notRenewable = Self("not-renewable")
+    package static let wouldShorten = Self("would-shorten")
     package static let brokerAway = Self("broker-away")
     package static let storeAway = Self("store-away")
     package static let storeFull = Self("store-full")

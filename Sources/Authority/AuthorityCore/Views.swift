@@ -90,11 +90,15 @@ package struct Claim: Equatable, Sendable {
     package let reason: Refusal?
     /// Hints for the claimant, such as that an imported token cannot be validated here.
     package let notes: [String]
+    /// It gives an expired board a new session from afar, without a claim secret.
+    package let isRenewal: Bool
 
     package init(
         id: MessageID, board: InstallationID, session: ObjectID, state: State,
-        expiresAt: Timestamp, reason: Refusal? = nil, notes: [String] = []
+        expiresAt: Timestamp, reason: Refusal? = nil, notes: [String] = [],
+        isRenewal: Bool = false
     ) {
+        self.isRenewal = isRenewal
         self.notes = notes
         self.id = id
         self.board = board
@@ -113,6 +117,14 @@ package struct Board: Equatable, Sendable {
     package let deviceKey: KeyID
     /// The session that lives on it, if one does.
     package let session: SessionView?
+    /// Why its last session ended. Nil while one lives, and for an end that is too long ago.
+    package let sessionEnd: String?
+    /// Whether `renew` can give it a new session now.
+    package let isRenewable: Bool
+    /// The renewal that waits for it.
+    package let renewal: Claim?
+    /// Within how many days the session ends: 30, 7 or 1. Nil: it is not time to announce it.
+    package let warning: Int?
     /// The time of the last authenticated request.
     package let lastSeen: Timestamp?
     /// From the board's retained `status` message. It is only as authentic as the broker; nil if
@@ -131,8 +143,13 @@ package struct Board: Equatable, Sendable {
         installation: InstallationID, name: String, owner: UserView, deviceKey: KeyID,
         session: SessionView?, lastSeen: Timestamp?, status: BoardStatus?,
         scope: ScopeDocument? = nil, report: BoardReport? = nil, reportedAt: Timestamp? = nil,
-        ownedSince: Timestamp = Timestamp(milliseconds: 0)
+        ownedSince: Timestamp = Timestamp(milliseconds: 0), sessionEnd: String? = nil,
+        isRenewable: Bool = false, renewal: Claim? = nil, warning: Int? = nil
     ) {
+        self.warning = warning
+        self.sessionEnd = sessionEnd
+        self.isRenewable = isRenewable
+        self.renewal = renewal
         self.ownedSince = ownedSince
         self.scope = scope
         self.report = report
@@ -164,12 +181,19 @@ package struct SessionView: Equatable, Sendable {
     package let boardName: String?
     /// The number of its present refresh token, counted from 1. Nil without refresh tokens.
     package let generation: UInt64?
+    /// When it ends by itself, and why. Nil: it has no known end, or has ended.
+    package let outlook: SessionOutlook?
+    /// The latest end that `extend` can set. Nil: none can be set.
+    package let latestEnd: Timestamp?
 
     package init(
         session: Session, username: String, state: State, lastSeen: Timestamp?,
-        boardName: String?, generation: UInt64? = nil
+        boardName: String?, generation: UInt64? = nil, outlook: SessionOutlook? = nil,
+        latestEnd: Timestamp? = nil
     ) {
         self.generation = generation
+        self.outlook = outlook
+        self.latestEnd = latestEnd
         self.session = session
         self.username = username
         self.state = state

@@ -46,7 +46,7 @@ struct CommandLineTests {
     @Test("lists boards as a table that fits, and as JSON")
     func boards() async throws {
         try await Person.loggedIn { person in
-            let expires = ("EXPIRES                     ", "2023-11-14 23:13 (in 58 min)")
+            let expires = ("ENDS                        ", "2023-11-14 23:13 (in 58 min)")
             let seen = ("LAST SEEN                   ", "2023-11-14 22:14 (1 min ago)")
             #expect(await person.types("boards list") == [
                 "NAME        STATUS  SESSION  \(expires.0)  \(seen.0)  OWNER  BOARD",
@@ -57,9 +57,11 @@ struct CommandLineTests {
             #expect(narrow.allSatisfy { $0.count <= 80 })
             #expect(await person.types("boards list --json") == """
                 [{"installationId":"\(StubFrontend.iid)","lastSeen":1700000060,\
-                "name":"greenhouse","owner":"alice","sessionAvailable":true,\
-                "sessionExpiresAt":1700003600,"sessionId":"sEsS000002","sessionState":"active",\
-                "status":"up","version":"0.1"}]
+                "name":"greenhouse","owner":"alice","renewable":false,"renewal":null,\
+                "sessionAvailable":true,"sessionEnd":null,"sessionEndCause":"expiry",\
+                "sessionEndsAt":1700003600,"sessionExpiresAt":1700003600,\
+                "sessionId":"sEsS000002","sessionState":"active",\
+                "sessionWarning":null,"status":"up","version":"0.1"}]
                 [0]
                 """)
         }
@@ -70,15 +72,17 @@ struct CommandLineTests {
         try await Person.loggedIn { person in
             #expect(await person.types("sessions list --json") == """
                 [{"boardName":null,"createdAt":1700000001,"createdWith":{"action":"login",\
-                "authProvider":"password"},"custom":{"label":"porch"},"expiresAt":null,\
-                "generation":null,"installationId":null,\
-                "lastSeen":null,"objectId":"sEsS000001","restricted":false,"state":"active",\
+                "authProvider":"password"},"custom":{"label":"porch"},"endCause":null,\
+                "endsAt":null,"expiresAt":null,"generation":null,"installationId":null,\
+                "lastSeen":null,"latestEnd":1700007200,"objectId":"sEsS000001",\
+                "restricted":false,"state":"active",\
                 "user":"uSeR000001","username":"alice"},\
                 {"boardName":"greenhouse","createdAt":1700000001,"createdWith":\
                 {"action":"create","authProvider":"password"},"custom":{"label":"porch"},\
+                "endCause":"expiry","endsAt":1700003600,\
                 "expiresAt":1700003600,"generation":7,\
                 "installationId":"\(StubFrontend.iid)","lastSeen":1700000060,\
-                "objectId":"sEsS000002","restricted":true,"state":"active",\
+                "latestEnd":1700007200,"objectId":"sEsS000002","restricted":true,"state":"active",\
                 "user":"uSeR000001","username":"alice"}]
                 [0]
                 """)
@@ -151,7 +155,7 @@ struct CommandLineTests {
                 `sudo postern-agent-app add NAME` on the board makes its login
                 {"claimId":"\(StubFrontend.claimID)","expiresAt":1700000600,\
                 "installationId":"\(StubFrontend.iid)","notes":[],"reason":null,\
-                "sessionId":"sEsS000002","state":"accepted"}
+                "renewal":false,"sessionId":"sEsS000002","state":"accepted"}
                 [0]
                 """)
             #expect(await person.console.frontend.calls.contains(

@@ -27,10 +27,13 @@ struct LifeCommandTests {
     func extend(span: String, seconds: Int, words: String) async throws {
         try await Person.loggedIn { person in
             let seen = await person.types("sessions extend sEsS000002 \(span)")
-            #expect(seen.hasPrefix("! ✓ extended sEsS000002; it expires: "))
+            #expect(seen.hasPrefix("! ✓ sEsS000002 ends now at "))
             #expect(seen.hasSuffix("(\(words))\n[0]"))
             #expect(await person.console.frontend.calls.last
                 == "extend sEsS000002 by \(seconds) s")
+            _ = await person.types("sessions extend sEsS000002 \(span) --shorten")
+            #expect(await person.console.frontend.calls.last
+                == "extend sEsS000002 by \(seconds) s, or shorten it")
             let json = await person.types("sessions extend sEsS000002 \(span) --json")
             let end = StubFrontend.start + 120 + seconds
             #expect(json.contains("\"expiresAt\":\(end),\"generation\":7"))

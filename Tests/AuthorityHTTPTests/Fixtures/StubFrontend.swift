@@ -88,18 +88,19 @@ actor StubFrontend: AuthorityFrontend {
     func view(
         board: Bool, expiresAt: Timestamp? = nil, custom: [String: JSONValue] = [:]
     ) throws(AuthorityError) -> SessionView {
-        SessionView(
-            session: Session(
-                objectID: try id(board ? "sEsS000002" : "sEsS000001"), user: try user().objectID,
-                restricted: board,
-                createdWith: CreatedWith(
-                    action: board ? "create" : "login", authProvider: "password"),
-                installationID: board ? InstallationID(Self.iid) : nil, createdAt: time(1),
-                expiresAt: expiresAt ?? (board ? time(3600) : nil),
-                custom: ["sessionToken": .string("r:never"), "label": .string("porch")]
-                    .merging(custom) { $1 }),
-            username: "alice", state: .active, lastSeen: board ? time(60) : nil,
-            boardName: board ? "greenhouse" : nil, generation: board ? 7 : nil)
+        let session = Session(
+            objectID: try id(board ? "sEsS000002" : "sEsS000001"), user: try user().objectID,
+            restricted: board,
+            createdWith: CreatedWith(
+                action: board ? "create" : "login", authProvider: "password"),
+            installationID: board ? InstallationID(Self.iid) : nil, createdAt: time(1),
+            expiresAt: expiresAt ?? (board ? time(3600) : nil),
+            custom: ["sessionToken": .string("r:never"), "label": .string("porch")]
+                .merging(custom) { $1 })
+        return SessionView(
+            session: session, username: "alice", state: .active, lastSeen: board ? time(60) : nil,
+            boardName: board ? "greenhouse" : nil, generation: board ? 7 : nil,
+            outlook: SessionOutlook(of: session, lastHeard: time(60)), latestEnd: time(7200))
     }
 
     func login(_ attempt: LoginAttempt) async throws(AuthorityError) -> LoggedIn {

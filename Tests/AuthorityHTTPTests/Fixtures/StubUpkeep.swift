@@ -79,10 +79,23 @@ extension StubFrontend {
         return try view(board: true, custom: draft.custom)
     }
 
+    func renew(
+        _ board: InstallationID, _ duration: Duration?, by caller: Caller
+    ) async throws(AuthorityError) -> Claim {
+        try note("renew \(board)" + (duration.map { " for \($0.components.seconds) s" } ?? ""))
+        guard let id = MessageID(Self.claimID) else {
+            throw .failed(layer: "stub", text: "claim")
+        }
+        return Claim(
+            id: id, board: board, session: try self.id("sEsS000002"), state: .sent,
+            expiresAt: time(3600), isRenewal: true)
+    }
+
     func extend(
-        _ id: ObjectID, by span: Duration, by caller: Caller
+        _ id: ObjectID, by span: Duration, shortens: Bool, by caller: Caller
     ) async throws(AuthorityError) -> SessionView {
-        try note("extend \(id) by \(span.components.seconds) s")
+        try note(
+            "extend \(id) by \(span.components.seconds) s\(shortens ? ", or shorten it" : "")")
         return try view(board: true, expiresAt: time(120 + span.components.seconds))
     }
 

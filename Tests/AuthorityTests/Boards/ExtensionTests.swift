@@ -15,12 +15,62 @@ struct ExtensionTests {
         let ada = try await house.login()
         let live = try await house.provisioned(BoardDouble(), by: ada, duration: .seconds(300))
         let refused = await refusal {
-            try await house.authority.extend(live.session, by: .seconds(seconds), by: ada)
+            try await house.authority.extend(
+                live.session, by: .seconds(seconds), shortens: false, by: ada)
         }
         #expect(refused?.code == code)
         let end = try await house.record(live.session)?.session.expiresAt
         #expect(end == house.clock.now + .seconds(code == nil ? seconds : 300))
         #expect(try await house.audit("session.extended").count == (code == nil ? 1 : 0))
+    }
+
+    @Test("never shortens without being told to, and says when the session ends")
+    func shortening() async throws {
+        let house = try await House(lifetimes: .device)
+        let ada = try await house.login()
+        let endless = try await house.provisioned(BoardDouble(), by: ada)
+        let refused = await refusal {
+            try await house.authority.extend(
+                endless.session, by: .seconds(30 * 86_400), shortens: false, by: ada)
+        }
+        #expect(refused?.name == .wouldShorten)
+        #expect(refused?.text == "the session ends 1 year after the board was last heard; "
+            + "30 days from now would be earlier")
+        #expect(try await house.record(endless.session)?.session.expiresAt == nil)
+        let shortened = try await house.authority.extend(
+            endless.session, by: .seconds(30 * 86_400), shortens: true, by: ada)
+        let end = house.clock.now + .seconds(30 * 86_400)
+        #expect(shortened.session.expiresAt == end)
+        #expect(shortened.outlook?.endsAt == end && shortened.outlook?.cause == .expiry)
+        let earlier = await refusal {
+            try await house.authority.extend(
+                endless.session, by: .seconds(29 * 86_400), shortens: false, by: ada)
+        }
+        #expect(earlier?.name == .wouldShorten)
+        house.clock.advance(.seconds(1))
+        let longer = try await house.authority.extend(
+            endless.session, by: .seconds(30 * 86_400), shortens: false, by: ada)
+        #expect(longer.session.expiresAt == end + .seconds(1))
+    }
+
+    @Test("is possible until the latest end, which each view has and a refusal says")
+    func latestEnd() async throws {
+        let house = try await House(lifetimes: .consumer)
+        let ada = try await house.login()
+        let live = try await house.provisioned(BoardDouble(), by: ada, duration: .seconds(3600))
+        let view = try await house.authority.session(live.session, by: ada)
+        let latest = try #require(view.latestEnd)
+        #expect(latest == house.clock.now + .seconds(30 * 86_400))
+        let refused = await refusal {
+            try await house.authority.extend(
+                live.session, by: .seconds(31 * 86_400), shortens: false, by: ada)
+        }
+        let day = ParseDate.print(latest).prefix(10)
+        #expect(refused?.text.contains("it can last until \(day) ") == true)
+        let pending = try await house.claim(BoardDouble(), by: ada)
+        #expect(try await house.authority.session(pending.session, by: ada).latestEnd == nil)
+        try await house.authority.revoke(live.session, by: ada)
+        #expect(try await house.authority.session(live.session, by: ada).latestEnd == nil)
     }
 
     @Test("is sent to the board at once, and is in the log with its caller")
@@ -30,7 +80,8 @@ struct ExtensionTests {
         let live = try await house.provisioned(BoardDouble(), by: ada, duration: .seconds(300))
         _ = try await house.settle(live.board)
         _ = house.worker.woken()
-        let view = try await house.authority.extend(live.session, by: .seconds(3600), by: ada)
+        let view = try await house.authority.extend(
+            live.session, by: .seconds(3600), shortens: false, by: ada)
         #expect(house.worker.woken() == [live.board.installation.description])
         let said = try await house.settle(live.board)
         #expect(said.count == 1)
@@ -64,17 +115,20 @@ struct ExtensionTests {
         let live = try await house.provisioned(BoardDouble(), by: ada)
         let pending = try await house.claim(BoardDouble(), by: ada)
         await expectRefusal(.notFound) {
-            try await house.authority.extend(live.session, by: .seconds(600), by: bob)
+            try await house.authority.extend(
+                live.session, by: .seconds(600), shortens: true, by: bob)
         }
         await expectRefusal(.forbidden) {
-            try await house.authority.extend(pending.session, by: .seconds(600), by: ada)
+            try await house.authority.extend(
+                pending.session, by: .seconds(600), shortens: true, by: ada)
         }
         let own = try await house.authority.extend(
-            bob.session.objectID, by: .seconds(600), by: bob)
+            bob.session.objectID, by: .seconds(600), shortens: true, by: bob)
         #expect(own.generation == nil)
         try await house.authority.revoke(live.session, by: ada)
         await expectRefusal(.notFound) {
-            try await house.authority.extend(live.session, by: .seconds(600), by: ada)
+            try await house.authority.extend(
+                live.session, by: .seconds(600), shortens: true, by: ada)
         }
     }
 

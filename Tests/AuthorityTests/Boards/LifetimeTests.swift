@@ -36,7 +36,7 @@ struct LifetimeTests {
         let live = try await house.provisioned(BoardDouble(), by: ada, duration: span)
         #expect(live.provision.session.expiresAt.map { $0 - house.clock.now } == span)
         let extended = try await house.authority.extend(
-            live.session, by: .seconds(365 * 86_400), by: ada)
+            live.session, by: .seconds(365 * 86_400), shortens: false, by: ada)
         #expect(
             extended.session.expiresAt == house.clock.now + .seconds(365 * 86_400))
     }
@@ -96,9 +96,11 @@ struct LifetimeTests {
         let live = try await house.provisioned(BoardDouble(), by: ada)
         let stricter = house.reconfigured(lifetimes: .consumer)
         await expectRefusal(.validation) {
-            try await stricter.extend(live.session, by: .seconds(31 * 86_400), by: ada)
+            try await stricter.extend(
+                live.session, by: .seconds(31 * 86_400), shortens: false, by: ada)
         }
-        let view = try await stricter.extend(live.session, by: .seconds(30 * 86_400), by: ada)
+        let view = try await stricter.extend(
+            live.session, by: .seconds(30 * 86_400), shortens: false, by: ada)
         #expect(view.session.expiresAt == house.clock.now + .seconds(30 * 86_400))
     }
 

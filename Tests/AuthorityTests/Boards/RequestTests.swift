@@ -153,8 +153,8 @@ struct RequestTests {
         #expect(try await live.ask(.refresh(live.provision.tokens.refresh)).errorCode == 209)
         #expect(try await house.authority.sweep() == false)
         let desired = try await house.authority.desiredState(for: live.board.installation)
-        #expect(desired.login?.mayPublishData != true)
-        #expect((desired.retained == nil) == inUse && (desired.login == nil) == inUse)
+        #expect(desired.login?.mayPublishData == false)
+        #expect((desired.retained == nil) == inUse)
     }
 
     private func fixture() async throws -> (House, LiveBoard) {

@@ -18,7 +18,8 @@ struct TimelineTests {
         let ada = try await house.login()
         let board = try BoardDouble()
         let live = try await house.provisioned(board, by: ada)
-        _ = try await house.authority.extend(live.session, by: .seconds(86_400), by: ada)
+        _ = try await house.authority.extend(
+            live.session, by: .seconds(86_400), shortens: true, by: ada)
         _ = try await house.authority.update(
             live.session, with: SessionDraft(installation: nil, custom: ["a": .bool(true)]),
             by: ada)

@@ -74,7 +74,7 @@ struct MassEndingBrokerTests {
         for _ in 0..<3 { boards.append(try await OnlineBoard(house, by: bob)) }
         let extended = boards[0]
         _ = try await house.authority.extend(
-            extended.provision.session.objectID, by: .seconds(3600), by: bob)
+            extended.provision.session.objectID, by: .seconds(3600), shortens: true, by: bob)
         try await extended.hear { if case .updated = $0 { true } else { false } }
         let began = ContinuousClock.now
         switch way {

@@ -126,7 +126,7 @@ struct FrontendCall: Sendable, CustomTestStringConvertible {
         },
         Self("extend own", .refused(119)) { house, caller, _ in
             _ = try await house.authority.extend(
-                caller.session.objectID, by: .seconds(600), by: caller)
+                caller.session.objectID, by: .seconds(600), shortens: true, by: caller)
             return true
         },
         Self("revoke all", .refused(119)) { house, caller, _ in

@@ -37,6 +37,14 @@ extension MemoryTransaction {
 
     func departing(on board: InstallationID) -> SessionRecord? { tables.departing(on: board) }
 
+    func lastEnded(on board: InstallationID) -> SessionRecord? {
+        tables.sessions.values.filter { row in
+            let record = row.record
+            return record.board == board && record.state == .ended
+                && record.endReason?.hasPrefix("claim ") == false
+        }.max { ($0.endedAt?.milliseconds ?? 0) < ($1.endedAt?.milliseconds ?? 0) }?.record
+    }
+
     func sessions(
         of user: UserID?, _ choice: SessionChoice, _ slice: ListSlice
     ) -> [SessionRecord] {

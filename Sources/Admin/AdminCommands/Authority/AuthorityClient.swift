@@ -104,7 +104,17 @@ struct AuthorityClient: Sendable {
         if status >= 500 {
             throw .failed(layer: "authority", text: Printable.line(refusal.text))
         }
-        throw .refused(refusal)
+        throw .refused(refusal.named(json.members["name"]?.asString))
+    }
+}
+
+extension Refusal {
+    /// The same refusal with the name that the authority gives it.
+    fileprivate func named(_ name: String?) -> Refusal {
+        guard let name, let code = ErrorCode(rawValue: code) else { return self }
+        var named = Refusal(code, text, name: Name(name))
+        named.retryAfter = retryAfter
+        return named
     }
 }
 

@@ -9,6 +9,16 @@ struct BoardRow: Sendable {
     let session: ObjectID?
     let sessionState: String?
     let sessionExpiresAt: Timestamp?
+    /// When the session ends by itself, and why.
+    let sessionEndsAt: Timestamp?
+    let sessionEndCause: String?
+    /// Within how many days the session ends, once that is announced.
+    let sessionWarning: Int64?
+    /// Why the last session ended; nil while one lives.
+    let sessionEnd: String?
+    let isRenewable: Bool
+    /// The renewal that waits for the board.
+    let renewal: MessageID?
     let lastSeen: Timestamp?
     /// `up` or `down`; nil if the board has sent no status.
     let status: String?
@@ -22,6 +32,14 @@ struct BoardRow: Sendable {
         session = try json.optional("sessionId") { $0.asString.flatMap(ObjectID.init) }
         sessionState = try json.optional("sessionState") { $0.asString }
         sessionExpiresAt = try Self.time("sessionExpiresAt", in: json)
+        sessionEndsAt = try Self.time("sessionEndsAt", in: json)
+        sessionEndCause = try json.optional("sessionEndCause") { $0.asString }
+        sessionWarning = try json.optional("sessionWarning") { $0.asInteger }
+        sessionEnd = try json.optional("sessionEnd") { $0.asString }
+        isRenewable = try json.optional("renewable") { $0.asBool } ?? false
+        renewal = try json.optional("renewal") { value in
+            value.asObject?["claimId"]?.asString.flatMap(MessageID.init)
+        }
         lastSeen = try Self.time("lastSeen", in: json)
         status = try json.optional("status") { $0.asString }
         sessionAvailable = try json.optional("sessionAvailable") { $0.asBool }
@@ -39,11 +57,30 @@ struct BoardRow: Sendable {
             "sessionId": session.map { .string($0.description) } ?? .null,
             "sessionState": sessionState.map(JSONValue.string) ?? .null,
             "sessionExpiresAt": sessionExpiresAt.map(JSONValue.time) ?? .null,
+            "sessionEndsAt": sessionEndsAt.map(JSONValue.time) ?? .null,
+            "sessionEndCause": sessionEndCause.map(JSONValue.string) ?? .null,
+            "sessionWarning": sessionWarning.map(JSONValue.integer) ?? .null,
+            "sessionEnd": sessionEnd.map(JSONValue.string) ?? .null,
+            "renewable": .bool(isRenewable),
+            "renewal": renewal.map { .string($0.description) } ?? .null,
             "lastSeen": lastSeen.map(JSONValue.time) ?? .null,
             "status": status.map(JSONValue.string) ?? .null,
             "sessionAvailable": sessionAvailable.map(JSONValue.bool) ?? .null,
             "version": version.map(JSONValue.string) ?? .null,
         ])
+    }
+
+    /// When the session ends, for people: an idle end, which each contact moves, only once it is
+    /// near.
+    var shownEnd: Timestamp? {
+        sessionWarning == nil ? sessionExpiresAt ?? sessionEndsAt : sessionEndsAt
+    }
+
+    /// The session in a few words, with the command that helps where it ended.
+    var sessionWords: String {
+        if renewal != nil { return "expired; a renewal waits for the board" }
+        if isRenewable { return "expired: postern boards renew" }
+        return sessionState ?? sessionEnd ?? "none"
     }
 
     /// The state of the board in a few words.

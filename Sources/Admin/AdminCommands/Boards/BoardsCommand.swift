@@ -6,9 +6,9 @@ import Wire
 struct BoardsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "boards",
-        abstract: "List boards and their open claims; rename or release a board.",
+        abstract: "List boards and their open claims; rename, renew or release a board.",
         subcommands: [
-            List.self, Rename.self, Release.self, Claims.self, EndClaim.self,
+            List.self, Rename.self, Renew.self, Release.self, Claims.self, EndClaim.self,
             ForgetRevocation.self,
         ], defaultSubcommand: List.self)
 
@@ -30,11 +30,11 @@ struct BoardsCommand: ParsableCommand {
             guard !boards.isEmpty else { return surroundings.note("no boards") }
             let times = surroundings.times
             var table = TextTable(
-                "NAME", "STATUS", "SESSION", "EXPIRES", "LAST SEEN", "OWNER", "BOARD")
+                "NAME", "STATUS", "SESSION", "ENDS", "LAST SEEN", "OWNER", "BOARD")
             for board in boards {
                 table.add(
-                    board.name, board.condition, board.sessionState ?? "none",
-                    board.session == nil ? "" : times.show(board.sessionExpiresAt),
+                    board.name, board.condition, board.sessionWords,
+                    board.session == nil ? "" : times.show(board.shownEnd),
                     times.show(board.lastSeen), board.owner, board.installation.description)
             }
             surroundings.show(table)

@@ -59,7 +59,10 @@ struct ClaimCommand: Verb {
         }
         surroundings.step(true, "sealed and sent: session \(sent.session)")
         for note in sent.notes { surroundings.note("note: \(Printable.line(note))") }
-        var last = try await follow(sent, client, surroundings)
+        var last = try await client.follow(sent, for: wait.duration, late: Self.usualWait) {
+            surroundings.note("waiting for the board: it asks its broker every 3 s, and every 10 s "
+                + "if it showed its code more than 10 min ago")
+        }
         if last.notes.isEmpty { last.notes = sent.notes }
         try await conclude(last, client, surroundings)
     }
@@ -101,35 +104,6 @@ struct ClaimCommand: Verb {
             throw .configuration("\(scope): \(error)")
         }
         return order
-    }
-
-    /// Asks every half second until the board has answered or the wait has ended. If the authority
-    /// cannot be reached, it keeps asking.
-    private func follow(
-        _ claim: ClaimRow, _ client: AuthorityClient, _ surroundings: CommandEnvironment
-    ) async throws(CommandFailure) -> ClaimRow {
-        let deadline = SystemClock.monotonic + wait.duration
-        let late = SystemClock.monotonic + Self.usualWait
-        var last = claim
-        var isExplained = false
-        while last.state == .sent, SystemClock.monotonic < deadline {
-            do {
-                try await Task.sleep(for: .milliseconds(500))
-            } catch {
-                break
-            }
-            if !isExplained, SystemClock.monotonic > late {
-                isExplained = true
-                surroundings.note("waiting for the board: it asks its broker every 3 s, and every "
-                    + "10 s if it showed its code more than 10 min ago")
-            }
-            do throws(CommandFailure) {
-                last = try ClaimRow(answer: try await client.own(.get, "/claims/\(claim.id)"))
-            } catch {
-                guard case .offline = error else { throw error }
-            }
-        }
-        return last
     }
 
     private func conclude(
@@ -176,5 +150,38 @@ struct ClaimCommand: Verb {
         let end = row.session.expiresAt.map { surroundings.times.show($0) }
         let ends = [end, idle].compactMap(\.self)
         return ends.isEmpty ? "only when somebody ends it" : ends.joined(separator: ", or ")
+    }
+}
+
+extension AuthorityClient {
+    /// Asks every half second until the board has answered or the wait has ended. If the authority
+    /// cannot be reached, it keeps asking.
+    ///
+    /// Calls `explain` once if the board has not answered after `late`.
+    func follow(
+        _ claim: ClaimRow, for wait: Duration, late: Duration? = nil,
+        explain: () -> Void = {}
+    ) async throws(CommandFailure) -> ClaimRow {
+        let begun = SystemClock.monotonic
+        let deadline = begun + wait
+        var explainAt = late.map { begun + $0 }
+        var last = claim
+        while last.state == .sent, SystemClock.monotonic < deadline {
+            do {
+                try await Task.sleep(for: .milliseconds(500))
+            } catch {
+                break
+            }
+            if let due = explainAt, SystemClock.monotonic > due {
+                explainAt = nil
+                explain()
+            }
+            do throws(CommandFailure) {
+                last = try ClaimRow(answer: try await own(.get, "/claims/\(claim.id)"))
+            } catch {
+                guard case .offline = error else { throw error }
+            }
+        }
+        return last
     }
 }

@@ -12,6 +12,7 @@ struct ClaimRow: Sendable {
     /// After this time the board cannot accept the claim.
     let expiresAt: Timestamp
     let reason: Refusal?
+    let isRenewal: Bool
     /// Notes for the claimant. The authority sends them once, when the claim is made.
     var notes: [String]
 
@@ -25,6 +26,7 @@ struct ClaimRow: Sendable {
         session = try json.parsed("sessionId", ObjectID.init)
         state = try json.parsed("state", State.init(rawValue:))
         expiresAt = try json.time("expiresAt")
+        isRenewal = try json.optional("renewal") { $0.asBool } ?? false
         notes = try json.optional("notes") { $0.asArray?.compactMap(\.asString) } ?? []
         guard let members = json.members["reason"]?.asObject else {
             reason = nil
@@ -39,7 +41,7 @@ struct ClaimRow: Sendable {
             "installationId": .string(installation.description),
             "sessionId": .string(session.description), "state": .string(state.rawValue),
             "expiresAt": .time(expiresAt), "reason": reason?.json ?? .null,
-            "notes": .array(notes.map(JSONValue.string)),
+            "renewal": .bool(isRenewal), "notes": .array(notes.map(JSONValue.string)),
         ])
     }
 }

@@ -39,10 +39,11 @@ extension BoardsCommand {
             if place.json { return surroundings.emit(.array(claims.map(\.json))) }
             guard !claims.isEmpty else { return surroundings.note("no open claims") }
             let times = surroundings.times
-            var table = TextTable("CLAIM", "NAME", "BY", "MADE", "ENDS", "BOARD")
+            var table = TextTable("CLAIM", "KIND", "NAME", "BY", "MADE", "ENDS", "BOARD")
             for row in claims {
                 table.add(
-                    row.claim.id.description, row.boardName, row.claimant, times.show(row.madeAt),
+                    row.claim.id.description, row.claim.isRenewal ? "renewal" : "claim",
+                    row.boardName, row.claimant, times.show(row.madeAt),
                     times.show(row.claim.expiresAt), row.claim.installation.description)
             }
             surroundings.show(table)

@@ -8,13 +8,15 @@ extension SessionsCommand {
             commandName: "extend", abstract: "Set how long from now a session lasts.",
             discussion: """
                 From 5 minutes to 1 year, and never past the limit that was set when the \
-                session was made. The authority notifies the session's board.
+                session was made. An end that is earlier than the present one needs --shorten. \
+                The authority notifies the session's board.
                 """)
 
         @OptionGroup var place: Place
         @Argument(help: SessionsCommand.sessionHelp, completion: .sessions) var id: String
         @Argument(help: ArgumentHelp("How long from now, such as 30d.", valueName: "span"))
         var span: Span
+        @Flag(help: "Also set an end that is earlier than the present one.") var shorten = false
 
         func validate() throws {
             guard (LifetimePolicy.shortest...LifetimePolicy.longest).contains(span.duration) else {
@@ -25,13 +27,29 @@ extension SessionsCommand {
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let session = try await client.session(named: id)
-            let answer = try await client.own(
-                .post, "/sessions/\(session)/extend",
-                ["durationSeconds": .integer(span.seconds)])
+            var members: [String: JSONValue] = ["durationSeconds": .integer(span.seconds)]
+            if shorten { members["shorten"] = .bool(true) }
+            let answer: JSONObject
+            do throws(CommandFailure) {
+                answer = try await client.own(.post, "/sessions/\(session)/extend", members)
+            } catch {
+                throw Self.explained(error)
+            }
             let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
             let end = surroundings.times.show(row.session.expiresAt)
-            surroundings.step(true, "extended \(session); it expires: \(end)")
+            surroundings.step(true, "\(session) ends now at \(end)")
             if place.json { surroundings.emit(row.json) }
+        }
+
+        /// A refused span is wrong usage: the text says which one is right.
+        private static func explained(_ failure: CommandFailure) -> CommandFailure {
+            guard case .refused(let refusal) = failure else { return failure }
+            let text = Printable.line(refusal.text)
+            return switch refusal.name?.description {
+            case "would-shorten": .usage("\(text); --shorten does it")
+            case "duration-out-of-range": .usage(text)
+            default: failure
+            }
         }
     }
 

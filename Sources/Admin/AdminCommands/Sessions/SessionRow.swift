@@ -10,11 +10,16 @@ struct SessionRow: Sendable {
     let lastSeen: Timestamp?
     /// How often its refresh token was rotated; nil if it has none.
     let generation: Int64?
+    /// When it ends by itself, and why.
+    let endsAt: Timestamp?
+    let endCause: SessionOutlook.Cause?
+    /// The latest end that `extend` can set.
+    let latestEnd: Timestamp?
 
     private static let known: Set = [
         "objectId", "user", "restricted", "createdWith", "installationId", "createdAt",
         "expiresAt", "state", "username", "boardName", "lastSeen", "generation", "sessionToken",
-        "isThisOne", "updatedAt",
+        "isThisOne", "updatedAt", "endsAt", "endCause", "latestEnd",
     ]
 
     init(json: JSONObject) throws(WireError) {
@@ -37,6 +42,11 @@ struct SessionRow: Sendable {
         boardName = try json.optional("boardName") { $0.asString }
         lastSeen = try Self.date("lastSeen", in: json)
         generation = try json.optional("generation") { $0.asInteger }
+        endsAt = try Self.date("endsAt", in: json)
+        endCause = try json.optional("endCause") { value in
+            value.asString.flatMap(SessionOutlook.Cause.init(rawValue:))
+        }
+        latestEnd = try Self.date("latestEnd", in: json)
     }
 
     /// Parse's `Date` type.
@@ -58,6 +68,9 @@ struct SessionRow: Sendable {
             "generation": generation.map(JSONValue.integer) ?? .null,
             "custom": .object(session.custom),
             "lastSeen": lastSeen.map(JSONValue.time) ?? .null,
+            "endsAt": endsAt.map(JSONValue.time) ?? .null,
+            "endCause": endCause.map { .string($0.rawValue) } ?? .null,
+            "latestEnd": latestEnd.map(JSONValue.time) ?? .null,
             "createdWith": .object([
                 "action": .string(session.createdWith.action),
                 "authProvider": .string(session.createdWith.authProvider),

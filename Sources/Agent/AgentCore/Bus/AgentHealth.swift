@@ -82,8 +82,18 @@ extension Agent {
         notice.drops = queue.losses.drops
         notice.dead = queue.dead
         notice.bus = bus.broker
+        notice.sessionEnds = sessionOutlook
         notice.isDegraded = records.isUnreadable || isPolicyLost
         return notice
+    }
+
+    /// When the held session ends by itself. Nil without a session.
+    var sessionOutlook: SessionOutlook? {
+        records.session.flatMap { held in
+            SessionOutlook(
+                of: held.session, lastHeard: held.lastContact,
+                offline: held.grace(own: settings.offline))
+        }
     }
 
     /// The board's status for upstream readers. It contains no numbers that a last will cannot

@@ -80,8 +80,7 @@ extension Agent {
         requests.forgetAll()
         rules.setScope(nil)
         emit(.commit(changes + [.session(nil), .memory(records.memory)]))
-        emit(.log(.warning, "the session has ended (\(end.rawValue)): "
-            + "run `postern-agent pair` and claim this board again"))
+        emit(.log(.warning, "the session has ended (\(end.rawValue)): \(end.help)"))
         abandonUplink(at: instant)
         publishSessionIfChanged(at: instant)
         failed([.heartbeat, .refresh], .over, at: instant)
@@ -99,7 +98,21 @@ extension Agent {
 extension HeldSession {
     /// When the session stops without contact: the earlier of the authority's grace and the
     /// board's own.
-    func graceEnds(own: Duration?) -> Timestamp {
-        lastContact + min(offline, own ?? offline)
+    func graceEnds(own: Duration?) -> Timestamp { lastContact + grace(own: own) }
+
+    /// How long the session lasts without contact.
+    func grace(own: Duration?) -> Duration { min(offline, own ?? offline) }
+}
+
+extension SessionEnd {
+    /// The next step for the board's owner.
+    package var help: String {
+        switch self {
+        case .expired:
+            "its owner renews it on the board's page or with `postern boards renew`; else run "
+                + "`sudo postern-agent pair` and claim this board again"
+        case .revoked, .signedOut, .reuse:
+            "run `sudo postern-agent pair` and claim this board again"
+        }
     }
 }

@@ -6,7 +6,7 @@ package import Sessions
 enum CallKind: CaseIterable, Sendable {
     case logout, upgrade
     case claim, claimState, openClaims, everyOpenClaim, endClaim, forgetRevocation
-    case ownBoards, everyBoard, board, rename, release, explain
+    case ownBoards, everyBoard, board, rename, renew, release, explain
     case ownSessions, everySession, session, revoke, makeSession, update, extend, revokeAll
     case users, addUser, setPassword, changeUser, audit
     case brokerLogin
@@ -18,7 +18,7 @@ enum CallKind: CaseIterable, Sendable {
     /// The protected class that the request writes. Nil if it writes none.
     var writtenClass: ClassName? {
         switch self {
-        case .logout, .upgrade, .claim, .endClaim, .forgetRevocation, .release, .revoke,
+        case .logout, .upgrade, .claim, .endClaim, .forgetRevocation, .renew, .release, .revoke,
             .makeSession, .update, .extend, .revokeAll: .session
         case .addUser, .setPassword, .changeUser, .link, .unlink: .user
         case .makeRole, .writeRole: .role
@@ -109,8 +109,8 @@ struct CallerRights: Equatable, Sendable {
         case .logout, .upgrade, .claim, .claimState, .openClaims, .ownBoards, .ownSessions,
             .makeSession, .brokerLogin, .identities, .link, .unlink, .ownAlerts: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
-            .explain, .release, .everySession, .session, .revoke, .update, .extend, .revokeAll,
-            .users, .addUser, .setPassword, .changeUser, .audit,
+            .explain, .renew, .release, .everySession, .session, .revoke, .update, .extend,
+            .revokeAll, .users, .addUser, .setPassword, .changeUser, .audit,
             .installation, .everyInstallation, .readRoles, .makeRole, .writeRole, .everyAlert,
             .testAlerts: true
         }

@@ -37,7 +37,7 @@ package struct ClaimRecord: Sendable {
     package var state: Claim.State
     package let createdAt: Timestamp
     package let expiresAt: Timestamp
-    /// HMAC of the claim secret, to recognize a used one.
+    /// HMAC of the claim secret, to recognize a used one. Random for a renewal, which has none.
     package let secretHash: [UInt8]
     package let boardName: String
     package let deviceKey: [UInt8]
@@ -45,16 +45,23 @@ package struct ClaimRecord: Sendable {
     package var payload: [UInt8]?
     /// Replaces the derived broker password on acceptance.
     package var brokerPassword: SecretBytes?
+    /// The login of an expired board, which this claim replaced. It is set again if the board does
+    /// not accept the claim.
+    package var formerPassword: SecretBytes?
     package var reason: Refusal?
     package let tokenOrigin: TokenOrigin
+    /// The expired session that this renewal replaces from afar. Nil: a claim with a claim secret.
+    package let renews: ObjectID?
 
     package init(
         id: MessageID, installation: InstallationID, session: ObjectID, claimant: UserID,
         state: Claim.State, createdAt: Timestamp, expiresAt: Timestamp, secretHash: [UInt8],
         boardName: String, deviceKey: [UInt8], payload: [UInt8]?,
-        brokerPassword: SecretBytes?, reason: Refusal? = nil,
-        tokenOrigin: TokenOrigin = .made
+        brokerPassword: SecretBytes?, formerPassword: SecretBytes? = nil,
+        reason: Refusal? = nil, tokenOrigin: TokenOrigin = .made, renews: ObjectID? = nil
     ) {
+        self.formerPassword = formerPassword
+        self.renews = renews
         self.tokenOrigin = tokenOrigin
         self.id = id
         self.installation = installation
@@ -76,7 +83,8 @@ package struct ClaimRecord: Sendable {
         Claim(
             id: id, board: installation, session: session,
             state: state == .sent && expiresAt <= now ? .expired : state,
-            expiresAt: expiresAt, reason: reason, notes: tokenOrigin.notes + notes)
+            expiresAt: expiresAt, reason: reason, notes: tokenOrigin.notes + notes,
+            isRenewal: renews != nil)
     }
 }
 

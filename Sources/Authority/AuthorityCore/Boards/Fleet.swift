@@ -39,6 +39,8 @@ extension Authority {
         guard let user = try transaction.user(board.owner) else { return nil }
         let active = try transaction.activeSession(on: board.installation)
         let told = try transaction.report(of: board.installation)
+        let ended = try ended(on: board.installation, after: active, transaction, at: now)
+        let open = ended == nil ? nil : try transaction.openClaim(on: board.installation)
         return Board(
             installation: board.installation, name: board.name, owner: user.view,
             deviceKey: try keyID(of: board.deviceKey),
@@ -48,7 +50,20 @@ extension Authority {
             lastSeen: active?.lastSeen ?? board.lastSeen,
             status: try transaction.status(of: board.installation),
             scope: try active?.scope?.document(), report: told?.report, reportedAt: told?.since,
-            ownedSince: board.ownedSince)
+            ownedSince: board.ownedSince,
+            sessionEnd: ended.map { $0.endReason ?? UnavailableReason.expired.rawValue },
+            isRenewable: open == nil && ended.map { $0.isRenewable || $0.state == .active } == true,
+            renewal: open.flatMap { $0.renews == nil ? nil : $0.view(at: now) },
+            warning: active?.outlook(under: rules.lifetimes)?.warning(at: now))
+    }
+
+    /// A board's session that is over. `active` may have passed a limit since the last sweep.
+    private func ended(
+        on board: InstallationID, after active: SessionRecord?,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) -> SessionRecord? {
+        guard let active else { return try transaction.lastEnded(on: board) }
+        return active.hasExpired(at: now, under: rules.lifetimes) ? active : nil
     }
 
     @discardableResult
@@ -66,6 +81,8 @@ extension Authority {
                 try endAndTell(
                     active, reason: UnavailableReason.revoked.rawValue,
                     actor: act.user.username, act.transaction, at: act.now)
+            } else if let ended = try act.transaction.departing(on: board), ended.isRenewable {
+                try withdraw(ended, actor: act.user.username, act.transaction, at: act.now)
             }
             try addPersonJobs(of: record.owner, lost: true, act.transaction)
             try note(
@@ -108,7 +125,8 @@ extension Authority {
             let record = try act.visible(id)
             switch record.state {
             case .ended:
-                break
+                guard record.isRenewable else { break }
+                try withdraw(record, actor: act.user.username, act.transaction, at: act.now)
             case .active:
                 try endAndTell(
                     record, reason: UnavailableReason.revoked.rawValue,
@@ -142,7 +160,9 @@ extension Authority {
         }
         return SessionView(
             session: record.session, username: user?.username ?? "", state: state(record, now),
-            lastSeen: record.lastSeen, boardName: board, generation: family?.generation)
+            lastSeen: record.lastSeen, boardName: board, generation: family?.generation,
+            outlook: record.outlook(under: rules.lifetimes),
+            latestEnd: latestEnd(of: record, at: now))
     }
 
     private func state(_ record: SessionRecord, _ now: Timestamp) -> SessionView.State {

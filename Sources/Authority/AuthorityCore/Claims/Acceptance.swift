@@ -37,7 +37,10 @@ extension BoardRequest {
             record.state == .ended, let endNotice = record.endNotice
         else { return }
         let isShared = record.endReason == UnavailableReason.reuse.rawValue
-        if isShared {
+        if record.isRenewable {
+            guard endNotice.payload != nil else { return }
+            record.endNotice = .lasting(nil)
+        } else if isShared {
             let until = now + AuthorityRules.replyLifetime
             guard until < endNotice.until else { return }
             record.endNotice?.until = until
@@ -76,6 +79,7 @@ extension Authority {
         claim.state = .accepted
         claim.payload = nil
         claim.brokerPassword = nil
+        claim.formerPassword = nil
         try transaction.update(claim)
         var record = pending
         record.state = .active
@@ -130,7 +134,11 @@ extension Authority {
         claim.state = state
         claim.payload = nil
         claim.brokerPassword = nil
+        claim.formerPassword = nil
         try transaction.update(claim)
+        if let password = found.formerPassword {
+            try transaction.setBrokerPassword(password, of: claim.installation)
+        }
         if var record = try transaction.session(claim.session), record.state == .pending {
             record.state = .ended
             record.endReason = "claim \(state.rawValue)"
@@ -147,6 +155,7 @@ extension Authority {
         try audit(
             "claim.\(state.rawValue)", actor, claim.installation, claim.session, detail,
             transaction, at: now)
-        try addBrokerJobs(claim.installation, transaction, at: now)
+        try addBrokerJobs(
+            claim.installation, newPassword: found.formerPassword != nil, transaction, at: now)
     }
 }

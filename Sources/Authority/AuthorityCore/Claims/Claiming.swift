@@ -13,8 +13,9 @@ extension Authority {
             let scope = try accepted(order.scope, by: act.user)
             try clearTheWay(order.url, act)
             let provisioning = Provisioning(
-                authority: self, transaction: act.transaction, url: order.url,
-                claimant: act.user, asking: act.session.session.createdWith, scope: scope,
+                authority: self, transaction: act.transaction,
+                board: ProvisionedBoard(order.url), claimant: act.user,
+                actor: act.user.username, asking: act.session.session.createdWith, scope: scope,
                 duration: duration,
                 custom: try CustomFields(order.custom),
                 brought: try order.imported.map { tokens throws(AuthorityError) in
@@ -24,14 +25,18 @@ extension Authority {
             let claim = try provisioning.makeClaim()
             return (claim, try waitNotes(on: claim, act))
         }
+        try await publish(claim)
+        return claim.view(at: claim.createdAt, notes)
+    }
+
+    /// Waits until the broker has the provisioning. Cancels the claim if that fails.
+    func publish(_ claim: ClaimRecord) async throws(AuthorityError) {
         do throws(AuthorityError) {
-            // The claimant's answer waits until the broker has the message.
             try await worker.settle(claim.installation.description)
         } catch {
             try await cancel(claim, because: error)
             throw error
         }
-        return claim.view(at: claim.createdAt, notes)
     }
 
     /// A hint for the claimant if the board has not answered its revocation yet.
@@ -45,7 +50,7 @@ extension Authority {
     }
 
     /// The requested duration. Throws 142 if it is outside the limits.
-    private func lifetime(_ wished: Duration?) throws(AuthorityError) -> Duration? {
+    func lifetime(_ wished: Duration?) throws(AuthorityError) -> Duration? {
         guard let wished else { return nil }
         guard (LifetimePolicy.shortest...LifetimePolicy.longest).contains(wished) else {
             throw .refused(.durationOutOfRange)
@@ -74,7 +79,8 @@ extension Authority {
     }
 
     /// Refuses a used secret, another user's board, another key for a known board, and a second
-    /// claim while one is open. Closes an open claim that has expired.
+    /// claim while one is open. Closes an open claim that has expired, and a renewal that waits:
+    /// the person is at the board now.
     private func clearTheWay(_ url: ClaimURL, _ act: Act) throws(AuthorityError) {
         let (transaction, now) = (act.transaction, act.now)
         guard try !transaction.isUsed(secretHash: try hash(of: url.secret)) else {
@@ -92,13 +98,15 @@ extension Authority {
                 name: .boardHasAnotherKey))
         }
         guard let open = try transaction.openClaim(on: url.installation) else { return }
-        guard open.expiresAt <= now else {
+        guard open.expiresAt <= now || open.renews != nil else {
             throw .refused(Refusal(
                 .forbidden, "this board has an open claim already, which it takes when it is "
                     + "online; `postern boards claims` lists it, and `end-claim` ends it",
                 name: .claimOpen))
         }
-        try close(open, as: .expired, detail: "", actor: "authority", transaction, at: now)
+        try close(
+            open, as: open.expiresAt <= now ? .expired : .cancelled, detail: "",
+            actor: open.expiresAt <= now ? "authority" : act.user.username, transaction, at: now)
     }
 
     private func cancel(

@@ -5,8 +5,10 @@ import Wire
 struct Provisioning {
     let authority: Authority
     let transaction: any AuthorityTransaction
-    let url: ClaimURL
+    let board: ProvisionedBoard
     let claimant: UserRecord
+    /// The user name of the person who asks.
+    let actor: String
     /// How the claimant's present session began.
     let asking: CreatedWith
     let scope: ScopeText?
@@ -14,6 +16,8 @@ struct Provisioning {
     let duration: Duration?
     let custom: CustomFields
     let brought: CheckedImport?
+    /// The expired session that a renewal replaces.
+    var renewed: SessionRecord?
     let now: Timestamp
 
     /// Stores the pending session, its family, the open claim with the sealed message, and the
@@ -26,37 +30,54 @@ struct Provisioning {
         }
         let family = try newFamily()
         let record = try session(token, family)
-        let claimKeys = try authority.cryptography.claimKeys(
-            secret: url.secret, board: url.installation)
-        let password = try login(claimKeys)
+        let claimKeys = try board.secret.map { secret throws(AuthorityError) in
+            try authority.cryptography.claimKeys(secret: secret, board: board.installation)
+        }
+        let (password, former) = try login(claimKeys)
         let sealed = try seal(record, token, family, claimKeys, password)
         let claim = ClaimRecord(
-            id: sealed.id, installation: url.installation, session: record.id,
+            id: sealed.id, installation: board.installation, session: record.id,
             claimant: claimant.objectID, state: .sent, createdAt: now,
-            expiresAt: expiry(of: record), secretHash: try authority.hash(of: url.secret),
-            boardName: url.name, deviceKey: url.deviceKey, payload: sealed.payload,
-            brokerPassword: password, tokenOrigin: brought?.origin ?? .made)
+            expiresAt: expiry(of: record), secretHash: try secretHash(),
+            boardName: board.name, deviceKey: board.deviceKey, payload: sealed.payload,
+            brokerPassword: password, formerPassword: former,
+            tokenOrigin: brought?.origin ?? .made, renews: renewed?.id)
         try transaction.save(record, at: now)
         try transaction.save(RefreshFamily(id: family, session: record.id, generation: 1))
         guard try transaction.insert(claim) else {
             throw .refused(
                 Refusal(.forbidden, "another claim of this board is open", name: .claimOpen))
         }
-        try authority.audit(
-            "claim", claimant.username, url.installation, record.id,
-            claim.tokenOrigin == .made
-                ? url.name : "\(url.name), with a \(claim.tokenOrigin.rawValue) session token",
-            transaction, at: now)
-        try authority.note(
-            .made, of: record, "by \(claimant.username)", transaction, at: now)
+        try audit(claim, of: record)
+        try authority.note(.made, of: record, "by \(actor)", transaction, at: now)
         try authority.addBrokerJobs(
-            url.installation, newPassword: password != nil, transaction, at: now)
+            board.installation, newPassword: password != nil, transaction, at: now)
         return claim
+    }
+
+    private func audit(_ claim: ClaimRecord, of record: SessionRecord) throws(AuthorityError) {
+        let detail = if let renewed {
+            "in place of \(renewed.id)"
+        } else if claim.tokenOrigin == .made {
+            board.name
+        } else {
+            "\(board.name), with a \(claim.tokenOrigin.rawValue) session token"
+        }
+        try authority.audit(
+            renewed == nil ? "claim" : "board.renew", actor, board.installation, record.id, detail,
+            transaction, at: now)
+    }
+
+    /// HMAC of the claim secret. Random for a renewal, which has no secret.
+    private func secretHash() throws(AuthorityError) -> [UInt8] {
+        guard let secret = board.secret else { return try authority.cryptography.random(32) }
+        return try authority.hash(of: secret)
     }
 
     /// A claim expires with its session at the latest.
     private func expiry(of record: SessionRecord) -> Timestamp {
-        let waits = now + authority.rules.claimLifetime
+        let waits = now + (renewed == nil
+            ? authority.rules.claimLifetime : AuthorityRules.renewalLifetime)
         return min(waits, record.certainEnd(under: authority.rules.lifetimes) ?? waits)
     }
 
@@ -75,9 +96,9 @@ struct Provisioning {
         var record = if let known = brought?.known { known } else { try newSession(token) }
         record.state = .pending
         record.family = family
-        record.deviceKey = url.deviceKey
+        record.deviceKey = board.deviceKey
         record.scope = scope
-        record.session.installationID = url.installation
+        record.session.installationID = board.installation
         record.session.custom = try CustomFields(
             custom.members, over: record.session.custom).members
         guard let duration else { return record }
@@ -98,12 +119,12 @@ struct Provisioning {
         }
         let session = Session(
             objectID: id, user: claimant.objectID, restricted: true,
-            createdWith: CreatedWith(.create, asIn: asking),
-            installationID: url.installation, createdAt: began,
+            createdWith: renewed?.session.createdWith ?? CreatedWith(.create, asIn: asking),
+            installationID: board.installation, createdAt: began,
             expiresAt: limit.map(wholeSeconds))
         return SessionRecord(
             session: session, state: .pending, tokenHash: try authority.hash(of: token.secret),
-            family: nil, deviceKey: url.deviceKey, scope: nil, absoluteLimit: limit,
+            family: nil, deviceKey: board.deviceKey, scope: nil, absoluteLimit: limit,
             lastSeen: now)
     }
 
@@ -114,24 +135,29 @@ struct Provisioning {
         Timestamp(milliseconds: time.seconds * 1000)
     }
 
-    /// Sets the derived password as the board's login, and returns a new password that replaces it
-    /// on acceptance.
+    /// Sets the derived password as the board's login. Returns a new password that replaces it on
+    /// acceptance, and the login of an expired board, which comes back without one.
     ///
-    /// Nil if the login stays unchanged: a session lives on the board, or the board has not
-    /// answered a revocation, which it could not receive with another login.
-    private func login(_ keys: ClaimKeys) throws(AuthorityError) -> SecretBytes? {
-        guard authority.rules.managesBrokerAccess,
-            try transaction.activeSession(on: url.installation) == nil,
-            try !authority.awaitsAnswer(from: url.installation, transaction, at: now)
-        else { return nil }
-        try transaction.setBrokerPassword(keys.brokerPassword, of: url.installation)
+    /// Nil if the login stays unchanged: a renewal, or a session lives on the board, or the board
+    /// has not answered a revocation, which it could not receive with another login.
+    private func login(
+        _ keys: ClaimKeys?
+    ) throws(AuthorityError) -> (new: SecretBytes?, former: SecretBytes?) {
+        let id = board.installation
+        guard let keys, authority.rules.managesBrokerAccess,
+            try transaction.activeSession(on: id) == nil,
+            try !authority.awaitsAnswer(from: id, transaction, at: now)
+        else { return (nil, nil) }
+        let isKept = try transaction.departing(on: id)?.isRenewable == true
+        let former = isKept ? try transaction.brokerPassword(of: id) : nil
+        try transaction.setBrokerPassword(keys.brokerPassword, of: id)
         let text = Base64URL.encode(try authority.cryptography.random(32))
-        return SecretBytes(Array(text.utf8))
+        return (SecretBytes(Array(text.utf8)), former)
     }
 
     private func seal(
         _ record: SessionRecord, _ token: SessionToken, _ family: RefreshFamilyID,
-        _ claimKeys: ClaimKeys, _ password: SecretBytes?
+        _ claimKeys: ClaimKeys?, _ password: SecretBytes?
     ) throws(AuthorityError) -> (id: MessageID, payload: [UInt8]) {
         let format = RefreshTokenFormat(
             cryptography: authority.cryptography, key: authority.keys.refresh)
@@ -146,10 +172,15 @@ struct Provisioning {
         let message = AuthorityMessage(
             id: try authority.newMessageID(), issuedAt: now,
             body: .provision(try provision(record, tokens, password)))
-        let payload = try authority.cryptography.sealProvision(
-            message.plaintext,
-            to: RecipientKey(board: url.installation, key: url.deviceKey), claim: claimKeys,
-            topic: authority.inbox(of: url.installation))
+        let recipient = RecipientKey(board: board.installation, key: board.deviceKey)
+        let topic = authority.inbox(of: board.installation)
+        let payload = if let claimKeys {
+            try authority.cryptography.sealProvision(
+                message.plaintext, to: recipient, claim: claimKeys, topic: topic)
+        } else {
+            try authority.cryptography.seal(
+                message.plaintext, to: recipient, from: authority.keys.seal, topic: topic)
+        }
         return (message.id, payload)
     }
 
@@ -167,7 +198,7 @@ struct Provisioning {
         let keys = authority.keys
         var provision = Provision(
             sequence: try transaction.nextSequence(
-                sealKey: keys.seal.id, board: url.installation, at: now),
+                sealKey: keys.seal.id, board: board.installation, at: now),
             expiresAt: expiry(of: record),
             authority: PinnedAuthority(
                 name: authority.info.name, sealKey: keys.seal.publicKey,
@@ -187,5 +218,28 @@ struct Provisioning {
         guard password != nil || place != nil else { return nil }
         return BrokerAccess(
             uri: place?.uri, username: nil, password: password, ca: place?.ca)
+    }
+}
+
+/// The board that a provisioning is for.
+struct ProvisionedBoard {
+    let installation: InstallationID
+    let deviceKey: [UInt8]
+    let name: String
+    /// The claim secret. Nil for a renewal: then the board's pinned seal key proves the sender.
+    let secret: SecretBytes?
+
+    init(_ url: ClaimURL) {
+        installation = url.installation
+        deviceKey = url.deviceKey
+        name = url.name
+        secret = url.secret
+    }
+
+    init(_ board: BoardRecord) {
+        installation = board.installation
+        deviceKey = board.deviceKey
+        name = board.name
+        secret = nil
     }
 }

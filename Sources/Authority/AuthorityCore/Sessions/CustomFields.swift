@@ -16,6 +16,7 @@ package struct CustomFields: Equatable, Sendable {
         "objectId", "user", "restricted", "createdWith", "createdAt", "updatedAt", "expiresAt",
         "sessionToken", "accessToken", "refreshToken", "installationId", "ACL", "className",
         "state", "lastSeen", "boardName", "username", "generation", "isThisOne",
+        "endsAt", "endCause", "latestEnd",
     ]
 
     /// Names with a special meaning in JavaScript objects. They are refused within values, too.

@@ -45,15 +45,53 @@ extension Authority {
         let payload = try cryptography.seal(
             message.plaintext, to: RecipientKey(board: board, key: key), from: keys.seal,
             topic: inbox(of: board))
-        let longest = now + AuthorityRules.longestEndNotice
-        let until = min(record.session.expiresAt ?? longest, longest)
+        let endNotice = endNotice(payload, for: record, reason, at: now)
         if try transaction.openClaim(on: board) != nil {
             // The inbox retains a provisioning, so send this message at once and not retained.
-            try transaction.add(.say(board, payload: payload, until: until))
+            try transaction.add(.say(board, payload: payload, until: endNotice.until))
         }
         try end(
-            record, reason: reason, actor: actor,
-            endNotice: EndNotice(payload: payload, until: until), transaction, at: now)
+            record, reason: reason, actor: actor, endNotice: endNotice, transaction, at: now)
+    }
+
+    private func endNotice(
+        _ payload: [UInt8], for record: SessionRecord, _ reason: String, at now: Timestamp
+    ) -> EndNotice {
+        if reason == UnavailableReason.expired.rawValue { return .lasting(payload) }
+        let longest = now + AuthorityRules.longestEndNotice
+        let own = record.session.expiresAt.flatMap { $0 > now ? $0 : nil }
+        return EndNotice(payload: payload, until: min(own ?? longest, longest))
+    }
+
+    /// Ends a session that has passed a limit. A board knows its session's `expiresAt`. If another
+    /// limit ended the session, the board receives a message. The board can be renewed afterwards.
+    func endExpired(
+        _ record: SessionRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) {
+        let reason = UnavailableReason.expired.rawValue
+        guard record.hasReachedOwnEnd(at: now) else {
+            return try endAndTell(
+                record, reason: reason, actor: "authority", transaction, at: now)
+        }
+        try end(
+            record, reason: reason, actor: "authority",
+            endNotice: record.board == nil ? nil : .lasting(nil), transaction, at: now)
+    }
+
+    /// Takes an expired board the login with which it could be renewed, and cancels its renewal.
+    /// The board receives a revocation, as one whose session was alive.
+    func withdraw(
+        _ expired: SessionRecord, actor: String, _ transaction: any AuthorityTransaction,
+        at now: Timestamp
+    ) throws(AuthorityError) {
+        if let board = expired.board, let open = try transaction.openClaim(on: board),
+            open.renews != nil
+        {
+            try close(open, as: .cancelled, detail: "", actor: actor, transaction, at: now)
+        }
+        try endAndTell(
+            expired, reason: UnavailableReason.revoked.rawValue, actor: actor, transaction,
+            at: now)
     }
 
     /// Whether a board has not answered a revocation yet. It receives the revocation with its

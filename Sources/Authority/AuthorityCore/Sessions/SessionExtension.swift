@@ -4,12 +4,14 @@ import Wire
 /// Extends sessions. Source: the wire contract, Heartbeat.
 extension Authority {
     package func extend(
-        _ id: ObjectID, by span: Duration, by caller: Caller
+        _ id: ObjectID, by span: Duration, shortens: Bool, by caller: Caller
     ) async throws(AuthorityError) -> SessionView {
         try await act(.extend, by: caller) { act throws(AuthorityError) in
             var record = try act.living(id)
             do throws(Refusal) {
-                record.session.expiresAt = try extended(record, by: span, at: act.now)
+                let end = try extended(record, by: span, at: act.now)
+                if !shortens { try requireLonger(record, until: end, span) }
+                record.session.expiresAt = end
             } catch {
                 throw .refused(error)
             }
@@ -35,13 +37,43 @@ extension Authority {
         _ record: SessionRecord, by span: Duration, at now: Timestamp
     ) throws(Refusal) -> Timestamp {
         guard (LifetimePolicy.shortest...LifetimePolicy.longest).contains(span) else {
-            throw Refusal(.validation, "a session lasts from 5 minutes to 1 year")
+            throw .durationOutOfRange
         }
         let end = Timestamp(milliseconds: (now + span).seconds * 1000)
         if let limit = record.latestEnd(under: rules.lifetimes), end > limit {
-            throw Refusal(.validation, "that is after the session's absolute limit")
+            throw Refusal(
+                .validation,
+                "that is after the session's absolute limit; it can last until \(limit.words)",
+                name: .durationOutOfRange)
         }
         return end
+    }
+
+    /// Refuses an end that is earlier than the present one.
+    private func requireLonger(
+        _ record: SessionRecord, until end: Timestamp, _ span: Duration
+    ) throws(Refusal) {
+        let present = record.certainEnd(under: rules.lifetimes)
+        if let present, present <= end { return }
+        let lifetimes = rules.lifetimes
+        let words = present.map { "ends at \($0.words)" }
+            ?? lifetimes.idle.map { idle in
+                let user = record.board == nil ? "it was last used" : "the board was last heard"
+                return "ends \(idle.words) after \(user)"
+            } ?? "ends only when somebody ends it"
+        throw Refusal(
+            .validation, "the session \(words); \(span.words) from now would be earlier",
+            name: .wouldShorten)
+    }
+
+    /// The latest end that `extend` can set. Nil: it can set none, because the session has ended or
+    /// waits for its board.
+    func latestEnd(of record: SessionRecord, at now: Timestamp) -> Timestamp? {
+        guard record.state == .active, record.isLive(at: now, under: rules.lifetimes) else {
+            return nil
+        }
+        let longest = now + LifetimePolicy.longest
+        return min(record.latestEnd(under: rules.lifetimes) ?? longest, longest)
     }
 
     func auditExtension(
@@ -74,5 +106,26 @@ extension Authority {
             topic: inbox(of: board))
         try transaction.add(
             .say(board, payload: payload, until: now + AuthorityRules.replyLifetime))
+    }
+}
+
+extension Timestamp {
+    /// For people: `2026-12-25 08:51 UTC`.
+    var words: String {
+        let text = ParseDate.print(self)
+        return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
+    }
+}
+
+extension Duration {
+    /// For people, in the largest unit that divides it: `30 days`, `90 minutes`, `1 year`.
+    var words: String {
+        let seconds = components.seconds
+        let units: [(Int64, String)] = [
+            (365 * 86_400, "year"), (86_400, "day"), (3600, "hour"), (60, "minute"),
+        ]
+        let (size, name) = units.first { seconds % $0.0 == 0 && seconds >= $0.0 } ?? (1, "second")
+        let count = seconds / size
+        return "\(count) \(name)\(count == 1 ? "" : "s")"
     }
 }

@@ -80,6 +80,12 @@ package struct SessionRecord: Sendable {
         [session.expiresAt, latestEnd(under: lifetimes)].compactMap { $0 }.min()
     }
 
+    /// Whether the session expired and its board keeps a login that hears its inbox. Then the
+    /// authority can give the board a new session from afar.
+    package var isRenewable: Bool {
+        state == .ended && endReason == UnavailableReason.expired.rawValue && endNotice != nil
+    }
+
     /// When the session ends by itself, and why. Nil: it has no known end, or has ended.
     package func outlook(under lifetimes: LifetimePolicy) -> SessionOutlook? {
         guard state != .ended else { return nil }
@@ -99,6 +105,11 @@ package struct EndNotice: Equatable, Sendable {
     package init(payload: [UInt8]?, until: Timestamp) {
         self.payload = payload
         self.until = until
+    }
+
+    /// For an expired session: the board keeps its login until it is renewed, claimed or released.
+    package static func lasting(_ payload: [UInt8]?) -> Self {
+        Self(payload: payload, until: Timestamp(milliseconds: .max))
     }
 }
 

@@ -43,25 +43,13 @@ extension Authority {
         return claims.count
     }
 
-    /// Ends expired sessions. A board knows its session's `expiresAt`. If another limit ended the
-    /// session, the board receives a message.
     private func endExpired(
         _ transaction: any AuthorityTransaction, at now: Timestamp, limit: Int
     ) throws(AuthorityError) -> Int {
         let sessions = try transaction.expiredSessions(
             at: now, madeBefore: rules.lifetimes.absolute.map { now - $0 },
             idleSince: rules.lifetimes.idle.map { now - $0 }, limit: limit)
-        let reason = UnavailableReason.expired.rawValue
-        for record in sessions {
-            if record.hasReachedOwnEnd(at: now) {
-                try end(
-                    record, reason: reason, actor: "authority", endNotice: nil, transaction,
-                    at: now)
-            } else {
-                try endAndTell(
-                    record, reason: reason, actor: "authority", transaction, at: now)
-            }
-        }
+        for record in sessions { try endExpired(record, transaction, at: now) }
         return sessions.count
     }
 

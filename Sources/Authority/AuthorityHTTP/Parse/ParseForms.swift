@@ -58,6 +58,9 @@ extension SessionView {
         members["boardName"] = .optional(boardName)
         members["username"] = .string(username)
         members["generation"] = generation.map { .integer(Int64(clamping: $0)) } ?? .null
+        members["endsAt"] = .parseDate(outlook?.endsAt)
+        members["endCause"] = .optional(outlook?.cause.rawValue)
+        members["latestEnd"] = .parseDate(latestEnd)
         return members
     }
 }

@@ -14,20 +14,42 @@ struct ClaimRoutes: Sendable {
             HTTPRoute(.get, "/claims/:id", .session(claim)),
             HTTPRoute(.delete, "/claims/:id", .session(end)),
             HTTPRoute(.delete, "/boards/:iid/revocation", .session(forgetRevocation)),
+            HTTPRoute(.post, "/boards/:iid/renew", .session(renew)),
         ]
     }
 
     private func start(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let order = try ClaimOrder(json: try call.json())
-        let claim: Claim
+        return await made { () throws(AuthorityError) in
+            try await frontend.claim(order, by: caller)
+        }
+    }
+
+    /// `{"durationMinutes": n}`, optional.
+    private func renew(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let board = try call.parameter("iid", InstallationID.init)
+        let json = call.body.isEmpty ? JSONObject([:]) : try call.json()
+        let minutes = try reading { () throws(WireError) in
+            try json.optional("durationMinutes") { $0.asInteger }
+        }
+        let duration = try minutes.map { minutes throws(AuthorityError) in
+            guard (5...525_600).contains(minutes) else { throw .refused(.durationOutOfRange) }
+            return Duration.seconds(minutes * 60)
+        }
+        return await made { () throws(AuthorityError) in
+            try await frontend.renew(board, duration, by: caller)
+        }
+    }
+
+    private func made(_ make: () async throws(AuthorityError) -> Claim) async -> Answer {
         do throws(AuthorityError) {
-            claim = try await frontend.claim(order, by: caller)
+            let claim = try await make()
+            var answer = Answer(.created, claim.form)
+            answer.headers[.location] = "/postern/v1/claims/\(claim.id)"
+            return answer
         } catch {
             return Answer(claim: error)
         }
-        var answer = Answer(.created, claim.form)
-        answer.headers[.location] = "/postern/v1/claims/\(claim.id)"
-        return answer
     }
 
     /// `?everyone=true`, as in the list of boards.

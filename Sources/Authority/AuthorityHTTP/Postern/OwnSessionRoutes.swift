@@ -48,17 +48,19 @@ struct OwnSessionRoutes: Sendable {
         return answer
     }
 
-    /// `{"durationSeconds": n}`.
+    /// `{"durationSeconds": n, "shorten": true}`; the second member is optional.
     private func extend(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
         let id = try call.parameter("id", ObjectID.init)
         let json = try call.json()
-        let seconds = try reading { () throws(WireError) in
-            try json.integer("durationSeconds")
+        let (seconds, shortens) = try reading { () throws(WireError) in
+            let shortens = try json.optional("shorten") { $0.asBool } ?? false
+            return (try json.integer("durationSeconds"), shortens)
         }
         let permitted = LifetimePolicy.shortest.components.seconds
             ... LifetimePolicy.longest.components.seconds
         guard permitted.contains(seconds) else { throw .refused(.durationOutOfRange) }
-        let view = try await frontend.extend(id, by: .seconds(seconds), by: caller)
+        let view = try await frontend.extend(
+            id, by: .seconds(seconds), shortens: shortens, by: caller)
         return Answer(view.consoleForm(for: caller))
     }
 }

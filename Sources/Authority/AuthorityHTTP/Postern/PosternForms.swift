@@ -29,13 +29,14 @@ extension Claim {
             "claimId": .string(id.description), "installationId": .string(board.description),
             "sessionId": .string(session.description), "state": .string(state.rawValue),
             "expiresAt": .time(expiresAt), "reason": reason?.json ?? .null,
-            "notes": .array(notes.map(JSONValue.string)),
+            "notes": .array(notes.map(JSONValue.string)), "renewal": .bool(isRenewal),
         ]
     }
 }
 
 extension Board {
-    /// `lastData` is the time of the latest data, by this authority's clock.
+    /// `lastData` is the time of the latest data, by this authority's clock. `sessionWarning` is
+    /// set once it is time to announce the session's end.
     func form(lastData: Timestamp?) -> [String: JSONValue] {
         [
             "installationId": .string(installation.description), "name": .string(name),
@@ -43,7 +44,13 @@ extension Board {
             "deviceKey": .string(deviceKey.description),
             "sessionId": .optional(session?.session.objectID),
             "sessionState": .optional(session?.state.rawValue),
+            "sessionEnd": .optional(sessionEnd), "renewable": .bool(isRenewable),
+            "renewal": renewal.map { .object($0.form) } ?? .null,
             "sessionExpiresAt": .optionalTime(session?.session.expiresAt),
+            "sessionEndsAt": .optionalTime(session?.outlook?.endsAt),
+            "sessionEndCause": .optional(session?.outlook?.cause.rawValue),
+            "sessionWarning": warning.map { .integer(Int64($0)) } ?? .null,
+            "sessionLatestEnd": .optionalTime(session?.latestEnd),
             "lastSeen": .optionalTime(lastSeen),
             "status": .optional(status.map { $0.up ? "up" : "down" }),
             "sessionAvailable": status.map { .bool($0.available) } ?? .null,

@@ -69,6 +69,9 @@ extension Schema {
             state = 'active' AND installation_id IS NOT NULL AND device_key IS NULL
             """),
         .on("installation_id", "departing_of_board", where: "end_notice_until IS NOT NULL"),
+        .on(
+            "installation_id, ended_at", "past_of_board",
+            where: "state = 'ended' AND device_key IS NOT NULL"),
         .on("end_notice_until", "end_notices", where: "end_notice_until IS NOT NULL"),
         .on("user_id, created_at", "sessions_of_user"),
         // A person's sessions, found fast even if they have many boards.
@@ -134,7 +137,8 @@ extension Schema {
                 .text("claimant", of: "users"), .text("state"), .integer("created_at"),
                 .integer("expires_at"), .bytes("secret_hash"), .text("board_name"),
                 .bytes("device_key"), .bytes("payload").optional,
-                .bytes("broker_password").optional, .integer("reason_code").optional,
+                .bytes("broker_password").optional, .bytes("former_password").optional,
+                .text("renews").optional, .integer("reason_code").optional,
                 .text("reason_text").optional, .text("token_origin"),
             ], key: ["id"],
             indexes: [

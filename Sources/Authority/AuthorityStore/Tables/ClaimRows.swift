@@ -26,28 +26,30 @@ extension StoreTransaction {
             """
             INSERT INTO claims (
                 id, installation_id, session_id, claimant, state, created_at, expires_at,
-                secret_hash, board_name, device_key, payload, broker_password, reason_code,
-                reason_text, token_origin)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                secret_hash, board_name, device_key, payload, broker_password, former_password,
+                reason_code, reason_text, token_origin, renews)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (installation_id) WHERE state = 'sent' DO NOTHING
             """,
             [claim.id.description, claim.installation.description, claim.session.description,
              claim.claimant.description, claim.state.rawValue, claim.createdAt.milliseconds,
              claim.expiresAt.milliseconds, claim.secretHash, claim.boardName,
              claim.deviceKey, claim.payload,
-             try wrappedPassword(of: claim), claim.reason?.code, claim.reason?.text,
-             claim.tokenOrigin.rawValue]) == 1
+             try wrapped(claim.brokerPassword, of: claim.id),
+             try wrapped(claim.formerPassword, of: claim.id), claim.reason?.code,
+             claim.reason?.text, claim.tokenOrigin.rawValue, claim.renews?.description]) == 1
     }
 
     func update(_ claim: ClaimRecord) throws(AuthorityError) {
         try run(
             """
-            UPDATE claims SET state = ?, payload = ?, broker_password = ?, reason_code = ?,
-                reason_text = ? WHERE id = ?
+            UPDATE claims SET state = ?, payload = ?, broker_password = ?, former_password = ?,
+                reason_code = ?, reason_text = ? WHERE id = ?
             """,
             [claim.state.rawValue, claim.payload,
-             try wrappedPassword(of: claim), claim.reason?.code, claim.reason?.text,
-             claim.id.description])
+             try wrapped(claim.brokerPassword, of: claim.id),
+             try wrapped(claim.formerPassword, of: claim.id), claim.reason?.code,
+             claim.reason?.text, claim.id.description])
     }
 
     func isUsed(secretHash: [UInt8]) throws(AuthorityError) -> Bool {
@@ -104,19 +106,26 @@ extension StoreTransaction {
         }
     }
 
-    private func wrappedPassword(of claim: ClaimRecord) throws(AuthorityError) -> [UInt8]? {
-        guard let password = claim.brokerPassword else { return nil }
-        return try wrapping.wrap(password, place: place(of: claim.id))
+    private func wrapped(
+        _ password: SecretBytes?, of claim: MessageID
+    ) throws(AuthorityError) -> [UInt8]? {
+        try password.map { password throws(AuthorityError) in
+            try wrapping.wrap(password, place: place(of: claim))
+        }
+    }
+
+    private func password(
+        _ column: String, of claim: MessageID, _ row: SQLRow
+    ) throws(AuthorityError) -> SecretBytes? {
+        try row.optionalBytes(column).map { bytes throws(AuthorityError) in
+            try wrapping.unwrap(bytes, place: place(of: claim))
+        }
     }
 
     private func place(of claim: MessageID) -> String { "claims.broker_password \(claim)" }
 
     private func readClaim(_ row: SQLRow) throws(AuthorityError) -> ClaimRecord {
         let id = try row.parsed("id", MessageID.init)
-        let password: SecretBytes? = try row.optionalBytes("broker_password").map {
-            bytes throws(AuthorityError) in
-            try wrapping.unwrap(bytes, place: place(of: id))
-        }
         let code = try row.optional("reason_code", as: Int.self)
         let text = try row.optional("reason_text", as: String.self)
         return ClaimRecord(
@@ -127,7 +136,10 @@ extension StoreTransaction {
             createdAt: try row.time("created_at"), expiresAt: try row.time("expires_at"),
             secretHash: try row.bytes("secret_hash"), boardName: try row.value("board_name"),
             deviceKey: try row.bytes("device_key"), payload: try row.optionalBytes("payload"),
-            brokerPassword: password, reason: code.map { Refusal(code: $0, text: text ?? "") },
-            tokenOrigin: try row.parsed("token_origin", TokenOrigin.init(rawValue:)))
+            brokerPassword: try password("broker_password", of: id, row),
+            formerPassword: try password("former_password", of: id, row),
+            reason: code.map { Refusal(code: $0, text: text ?? "") },
+            tokenOrigin: try row.parsed("token_origin", TokenOrigin.init(rawValue:)),
+            renews: try row.parsedOptional("renews", ObjectID.init))
     }
 }

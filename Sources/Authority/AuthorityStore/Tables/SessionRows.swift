@@ -82,6 +82,16 @@ extension StoreTransaction {
         ).map(readSession)
     }
 
+    func lastEnded(on board: InstallationID) throws(AuthorityError) -> SessionRecord? {
+        try row(
+            """
+            SELECT * FROM sessions WHERE installation_id = ? AND state = 'ended'
+                AND device_key IS NOT NULL AND end_reason NOT LIKE 'claim %'
+            ORDER BY ended_at DESC LIMIT 1
+            """, [board.description]
+        ).map(readSession)
+    }
+
     func sessions(
         of user: UserID?, _ choice: SessionChoice, _ slice: ListSlice
     ) throws(AuthorityError) -> [SessionRecord] {

@@ -93,6 +93,8 @@ package struct HealthNotice: Equatable, Sendable {
     package var dead: Int64 = 0
     /// Nil if the local broker does not report it.
     package var bus: BusBrokerMetrics?
+    /// When the session ends by itself, and why. Nil without a session.
+    package var sessionEnds: SessionOutlook?
     /// A part of the board's state is lost until a person repairs it.
     package var isDegraded = false
     /// The most entries in `drops`. The rest is one sum under `*`.
@@ -133,6 +135,9 @@ package struct HealthNotice: Equatable, Sendable {
             "refusals": .array(refusals.map(\.json)),
         ]
         members["bus"] = bus?.json
+        members["sessionEnds"] = sessionEnds.map { outlook in
+            .object(["at": .time(outlook.endsAt), "cause": .string(outlook.cause.rawValue)])
+        }
         if isDegraded { members["degraded"] = .bool(true) }
         return .object(members)
     }

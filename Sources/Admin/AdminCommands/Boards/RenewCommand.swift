@@ -1,0 +1,81 @@
+import ArgumentParser
+import Sessions
+import Wire
+
+extension BoardsCommand {
+    struct Renew: Verb {
+        static let configuration = CommandConfiguration(
+            commandName: "renew", abstract: "Give a board whose session expired a new one.",
+            discussion: """
+                The board gets a session of the same user, with the same scope, and sends what it \
+                held. Nobody has to be there. If the board is away, the renewal waits for it, 30 \
+                days at most.
+                """)
+
+        @OptionGroup var place: Place
+        @Argument(help: BoardsCommand.boardHelp, completion: .boards) var board: String
+        @Option(help: ArgumentHelp("How long the session lasts, such as 30d.", valueName: "span"))
+        var duration: Span?
+        @Option(help: ArgumentHelp("How long to wait for the board.", valueName: "span"))
+        var wait = Span(seconds: 20)
+
+        func validate() throws {
+            let allowed = LifetimePolicy.shortest...LifetimePolicy.longest
+            if let duration, !allowed.contains(duration.duration) {
+                throw ValidationError("a session lasts from 5 minutes to 1 year")
+            }
+        }
+
+        func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
+            let client = try place.login(in: surroundings).client
+            let id = try await client.installation(named: board)
+            var order: [String: JSONValue] = [:]
+            if let duration { order["durationMinutes"] = .integer(duration.seconds / 60) }
+            let sent = try await renew(id, order, client)
+            surroundings.step(true, "the renewal is sent")
+            let last = try await client.follow(sent, for: wait.duration)
+            surroundings.step(last.state == .accepted, "taken by the board")
+            if place.json { surroundings.emit(last.json) }
+            guard last.state == .accepted else { throw failure(last, surroundings) }
+            let answer = try await client.own(.get, "/sessions/\(last.session)")
+            let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
+            let ends = surroundings.times.show(row.endsAt)
+            let heard = row.endCause == .idle ? ", unless the board is heard before" : ""
+            surroundings.step(
+                row.state == "active", "session \(last.session) available; it ends \(ends)\(heard)")
+        }
+
+        private func renew(
+            _ board: InstallationID, _ members: [String: JSONValue], _ client: AuthorityClient
+        ) async throws(CommandFailure) -> ClaimRow {
+            do throws(CommandFailure) {
+                return try ClaimRow(
+                    answer: try await client.own(.post, "/boards/\(board)/renew", members))
+            } catch {
+                guard case .refused(let refusal) = error,
+                    refusal.name?.description == "not-renewable"
+                else { throw error }
+                throw .usage(Printable.line(refusal.text))
+            }
+        }
+
+        private func failure(
+            _ claim: ClaimRow, _ surroundings: CommandEnvironment
+        ) -> CommandFailure {
+            switch claim.state {
+            case .sent, .accepted:
+                .offline(
+                    layer: "board", text: "the board has not answered in "
+                        + "\(TimeText.span(wait.seconds)); it takes the renewal when it is online, "
+                        + "until \(surroundings.times.show(claim.expiresAt)); cancel it with "
+                        + "`postern boards end-claim \(claim.id)`")
+            case .rejected:
+                .failed(
+                    layer: "board", text: "the board rejected the renewal: "
+                        + (claim.reason.map { Printable.line($0.text) } ?? "no reason"))
+            case .expired: .failed(layer: "board", text: "the renewal expired without an answer")
+            case .cancelled: .failed(layer: "authority", text: "the renewal was cancelled")
+            }
+        }
+    }
+}
