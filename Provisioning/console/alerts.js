@@ -1,7 +1,8 @@
 // The open alerts, on the page of all boards and on the page of one.
 
+import * as acts from "./acts.js";
 import { get, me } from "./api.js";
-import { h, renew } from "./dom.js";
+import { button, h, renew } from "./dom.js";
 import { when } from "./time.js";
 
 // A change of a board may be a change of its alerts, and the authority looks once a minute.
@@ -22,7 +23,7 @@ export function openAlerts(query) {
       const { results } = await get(`/alerts?${query()}`);
       if (isClosed) return;
       node.hidden = !results.length;
-      renew(list, results.map(row));
+      renew(list, results.map(alert => row(alert, load)));
     } catch { /* The next event loads it again; the page itself shows the error. */ }
   }
 
@@ -39,9 +40,11 @@ export function openAlerts(query) {
   return { node, load, event, close };
 }
 
-function row(alert) {
+function row(alert, load) {
   const text = h("span", null, alert.text);
   return h("li", { "data-kind": alert.kind },
     alert.installationId ? h("a", { href: `#/boards/${alert.installationId}` }, text) : text,
-    h("span", { class: "note" }, " · ", when(alert.openedAt)));
+    h("span", { class: "note" }, " · ", when(alert.openedAt)),
+    alert.details.renewable && [" ", button("Renew", () => acts.renewBoard(alert, load),
+      { id: `renew-${alert.installationId}` })]);
 }

@@ -192,7 +192,8 @@ def test_a_taken_port_keeps_no_agent_from_forwarding(bench, port):
 def test_the_authority_counts_boards_sessions_and_requests(house, authority_port):
     board = house.live("attic")
     figures = until(
-        lambda: (f := scrape(authority_port))["postern_authority_boards_up"] == 1 and f,
+        lambda: (f := scrape(authority_port))["postern_authority_boards_up"] == 1
+        and f["postern_authority_session_ends_seconds"] > 0 and f,
         "the board to be counted as up")
     assert figures["postern_authority_boards"] == 1
     assert figures.of("postern_authority_sessions", of="board") == 1

@@ -1,6 +1,7 @@
 import AuthorityCore
 import AuthorityStore
 import MetricsServer
+import Sessions
 
 /// The authority's metrics. Dashboards and alarms depend on the names, so a name never changes its
 /// meaning. No metric holds a person's name, a board's name or a secret.
@@ -11,6 +12,8 @@ struct AuthorityMetrics {
     let isBrokerUp: Bool
     let isClockBelieved: Bool
     let isDiskFull: Bool
+    let lifetimes: LifetimePolicy
+    let now: Timestamp
     /// Tries to send alerts since the start.
     var alerts: [AlertChannel: AlertCount] = [:]
 
@@ -59,6 +62,10 @@ struct AuthorityMetrics {
                 MetricsText.Sample([("of", "board")], Double(tally.sessionsOfBoards)),
                 MetricsText.Sample([("of", "person")], Double(tally.sessionsOfPeople)),
             ])
+        text.gauge(
+            "postern_authority_session_ends_seconds",
+            "Seconds until the next session of a board ends by itself; absent if none does.",
+            tally.firsts.nextEnd(under: lifetimes).map { ($0 - now) / .seconds(1) })
         text.family(
             "postern_authority_sessions_ended", .gauge,
             "Ended sessions in the store, by reason; reuse means a stolen token.",

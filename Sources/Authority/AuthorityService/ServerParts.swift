@@ -95,7 +95,8 @@ extension AuthorityServer {
                     counted: try await tally.counted(), traffic: traffic.tally,
                     refusals: refusals.tally,
                     isBrokerUp: await link.isUp, isClockBelieved: clock.mayAnswer,
-                    isDiskFull: store.isDiskFull, alerts: alerts.tally)
+                    isDiskFull: store.isDiskFull, lifetimes: settings.rules.lifetimes,
+                    now: systemClock(), alerts: alerts.tally)
             }
         }
     }

@@ -1,5 +1,6 @@
 import AuthorityCore
 import PostgreSQLClient
+package import Sessions
 
 /// Counts of an authority's store, taken when asked.
 package struct StoreTally: Equatable, Sendable {
@@ -18,6 +19,27 @@ package struct StoreTally: Equatable, Sendable {
     package var bytes: Int64
     /// Open alerts about single boards, by kind.
     package var openAlerts: [String: Int64] = [:]
+    package var firsts = BoardSessionFirsts()
+}
+
+/// The earliest times among the active sessions of boards. Nil: there is none.
+package struct BoardSessionFirsts: Equatable, Sendable {
+    package var expiresAt: Timestamp?
+    package var absoluteLimit: Timestamp?
+    package var createdAt: Timestamp?
+    package var lastSeen: Timestamp?
+
+    package init() {}
+
+    /// When the next session of a board ends by itself. Nil: none has a known end.
+    package func nextEnd(under lifetimes: LifetimePolicy) -> Timestamp? {
+        let ends = [
+            expiresAt, absoluteLimit,
+            createdAt.flatMap { made in lifetimes.absolute.map { made + $0 } },
+            lastSeen.flatMap { seen in lifetimes.idle.map { seen + $0 } },
+        ]
+        return ends.compactMap(\.self).min()
+    }
 }
 
 extension StoreTransaction {
@@ -43,7 +65,9 @@ extension StoreTransaction {
         let live = try first(
             """
             SELECT count(*) FILTER (WHERE state = 'active' AND NOT restricted) AS people,
-                count(*) FILTER (WHERE state = 'active' AND restricted) AS boards
+                count(*) FILTER (WHERE state = 'active' AND restricted) AS boards,
+                \(Self.first("expires_at")), \(Self.first("created_at")),
+                \(Self.first("last_seen")), \(Self.first("absolute_limit"))
             FROM sessions
             """)
         // Searches the text that `BoardStatus.payload` wrote. A quotation mark inside a board's own
@@ -62,7 +86,25 @@ extension StoreTransaction {
             sessionsOfPeople: try live.value("people"), sessionsOfBoards: try live.value("boards"),
             endings: Dictionary(ended) { $0 + $1 },
             boardsAhead: try count("SELECT count(*) AS number FROM ahead"),
-            bytes: try count(dialect.size), openAlerts: try openAlerts())
+            bytes: try count(dialect.size), openAlerts: try openAlerts(),
+            firsts: try firsts(live))
+    }
+
+    private static func first(_ column: String) -> String {
+        """
+        min(\(column)) FILTER (WHERE state = 'active' AND device_key IS NOT NULL) AS \(column)
+        """
+    }
+
+    private func firsts(_ row: SQLRow) throws(AuthorityError) -> BoardSessionFirsts {
+        var firsts = BoardSessionFirsts()
+        firsts.expiresAt = try row.optionalTime("expires_at")
+        firsts.createdAt = try row.optionalTime("created_at")
+        firsts.lastSeen = try row.optionalTime("last_seen")
+        // No limit is the largest number.
+        let limit: Int64? = try row.optional("absolute_limit")
+        firsts.absoluteLimit = limit.flatMap { $0 == .max ? nil : Timestamp(milliseconds: $0) }
+        return firsts
     }
 
     private func openAlerts() throws(AuthorityError) -> [String: Int64] {

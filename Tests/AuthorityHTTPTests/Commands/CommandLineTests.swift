@@ -67,6 +67,16 @@ struct CommandLineTests {
         }
     }
 
+    @Test("shows a board, and when its session ends")
+    func board() async throws {
+        try await Person.loggedIn { person in
+            let shown = await person.types("boards show greenhouse")
+            #expect(shown.contains("session       sEsS000002, active"))
+            #expect(shown.contains("ends          2023-11-14 23:13 (in 58 min)"))
+            #expect(!shown.contains("next step") && shown.hasSuffix("[0]"))
+        }
+    }
+
     @Test("lists sessions as JSON with whole seconds and null for never")
     func sessions() async throws {
         try await Person.loggedIn { person in

@@ -143,6 +143,26 @@ struct StoreTests {
         #expect(tally.sessionsOfBoards == 2 && tally.endings == ["revoked": 1])
     }
 
+    @Test("knows when the next session of a board ends by itself")
+    func nextEnd() async throws {
+        let house = try await House(lifetimes: .device)
+        let ada = try await house.login()
+        #expect(try await house.store.tally().firsts.nextEnd(under: .device) == nil)
+        let live = try await house.provisioned(BoardDouble(), by: ada)
+        let made = house.clock.now
+        let idle = Duration.seconds(365 * 86_400)
+        #expect(try await house.store.tally().firsts.nextEnd(under: .device) == made + idle)
+        house.clock.advance(.seconds(3600))
+        _ = try await live.authenticate()
+        let second = try await house.provisioned(
+            BoardDouble(), by: ada, duration: .seconds(86_400))
+        let firsts = try await house.store.tally().firsts
+        #expect(firsts.nextEnd(under: .device) == second.provision.session.expiresAt)
+        let whole = Timestamp(milliseconds: made.seconds * 1000)
+        #expect(firsts.nextEnd(under: .highSecurity) == house.clock.now + .seconds(1800))
+        #expect(firsts.createdAt == whole && firsts.absoluteLimit == nil)
+    }
+
     @Test("leaves a board the newest of its replies, and others theirs")
     func replies() async throws {
         let house = try await House()

@@ -6,9 +6,10 @@ import Wire
 struct BoardsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "boards",
-        abstract: "List boards and their open claims; rename, renew or release a board.",
+        abstract: "List boards and their open claims; show, rename, renew or release a board.",
         subcommands: [
-            List.self, Rename.self, Renew.self, Release.self, Claims.self, EndClaim.self,
+            List.self, Show.self, Rename.self, Renew.self, Release.self, Claims.self,
+            EndClaim.self,
             ForgetRevocation.self,
         ], defaultSubcommand: List.self)
 

@@ -132,8 +132,9 @@ enum SessionJudgement {
                     """)
             case "offline":
                 return .failed(sentence, next: "connect the board to its authority")
-            default:
-                return .failed(sentence, next: "run `postern-agent pair` and claim this board")
+            case let reason:
+                let end = reason.flatMap(SessionEnd.init(rawValue:)) ?? .revoked
+                return .failed("the session has ended (\(end.rawValue))", next: end.help)
             }
         }
         let end = (try? status.session("session"))?.expiresAt

@@ -103,6 +103,8 @@ package struct WatchedBoard: Equatable, Sendable {
     package var session: LivingSession?
     /// When the last session expired; nil if it did not.
     package var expiredAt: Timestamp?
+    /// Whether `renew` can give it a new session now.
+    package var isRenewable = false
     /// The last authenticated request.
     package var lastSeen: Timestamp?
     /// Nil if this authority does not read data, or has read none of this board since its start.

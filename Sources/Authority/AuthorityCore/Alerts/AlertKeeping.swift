@@ -190,6 +190,8 @@ extension Authority {
                     take(record, &board, at: now)
                 } else {
                     board.expiredAt = try expiry(of: id, transaction)
+                    board.isRenewable = try transaction.departing(on: id)?.isRenewable == true
+                        && transaction.openClaim(on: id) == nil
                 }
                 boards.append(board)
             }

@@ -300,7 +300,8 @@ extension AlertWatch {
     private func expired(_ board: WatchedBoard) -> Verdict {
         guard board.session == nil, let ended = board.expiredAt else { return .over }
         return .holds(Finding(
-            text: AlertText.expired(board), details: ["expiredAt": .time(ended)]))
+            text: AlertText.expired(board),
+            details: ["expiredAt": .time(ended), "renewable": .bool(board.isRenewable)]))
     }
 
     private func offline(_ board: WatchedBoard, _ sight: AlertSight) -> Verdict {
