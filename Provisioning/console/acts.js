@@ -15,15 +15,15 @@ async function end(path, text) {
 }
 
 /** The buttons that move a session's end, for what is possible now. */
-export function endButtons({ id, name, expiresAt, latestEnd, suffix = "" }, done, make = button) {
+export function endButtons({ id, name, expiresAt, latestEnd }, done, make = button) {
   const { later, earlier } = endChoices(expiresAt, latestEnd);
   return [
     later.length > 0 && make("Extend", () => moveEnd(id, done, {
       title: `Extend ${name}`, confirm: "Extend", spans: later,
-    }), { id: `extend${suffix}` }),
+    }), { id: "extend" }),
     earlier.length > 0 && make("End earlier", () => moveEnd(id, done, {
       title: `End ${name} earlier`, confirm: "End earlier", spans: earlier, shorten: true,
-    }), { id: `end-earlier${suffix}` }),
+    }), { id: "end-earlier" }),
   ];
 }
 

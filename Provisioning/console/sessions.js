@@ -67,7 +67,7 @@ export function sessionsPage() {
       isLive && h("div", { class: "actions" },
         acts.endButtons({
           id, name, expiresAt: expires, latestEnd: parseTime(session.latestEnd),
-        }, load, act),
+        }, load, (text, does) => act(text, does)),
         act("Rename", () => acts.renameSession(session, load)),
         act("Sign out", () => acts.signOutSession(session, load), "danger")));
   }

@@ -1,3 +1,4 @@
+import AgentCore
 import ConfigurationFiles
 import Doctor
 import Gate

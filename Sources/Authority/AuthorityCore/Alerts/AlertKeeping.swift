@@ -190,8 +190,9 @@ extension Authority {
                     take(record, &board, at: now)
                 } else {
                     board.expiredAt = try expiry(of: id, transaction)
-                    board.isRenewable = try transaction.departing(on: id)?.isRenewable == true
-                        && transaction.openClaim(on: id) == nil
+                    let isOpen = try transaction.openClaim(on: id) != nil
+                    let departing = try transaction.departing(on: id)
+                    board.isRenewable = departing?.isRenewable == true && !isOpen
                 }
                 boards.append(board)
             }
