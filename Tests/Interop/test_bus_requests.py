@@ -109,15 +109,14 @@ def test_the_agents_own_messages_are_no_requests(bench):
     assert len(bench.data_heard()) == 50
 
 
-def test_filters_of_an_earlier_agent_are_dropped(bench):
+def test_a_message_that_is_too_long_is_not_read(make_bench):
+    bench = make_bench()
     bench.live()
-    bench.agent.stop()
-    mark = len(bench.bus.program.log)
-    bench.start()
-    log = bench.bus.program.log[mark:]
-    for verb in ("create", "update", "delete", "get"):
-        assert f"postern/app/+/{verb}/#" in log[log.index("UNSUBSCRIBE"):]
-    assert "postern/app/+/+/+/# (QoS 1)" in log
+    app = bench.app()
+    stray = topics.app("thermo", "stray")
+    app.link.publish(stray, bytes(2 << 20))
+    assert app.ask(stray, b"")["code"] == 105
+    assert bench.status()["refused"] == 1
 
 
 def test_no_secret_was_seen_anywhere(evidence, programs):

@@ -1,4 +1,4 @@
-"""A full disk at the authority is called that, in each place where somebody may look."""
+"""A full disk: the authority names it wherever somebody may look, and the agent answers on."""
 
 import json
 import os
@@ -9,12 +9,25 @@ from pathlib import Path
 
 import pytest
 
+from agent_fixtures import make_bench  # noqa: F401, a fixture
 from bench.authority_bench import AuthorityBench
 from bench.program import run
 from bench.waiting import until
+from postern_contract import topics
 from test_agent_keys import may_unshare
 
 KIB = 12 * 1024
+
+
+def fill(disk: Path) -> Path:
+    path = disk / "filling"
+    with path.open("wb", buffering=0) as file:
+        try:
+            while file.write(bytes(4096)):
+                pass
+        except OSError:
+            pass
+    return path
 
 
 class SmallDisk(AuthorityBench):
@@ -39,16 +52,6 @@ class SmallDisk(AuthorityBench):
     def disk(self) -> Path:
         return Path(f"/proc/{self._keeper.pid}/root{self.folder}/state")
 
-    def fill(self) -> Path:
-        path = self.disk / "filling"
-        with path.open("wb", buffering=0) as file:
-            try:
-                while file.write(bytes(4096)):
-                    pass
-            except OSError:
-                pass
-        return path
-
     def get(self, path: str) -> tuple[int, dict, dict]:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}{path}") as answer:
@@ -72,7 +75,7 @@ def small(tmp_path_factory, evidence, programs):
 
 
 def test_a_full_disk_is_called_that(small):
-    filling = small.fill()
+    filling = fill(small.disk)
 
     def refusal() -> str:
         done = small.cli("users", "add", "bob", "--password-file", small.password_file)
@@ -95,3 +98,33 @@ def test_a_full_disk_is_called_that(small):
     until(lambda: small.cli("users", "add", "bob", "--password-file",
                             small.password_file).returncode == 0, "room to be used again", 30)
     assert small.get("/postern/v1/health")[:2] == (200, {"status": "ok"})
+
+
+def test_a_wrong_topic_is_answered_while_writes_wait_for_the_disk(make_bench):
+    if os.geteuid() != 0 or not may_unshare():
+        pytest.skip("only root can mount a small disk")
+    bench = make_bench()
+    board = bench.live()
+    app = bench.app()
+    bench.agent.stop()
+    state, kept = bench.folder / "state", bench.folder / "kept"
+    state.rename(kept)
+    state.mkdir()
+    bench.agent.argv = [
+        "unshare", "-m", "sh", "-c",
+        f'mount -t tmpfs -o size=64m,mode=0700 none "{state}" && cp -a "{kept}/." "{state}" '
+        '&& exec "$0" "$@"',
+        *bench.agent.argv,
+    ]
+    bench.start()
+    filling = fill(Path(f"/proc/{bench.agent.pid}/root{state}"))
+    write = app.send(topics.app("thermo", "create", "Reading"), b"waits")
+    until(lambda: bench.status()["queueFault"], "the write to wait", 20)
+    wrong = [app.send(topics.app("thermo", "stray"), b"") for _ in range(50)]
+    until(lambda: all(app.answer_to(one) for one in wrong), "an answer to each wrong topic", 10)
+    assert {app.answer_to(one)["code"] for one in wrong} == {105}
+    assert app.answer_to(write) is None and bench.status()["queueFault"]
+
+    filling.unlink()
+    until(lambda: app.answer_to(write), "the write to be stored", 20)
+    bench.wait_data(board, b"waits")

@@ -109,7 +109,7 @@ package struct Agent: Sendable {
         case .deadline: outbox.settle()
         case .busConnected(let resumed): busConnected(resumed: resumed, at: instant)
         case .busLost: bus.lost()
-        case .bus(let messages): judge(messages, at: instant)
+        case .bus(let messages), .strays(let messages): judge(messages, at: instant)
         case .uplink(let event): handle(event, at: instant)
         case .inbox(let payload): receive(payload, at: instant)
         case .busBroker(let dropped, let stored):

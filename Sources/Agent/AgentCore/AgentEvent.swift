@@ -12,6 +12,9 @@ package enum AgentEvent: Sendable {
     /// Messages from the board's bus, in order. The loop acknowledges them after it has carried
     /// out the effects.
     case bus([BusMessage])
+    /// Messages whose topics have too few levels for a request. None of them is a write, so they
+    /// need no room in the store.
+    case strays([BusMessage])
     case uplink(UplinkEvent)
     /// A message on this board's inbox.
     case inbox([UInt8])

@@ -51,6 +51,18 @@ struct AppRequestTests {
         }
     }
 
+    @Test("with too few levels are refused like others, and need no room in the store")
+    func strays() throws {
+        var bench = try board()
+        for levels in ["", "/create", "/get", "/stray", "/"] {
+            let effects = bench.handle(.strays([BusMessage(
+                topic: "postern/app/thermo" + levels, payload: [1], isRetained: false,
+                packetID: nil, responseTopic: nil, correlation: nil)]))
+            #expect(effects.published("postern/app/thermo/rejected").count == 1)
+            #expect(effects.commits.isEmpty)
+        }
+    }
+
     @Test("with a response topic that is not theirs are refused at the app's own place",
           arguments: ["create/Reading", "update/Reading/x", "get/session", "get/sessions"], [
               "postern/app/other/x", "postern/app/thermo/get/x", "postern/session", "", "other",

@@ -180,10 +180,6 @@ struct BusTopicTests {
         for (index, filter) in filters.enumerated() {
             #expect(!filters[(index + 1)...].contains { $0.overlaps(filter) })
         }
-        #expect(BusTopic.formerRequests == [
-            "postern/app/+/create/#", "postern/app/+/update/#", "postern/app/+/delete/#",
-            "postern/app/+/get/#",
-        ])
     }
 
     @Test("of refusals are told from an app's other topics", arguments: [

@@ -44,7 +44,7 @@ struct BusLink: ~Copyable {
     /// The subscription of a new connection; nil until it is sent.
     private var subscription: Int32?
     /// Topics that the broker's durable session may still subscribe and that are no longer wanted.
-    private var unwanted = Set(BusTopic.formerRequests)
+    private var unwanted: Set<String> = []
     /// A warning for the log that does not end the connection.
     private var complaint: String?
     private var isReading = true
@@ -269,7 +269,8 @@ extension BusLink {
         connectDeadline = now + Self.patience
         var options = ConnectOptions(
             uri: login.uri, clientID: login.clientName.reveal("answers"), keepAlive: 0,
-            username: login.username, password: login.password, tls: login.tls)
+            maximumPacketSize: Self.packetLimit, username: login.username,
+            password: login.password, tls: login.tls)
         options.will = OutgoingMessage(
             topic: BusTopic.health, payload: login.will, qos: .atLeastOnce, retain: true)
         var connection = try Connection(options)
@@ -296,10 +297,10 @@ extension BusLink {
     private mutating func listenToSpeaker(
         into events: inout [AgentEvent]
     ) throws(MQTTError) {
-        try speaker?.read(atMost: 64)
+        try speaker?.read(atMost: 64, bytes: Self.batchBytes)
         speaker?.takeEvents(into: &heard)
         var strays: [BusMessage] = []
-        defer { if !strays.isEmpty { events.append(.bus(strays)) } }
+        defer { if !strays.isEmpty { events.append(.strays(strays)) } }
         for event in heard {
             if case .connected = event {
                 try connectReader()

@@ -32,6 +32,9 @@ struct BoardLoop: ~Copyable {
     var stalledInbox = StalledEvents(limit: 64)
     /// Why the last event had to wait; nil once the store accepts changes again.
     private(set) var stallText: String?
+    /// The most answers that wait for a held batch; further ones are dropped. A batch has fewer,
+    /// but refusals of other messages come beside it.
+    private static let heldLimit = 2 * Int(BusLink.receiveMaximum)
     /// Answers for the apps of a held batch, published once the batch is safe.
     private var heldAnswers: [BusPublication] = []
     /// Whether the bus is subscribed and readiness is not reported yet.
@@ -199,7 +202,7 @@ struct BoardLoop: ~Copyable {
         case .commit(let changes): commit(changes)
         case .publishBus(let publication):
             if outbox.hasPendingBatch, !publication.retain {
-                heldAnswers.append(publication)
+                if heldAnswers.count < Self.heldLimit { heldAnswers.append(publication) }
             } else {
                 say(publication)
             }

@@ -73,9 +73,6 @@ package enum BusTopic {
     /// The topics with too few levels for a request. The connection that publishes the answers
     /// subscribes to them with No Local, so that answers on four levels do not come back.
     package static let strays = ["postern/app/+", "postern/app/+/+"]
-    /// Filters of an earlier agent, which a durable session may still have. With them each write
-    /// would come twice.
-    package static let formerRequests = verbs.map { "\(folder)+/\($0)/#" }
     private static let verbs = ["create", "update", "delete", "get"]
     private static let folder = "postern/app/"
 
