@@ -195,7 +195,7 @@ extension BoardStore {
     package var window: [DeliveredPacket] { queue.window.suffix(Queue.windowLimit) }
     package var lastSequence: Int64 { queue.lastSequence }
     /// The keys of the last writes on disk, oldest first.
-    package var keys: [KeptKey] { queue.keys.suffix(KeptKey.limit) }
+    package var keys: [KeptKey] { queue.keys.newest }
     /// The keys of later writes that were never on disk.
     package var unsavedKeys: [KeptKey] { queue.unsavedKeys }
 

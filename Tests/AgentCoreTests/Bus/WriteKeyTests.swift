@@ -63,6 +63,19 @@ struct WriteKeyTests {
         #expect(try answers(near, app: "therm") == [3])
     }
 
+    @Test("is known although another app gives thousands, also after a restart")
+    func otherApp() throws {
+        var bench = try board()
+        #expect(try answers(bench.handle(.bus([write("1", "k")]))) == [1])
+        for start in stride(from: 0, to: 5000, by: 500) {
+            bench.handle(.bus((start..<start + 500).map { write("1", "\($0)", app: "rogue") }))
+        }
+        #expect(try answers(bench.handle(.bus([write("1", "k")]))) == [1])
+        try bench.restart()
+        bench.handle(.started)
+        #expect(try answers(bench.handle(.bus([write("1", "k")]))) == [1])
+    }
+
     @Test("that comes twice in one batch is answered after the batch is durable")
     func oneBatch() throws {
         var bench = try board()
@@ -214,12 +227,14 @@ struct WriteKeyTests {
 @Suite("Keys of the last writes")
 struct WriteKeysTests {
     /// Many of these digests share their low bits.
-    @Test("are the newest 4,096, as in a plain list")
+    @Test("are the newest 4,096, and for a while up to 511 more, as in a plain list")
     func oracle() {
         var keys = WriteKeys()
         var list: [(digest: UInt128, sequence: Int64)] = []
-        func known(_ digest: UInt128) -> Int64? {
-            list.suffix(4096).last { $0.digest == digest }?.sequence
+        func known(_ digest: UInt128) -> [Int64?] {
+            [4096, 4607].map { limit in
+                list.suffix(limit).last { $0.digest == digest }?.sequence
+            }
         }
         var random: UInt64 = 1
         func draw(_ limit: UInt64) -> UInt64 {
@@ -234,12 +249,36 @@ struct WriteKeysTests {
             guard sequence % 97 == 0 || sequence > 12_990 else { continue }
             for place in 0..<UInt128(8) {
                 let digest = UInt128(draw(200)) << 64 | place
-                #expect(keys.sequence(of: digest, at: .zero) == known(digest))
+                #expect(known(digest).contains(keys.sequence(of: digest, at: .zero)))
             }
         }
         for (digest, _) in list.suffix(4096) {
-            #expect(keys.sequence(of: digest, at: .zero) == known(digest))
+            #expect(keys.sequence(of: digest, at: .zero) == known(digest)[0])
         }
+        #expect(keys.sequence(of: list[0].digest, at: .zero) == known(list[0].digest)[0])
+    }
+
+    @Test("of an app stay, however many another app gives")
+    func shares() {
+        var keys = WriteKeys()
+        func key(_ app: UInt128, _ sequence: Int64) -> KeptKey {
+            KeptKey(
+                digest: KeptKey.digest(ofApp: app << 96, ofKey: UInt128(sequence)),
+                sequence: sequence)
+        }
+        func known(_ app: UInt128, _ sequences: ClosedRange<Int64>) -> Int {
+            sequences.count {
+                keys.sequence(of: key(app, $0).digest, at: .zero) == $0
+            }
+        }
+        for sequence in 1...Int64(100) { keys.remember(key(1, sequence), at: .zero) }
+        for sequence in 101...Int64(3000) { keys.remember(key(2, sequence), at: .zero) }
+        for sequence in 3001...Int64(20_000) { keys.remember(key(3, sequence), at: .zero) }
+        #expect(known(1, 1...100) == 100)
+        // The two that have many have the rest, each its newest.
+        #expect(known(2, 1003...3000) == 1998 && known(2, 101...1002) == 0)
+        #expect(known(3, 18_003...20_000) == 1998)
+        #expect((3996...4507).contains(known(2, 101...3000) + known(3, 3001...20_000)))
     }
 
     @Test("are none at the beginning")

@@ -35,6 +35,26 @@ struct KeptKeyTests {
         #expect(store.queue.keys.count < 4608)
     }
 
+    @Test("of an app stays on disk, however many another app gives")
+    func shares() throws {
+        let folder = try StateFolder()
+        let store = try folder.open(segmentBytes: 128 * 1024)
+        let own = (1...Int64(9)).map { KeptKey(digest: 1 << 96 | UInt128($0), sequence: $0) }
+        try store.append(try Sample.writes(1...9), keys: own)
+        for start in stride(from: Int64(1001), through: 9001, by: 1000) {
+            let range = start...start + 999
+            try store.append([try Sample.write(start + 999)], keys: Sample.keys(range))
+        }
+        let all = own + Sample.keys(5914...10_000)
+        for store in [store, try folder.open(segmentBytes: 128 * 1024)] {
+            #expect(store.keys == all)
+        }
+        let path = folder.path + "/window"
+        var window = try VolatileWindow(path)
+        try window.write([], own + Sample.keys(10...4600))
+        #expect(try VolatileWindow(path).foundKeys == own + Sample.keys(514...4600))
+    }
+
     @Test("without any, a frame is one byte longer, however many writes it has")
     func none() throws {
         let folder = try StateFolder()

@@ -148,9 +148,10 @@ extension Bus {
         guard case .key(let key) = message.key else { return nil }
         digestInput.removeAll(keepingCapacity: true)
         digestInput.append(contentsOf: app.description.utf8)
+        guard let ofApp = half(with: cryptography) else { return nil }
         digestInput.append(0)
         digestInput.append(contentsOf: key.utf8)
-        return half(with: cryptography)
+        return half(with: cryptography).map { KeptKey.digest(ofApp: ofApp, ofKey: $0) }
     }
 
     mutating func remember(_ key: KeptKey, at now: Duration) {

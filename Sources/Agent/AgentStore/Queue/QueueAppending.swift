@@ -198,7 +198,7 @@ extension Queue {
     var opening: [UInt8] {
         SegmentOpening(
             marks: marks, packets: window.suffix(Self.windowLimit),
-            keys: keys.suffix(KeptKey.limit)).bytes
+            keys: keys.newest).bytes
     }
 
     /// Makes a file for a segment with this many bytes from the spare file, or a new one. Its

@@ -21,9 +21,13 @@ extension Queue {
 }
 
 extension [KeptKey] {
-    /// Removes the oldest beyond the limit, many at a time.
-    mutating func keepNewest() {
-        guard count >= KeptKey.limit + KeptKey.limit / 8 else { return }
-        removeFirst(count - KeptKey.limit)
+    /// Removes the ones beyond the limit, many at a time.
+    mutating func keepNewest() { trimKeys(slack: KeptKey.slack) { $0 } }
+
+    /// Without the ones beyond the limit.
+    var newest: [KeptKey] {
+        var keys = self
+        keys.trimKeys(slack: 0) { $0 }
+        return keys
     }
 }

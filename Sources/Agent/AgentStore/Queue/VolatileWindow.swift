@@ -44,8 +44,7 @@ package struct VolatileWindow: ~Copyable {
     ) throws(FileFailure) {
         turn += 1
         let bytes = Self.encode(
-            entries.suffix(Queue.windowLimit), Array(keys.suffix(KeptKey.limit)), turn: turn,
-            boot: boot)
+            entries.suffix(Queue.windowLimit), keys.newest, turn: turn, boot: boot)
         try file.write(bytes, slot: Int(turn % 2))
     }
 
