@@ -1,7 +1,10 @@
 import AgentCore
 import AgentStore
+import ConfigurationFiles
+import Foundation
 import Gate
 import LinuxIO
+import Logging
 import Sessions
 import Testing
 
@@ -118,17 +121,18 @@ struct SequenceReserveTests {
     @Test("moves its bound on disk a million at a time, and closes with the last that was given")
     func bound() throws {
         let folder = try TemporaryFolder()
+        let store = try makeStore(in: folder)
         var reserve = SequenceReserve(folder.path + "/window", given: 0)
         #expect(reserve.given == nil)
         #expect(reserve.bound(before: 5) == 1_000_005)
         reserve.moved(before: 5)
         #expect(reserve.bound(before: 1_000_005) == nil)
         #expect(reserve.bound(before: 1_000_006) == 2_000_006)
-        try reserve.note(
-            [DeliveredPacket(packetID: 1, digest: 2, sequence: 7)], in: makeStore(in: folder))
+        try reserve.note([DeliveredPacket(packetID: 1, digest: 2, sequence: 7)], in: store)
         #expect(reserve.given == 7)
         #expect(PrivateFile.isThere(folder.path + "/window"))
-        reserve.closed()
+        try reserve.close(store)
+        #expect(store.reserve.given == 7)
         #expect(!PrivateFile.isThere(folder.path + "/window"))
     }
 
@@ -177,15 +181,64 @@ struct SequenceReserveTests {
         ]
         var first = SequenceReserve(path, given: 0)
         first.moved(before: 12)
-        try first.note(given, in: makeStore(in: folder))
+        let store = try makeStore(in: folder)
+        try first.note(given, in: store)
         // A clean end before the bus had repeated what the first life left open.
         var second = SequenceReserve(path, given: 12)
         #expect(second.given == nil)
-        second.closed()
+        try second.close(store)
         #expect(PrivateFile.isThere(path))
         #expect(try VolatileWindow(path).found == given)
         second.moved(before: 13)
-        second.closed()
+        try second.close(store)
         #expect(!PrivateFile.isThere(path))
+    }
+
+    @Test("has no key of the former user, and still the packets, after another user's claim",
+          arguments: [false, true])
+    func anotherUser(isRestarted: Bool) throws {
+        let folder = try TemporaryFolder()
+        let store = try makeStore(in: folder)
+        let path = folder.path + "/window"
+        var reserve = SequenceReserve(path, given: 0)
+        let packets = [DeliveredPacket(packetID: 1, digest: 2, sequence: 7, isDurable: false)]
+        try reserve.note(packets, in: store)
+        let key = Array("a digest of keys".utf8)
+        let digest = key.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        func isThere() throws -> Bool {
+            try Data(contentsOf: URL(fileURLWithPath: path)).range(of: Data(key)) != nil
+        }
+        reserve.keep([KeptKey(digest: digest, sequence: 7)], in: store)
+        #expect(try isThere())
+        if isRestarted {
+            let text = "[uplink]\nuri = \"mqtts://b.example\"\n"
+            let settings = try BoardSettings.parse(text, file: "a.toml") { _ in nil }
+            var outbox = Outbox(
+                store,
+                OutboxSettings(settings.outbox, volatileWindow: path),
+                given: 7, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            var events: [AgentEvent] = []
+            try outbox.commit([.destroyQueue], at: .zero, into: &events)
+        } else {
+            reserve.forgetKeys()
+        }
+        #expect(try VolatileWindow(path).found == packets)
+        #expect(try VolatileWindow(path).foundKeys == [])
+        #expect(try !isThere())
+    }
+
+    @Test("keeps the file in memory if its keys cannot be saved at the end")
+    func unsaved() throws {
+        let folder = try TemporaryFolder()
+        let store = try makeStore(in: folder)
+        let path = folder.path + "/window"
+        let key = KeptKey(digest: 3, sequence: 7)
+        var reserve = SequenceReserve(path, given: 0)
+        reserve.moved(before: 7)
+        try reserve.note([], in: store)
+        reserve.keep([key], in: store)
+        try Data().write(to: URL(fileURLWithPath: folder.path + "/outbox"))
+        #expect(throws: StoreError.self) { try reserve.close(store) }
+        #expect(try VolatileWindow(path).foundKeys == [key])
     }
 }

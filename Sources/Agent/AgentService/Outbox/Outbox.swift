@@ -124,7 +124,9 @@ struct Outbox: ~Copyable {
         for change in changes {
             switch change {
             case .append(let writes, _, _): appended += writes
-            case .destroyQueue: isQueueChanged = true
+            case .destroyQueue:
+                isQueueChanged = true
+                reserve.forgetKeys()
             case .expire: (isQueueChanged, isExpiry) = (true, true)
             case .claim, .trust, .session, .memory, .clearWindow, .lose: break
             }
@@ -389,8 +391,6 @@ extension Outbox {
         try store.checkPlace()
         try removeArrived()
         if !forwarder.buried.isEmpty { try store.bury(forwarder.buried) }
-        if let given = reserve.given { try store.reserve(upTo: 0, given: given) }
-        reserve.closed()
-        try store.saveKeys()
+        try reserve.close(store)
     }
 }

@@ -63,12 +63,32 @@ struct SequenceReserve: ~Copyable {
         }
     }
 
+    /// Removes all keys from the file in memory, also those of an earlier run. Call it before the
+    /// store destroys its own: a crash may cost the former user's keys, and never brings them to
+    /// the next user.
+    mutating func forgetKeys() {
+        do throws(FileFailure) {
+            if window == nil, PrivateFile.isThere(path) {
+                window = try VolatileWindow(path)
+                packets = window?.found ?? []
+            }
+            // One slot has the last content, the other the one before.
+            for _ in 0..<2 { try window?.write(packets, []) }
+        } catch {
+            window = nil
+            try? PrivateFile.remove(path)
+        }
+    }
+
     /// The last assigned sequence, which a clean end writes to disk; nil if nothing was reserved.
     var given: Int64? { bound > 0 ? last : nil }
 
-    /// Notes that `given` is on disk, and removes the file in memory. Does nothing if nothing was
-    /// reserved: the file may belong to an earlier run, and the bus may deliver its packets again.
-    mutating func closed() {
+    /// Writes `given` and all keys to disk, and removes the file in memory. If this throws, the
+    /// file remains. It also remains if nothing was reserved: it may belong to an earlier run, and
+    /// the bus may deliver its packets again.
+    mutating func close(_ store: BoardStore) throws(StoreError) {
+        if let given { try store.reserve(upTo: 0, given: given) }
+        try store.saveKeys()
         guard bound > 0 else { return }
         bound = 0
         window = nil
