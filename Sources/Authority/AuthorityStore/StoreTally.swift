@@ -111,7 +111,7 @@ extension StoreTransaction {
         let counts = try map(try rows(
             """
             SELECT kind, count(*) AS number FROM alerts
-            WHERE resolved_at IS NULL AND subject <> '' GROUP BY kind
+            WHERE resolved_at IS NULL AND subject IN (SELECT id FROM boards) GROUP BY kind
             """)
         ) { row throws(AuthorityError) -> (String, Int64) in
             (try row.value("kind"), try row.value("number"))

@@ -51,7 +51,8 @@ struct AlertNoticeTests {
     func plain() throws {
         #expect(mail(try notice("shed")) == """
             From: p@a.example
-            To: x@b.example, y@b.example
+            To: x@b.example,
+             y@b.example
             Subject: Home: shed: board-offline
             Date: Tue, 14 Nov 2023 22:13:20 +0000
             Message-ID: <11111111-2222-4333-8444-555555555555.1@a.example>
@@ -70,12 +71,26 @@ struct AlertNoticeTests {
             "\r\nIn-Reply-To: <11111111-2222-4333-8444-555555555555.1@a.example>\r\n"))
     }
 
-    @Test("let no name add a header or a line", arguments: [
+    @Test("let no name add a header, a line, or a long line", arguments: [
         "a\r\nBcc: eve@c.example", "\n\n<b>", "=?utf-8?B?eA==?=", "Gewächshaus 🌱",
-        String(repeating: "ü", count: 200), "\u{0}",
+        String(repeating: "ü", count: 128), "\u{0}",
     ])
     func hostile(name: String) throws {
-        let lines = mail(try notice(name)).components(separatedBy: "\r\n")
+        #expect(try subject(name) == "Home: \(name): board-offline")
+    }
+
+    @Test("show at most 256 bytes of a name")
+    func long() throws {
+        let marks = String(repeating: "\u{301}", count: 3000)
+        let shown = "e" + String(repeating: "\u{301}", count: 126) + "…"
+        #expect(try subject("e" + marks) == "Home: \(shown): board-offline")
+    }
+
+    /// The subject of a mail as a reader shows it. Every line is checked.
+    private func subject(_ name: String) throws -> String {
+        let mail = mail(try notice(name))
+        #expect(mail.components(separatedBy: "\r\n").allSatisfy { $0.utf8.count <= 76 })
+        let lines = mail.replacing("\r\n ", with: " ").components(separatedBy: "\r\n")
         #expect(!lines.contains { $0.hasPrefix("Bcc") })
         let head = lines.prefix { !$0.isEmpty }
         #expect(head.count == 9)
@@ -88,6 +103,6 @@ struct AlertNoticeTests {
             text += String(
                 decoding: try #require(Data(base64Encoded: String(inner))), as: UTF8.self)
         }
-        #expect(text == "Home: \(name): board-offline")
+        return text
     }
 }

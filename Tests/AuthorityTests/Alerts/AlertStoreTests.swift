@@ -75,6 +75,27 @@ struct AlertStoreTests {
         #expect(!left.contains { $0.id == alert.id })
     }
 
+    @Test("about many boards are one for each owner, and are no board's")
+    func many() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let bob = try await house.addUser("bob")
+        for owner in [ada, bob] {
+            for _ in 0..<6 { _ = try await house.provisioned(BoardDouble(), by: owner) }
+        }
+        var watch = Evaluation(house)
+        house.clock.advance(.seconds(900))
+        try await watch.round()
+        let summaries = try await list(house, ada, everyone: true).filter { $0.board == nil }
+        #expect(summaries.count == 2)
+        #expect(Set(summaries.map(\.owner)).count == 2)
+        #expect(summaries.allSatisfy { $0.owner != nil && $0.text.hasPrefix("6 boards") })
+        #expect(try await list(house, bob).count == 6)
+        try await watch.round()
+        #expect(try await list(house, ada, everyone: true).count == 14)
+        #expect(try await house.store.tally().openAlerts == ["board-offline": 12])
+    }
+
     @Test("of an expired session are opened, whether it was swept or not")
     func expired() async throws {
         let house = try await House()

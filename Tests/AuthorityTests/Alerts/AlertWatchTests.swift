@@ -4,13 +4,13 @@ import Testing
 import Wire
 
 /// A watch over boards that a test changes, with the alerts as a store would keep them.
-private struct Watched {
+struct Watched {
     var watch: AlertWatch
     var now: Timestamp
     var boards: [WatchedBoard]
     var open: [Alert] = []
     var hearsSince: Timestamp?
-    private var last: UInt8 = 0
+    private var last: UInt16 = 0
 
     static let start = Timestamp(milliseconds: 1_700_000_000_000)
     static let day = Duration.seconds(86_400)
@@ -22,11 +22,11 @@ private struct Watched {
         boards = try (0..<count).map { try Self.board($0) }
     }
 
-    static func board(_ number: Int) throws -> WatchedBoard {
+    static func board(_ number: Int, of owner: String = "uSeR000001") throws -> WatchedBoard {
         let digits = String(1000 + number)
         let id = try #require(InstallationID("3f1f7c0e-2b7a-4d4e-9c55-01234567\(digits)"))
         return WatchedBoard(
-            installation: id, name: "board \(digits)",
+            installation: id, name: "board \(digits)", owner: try #require(UserID(owner)),
             session: .init(
                 id: try #require(ObjectID("sEsS000001")), createdAt: start - day * 90,
                 outlook: nil),
@@ -41,7 +41,8 @@ private struct Watched {
             boards, open: open, AlertSight(now: now, hearsSince: hearsSince, grace: .seconds(300))
         ) {
             last += 1
-            return MessageID(random: Array(repeating: last, count: 16))
+            let bytes = [UInt8(last >> 8), UInt8(last & 0xFF)]
+            return MessageID(random: bytes + Array(repeating: 0, count: 14))
         }
         self.last = last
         let changed = Set((changes.changed + changes.resolved).map(\.id))
@@ -120,8 +121,7 @@ struct AlertWatchTests {
         #expect(opened.filter { $0.board != nil }.allSatisfy { $0.messages == 0 })
         let summary = try #require(opened.first { $0.board == nil })
         #expect(summary.messages == 1)
-        #expect(summary.text == "7 boards: they are offline (board 1000, board 1001, board 1002 "
-            + "and 4 more)")
+        #expect(summary.text == "7 boards: offline (board 1000, board 1001, board 1002 and 4 more)")
         // One more joins them without a message; so does one that returns.
         house.boards.append(try Watched.board(7))
         let joined = try house.round()
@@ -162,10 +162,12 @@ struct AlertWatchTests {
             #expect(changes.opened.allSatisfy { $0.text.contains(words) })
         }
         #expect(messages == [1, 2, 3])
-        // Extended: resolved at once.
+        // Extended: resolved after ten minutes.
         try house.end(at: house.now + day * 60)
-        house.hear()
-        #expect(try house.round().resolved.map(\.messages) == [4])
+        for minute in 1...10 {
+            house.hear()
+            #expect(try house.round().resolved.map(\.messages) == (minute == 10 ? [4] : []))
+        }
     }
 
     @Test("of a session that has expired lead to its renewal, and end with the next session")
@@ -179,8 +181,8 @@ struct AlertWatchTests {
         #expect(opened.map(\.kind) == [.sessionExpired])
         #expect(opened.first?.text.hasSuffix("postern boards renew 3f1f7c0e") == true)
         (house.boards[0].session, house.boards[0].expiredAt) = (session, nil)
-        house.hear()
-        #expect(try house.round().resolved.map(\.kind) == [.sessionExpired])
+        house.hear(after: .seconds(600))
+        #expect(try house.round(after: .seconds(600)).resolved.map(\.kind) == [.sessionExpired])
     }
 
     @Test("of a silent board need data before, a connection, and the whole time")
@@ -200,6 +202,7 @@ struct AlertWatchTests {
         #expect(try house.round(after: hour).opened.map(\.kind) == [.boardSilent])
         // Offline now: whether it is silent is unknown.
         #expect(try house.round(after: hour).opened.map(\.kind) == [.boardOffline])
+        house.hear()
         house.boards[0].lastData = house.now
         #expect(Set(try house.round(after: .seconds(300)).resolved.map(\.kind))
             == [.boardSilent, .boardOffline])
@@ -300,8 +303,8 @@ struct AlertWatchTests {
         #expect(try house.round().resolved.map(\.boardName) == ["board 1001"])
         let board = house.boards[0]
         house.boards[0] = WatchedBoard(
-            installation: board.installation, name: board.name, ownedSince: house.now,
-            session: board.session, lastSeen: board.lastSeen)
+            installation: board.installation, name: board.name, owner: board.owner,
+            ownedSince: house.now, session: board.session, lastSeen: board.lastSeen)
         #expect(try house.round().resolved.map(\.boardName) == ["board 1000"])
     }
 

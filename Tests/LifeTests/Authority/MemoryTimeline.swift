@@ -24,6 +24,10 @@ extension MemoryTransaction {
         (tables.timelines[board] ?? []).reversed()
     }
 
+    func newest(_ events: Set<TimelineEvent>, on board: InstallationID) -> TimelineEntry? {
+        tables.timelines[board]?.last { events.contains($0.event) }
+    }
+
     func touch(_ board: InstallationID) {
         tables.lastTouch += 1
         tables.touches.removeAll { $0.board == board }

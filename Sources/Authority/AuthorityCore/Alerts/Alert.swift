@@ -25,24 +25,27 @@ package struct Alert: Equatable, Sendable {
     package let kind: AlertKind
     /// Nil: many boards have the same state at once, and one alert is for all of them.
     package let board: InstallationID?
+    /// The owner of the many boards; nil if the alert is about one board.
+    package let owner: UserID?
     package var boardName: String
     /// A sentence.
     package var text: String
     package var details: [String: JSONValue]
     package let openedAt: Timestamp
     package var resolvedAt: Timestamp?
-    /// The number of messages about it on each channel. 0: it is listed and not sent, because the
-    /// alert about many boards was sent.
+    /// The number of messages about it on each channel. 0: it is listed and not sent. The alert
+    /// about many boards is sent for it.
     package var messages: Int64
 
     package init(
-        id: MessageID, kind: AlertKind, board: InstallationID?, boardName: String, text: String,
-        details: [String: JSONValue], openedAt: Timestamp, resolvedAt: Timestamp? = nil,
-        messages: Int64 = 0
+        id: MessageID, kind: AlertKind, board: InstallationID?, owner: UserID? = nil,
+        boardName: String, text: String, details: [String: JSONValue], openedAt: Timestamp,
+        resolvedAt: Timestamp? = nil, messages: Int64 = 0
     ) {
         self.id = id
         self.kind = kind
         self.board = board
+        self.owner = owner
         self.boardName = boardName
         self.text = text
         self.details = details
@@ -54,14 +57,29 @@ package struct Alert: Equatable, Sendable {
     /// How long before the end of a session the alert says so, in seconds.
     var ahead: Int64? { details[Self.aheadMember]?.asInteger }
     static let aheadMember = "aheadSeconds"
+
+    /// When an alert about many boards was last sent, in seconds since 1970.
+    var sentAt: Int64 { details[Self.sentMember]?.asInteger ?? openedAt.seconds }
+    static let sentMember = "sentAt"
+
+    /// Whether an alert about many boards was sent within `manyWithin`.
+    func isFresh(at now: Timestamp) -> Bool {
+        now - Timestamp(milliseconds: sentAt * 1000) < AlertRules.manyWithin
+    }
 }
 
 extension AlertRules {
-    /// If more boards than this get the same alert within `manyWithin`, one message is for all.
+    /// If more boards of one owner than this get the same alert within `manyWithin`, one message
+    /// is for all.
     static let many = 5
     static let manyWithin = Duration.seconds(600)
     /// The maximum number of open alerts.
     static let openLimit = 10_000
+    /// The same for the boards of one owner, so that nobody fills the list.
+    static let openLimitOfOwner = 1000
+    /// The maximum number of messages about the boards of one owner within an hour. Messages that
+    /// an alert is resolved do not count: there is at most one for each alert.
+    static let sentPerHour = 20
     /// How long resolved alerts are kept.
     static let memory = Duration.seconds(30 * 86_400)
     /// How long data must wait too long, so that a queue that gets shorter is no alert.
@@ -71,7 +89,7 @@ extension AlertRules {
     /// goes sends no message each minute.
     func calm(of kind: AlertKind) -> Duration {
         switch kind {
-        case .sessionEnding, .sessionExpired: .zero
+        case .sessionEnding, .sessionExpired: .seconds(10 * 60)
         case .boardOffline: min(.seconds(5 * 60), offlineAfter)
         case .boardSilent: min(.seconds(5 * 60), silentAfter)
         case .queueFilling: .seconds(15 * 60)
@@ -97,6 +115,7 @@ package struct WatchedBoard: Equatable, Sendable {
 
     package let installation: InstallationID
     package let name: String
+    package let owner: UserID
     /// Since when the present owner has it.
     package let ownedSince: Timestamp
     /// The active session; nil if there is none.
@@ -105,20 +124,21 @@ package struct WatchedBoard: Equatable, Sendable {
     package var expiredAt: Timestamp?
     /// Whether `renew` can give it a new session now.
     package var isRenewable = false
-    /// The last authenticated request.
+    /// The last authenticated request. Only this shows that the board is there.
     package var lastSeen: Timestamp?
     /// Nil if this authority does not read data, or has read none of this board since its start.
     package var lastData: Timestamp?
     package var report: BoardReport?
 
     package init(
-        installation: InstallationID, name: String,
+        installation: InstallationID, name: String, owner: UserID,
         ownedSince: Timestamp = Timestamp(milliseconds: 0), session: LivingSession? = nil,
         expiredAt: Timestamp? = nil, lastSeen: Timestamp? = nil, lastData: Timestamp? = nil,
         report: BoardReport? = nil
     ) {
         self.installation = installation
         self.name = name
+        self.owner = owner
         self.ownedSince = ownedSince
         self.session = session
         self.expiredAt = expiredAt
@@ -126,8 +146,6 @@ package struct WatchedBoard: Equatable, Sendable {
         self.lastData = lastData
         self.report = report
     }
-
-    var lastHeard: Timestamp? { [lastSeen, lastData].compactMap { $0 }.max() }
 }
 
 /// A way on which alerts are sent.

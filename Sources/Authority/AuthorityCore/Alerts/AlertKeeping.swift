@@ -183,8 +183,9 @@ extension Authority {
                 let id = records.board.installation
                 var board = WatchedBoard(
                     installation: id, name: records.board.name,
-                    ownedSince: records.board.ownedSince, lastSeen: records.board.lastSeen,
-                    lastData: lastData(id), report: records.report?.report)
+                    owner: records.board.owner, ownedSince: records.board.ownedSince,
+                    lastSeen: records.board.lastSeen, lastData: lastData(id),
+                    report: records.report?.report)
                 if let record = records.session {
                     board.lastSeen = record.lastSeen
                     take(record, &board, at: now)
@@ -217,7 +218,7 @@ extension Authority {
         let ends: Set<TimelineEvent> = [
             .expired, .revoked, .signedOut, .reuse, .replaced, .released,
         ]
-        let last = try transaction.timeline(of: board).first { ends.contains($0.event) }
+        let last = try transaction.newest(ends, on: board)
         return last?.event == .expired ? last?.until : nil
     }
 

@@ -65,18 +65,19 @@ enum AlertText {
     /// `names` are the first few of `count` boards.
     static func many(_ kind: AlertKind, _ count: Int, _ names: [String]) -> String {
         let rest = count > names.count ? " and \(count - names.count) more" : ""
-        return "\(count) boards: \(state(kind)) (\(names.joined(separator: ", "))\(rest))"
+        let boards = count == 1 ? "1 board" : "\(count) boards"
+        return "\(boards): \(state(kind)) (\(names.joined(separator: ", "))\(rest))"
     }
 
     private static func state(_ kind: AlertKind) -> String {
         switch kind {
-        case .sessionEnding: "their sessions end soon"
-        case .sessionExpired: "their sessions have expired"
-        case .boardOffline: "they are offline"
-        case .boardSilent: "they are connected, but send no data"
-        case .refusals: "they refuse many writes"
-        case .queueFilling: "their data waits too long"
-        case .identityShared: "other machines use their identities"
+        case .sessionEnding: "session ends soon"
+        case .sessionExpired: "session has expired"
+        case .boardOffline: "offline"
+        case .boardSilent: "connected, but no data"
+        case .refusals: "many writes refused"
+        case .queueFilling: "data waits too long"
+        case .identityShared: "identity used by another machine"
         }
     }
 }

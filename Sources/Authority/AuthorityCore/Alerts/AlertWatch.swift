@@ -1,36 +1,6 @@
 package import Sessions
 import Wire
 
-/// What one round found: the alerts to store, and those among them to send.
-package struct AlertChanges: Equatable, Sendable {
-    /// With their number of messages already counted.
-    package var opened: [Alert] = []
-    /// Open alerts with another text. Those in `reminded` are sent again.
-    package var changed: [Alert] = []
-    package var reminded: Set<MessageID> = []
-    package var resolved: [Alert] = []
-
-    package var isEmpty: Bool { opened.isEmpty && changed.isEmpty && resolved.isEmpty }
-}
-
-/// What the authority can see during a round.
-package struct AlertSight: Equatable, Sendable {
-    package let now: Timestamp
-    /// Since when boards can be heard; nil while the broker is away.
-    package let hearsSince: Timestamp?
-    /// How long after `hearsSince` the silence of a board proves nothing.
-    package let grace: Duration
-
-    package init(now: Timestamp, hearsSince: Timestamp?, grace: Duration) {
-        self.now = now
-        self.hearsSince = hearsSince
-        self.grace = grace
-    }
-
-    /// Since when silence counts.
-    var isHearing: Bool { hearsSince.map { now - $0 >= grace } ?? false }
-}
-
 /// Decides which alerts to open and to resolve. A value: no clock, no store.
 ///
 /// It remembers what a single look at a board does not show. After a restart it starts to count
@@ -38,13 +8,20 @@ package struct AlertSight: Equatable, Sendable {
 package struct AlertWatch: Sendable {
     struct Key: Hashable, Sendable {
         let kind: AlertKind
-        /// Nil: the alert about many boards.
-        let board: InstallationID?
+        let board: InstallationID
+    }
+
+    /// The boards of one owner: they have their own messages, so they silence nobody else's.
+    struct Group: Hashable, Sendable {
+        let kind: AlertKind
+        let owner: UserID
     }
 
     struct Finding: Sendable {
         let text: String
         var details: [String: JSONValue] = [:]
+
+        var ahead: Int64? { details[Alert.aheadMember]?.asInteger }
     }
 
     enum Verdict: Sendable {
@@ -68,8 +45,12 @@ package struct AlertWatch: Sendable {
     private var waiting: [InstallationID: Timestamp] = [:]
     private var refused: [InstallationID: RefusedHour] = [:]
     private var isFirst = true
-    /// The times of messages about single boards, the last `manyWithin`.
-    private var sent: [AlertKind: [Timestamp]] = [:]
+    /// The times of messages, the last `manyWithin`.
+    private var sent: [Group: [Timestamp]] = [:]
+    /// The times of messages of all kinds, the last hour.
+    private var sentOf: [UserID: [Timestamp]] = [:]
+    /// How many alerts are open.
+    private var openOf: [UserID: Int] = [:]
 
     package init(rules: AlertRules, at now: Timestamp) {
         self.rules = rules
@@ -104,19 +85,35 @@ package struct AlertWatch: Sendable {
     package mutating func finish(
         _ round: AlertRound, newID: () throws(AuthorityError) -> MessageID
     ) throws(AuthorityError) -> AlertChanges {
-        let now = round.sight.now
-        for kind in AlertKind.allCases {
-            sent[kind] = (sent[kind] ?? []).filter { now - $0 < AlertRules.manyWithin }
-        }
+        sent = Self.recent(sent, AlertRules.manyWithin, at: round.sight.now)
+        sentOf = Self.recent(sentOf, .seconds(3600), at: round.sight.now)
         var changes = AlertChanges()
-        var left: [Alert] = []
-        for alert in round.open.values where alert.board != nil {
-            if let kept = keep(alert, round, &changes) { left.append(kept) }
+        var left: [Group: [Alert]] = round.summaries.mapValues { _ in [] }
+        for (key, alert) in round.open {
+            // Without an owner the board is gone.
+            guard let owner = round.owners[key.board], !round.foreign.contains(key) else {
+                resolve(alert, at: round.sight.now, &changes)
+                continue
+            }
+            if let kept = keep(alert, key, owner, round, &changes) {
+                left[Group(kind: key.kind, owner: owner), default: []].append(kept)
+            }
         }
-        for kind in AlertKind.allCases {
-            try open(kind, round, left.filter { $0.kind == kind }, &changes, newID)
+        var new: [Group: [Key]] = [:]
+        for key in round.held.keys where round.open[key] == nil {
+            guard let owner = round.owners[key.board] else { continue }
+            new[Group(kind: key.kind, owner: owner), default: []].append(key)
         }
-        let keys = Set((left + changes.opened).map { Key(kind: $0.kind, board: $0.board) })
+        openOf = [:]
+        for (group, alerts) in left { openOf[group.owner, default: 0] += alerts.count }
+        let groups = Set(left.keys).union(new.keys)
+        for group in groups.sorted(by: { Self.place($0) < Self.place($1) }) {
+            try open(group, new[group] ?? [], left[group] ?? [], round, &changes, newID)
+        }
+        let stay = left.values.joined() + changes.opened
+        let keys = Set(stay.compactMap { alert in
+            alert.board.map { Key(kind: alert.kind, board: $0) }
+        })
         lastHeld = lastHeld.filter { keys.contains($0.key) }
         waiting = waiting.filter { round.seen.contains($0.key) }
         refused = refused.filter { round.seen.contains($0.key) }
@@ -125,72 +122,43 @@ package struct AlertWatch: Sendable {
     }
 }
 
-/// A round in progress.
-package struct AlertRound: Sendable {
-    let sight: AlertSight
-    let open: [AlertWatch.Key: Alert]
-    /// The boards with an open alert.
-    let alerted: Set<InstallationID>
-    /// The boards that were looked at, without those about which nothing is remembered.
-    var seen: Set<InstallationID> = []
-    var held: [AlertWatch.Key: (name: String, finding: AlertWatch.Finding)] = [:]
-    var unknown: Set<AlertWatch.Key> = []
-    /// Alerts of the time before the board had its present owner.
-    var foreign: Set<AlertWatch.Key> = []
-
-    package init(_ open: [Alert], _ sight: AlertSight) {
-        self.sight = sight
-        alerted = Set(open.compactMap(\.board))
-        self.open = Dictionary(open.map { (AlertWatch.Key(kind: $0.kind, board: $0.board), $0) }) {
-            first, _ in first
-        }
-    }
-
-    mutating func note(
-        _ verdict: AlertWatch.Verdict, _ key: AlertWatch.Key, _ board: WatchedBoard
-    ) {
-        if let alert = open[key], alert.openedAt < board.ownedSince { foreign.insert(key) }
-        switch verdict {
-        case .holds(let finding):
-            if held.count < AlertRules.openLimit || open[key] != nil {
-                held[key] = (board.name, finding)
-            }
-        case .over: break
-        case .unknown: if open[key] != nil { unknown.insert(key) }
-        }
-    }
-}
-
 // Opening and resolving.
 extension AlertWatch {
     /// Keeps or resolves an open alert about one board. Returns it if it stays open.
     private mutating func keep(
-        _ alert: Alert, _ round: AlertRound, _ changes: inout AlertChanges
+        _ alert: Alert, _ key: Key, _ owner: UserID, _ round: AlertRound,
+        _ changes: inout AlertChanges
     ) -> Alert? {
-        let key = Key(kind: alert.kind, board: alert.board)
+        let now = round.sight.now
+        let isCalm = now - (lastHeld[key] ?? began) >= rules.calm(of: alert.kind)
+        guard let held = round.held[key] else {
+            if round.unknown.contains(key) || !isCalm { return alert }
+            resolve(alert, at: now, &changes)
+            return nil
+        }
+        let before = alert.ahead ?? 0
+        let ahead = held.finding.ahead ?? 0
+        // The end moved away. If it comes back soon, that is no news.
+        if ahead > before, !isCalm { return alert }
+        lastHeld[key] = now
         var alert = alert
-        if let (name, finding) = round.held[key], !round.foreign.contains(key) {
-            lastHeld[key] = round.sight.now
-            alert.boardName = name
-            guard let before = alert.ahead, let ahead = Self.ahead(finding), ahead != before else {
-                return alert
-            }
-            (alert.text, alert.details) = (finding.text, finding.details)
-            if ahead < before, alert.messages > 0 {
-                alert.messages += 1
-                changes.reminded.insert(alert.id)
-            }
-            changes.changed.append(alert)
-            return alert
+        alert.boardName = held.name
+        guard ahead != before else { return alert }
+        if ahead < before, alert.messages > 0 {
+            guard maySend(to: owner, at: now) else { return alert }
+            alert.messages += 1
+            changes.reminded.insert(alert.id)
         }
-        let isGone = alert.board.map { !round.seen.contains($0) } ?? false
-            || round.foreign.contains(key)
-        let calm = round.sight.now - (lastHeld[key] ?? began)
-        if !isGone, round.unknown.contains(key) || calm < rules.calm(of: alert.kind) {
-            return alert
-        }
-        resolve(alert, at: round.sight.now, &changes)
-        return nil
+        (alert.text, alert.details) = (held.finding.text, held.finding.details)
+        changes.changed.append(alert)
+        return alert
+    }
+
+    /// Whether one more message about the boards of this owner may be sent. If so, counts it.
+    private mutating func maySend(to owner: UserID, at now: Timestamp) -> Bool {
+        guard sentOf[owner, default: []].count < AlertRules.sentPerHour else { return false }
+        sentOf[owner, default: []].append(now)
+        return true
     }
 
     private func resolve(_ alert: Alert, at now: Timestamp, _ changes: inout AlertChanges) {
@@ -200,52 +168,73 @@ extension AlertWatch {
         changes.resolved.append(alert)
     }
 
-    /// Opens the new alerts of a kind. If there are many, they are listed and one alert is sent for
-    /// all of them.
+    /// Opens the new alerts of a kind for one owner. If there are many, they are listed, and one
+    /// alert is sent for all of them.
     private mutating func open(
-        _ kind: AlertKind, _ round: AlertRound, _ left: [Alert], _ changes: inout AlertChanges,
-        _ newID: () throws(AuthorityError) -> MessageID
+        _ group: Group, _ new: [Key], _ left: [Alert], _ round: AlertRound,
+        _ changes: inout AlertChanges, _ newID: () throws(AuthorityError) -> MessageID
     ) throws(AuthorityError) {
         let now = round.sight.now
-        let new = round.held.filter { $0.key.kind == kind && round.open[$0.key] == nil }
-            .sorted { Self.place($0.value.name, $0.key) < Self.place($1.value.name, $1.key) }
-        let summary = round.open[Key(kind: kind, board: nil)]
-        let isMany = summary != nil || (sent[kind] ?? []).count + new.count > AlertRules.many
+        let summary = round.summaries[group]
         var listed = left.filter { $0.messages == 0 }
-        for (key, (name, finding)) in new {
+        // New alerts do not overtake those that wait for a summary.
+        let isMany = summary?.isFresh(at: now) ?? !listed.isEmpty
+            || sent[group, default: []].count + new.count > AlertRules.many
+        let found = new.compactMap { key in round.held[key].map { (key, $0) } }
+            .sorted { Self.place($0.1.name, $0.0) < Self.place($1.1.name, $1.0) }
+        for (key, held) in found {
+            guard round.open.count + changes.opened.count < AlertRules.openLimit,
+                openOf[group.owner, default: 0] < AlertRules.openLimitOfOwner
+            else { break }
+            openOf[group.owner, default: 0] += 1
             lastHeld[key] = now
-            guard round.open.count + changes.opened.count < AlertRules.openLimit else { break }
+            let isSent = !isMany && maySend(to: group.owner, at: now)
             let alert = Alert(
-                id: try newID(), kind: kind, board: key.board, boardName: name, text: finding.text,
-                details: finding.details, openedAt: now, messages: isMany ? 0 : 1)
+                id: try newID(), kind: key.kind, board: key.board, boardName: held.name,
+                text: held.finding.text, details: held.finding.details, openedAt: now,
+                messages: isSent ? 1 : 0)
             changes.opened.append(alert)
-            if isMany { listed.append(alert) } else { sent[kind, default: []].append(now) }
+            if isSent { sent[group, default: []].append(now) } else { listed.append(alert) }
         }
-        try tell(summary, kind, listed, at: now, &changes, newID)
+        try tell(summary, group, listed, at: now, &changes, newID)
     }
 
-    /// Opens, changes or resolves the alert about many boards.
-    private func tell(
-        _ summary: Alert?, _ kind: AlertKind, _ listed: [Alert], at now: Timestamp,
+    /// Opens, changes or resolves the alert about many boards. It is sent again if boards were
+    /// added or an end is nearer, at most once per `manyWithin`.
+    private mutating func tell(
+        _ summary: Alert?, _ group: Group, _ listed: [Alert], at now: Timestamp,
         _ changes: inout AlertChanges, _ newID: () throws(AuthorityError) -> MessageID
     ) throws(AuthorityError) {
         guard !listed.isEmpty else {
             if let summary { resolve(summary, at: now, &changes) }
             return
         }
-        let names = listed.prefix(3).map(\.boardName)
-        let text = AlertText.many(kind, listed.count, names)
-        var details: [String: JSONValue] = ["boards": .integer(Int64(listed.count))]
+        // The newest first.
+        let ordered = listed.sorted {
+            ($1.openedAt, $0.boardName) < ($0.openedAt, $1.boardName)
+        }
         let ahead = listed.compactMap(\.ahead).min()
-        details[Alert.aheadMember] = ahead.map(JSONValue.integer)
+        let isNearer = (ahead ?? 0) < (summary?.ahead ?? 0)
+        let isNews = summary.map { summary in
+            !summary.isFresh(at: now) && (isNearer || ordered[0].openedAt.seconds > summary.sentAt)
+        } ?? true
+        let isSent = isNews && maySend(to: group.owner, at: now)
+        if isSent { sent[group, default: []].append(now) }
+        let text = AlertText.many(group.kind, listed.count, ordered.prefix(3).map(\.boardName))
+        var details: [String: JSONValue] = ["boards": .integer(Int64(listed.count))]
+        details[Alert.sentMember] = isSent ? .time(now) : summary?.details[Alert.sentMember]
+        // An end that is nearer is news until it was sent.
+        let shown = isNearer && !isSent ? summary?.ahead : ahead
+        details[Alert.aheadMember] = shown.map(JSONValue.integer)
         guard var summary else {
+            guard isSent else { return }
             changes.opened.append(Alert(
-                id: try newID(), kind: kind, board: nil, boardName: "", text: text,
-                details: details, openedAt: now, messages: 1))
+                id: try newID(), kind: group.kind, board: nil, owner: group.owner, boardName: "",
+                text: text, details: details, openedAt: now, messages: 1))
             return
         }
-        guard summary.text != text || summary.ahead != ahead else { return }
-        if let ahead, let before = summary.ahead, ahead < before {
+        guard summary.text != text || summary.details != details else { return }
+        if isSent {
             summary.messages += 1
             changes.reminded.insert(summary.id)
         }
@@ -254,11 +243,17 @@ extension AlertWatch {
     }
 
     private static func place(_ name: String, _ key: Key) -> (String, String) {
-        (name, key.board?.description ?? "")
+        (name, key.board.description)
     }
 
-    private static func ahead(_ finding: Finding) -> Int64? {
-        finding.details[Alert.aheadMember]?.asInteger
+    private static func place(_ group: Group) -> (Int, String) {
+        (AlertKind.allCases.firstIndex(of: group.kind) ?? 0, group.owner.description)
+    }
+
+    private static func recent<Key>(
+        _ times: [Key: [Timestamp]], _ span: Duration, at now: Timestamp
+    ) -> [Key: [Timestamp]] {
+        times.mapValues { $0.filter { now - $0 < span } }.filter { !$0.value.isEmpty }
     }
 }
 
@@ -304,8 +299,9 @@ extension AlertWatch {
             details: ["expiredAt": .time(ended), "renewable": .bool(board.isRenewable)]))
     }
 
+    /// Data does not count as a sign of the board: the broker could make it up.
     private func offline(_ board: WatchedBoard, _ sight: AlertSight) -> Verdict {
-        guard board.session != nil, let heard = board.lastHeard else { return .over }
+        guard board.session != nil, let heard = board.lastSeen else { return .over }
         guard sight.now - heard >= rules.offlineAfter else { return .over }
         guard sight.isHearing else { return .unknown }
         return .holds(Finding(
@@ -315,7 +311,7 @@ extension AlertWatch {
     /// A board that is offline may be silent or not: that is unknown.
     private func silent(_ board: WatchedBoard, _ sight: AlertSight) -> Verdict {
         guard board.session != nil else { return .over }
-        guard let data = board.lastData, let heard = board.lastHeard,
+        guard let data = board.lastData, let heard = board.lastSeen,
             let hears = sight.hearsSince, sight.now - heard < rules.offlineAfter
         else { return .unknown }
         guard sight.now - data >= rules.silentAfter else { return .over }
@@ -348,7 +344,7 @@ extension AlertWatch {
     private mutating func queue(_ board: WatchedBoard, _ sight: AlertSight) -> Verdict {
         let id = board.installation
         guard board.session != nil, let queue = board.report?.queue else { return .over }
-        guard let heard = board.lastHeard, sight.now - heard < rules.offlineAfter else {
+        guard let heard = board.lastSeen, sight.now - heard < rules.offlineAfter else {
             return .unknown
         }
         guard let text = fault(of: queue, board, sight.now) else {

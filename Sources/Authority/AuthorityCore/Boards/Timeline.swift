@@ -66,6 +66,10 @@ package protocol TimelineTable {
     ) throws(AuthorityError)
     /// The newest first.
     func timeline(of board: InstallationID) throws(AuthorityError) -> [TimelineEntry]
+    /// The newest entry with one of these events.
+    func newest(
+        _ events: Set<TimelineEvent>, on board: InstallationID
+    ) throws(AuthorityError) -> TimelineEntry?
 
     /// Notes a visible change of a board that has no audit entry.
     func touch(_ board: InstallationID) throws(AuthorityError)

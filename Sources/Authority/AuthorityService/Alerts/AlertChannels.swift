@@ -81,7 +81,7 @@ struct AlertChannels: Sendable {
         guard let ntfy = settings.ntfy else { return }
         var headers = [
             ("Content-Type", "text/plain; charset=utf-8"),
-            ("Title", MailText.word(notice.title)),
+            ("Title", MailText.words(notice.title).joined(separator: " ")),
             ("Priority", notice.isOpen ? "high" : "default"),
             ("Tags", notice.isOpen ? "warning" : "white_check_mark"), ("Click", notice.url),
         ]

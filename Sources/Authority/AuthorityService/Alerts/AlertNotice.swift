@@ -51,11 +51,24 @@ struct AlertNotice: Sendable {
     }
 
     var title: String {
-        let subject = board.map { "\($0.name): \(kind)" } ?? kind
+        let subject = board.map { "\(Self.short($0.name)): \(kind)" } ?? kind
         return "\(authority): \(isOpen ? "" : "resolved: ")\(subject)"
     }
 
     var sentence: String { text + "." }
+
+    /// At most 256 bytes: a name of few characters can have many combining marks.
+    private static func short(_ name: String) -> String {
+        guard name.utf8.count > 256 else { return name }
+        var short = String.UnicodeScalarView()
+        var count = 0
+        for scalar in name.unicodeScalars {
+            count += UTF8.width(scalar)
+            guard count <= 253 else { break }
+            short.append(scalar)
+        }
+        return String(short) + "…"
+    }
 
     var json: JSONValue {
         .object([
@@ -78,13 +91,14 @@ struct MailText {
     let notice: AlertNotice
     let at: Timestamp
 
-    /// Source: RFC 5322 §3.6; RFC 2045 §6.8; RFC 3834 §5.
+    /// Long headers are folded. Source: RFC 5322 §2.2.3, §3.6; RFC 2045 §6.8; RFC 3834 §5.
     var bytes: [UInt8] {
         let domain = from.split(separator: "@").last ?? "localhost"
         let first = "<\(notice.id).1@\(domain)>"
         var lines = [
-            "From: \(from)", "To: \(to.joined(separator: ", "))",
-            "Subject: \(Self.word(notice.title))", "Date: \(Self.date(at))",
+            "From: \(from)", "To: \(to.joined(separator: ",\r\n "))",
+            "Subject: \(Self.words(notice.title).joined(separator: "\r\n "))",
+            "Date: \(Self.date(at))",
             "Message-ID: <\(notice.id).\(notice.number)@\(domain)>",
         ]
         if notice.number > 1 { lines += ["In-Reply-To: \(first)", "References: \(first)"] }
@@ -97,24 +111,23 @@ struct MailText {
         return Array((lines.joined(separator: "\r\n") + "\r\n").utf8)
     }
 
-    /// A text for one header: as it is if it is plain ASCII, else as encoded words of at most 75
-    /// characters. Source: RFC 2047 §2.
-    static func word(_ text: String) -> String {
+    /// A text for one header: as it is if it is plain ASCII, else as encoded words. Each fits into
+    /// a line of 76 characters after `Subject: `. Source: RFC 2047 §2.
+    static func words(_ text: String) -> [String] {
         let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.utf8.count <= 78
             && !text.contains("=?")
-        if isPlain { return text }
+        if isPlain { return [text] }
         var pieces: [String] = [""]
         for character in text.unicodeScalars {
             let last = pieces[pieces.count - 1]
             let size = last.utf8.count + String(character).utf8.count
-            if size > 42 {
+            if size > 39 {
                 pieces.append(String(character))
             } else {
                 pieces[pieces.count - 1] = last + String(character)
             }
         }
         return pieces.map { "=?utf-8?B?\(Data($0.utf8).base64EncodedString())?=" }
-            .joined(separator: " ")
     }
 
     private static func folded(_ text: String) -> [String] {

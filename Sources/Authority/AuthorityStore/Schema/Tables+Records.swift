@@ -70,7 +70,7 @@ extension Schema {
     ]
 
     static let alerts = [
-        // `subject` is the board's id, or empty for an alert about many boards.
+        // `subject` is the board's id, or the owner's id for an alert about many boards.
         Table(
             name: "alerts",
             columns: [

@@ -75,9 +75,10 @@ extension StoreTransaction {
                 details = excluded.details, resolved_at = excluded.resolved_at,
                 messages = excluded.messages
             """,
-            [alert.id.description, alert.kind.rawValue, alert.board?.description ?? "",
-             alert.boardName, alert.text, JSONValue.object(alert.details).text,
-             alert.openedAt.milliseconds, alert.resolvedAt?.milliseconds, alert.messages])
+            [alert.id.description, alert.kind.rawValue,
+             alert.board?.description ?? alert.owner?.description ?? "", alert.boardName,
+             alert.text, JSONValue.object(alert.details).text, alert.openedAt.milliseconds,
+             alert.resolvedAt?.milliseconds, alert.messages])
     }
 
     func deleteAlerts(resolvedBefore time: Timestamp, limit: Int) throws(AuthorityError) -> Int {
@@ -92,13 +93,13 @@ extension StoreTransaction {
         let subject: String = try row.value("subject")
         let details: String = try row.value("details")
         let board = InstallationID(subject)
-        guard subject.isEmpty || board != nil else { throw damaged("subject") }
+        let owner = board == nil ? try row.parsed("subject", UserID.init) : nil
         let members: [String: JSONValue]
         do throws(WireError) { members = try JSONObject(parsing: Array(details.utf8)).members }
         catch { throw damaged("details") }
         return Alert(
             id: try row.parsed("id", MessageID.init),
-            kind: try row.parsed("kind", AlertKind.init(rawValue:)), board: board,
+            kind: try row.parsed("kind", AlertKind.init(rawValue:)), board: board, owner: owner,
             boardName: try row.value("board_name"), text: try row.value("text"), details: members,
             openedAt: try row.time("opened_at"), resolvedAt: try row.optionalTime("resolved_at"),
             messages: try row.value("messages"))

@@ -1,4 +1,5 @@
 import AuthorityCore
+import PostgreSQLClient
 import Sessions
 
 /// The timeline of boards' sessions, and the boards that changed last.
@@ -42,14 +43,28 @@ extension StoreTransaction {
         try map(
             try rows(
                 "SELECT * FROM timeline WHERE installation_id = ? ORDER BY number DESC LIMIT ?",
-                [board.description, TimelineRules.limit])
-        ) { row throws(AuthorityError) in
-            TimelineEntry(
-                event: try row.parsed("event", TimelineEvent.init(rawValue:)),
-                session: try row.parsedOptional("session_id", ObjectID.init),
-                at: try row.time("at"), until: try row.time("until"),
-                count: try row.value("count"), detail: try row.value("detail"))
-        }
+                [board.description, TimelineRules.limit]),
+            readEntry)
+    }
+
+    func newest(
+        _ events: Set<TimelineEvent>, on board: InstallationID
+    ) throws(AuthorityError) -> TimelineEntry? {
+        let places = events.map { _ in "?" }.joined(separator: ", ")
+        let found = try rows(
+            """
+            SELECT * FROM timeline WHERE installation_id = ? AND event IN (\(places))
+            ORDER BY number DESC LIMIT 1
+            """, [board.description] + events.map(\.rawValue))
+        return try map(found, readEntry).first
+    }
+
+    private func readEntry(_ row: SQLRow) throws(AuthorityError) -> TimelineEntry {
+        TimelineEntry(
+            event: try row.parsed("event", TimelineEvent.init(rawValue:)),
+            session: try row.parsedOptional("session_id", ObjectID.init),
+            at: try row.time("at"), until: try row.time("until"),
+            count: try row.value("count"), detail: try row.value("detail"))
     }
 
     func touch(_ board: InstallationID) throws(AuthorityError) {
