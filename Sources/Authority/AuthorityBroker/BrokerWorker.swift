@@ -20,6 +20,7 @@ package final class BrokerWorker: JobWorker {
     private let access: Access
     private let logger: Logger
     private let lines = JobQueueLocks()
+    private let deliveries = SharedDeliveries(patience: .seconds(1))
     private let holds: SharedJobLocks
     /// Clears the data that a board retained, after its login was removed. Nil if live data is off.
     private let clearData: (@Sendable (_ board: InstallationID) -> Void)?
@@ -89,25 +90,14 @@ package final class BrokerWorker: JobWorker {
         try await settle(line, patience: SharedJobLocks.patience)
     }
 
-    /// How long `deliver` waits for the broker.
-    private static let deliveryPatience = Duration.seconds(1)
-
     package func deliver(_ line: String) async -> Bool {
-        await withCheckedContinuation { waiting in
-            let first = FirstAnswer(waiting)
-            let timer = Task {
-                await pause(Self.deliveryPatience)
-                first.give(false)
-            }
-            Task {
-                do throws(AuthorityError) {
-                    try await settle(line)
-                    first.give(true)
-                } catch {
-                    wake(line)
-                    first.give(false)
-                }
-                timer.cancel()
+        await deliveries.deliver(line) {
+            do throws(AuthorityError) {
+                try await self.settle(line)
+                return true
+            } catch {
+                self.wake(line)
+                return false
             }
         }
     }
@@ -349,19 +339,5 @@ extension Authority {
     func secondsLeft(_ until: Timestamp) -> UInt32? {
         let left = (until - systemClock()).components.seconds
         return left > 0 ? UInt32(clamping: left) : nil
-    }
-}
-
-/// A caller that waits for the first of several answers. Later ones are dropped.
-private final class FirstAnswer: Sendable {
-    private let waiting: Mutex<CheckedContinuation<Bool, Never>?>
-
-    init(_ waiting: CheckedContinuation<Bool, Never>) { self.waiting = Mutex(waiting) }
-
-    func give(_ answer: Bool) {
-        waiting.withLock { waiting in
-            defer { waiting = nil }
-            return waiting
-        }?.resume(returning: answer)
     }
 }
