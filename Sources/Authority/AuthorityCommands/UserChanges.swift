@@ -25,7 +25,7 @@ extension UserCommand {
     struct Deny: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "deny", abstract: "No longer allows a user to claim boards.",
-            discussion: "The user keeps the boards that they have claimed.")
+            discussion: "The user's open claims end. The boards that they have claimed stay.")
 
         @ParentCommand var user: UserCommand
         @OptionGroup var options: UserOptions
@@ -124,7 +124,8 @@ extension LocalAuthority {
         case .found(let user): return user
         case .nothing:
             throw AuthorityError.refused(Refusal(
-                .notFound, "no user has this name, and no id of a user begins with it"))
+                .notFound, "no user has this name, and no id of a user begins with it "
+                    + "(give at least 4 characters of an id)"))
         case .several(let words):
             throw AuthorityError.refused(Refusal(.validation, "\(words); give more of the id"))
         }

@@ -97,7 +97,7 @@ struct CommandLineTests {
                 [0]
                 """)
             #expect(await person.types("sessions revoke sEsS000002 --json") == """
-                ! ✓ revoked sEsS000002
+                ! ✓ revoked sEsS000002 of alice on greenhouse (3f1f7c0e)
                 {"brokerTold":true,"objectId":"sEsS000002","state":"revoked"}
                 [0]
                 """)
@@ -115,9 +115,9 @@ struct CommandLineTests {
         try await Person.loggedIn { person in
             await person.console.frontend.leaveBrokerUntold()
             #expect(await person.types("sessions revoke sEsS000002 --json") == """
-                ! ✓ revoked sEsS000002; it is recorded, but not yet delivered: the broker does \
-                not answer, so the board may stay connected; the authority tells the broker as \
-                soon as it can
+                ! ✓ revoked sEsS000002 of alice on greenhouse (3f1f7c0e); it is recorded, but \
+                not yet delivered: the broker does not answer, so the board may stay connected; \
+                the authority tells the broker as soon as it can
                 {"brokerTold":false,"objectId":"sEsS000002","state":"revoked"}
                 [0]
                 """)

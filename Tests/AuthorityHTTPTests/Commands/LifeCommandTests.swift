@@ -27,7 +27,8 @@ struct LifeCommandTests {
     func extend(span: String, seconds: Int, words: String) async throws {
         try await Person.loggedIn { person in
             let seen = await person.types("sessions extend sEsS000002 \(span)")
-            #expect(seen.hasPrefix("! ✓ sEsS000002 ends now at "))
+            #expect(seen.hasPrefix(
+                "! ✓ sEsS000002 of alice on greenhouse (3f1f7c0e) ends now at "))
             #expect(seen.hasSuffix("(\(words))\n[0]"))
             #expect(await person.console.frontend.calls.last
                 == "extend sEsS000002 by \(seconds) s")
@@ -162,9 +163,9 @@ struct LifeCommandTests {
     func rename() async throws {
         try await Person.loggedIn { person in
             #expect(await person.types("boards rename greenhouse shed")
-                == "! ✓ renamed \(StubFrontend.iid) to shed\n[0]")
+                == "! ✓ renamed greenhouse (\(StubFrontend.iid)) to shed\n[0]")
             #expect(await person.types("sessions rename greenhouse porch")
-                == "! ✓ named sEsS000002 porch\n[0]")
+                == "! ✓ sEsS000002 of alice on greenhouse (3f1f7c0e) is now named porch\n[0]")
             let calls = await person.console.frontend.calls
             #expect(calls.contains("rename \(StubFrontend.iid) to shed"))
             #expect(calls.contains { $0.hasPrefix("update sEsS000002") && $0.contains("porch") })

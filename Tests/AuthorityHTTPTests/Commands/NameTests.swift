@@ -17,23 +17,58 @@ struct NameTests {
     }
 
     @Test("find a board by its name, its id, or a unique beginning", arguments: [
-        ("greenhouse", StubFrontend.iid), ("3f1", StubFrontend.iid),
-        (StubFrontend.iid, StubFrontend.iid), ("shed", shed), ("3fa", shed), ("barn", barn),
-        ("7", barn), (barn, barn),
+        ("greenhouse", "greenhouse", StubFrontend.iid), ("3f1f", "greenhouse", StubFrontend.iid),
+        (StubFrontend.iid, nil, StubFrontend.iid), ("shed", "shed", shed),
+        ("3fa0", "shed", shed), ("barn", "barn", barn), ("7777", "barn", barn),
+        (barn, nil, barn),
     ])
-    func board(text: String, id: String) async throws {
+    func board(text: String, name: String?, id: String) async throws {
+        let words = name.map { "\($0) (\(id))" } ?? id
         try await withBoards { person in
-            #expect(await person.types("boards release \(text)") == "! ✓ released \(id)\n[0]")
+            #expect(await person.types("boards release \(text)") == "! ✓ released \(words)\n[0]")
             #expect(await person.types("boards forget-revocation \(text)")
-                == "! ✓ no longer waiting for \(id)\n[0]")
+                == "! ✓ no longer waiting for \(words)\n[0]")
             #expect(await person.types("audit --board \(text) --json").contains(id))
         }
     }
 
+    @Test("that begin another thing's id end with 2 and do nothing", arguments: [
+        ("release 3f1f7c0e", "3f1f7c0e", "2 boards match 3f1f7c0e: "
+            + "greenhouse (3f1f…), 3f1f7c0e (7777…)"),
+        ("forget-revocation 3f1f", "3f1f", "2 boards match 3f1f: "
+            + "greenhouse (3f1f…), 3f1f (7777…)"),
+    ], [false, true])
+    func namedLikeAnotherID(
+        _ typed: (line: String, name: String, words: String), isBobs: Bool
+    ) async throws {
+        try await Person.loggedIn { person in
+            await person.console.frontend.addBoard(Self.barn, typed.name, isBobs: isBobs)
+            #expect(await person.types("boards \(typed.line)")
+                == "! postern: \(typed.words); give more of the id\n[2]")
+            let calls = await person.console.frontend.calls
+            #expect(!calls.contains { $0.hasPrefix("release") || $0.hasPrefix("forget") })
+        }
+    }
+
+    @Test("of a session that begin another board's id end with 2 and do nothing")
+    func sessionNamedLikeAnotherID() async throws {
+        try await Person.loggedIn { person in
+            await person.console.frontend.addSession(board: Self.barn, "3f1f7c0e")
+            #expect(await person.types("sessions revoke 3f1f7c0e") == """
+                ! postern: 2 sessions match 3f1f7c0e: greenhouse (sEsS000002), \
+                3f1f7c0e (sEsS000003); give more of the id
+                [2]
+                """)
+            let calls = await person.console.frontend.calls
+            #expect(!calls.contains { $0.hasPrefix("revoke") })
+        }
+    }
+
     @Test("that fit several boards or none end with 2 and do nothing", arguments: [
-        ("3f", "2 boards begin with 3f: greenhouse (3f1f…), shed (3fa0…); give more of the id"),
-        ("attic", "no board is called attic, and no id of a board begins with it; "
-            + "`postern boards` shows both"),
+        ("3f1", "no board is called 3f1, and no id of a board begins with it (give at least "
+            + "4 characters of an id); `postern boards` shows both"),
+        ("attic", "no board is called attic, and no id of a board begins with it (give at least "
+            + "4 characters of an id); `postern boards` shows both"),
     ])
     func noBoard(text: String, words: String) async throws {
         try await withBoards { person in
@@ -44,21 +79,22 @@ struct NameTests {
     }
 
     @Test("find a session by its id, a unique beginning, or its board", arguments: [
-        "sEsS000002", "greenhouse", "3f1", StubFrontend.iid,
+        "sEsS000002", "greenhouse", "3f1f", StubFrontend.iid,
     ])
     func session(text: String) async throws {
         try await Person.loggedIn { person in
             #expect(await person.types("sessions revoke \(text)")
-                == "! ✓ revoked sEsS000002\n[0]")
+                == "! ✓ revoked sEsS000002 of alice on greenhouse (3f1f7c0e)\n[0]")
             #expect(await person.types("sessions show \(text)").contains("SESSION  "))
         }
     }
 
     @Test("that fit several sessions or none end with 2", arguments: [
-        ("sEs", "2 sessions begin with sEs: sEsS000001, greenhouse (sEsS000002); "
+        ("sEsS", "2 sessions match sEsS: sEsS000001, greenhouse (sEsS000002); "
             + "give more of the id"),
         ("attic", "no session's id begins with attic, and no board of that name or id has a "
-            + "living session; `postern sessions` shows them"),
+            + "living session (give at least 4 characters of an id); `postern sessions` "
+            + "shows them"),
     ])
     func noSession(text: String, words: String) async throws {
         try await Person.loggedIn { person in
@@ -73,7 +109,7 @@ struct NameTests {
                 #expect(await person.types("users enable \(text)") == "! ✓ enabled bob\n[0]")
             }
             #expect(await person.types("users disable uSeR") == """
-                ! postern: 2 users begin with uSeR: alice (uSeR000001), bob (uSeR000002); \
+                ! postern: 2 users match uSeR: alice (uSeR000001), bob (uSeR000002); \
                 give more of the id
                 [2]
                 """)

@@ -51,6 +51,11 @@ actor StubFrontend: AuthorityFrontend {
         more.append((id, name, isBobs))
     }
 
+    /// One more living session, `sEsS000003`, on a board.
+    private var other: (board: String, name: String)?
+
+    func addSession(board: String, _ name: String) { other = (board, name) }
+
     func leaveBrokerUntold() { isBrokerTold = false }
     func fail(with failure: AuthorityError?) { self.failure = failure }
     func answerClaims(with state: Claim.State) { claimState = state }
@@ -101,6 +106,19 @@ actor StubFrontend: AuthorityFrontend {
             session: session, username: "alice", state: .active, lastSeen: board ? time(60) : nil,
             boardName: board ? "greenhouse" : nil, generation: board ? 7 : nil,
             outlook: SessionOutlook(of: session, lastHeard: time(60)), latestEnd: time(7200))
+    }
+
+    private func view(
+        _ id: String, on board: String, named name: String
+    ) throws(AuthorityError) -> SessionView {
+        let known = try view(board: true)
+        return SessionView(
+            session: Session(
+                objectID: try self.id(id), user: known.session.user, restricted: true,
+                createdWith: known.session.createdWith, installationID: InstallationID(board),
+                createdAt: known.session.createdAt, expiresAt: nil, custom: [:]),
+            username: "alice", state: .active, lastSeen: nil, boardName: name, generation: 7,
+            outlook: known.outlook, latestEnd: known.latestEnd)
     }
 
     func login(_ attempt: LoginAttempt) async throws(AuthorityError) -> LoggedIn {
@@ -220,7 +238,9 @@ actor StubFrontend: AuthorityFrontend {
         _ slice: ListSlice, by caller: Caller, everyone: Bool
     ) async throws(AuthorityError) -> [SessionView] {
         try note("sessions everyone \(everyone)")
-        return slice.of([try view(board: false), try view(board: true)])
+        let first = [try view(board: false), try view(board: true)]
+        guard let other else { return slice.of(first) }
+        return slice.of(first + [try view("sEsS000003", on: other.board, named: other.name)])
     }
 
     func session(_ id: ObjectID, by caller: Caller) async throws(AuthorityError) -> SessionView {

@@ -94,6 +94,16 @@ struct RenewalTests {
         #expect(try await accept(live).authenticate().result != nil)
     }
 
+    @Test("stays when its user may claim no more")
+    func denied() async throws {
+        let (house, bob, live) = try await expired()
+        let sent = try await renew(live, by: bob)
+        let ada = try await house.login()
+        _ = try await house.authority.change("bob", UserChange(mayClaim: false), by: ada)
+        #expect(try await house.authority.claim(sent.id, by: bob).state == .sent)
+        _ = try await accept(live)
+    }
+
     @Test("is for the board's owner and for administrators")
     func owners() async throws {
         let (house, _, live) = try await expired()

@@ -54,6 +54,25 @@ struct ClaimTests {
         await expectRefusal(.forbidden) { try await house.claim(try BoardDouble(), by: eve) }
     }
 
+    @Test("is ended when its claimant may claim no more, and is not accepted later")
+    func denied() async throws {
+        let house = try await House()
+        let ada = try await house.login()
+        let eve = try await house.addUser("eve")
+        let board = try BoardDouble()
+        _ = try await house.provisioned(try BoardDouble(), by: eve)
+        _ = try await house.claim(board, by: eve)
+        let (id, provision) = try board.openProvision(#require(try await house.retained(board)))
+        _ = try await house.authority.change("eve", UserChange(mayClaim: false), by: ada)
+        #expect(try await house.authority.claim(id, by: eve).state == .cancelled)
+        #expect(try await house.retained(board) == nil)
+        let live = LiveBoard(board: board, house: house, id: id, provision: provision)
+        _ = try await live.say(.provisionAccepted(re: id, session: live.session))
+        #expect(try await house.authority.claim(id, by: eve).state == .cancelled)
+        let boards = try await house.authority.boards(by: eve, everyone: false)
+        #expect(boards.map(\.session?.state) == [.active])
+    }
+
     @Test("is refused for another authority", arguments: [
         "https://other.example/claim", "https://authority.example.evil/claim",
         "https://authority.example/other", "http://authority.example/claim", "javascript:x",

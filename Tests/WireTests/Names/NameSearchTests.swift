@@ -22,9 +22,9 @@ struct NameSearchTests {
         }
     }
 
-    @Test("takes an id, then a name, then the unique beginning of an id", arguments: [
-        ("3f1f7c0e", "1"), ("greenhouse", "1"), ("3fa", "2"), ("3f", "3"), ("77777777", "4"),
-        ("8", "5"), ("9", "6"), ("aa", "1"), ("aaaa", "1"), ("", "nothing"), ("green", "nothing"),
+    @Test("takes an id, or a name, or the unique beginning of an id", arguments: [
+        ("3f1f7c0e", "1"), ("greenhouse", "1"), ("3fa0", "2"), ("3f", "3"), ("77777777", "4"),
+        ("8888", "5"), ("99999", "6"), ("aaaa", "1"), ("", "nothing"), ("green", "nothing"),
         ("3f1f7c0e1", "nothing"), ("Shed", "nothing"),
     ])
     func order(text: String, result: String) {
@@ -32,21 +32,41 @@ struct NameSearchTests {
     }
 
     @Test("names all that match, with as much of their ids as tells them apart", arguments: [
-        ("3", "3 boards begin with 3: greenhouse (3f1f7c0…), shed (3fa07c0…), 3f (3f1f7c9…)"),
-        ("3f1f", "2 boards begin with 3f1f: greenhouse (3f1f7c0…), 3f (3f1f7c9…)"),
-        ("shed", "2 boards are called shed: shed (3fa0…), shed (7777…)"),
+        ("3f1f", "2 boards match 3f1f: greenhouse (3f1f7c0…), 3f (3f1f7c9…)"),
+        ("shed", "2 boards match shed: shed (3fa0…), shed (7777…)"),
     ])
     func several(text: String, words: String) {
         #expect(found(text) == words)
     }
 
+    @Test("takes no name before the id that begins with it")
+    func namedLikeAnotherID() {
+        let boards = NameSearch("boards", [
+            .init("stolen", ids: ["3f1f7c0e-2b7a"], name: "greenhouse"),
+            .init("thief's", ids: ["77777777-2b7a"], name: "3f1f7c0e"),
+        ])
+        guard case .several(let words) = boards.find("3f1f7c0e") else {
+            Issue.record("two boards match")
+            return
+        }
+        #expect(words == "2 boards match 3f1f7c0e: greenhouse (3f1f…), 3f1f7c0e (7777…)")
+    }
+
+    @Test("takes the beginning of an id with at least 4 characters", arguments: [
+        "a", "aaa", "9", "999",
+    ])
+    func short(text: String) {
+        #expect(found(text) == "nothing")
+    }
+
     @Test("names five things and counts the others")
     func many() {
-        let many = NameSearch("users", (10...18).map { .init($0, ids: ["a\($0)"], name: nil) })
-        guard case .several(let words) = many.find("a") else {
+        let many = NameSearch("users", (10...18).map { .init($0, ids: ["aaaa\($0)"], name: nil) })
+        guard case .several(let words) = many.find("aaaa") else {
             Issue.record("several users match")
             return
         }
-        #expect(words == "9 users begin with a: a10, a11, a12, a13, a14, 4 more")
+        #expect(words
+            == "9 users match aaaa: aaaa10, aaaa11, aaaa12, aaaa13, aaaa14, 4 more")
     }
 }

@@ -52,10 +52,11 @@ struct BoardsCommand: ParsableCommand {
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let id = try await client.installation(named: board)
-            let answer = try await client.own(.put, "/boards/\(id)", ["name": .string(name)])
+            let board = try await client.board(named: board)
+            let answer = try await client.own(
+                .put, "/boards/\(board.id)", ["name": .string(name)])
             let row = try decoding { () throws(WireError) in try BoardRow(json: answer) }
-            surroundings.step(true, "renamed \(id) to \(Printable.line(row.name))")
+            surroundings.step(true, "renamed \(board) to \(Printable.line(row.name))")
             if place.json { surroundings.emit(row.json) }
         }
     }
@@ -70,10 +71,10 @@ struct BoardsCommand: ParsableCommand {
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let id = try await client.installation(named: board)
-            let told = BrokerDelivery(try await client.own(.delete, "/boards/\(id)"))
+            let board = try await client.board(named: board)
+            let told = BrokerDelivery(try await client.own(.delete, "/boards/\(board.id)"))
             told.report(
-                "released \(id)", "installationId", id.description, asJSON: place.json,
+                "released \(board)", "installationId", board.id.description, asJSON: place.json,
                 in: surroundings)
         }
     }

@@ -87,11 +87,12 @@ extension BoardsCommand {
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let id = try await client.installation(named: board)
-            let told = BrokerDelivery(try await client.own(.delete, "/boards/\(id)/revocation"))
+            let board = try await client.board(named: board)
+            let told = BrokerDelivery(
+                try await client.own(.delete, "/boards/\(board.id)/revocation"))
             told.report(
-                "no longer waiting for \(id)", "installationId", id.description, asJSON: place.json,
-                in: surroundings)
+                "no longer waiting for \(board)", "installationId", board.id.description,
+                asJSON: place.json, in: surroundings)
         }
     }
 }

@@ -28,11 +28,11 @@ extension BoardsCommand {
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let id = try await client.installation(named: board)
+            let board = try await client.board(named: board)
             var order: [String: JSONValue] = [:]
             if let duration { order["durationMinutes"] = .integer(duration.seconds / 60) }
-            let sent = try await renew(id, order, client)
-            surroundings.step(true, "the renewal is sent")
+            let sent = try await renew(board.id, order, client)
+            surroundings.step(true, "the renewal is sent to \(board)")
             let last = try await client.follow(sent, for: wait.duration)
             surroundings.step(last.state == .accepted, "taken by the board")
             if place.json { surroundings.emit(last.json) }

@@ -12,7 +12,7 @@ extension BoardsCommand {
 
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
-            let id = try await client.installation(named: board)
+            let id = try await client.board(named: board).id
             let answer = try await client.own(.get, "/boards/\(id)")
             let row = try decoding { () throws(WireError) in try BoardRow(json: answer) }
             if place.json { return surroundings.emit(row.json) }

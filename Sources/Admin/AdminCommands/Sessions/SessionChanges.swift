@@ -31,13 +31,14 @@ extension SessionsCommand {
             if shorten { members["shorten"] = .bool(true) }
             let answer: JSONObject
             do throws(CommandFailure) {
-                answer = try await client.own(.post, "/sessions/\(session)/extend", members)
+                answer = try await client.own(
+                    .post, "/sessions/\(session.session.objectID)/extend", members)
             } catch {
                 throw Self.explained(error)
             }
             let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
             let end = surroundings.times.show(row.session.expiresAt)
-            surroundings.step(true, "\(session) ends now at \(end)")
+            surroundings.step(true, "\(session.words) ends now at \(end)")
             if place.json { surroundings.emit(row.json) }
         }
 
@@ -65,11 +66,11 @@ extension SessionsCommand {
             let client = try place.login(in: surroundings).client
             let session = try await client.session(named: id)
             let answer = try await client.own(
-                .put, "/sessions/\(session)", ["name": .string(name)])
+                .put, "/sessions/\(session.session.objectID)", ["name": .string(name)])
             let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
             let shown = row.session.custom["name"]?.asString.map(Printable.line)
             surroundings.step(
-                true, shown.map { "named \(session) \($0)" } ?? "\(session) has no name now")
+                true, session.words + (shown.map { " is now named \($0)" } ?? " has no name now"))
             if place.json { surroundings.emit(row.json) }
         }
     }
@@ -96,11 +97,12 @@ extension SessionsCommand {
             if let allOf { return try await revokeAll(of: allOf, in: surroundings) }
             let client = try place.login(in: surroundings).client
             let session = try await client.session(named: id ?? "")
-            let told = BrokerDelivery(try await client.own(.delete, "/sessions/\(session)"))
-            surroundings.step(true, "revoked \(session)\(told.words)")
+            let objectID = session.session.objectID
+            let told = BrokerDelivery(try await client.own(.delete, "/sessions/\(objectID)"))
+            surroundings.step(true, "revoked \(session.words)\(told.words)")
             if place.json {
                 surroundings.emit(.object([
-                    "objectId": .string(session.description), "state": .string("revoked"),
+                    "objectId": .string(objectID.description), "state": .string("revoked"),
                     "brokerTold": told.json,
                 ]))
             }

@@ -48,7 +48,7 @@ struct SessionsCommand: ParsableCommand {
         func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
             let client = try place.login(in: surroundings).client
             let session = try await client.session(named: id)
-            let answer = try await client.own(.get, "/sessions/\(session)")
+            let answer = try await client.own(.get, "/sessions/\(session.session.objectID)")
             let row = try decoding { () throws(WireError) in try SessionRow(json: answer) }
             if place.json { return surroundings.emit(row.json) }
             let times = surroundings.times

@@ -20,7 +20,7 @@ struct AuditCommand: Verb {
     func perform(in surroundings: CommandEnvironment) async throws(CommandFailure) {
         let client = try place.login(in: surroundings).client
         var path = "/audit?limit=\(limit)"
-        if let board { path += "&board=\(try await client.installation(named: board))" }
+        if let board { path += "&board=\(try await client.board(named: board).id)" }
         let entries = try results(in: try await client.own(.get, path), AuditRow.init(json:))
         if place.json { return surroundings.emit(.array(entries.map(\.json))) }
         guard !entries.isEmpty else { return surroundings.note("no entries") }

@@ -71,7 +71,7 @@ extension UsersCommand {
     struct Deny: Verb {
         static let configuration = CommandConfiguration(
             commandName: "deny", abstract: "No longer allow a user to claim boards.",
-            discussion: "The user keeps the boards that they have claimed.")
+            discussion: "The user's open claims end. The boards that they have claimed stay.")
 
         @OptionGroup var place: Place
         @Argument(help: UsersCommand.userHelp, completion: .users) var user: String

@@ -44,7 +44,7 @@ struct WatchCommand: Verb {
         }
         let access = try ConsumerLogin(answer: try await client.own(.post, "/broker"))
         var installation: InstallationID?
-        if let board { installation = try await client.installation(named: board) }
+        if let board { installation = try await client.board(named: board).id }
         let filters = try filters(access, root, installation)
         let folder = try place.folder(in: surroundings)
         let options = try access.options(

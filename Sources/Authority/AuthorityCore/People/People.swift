@@ -115,9 +115,24 @@ extension Authority {
                 subject.mayClaim = mayClaim
                 try transaction.setMayClaim(mayClaim, of: subject.objectID)
                 try note(mayClaim ? "user.may-claim" : "user.may-not-claim")
+                if !mayClaim {
+                    try endClaims(of: subject.objectID, actor: actor, transaction, at: now)
+                }
             }
         }
         return subject.view
+    }
+
+    /// Ends the user's open claims. Renewals stay: they need no right to claim.
+    private func endClaims(
+        of user: UserID, actor: String, _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) {
+        for session in try transaction.ownSessions(of: user) where session.state == .pending {
+            guard let board = session.board,
+                try transaction.openClaim(on: board)?.renews == nil
+            else { continue }
+            try cancelClaim(of: session, actor: actor, transaction, at: now)
+        }
     }
 
     package func everyUser() async throws(AuthorityError) -> [UserView] {

@@ -1,7 +1,8 @@
 /// Finds the thing that a person means by an id, a name, or the beginning of an id.
 ///
-/// An exact id counts first, then an exact name, then the beginning of an id. So a name cannot hide
-/// an id, and a thing called `3f` is found although ids begin with `3f`.
+/// An exact id counts first. An exact name and the beginning of an id count the same, because an
+/// owner chooses the name: it may be the beginning of another thing's id. A beginning has at least
+/// 4 characters.
 package struct NameSearch<Value> {
     package struct Item {
         let value: Value
@@ -37,14 +38,11 @@ package struct NameSearch<Value> {
     package func find(_ text: String) -> Result {
         guard !text.isEmpty else { return .nothing }
         if let item = items.first(where: { $0.ids.contains(text) }) { return .found(item.value) }
-        let named = items.filter { $0.name == text }
-        if let result = result(named, "are called \(text)") { return result }
-        let begun = items.filter { $0.ids.contains { $0.hasPrefix(text) } }
-        return result(begun, "begin with \(text)") ?? .nothing
-    }
-
-    private func result(_ matches: [Item], _ words: String) -> Result? {
-        guard let first = matches.first else { return nil }
+        let mayBegin = text.count >= Self.shortest
+        let matches = items.filter { item in
+            item.name == text || mayBegin && item.ids.contains { $0.hasPrefix(text) }
+        }
+        guard let first = matches.first else { return .nothing }
         guard matches.count > 1 else { return .found(first.value) }
         let length = length(matches)
         var names = matches.prefix(Self.shown).map { item in
@@ -53,7 +51,13 @@ package struct NameSearch<Value> {
             return item.name.map { "\($0) (\(begun))" } ?? String(begun)
         }
         if matches.count > Self.shown { names.append("\(matches.count - Self.shown) more") }
-        return .several("\(matches.count) \(plural) \(words): \(names.joined(separator: ", "))")
+        let list = names.joined(separator: ", ")
+        return .several("\(matches.count) \(plural) match \(text): \(list)")
+    }
+
+    /// Whether something has this id or this name.
+    package func has(_ text: String) -> Bool {
+        items.contains { $0.name == text || $0.ids.contains(text) }
     }
 
     /// How many characters tell the first ids apart.
