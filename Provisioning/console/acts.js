@@ -3,6 +3,7 @@
 import { post, put, remove } from "./api.js";
 import { ask } from "./dialog.js";
 import { button, choice, field, h, say } from "./dom.js";
+import { ruleChooser } from "./rules.js";
 import { endChoices, parseTime, when } from "./time.js";
 import { count, sessionName } from "./words.js";
 
@@ -49,6 +50,26 @@ export function renewBoard(board, done) {
     async submit() {
       await post(`/boards/${board.installationId}/renew`, {});
       say(`The renewal waits for ${board.name}.`);
+      done();
+    },
+  });
+}
+
+export function changeRules(board, done) {
+  const rules = ruleChooser(board.scope);
+  ask({
+    title: `Change the rules of ${board.name}`, confirm: "Change",
+    body: [
+      rules.node,
+      h("p", { class: "note" }, "Messages that wait on the board are judged by the new rules. "
+        + "What may not leave any more stays there as a dead letter."),
+    ],
+    async submit() {
+      // No scope would mean "unchanged" to a board that has one.
+      const scope = rules.scope() ?? { default: "allow", rules: [] };
+      const { scopePending } = await put(`/sessions/${board.sessionId}/scope`, scope);
+      say(scopePending ? "Changed. The board takes it as soon as it is online."
+        : "These are the rules in force.");
       done();
     },
   });

@@ -72,7 +72,7 @@ export function boardPage(id, go) {
         "pair this board again: ", h("code", null, "postern-agent pair --new"), ".")));
     renew(about, boardFacts(board, arrival));
     renew(actions, boardActions());
-    renew(rules, rulePart(board, explain.open));
+    renew(rules, rulePart(board, explain.open, () => acts.changeRules(board, reload)));
     minutes.queue[59] = board.queue ?? minutes.queue[59];
     charts.draw(minutes);
   }
@@ -195,12 +195,15 @@ function entry({ at, until, event, count: times, detail }) {
         (i % 2 ? when(Number(part)) : part))]));
 }
 
-function rulePart(board, explain) {
+function rulePart(board, explain, change) {
   return [
-    h("h3", null, "The session's rules"),
+    h("h3", null, "The session's rules ",
+      board.scopePending && pill("warn", "waiting for the board")),
     board.scope ? sentences(board.scope)
       : h("p", null, board.sessionId ? "Everything a restricted session may."
         : "The board has no session."),
+    board.sessionState === "active" && h("div", { class: "actions" },
+      button("Change the rules", change, { id: "change-rules" })),
     h("h3", null, "The board's own policy"),
     board.policy ? sentences(board.policy)
       : h("p", null, board.policyKnown === false || !board.reportedAt

@@ -1,16 +1,19 @@
-// The rules of a new session: presets, and custom rules.
+// The rules of a session: presets, and custom rules.
 
 import { choice, field, fill, h } from "./dom.js";
 
 const example = '{\n  "default": "deny",\n  "rules": [\n'
   + '    { "app": "thermo",\n      "class": "Reading",\n      "allow": ["create"] }\n  ]\n}';
 
-/** A chooser. `scope()` is the chosen scope; undefined for everything; throws if it is wrong. */
-export function ruleChooser() {
+/**
+ * A chooser, which begins with everything, or with `present` rules as custom ones. `scope()` is
+ * the chosen scope; undefined for everything; throws if it is wrong.
+ */
+export function ruleChooser(present = null) {
   const classes = h("input", { value: "Reading", autocomplete: "off", autocapitalize: "none",
     spellcheck: "false", maxlength: 128 });
   const text = h("textarea", { rows: 9, spellcheck: "false", autocapitalize: "none",
-    value: example });
+    value: present ? JSON.stringify(present, null, 2) : example });
   const more = h("div", { class: "more" });
   const fields = {
     readings: field("Class of the readings", classes,
@@ -20,11 +23,11 @@ export function ruleChooser() {
       + "fields and max_bytes. The first rule that matches decides."),
   };
   const chooser = choice("What it may do", "rules", [
-    { value: "readings", label: "Send readings only", note: "Create records of one class." },
     { value: "everything", label: "Everything a restricted session may",
-      note: "Never users, sessions or roles." },
+      note: "Never users, sessions or roles. The board's own policy may allow less." },
+    { value: "readings", label: "Send readings only", note: "Create records of one class." },
     { value: "custom", label: "Custom rules", note: "Write them yourself." },
-  ], "readings", show);
+  ], present ? "custom" : "everything", show);
   const chosen = () => chooser.querySelector("input:checked").value;
 
   function show() { fill(more, fields[chosen()]); }

@@ -98,6 +98,7 @@ const log = {
   "session.created": "Session made", "session.ended": "Session ended",
   "session.revoked": "Session signed out", "session.expired": "Session expired",
   "session.extended": "Session extended", "session.updated": "Session changed",
+  "session.scope": "Rules of the session",
   "session.reuse": "A used token was sent again", "session.farewell": "Board signed itself out",
   "refresh.forged": "Forged refresh token", "alarm.refresh": "Refresh token ahead of the store",
   "token.foreign": "Token stolen: another board sent it",

@@ -63,6 +63,39 @@ def test_session_that_ends_elsewhere_leads_to_the_login_and_back(house, phone, b
     phone.browser.wait("h1", board.name)
 
 
+def test_rules_are_changed_and_wait_for_the_board(house, phone):
+    board = house.live("with rules")
+    session, browser = board.session_id, phone.browser
+    phone.log_in()
+    phone.open_board(board)
+    phone.wait_live()
+    assert "Everything" in browser.wait("section.rules", "Everything").text
+    board.cable.pull()
+    until(lambda: not board.is_online(), "the board to be away", 60)
+    browser.click("#change-rules")
+    browser.click("dialog input[value=readings]")
+    browser.shot("phone-rules-dialog")
+    phone.confirm("Change")
+    browser.wait("section.rules .pill", "waiting for the board")
+    browser.wait("section.rules", "Any app may create Reading")
+    browser.shot("phone-rules-waiting")
+    assert house.show(session)["scopePending"]
+    board.cable.plug()
+    until(lambda: "waiting" not in browser.wait("section.rules", "rules").text,
+          "the confirmation to be seen", 60)
+    assert board.app("door").write("Door")["rule"] == "scope:default"
+    # The rules in force are there to be changed, and what is wrong is said in the dialog.
+    browser.click("#change-rules")
+    assert '"Reading"' in browser.wait("dialog textarea").get_attribute("value")
+    browser.script("document.querySelector('dialog textarea').value = '{\"defalt\": \"deny\"}'")
+    browser.click("dialog button[type=submit]")
+    assert "no member defalt" in browser.wait("dialog .error", "defalt").text
+    browser.click("dialog input[value=everything]")
+    phone.confirm("Change")
+    browser.wait("section.rules", "Every write is allowed")
+    until(lambda: "seq" in board.app("door").write("Door"), "the wider rules", 20)
+
+
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_boards_are_listed_with_their_state(house, visit, board, size, request):
     name = request.node.callspec.id

@@ -83,9 +83,30 @@ def test_pairing_needs_no_pointer(house, visit):
     browser.press(Keys.ENTER)
     browser.wait("h1", board.name)
     rules = browser.wait("section.rules", "may").text
-    assert "Everything a restricted session may" in rules
+    assert "Any app may create Reading" in rules
     shown = house.show(session["objectId"])
     assert shown["restricted"] is True
+    assert shown["scope"] == {
+        "default": "deny", "rules": [{"class": "Reading", "allow": ["create"]}]}
+
+
+def test_default_of_the_page_is_that_of_the_command_line(house, visit):
+    """Everything that the contract leaves to a restricted session: each example app may write."""
+    visitor, board = visit(PHONE), house.add_board("by default")
+    browser = visitor.browser
+    address = visitor.claim_address(board)
+    board.start()
+    browser.open(address)
+    visitor.fill_login()
+    browser.click("#pair")
+    visitor.wait_step("opened")
+    session = board.wait_session("available")["session"]["objectId"]
+    typed = house.live("by the command line").session_id
+    assert house.show(session)["scope"] == house.show(typed)["scope"] is None
+    # The classes of the apps of Devices/APPS.md and of the demo.
+    assert "seq" in board.app("thermo").write("Reading", b'{"celsius":20.5}')
+    assert "seq" in board.app("vitals").write("Vitals", b'{"load":0.5}')
+    assert board.app("vitals").write("_User")["code"] == 119
 
 
 def test_pasted_url_is_as_good_as_a_code(house, phone):

@@ -353,7 +353,8 @@ class AuthorityPlayer:
 
     _handlers = {
         "provision.accepted": _accepted, "provision.rejected": lambda *_: None,
-        "session.ended": _ended, "session.authenticate": _authenticate,
+        "session.ended": _ended, "session.confirmed": lambda *_: None,
+        "session.authenticate": _authenticate,
         "session.refresh": _refresh, "session.revoke": _sign_out, "session.list": _list,
         "user.get": _user,
     }

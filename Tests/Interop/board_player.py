@@ -57,6 +57,7 @@ class BoardPlayer:
         self.ended: str | None = None
         self.accepts = True
         self.says_farewell = True
+        self.confirms = True
         self.broker_password: str | None = None
         self.opened: list[dict] = []
         self.unopened: list[bytes] = []
@@ -65,6 +66,7 @@ class BoardPlayer:
         self.clock_offset = 0
         self._new_password_worked = False
         self._highest_seq = 0
+        self._last_update: str | None = None
         self._unheard_acceptance: dict | None = None
         self._lock = threading.RLock()
         self._seq = 0
@@ -267,6 +269,8 @@ class BoardPlayer:
         mode = sealed.Envelope.decode(payload).mode
         if "seq" in body and mode == "auth":
             if body["seq"] <= self._highest_seq:
+                if body["id"] == self._last_update:
+                    self._confirm(body)
                 return
             self._highest_seq = body["seq"]
         if body["type"] == "provision":
@@ -275,9 +279,16 @@ class BoardPlayer:
             self._revoked(body)
         elif body["type"] == "session.updated" and self.held:
             self.held.scope = body.get("scope", self.held.scope)
+            self._last_update = body["id"]
+            self._confirm(body)
         elif body["type"] == "reply":
             self._unheard_acceptance = None
         self.opened.append(body)
+
+    def _confirm(self, body: dict) -> None:
+        if self.confirms:
+            self.send(messages.new("session.confirmed", re=body["id"],
+                                   sessionId=body["session"]["objectId"]), wait=False)
 
     def _provision(self, body: dict, payload: bytes) -> None:
         digest = hashlib.sha256(payload).digest()

@@ -264,9 +264,17 @@ def test_revocation_waits_for_a_board_that_is_away(bench):
 def test_update_changes_the_scope(bench):
     board = bench.live_board()
     scope = {"default": "deny", "rules": [{"class": "Reading", "allow": ["create"]}]}
-    bench.authority.update(bench.authority.boards[board.iid], scope)
+    installation = bench.authority.boards[board.iid]
+    update = bench.authority.update(installation, scope)
     board.wait_opened("session.updated")
     assert board.held.scope == scope
+    confirmed = bench.authority.wait_request("session.confirmed")
+    assert confirmed.body["re"] == update["id"]
+    assert confirmed.body["sessionId"] == board.held.session["objectId"]
+    mark = bench.authority.mark()
+    bench.authority.send(installation, bench.authority.seal(installation, update))
+    again = bench.authority.wait_request("session.confirmed", since=mark)
+    assert again.body["re"] == update["id"]
 
 
 def test_old_sequence_numbers_are_ignored(bench):

@@ -21,7 +21,7 @@ package enum AgentEffect: Sendable {
     case publishStatus(topic: String, BoardStatus)
     /// Sends queued records of this user. Nil: sends none.
     case forward(user: UserID?)
-    /// The topics on which this board may publish under the current scope.
+    /// What may leave this board under the current scope.
     case grant(PublishGrants)
     /// Tries a broker again that refused this board's writes. The session is valid.
     case retryForwarding

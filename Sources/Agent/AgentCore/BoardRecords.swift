@@ -56,6 +56,8 @@ package struct Trust: Sendable {
     /// The period over which the authority lets its boards spread common actions. Nil: the
     /// authority never sent it.
     package var spread: Duration?
+    /// The id of the last `session.updated` that was taken. A repetition is confirmed again.
+    package var lastUpdate: MessageID?
 }
 
 /// The session on this board, with its tokens. It cannot be recovered after it ends.
@@ -64,6 +66,9 @@ package struct HeldSession: Sendable {
     package var user: UserProfile
     package var tokens: SessionTokens
     package var scope: ScopeDocument?
+    /// The last sequence number given before this scope came into force. Writes up to it were
+    /// accepted under an earlier scope, and are judged again before they leave.
+    package var lastBeforeScope: Int64 = 0
     package var heartbeat: Duration
     /// How long the session stays usable after the last contact.
     package var offline: Duration

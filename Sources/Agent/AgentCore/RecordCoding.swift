@@ -55,7 +55,10 @@ extension Trust {
             isAcknowledged: try json.required("isAcknowledged") { $0.asBool },
             user: try json.parsed("user", UserID.init),
             issuer: try json.string("issuer"),
-            spread: try json.spread())
+            spread: try json.spread(),
+            lastUpdate: try json.optional("lastUpdate") { value in
+                value.asString.flatMap(MessageID.init)
+            })
     }
 
     package var json: JSONValue {
@@ -73,6 +76,7 @@ extension Trust {
         }
         members["firstUsername"] = firstUsername.map(JSONValue.string)
         members["spread"] = spread.map { .integer($0.components.seconds) }
+        members["lastUpdate"] = lastUpdate.map { .string($0.description) }
         return .object(members)
     }
 }
@@ -84,6 +88,7 @@ extension HeldSession {
             user: try json.user("user"),
             tokens: try SessionTokens(json: json),
             scope: try json.optional("scope") { value in ScopeDocument(unchecked: value) },
+            lastBeforeScope: try json.integer("lastBeforeScope"),
             heartbeat: .seconds(try json.integer("heartbeat")),
             offline: .seconds(try json.integer("offline")),
             lastContact: try json.time("lastContact"),
@@ -104,6 +109,7 @@ extension HeldSession {
         members["session"] = session.json
         members["user"] = user.json
         members["scope"] = scope?.json
+        members["lastBeforeScope"] = .integer(lastBeforeScope)
         members["heartbeat"] = .integer(heartbeat.components.seconds)
         members["offline"] = .integer(offline.components.seconds)
         members["lastContact"] = .time(lastContact)

@@ -110,6 +110,11 @@ package protocol AuthorityFrontend: ParseObjects, IdentityFrontend {
     func extend(
         _ id: ObjectID, by span: Duration, shortens: Bool, by caller: Caller
     ) async throws(AuthorityError) -> SessionView
+    /// Changes the scope of a session on a board: 119 for any other, as for `topics` that are not
+    /// from an administrator. The board receives it, and confirms it.
+    func setScope(
+        _ scope: ScopeDocument, of id: ObjectID, by caller: Caller
+    ) async throws(AuthorityError) -> SessionView
     /// Ends every session of a user except the caller's session. Sessions on boards stay if
     /// `keepsBoards`. The caller's own sessions, or any user's for an administrator. Returns how
     /// many ended.

@@ -57,7 +57,8 @@ extension BoardMessage.Body {
         switch self {
         case .authenticate, .list, .user, .unknown: level >= .heavy
         case .refresh: level >= .severe
-        case .revoke, .sessionEnded, .provisionAccepted, .provisionRejected: false
+        case .revoke, .sessionEnded, .sessionConfirmed, .provisionAccepted,
+            .provisionRejected: false
         }
     }
 }

@@ -185,15 +185,22 @@ package struct SessionView: Equatable, Sendable {
     package let outlook: SessionOutlook?
     /// The latest end that `extend` can set. Nil: none can be set.
     package let latestEnd: Timestamp?
+    /// What it may do on its board. Nil: everything that a restricted session may.
+    package let scope: ScopeDocument?
+    /// Whether its board has not confirmed that scope yet.
+    package let isScopePending: Bool
 
     package init(
         session: Session, username: String, state: State, lastSeen: Timestamp?,
         boardName: String?, generation: UInt64? = nil, outlook: SessionOutlook? = nil,
-        latestEnd: Timestamp? = nil
+        latestEnd: Timestamp? = nil, scope: ScopeDocument? = nil,
+        isScopePending: Bool = false
     ) {
         self.generation = generation
         self.outlook = outlook
         self.latestEnd = latestEnd
+        self.scope = scope
+        self.isScopePending = isScopePending
         self.session = session
         self.username = username
         self.state = state

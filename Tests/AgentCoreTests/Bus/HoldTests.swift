@@ -110,15 +110,6 @@ struct HoldTests {
         for (name, value) in report { #expect(status[name] == value) }
     }
 
-    @Test("knows where the scope in force lets this board publish")
-    func grants() throws {
-        let filter = try #require(TopicFilter("plant/+/power"))
-        let grants = PublishGrants(own: "postern/v1/x/data/", elsewhere: [filter])
-        let topics = ["postern/v1/x/data/Reading/create", "plant/1/power", "plant/1/2/power",
-                      "postern/v1/x/status", "postern/v1/y/data/Reading/create"]
-        #expect(topics.map(grants.allow) == [true, true, false, false, false])
-    }
-
     @Test("tells the grants before the way is opened")
     func order() throws {
         var bench = try Bench()

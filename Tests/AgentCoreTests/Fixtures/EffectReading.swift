@@ -49,6 +49,10 @@ extension [AgentEffect] {
         }
     }
 
+    var grants: [PublishGrants] {
+        compactMap { if case .grant(let grants) = $0 { grants } else { nil } }
+    }
+
     var logs: [String] {
         compactMap { if case .log(_, let text) = $0 { text } else { nil } }
     }
@@ -124,6 +128,7 @@ extension BoardMessage.Body {
         case .provisionAccepted: "accepted"
         case .provisionRejected: "rejected"
         case .sessionEnded: "ended"
+        case .sessionConfirmed: "confirmed"
         case .authenticate: "authenticate"
         case .refresh: "refresh"
         case .revoke: "revoke"

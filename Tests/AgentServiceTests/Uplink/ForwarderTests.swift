@@ -18,7 +18,7 @@ struct ForwarderTests {
             user: try #require(UserID(user)),
             acceptedAt: Timestamp(milliseconds: 1_800_000_000_123),
             app: try #require(AppName("thermo")), className: try #require(ClassName("Reading")),
-            topic: topic, payload: payload)
+            operation: .create, topic: topic, payload: payload)
     }
 
     private let ann = UserID("ann0000000")
@@ -256,10 +256,12 @@ struct ForwarderTests {
         let isOpen = !forwarder.buryIfForbidden(elsewhere)
         #expect(isOpen)
         let filter = try #require(TopicFilter("plant/+/power"))
-        forwarder.grant(PublishGrants(own: "postern/v1/x/data/", elsewhere: [filter]))
+        let scope = Scope(allowsByDefault: true, rules: [], topics: [filter])
+        let root = "postern/v1/x/data/"
+        forwarder.grant(PublishGrants(own: root, scope: scope, lastBefore: 0))
         var buried = [own, elsewhere].map { forwarder.buryIfForbidden($0) }
         #expect(buried == [false, false])
-        forwarder.grant(PublishGrants(own: "postern/v1/x/data/", elsewhere: []))
+        forwarder.grant(PublishGrants(own: root, scope: nil, lastBefore: 0))
         buried = [own, elsewhere].map { forwarder.buryIfForbidden($0) }
         #expect(buried == [false, true])
         #expect(forwarder.buried.map(\.reason) == ["its topic is not granted any more"])

@@ -16,7 +16,7 @@ private func write(_ sequence: Int64, bytes: Int = 10) throws -> AcceptedWrite {
         user: try #require(UserID("ann0000000")),
         acceptedAt: Timestamp(milliseconds: 1_800_000_000_123),
         app: try #require(AppName("thermo")), className: try #require(ClassName("Reading")),
-        topic: "t", payload: [UInt8](repeating: 1, count: bytes))
+        operation: .create, topic: "t", payload: [UInt8](repeating: 1, count: bytes))
 }
 
 @Suite("Recent write")

@@ -85,7 +85,7 @@ enum Sample {
             user: try require(UserID("user000001")),
             acceptedAt: Timestamp(milliseconds: time ?? 1_700_000_000_000 + sequence),
             app: try require(AppName("thermo")), className: try require(ClassName(className)),
-            topic: "postern/v1/x/data/Reading/create",
+            operation: .create, topic: "postern/v1/x/data/Reading/create",
             payload: Array((payload ?? "payload-in-clear-\(sequence)").utf8))
     }
 
@@ -167,7 +167,7 @@ extension AcceptedWrite {
     func numbered(_ sequence: Int64) -> AcceptedWrite {
         AcceptedWrite(
             sequence: sequence, session: session, user: user, acceptedAt: acceptedAt, app: app,
-            className: className, topic: topic, payload: payload)
+            className: className, operation: operation, topic: topic, payload: payload)
     }
 }
 

@@ -36,7 +36,8 @@ struct FrameTests {
             AcceptedWrite(
                 sequence: number * 3, session: base.session, user: base.user,
                 acceptedAt: Timestamp(milliseconds: 1_700_000_000_000 - number * 7919 % 1000),
-                app: base.app, className: base.className, topic: "t/\(number * 31 % 40)",
+                app: base.app, className: base.className,
+                operation: Operation.allCases[Int(number) % 3], topic: "t/\(number * 31 % 40)",
                 payload: Array(repeating: UInt8(number % 256), count: Int(number * 37 % 900)))
         }
         let body = try Self.body(writes)

@@ -85,14 +85,15 @@ struct CommandLineTests {
                 "authProvider":"password"},"custom":{"label":"porch"},"endCause":null,\
                 "endsAt":null,"expiresAt":null,"generation":null,"installationId":null,\
                 "lastSeen":null,"latestEnd":1700007200,"objectId":"sEsS000001",\
-                "restricted":false,"state":"active",\
+                "restricted":false,"scope":null,"scopePending":false,"state":"active",\
                 "user":"uSeR000001","username":"alice"},\
                 {"boardName":"greenhouse","createdAt":1700000001,"createdWith":\
                 {"action":"create","authProvider":"password"},"custom":{"label":"porch"},\
                 "endCause":"expiry","endsAt":1700003600,\
                 "expiresAt":1700003600,"generation":7,\
                 "installationId":"\(StubFrontend.iid)","lastSeen":1700000060,\
-                "latestEnd":1700007200,"objectId":"sEsS000002","restricted":true,"state":"active",\
+                "latestEnd":1700007200,"objectId":"sEsS000002","restricted":true,\
+                "scope":null,"scopePending":false,"state":"active",\
                 "user":"uSeR000001","username":"alice"}]
                 [0]
                 """)

@@ -41,6 +41,43 @@ struct LifeCommandTests {
         }
     }
 
+    @Test("changes a scope, and waits for the board")
+    func scope() async throws {
+        let text = #"{"default":"deny"}"#
+        try await Person.loggedIn { person in
+            let file = try person.write("scope.json", text)
+            #expect(await person.types("sessions scope sEsS000002 \(file)") == """
+                ! ✓ changed; waiting for the board
+                ! ✓ in force on the board
+                [0]
+                """)
+            #expect(await person.console.frontend.calls.suffix(2)
+                == ["scope of sEsS000002: \(text)", "session sEsS000002"])
+            await person.console.frontend.leaveScopesPending()
+            let seen = await person.types("sessions scope sEsS000002 \(file) --wait 1s --json")
+            #expect(seen.contains("! the board has not confirmed it in 1 s: it takes the scope"))
+            #expect(seen.contains(#""scope":{"default":"deny"},"scopePending":true"#))
+            let shown = await person.types("sessions show sEsS000002")
+            #expect(shown.contains(#"scope         {"default":"deny"} (waiting for the board)"#))
+            let listed = await person.types("sessions")
+            #expect(listed.contains("sEsS000002  active, scope waits for the board"))
+        }
+    }
+
+    @Test("says what is wrong with a scope before anybody is asked", arguments: [
+        (#"{"defalt":"deny"}"#, "a scope has no member defalt"),
+        (#"{"default":"deny","default":"deny"}"#, "default is there twice"),
+    ])
+    func wrongScope(text: String, words: String) async throws {
+        try await Person.loggedIn { person in
+            let file = try person.write("scope.json", text)
+            let seen = await person.types("sessions scope sEsS000002 \(file)")
+            #expect(seen.contains("\(file): \(words)"))
+            #expect(seen.hasSuffix("[78]"))
+            #expect(await person.console.frontend.calls.count == 1)
+        }
+    }
+
     @Test("ends all sessions of a user and says how many", arguments: [
         (0, "nothing to end: bob has no other session"), (1, "ended 1 session of bob"),
         (3, "ended 3 sessions of bob"),

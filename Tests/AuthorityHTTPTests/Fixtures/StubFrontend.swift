@@ -43,6 +43,12 @@ actor StubFrontend: AuthorityFrontend {
     }
 
     var isBrokerTold = true
+    /// The scope that was set, and whether its board confirms it.
+    var scope: ScopeDocument?
+    private var confirmsScopes = true
+    var isScopePending = false
+
+    func leaveScopesPending() { confirmsScopes = false }
 
     /// More boards of alice, by id and name; bob's are in everyone's list alone.
     private var more: [(id: String, name: String, isBobs: Bool)] = []
@@ -105,7 +111,8 @@ actor StubFrontend: AuthorityFrontend {
         return SessionView(
             session: session, username: "alice", state: .active, lastSeen: board ? time(60) : nil,
             boardName: board ? "greenhouse" : nil, generation: board ? 7 : nil,
-            outlook: SessionOutlook(of: session, lastHeard: time(60)), latestEnd: time(7200))
+            outlook: SessionOutlook(of: session, lastHeard: time(60)), latestEnd: time(7200),
+            scope: scope, isScopePending: isScopePending)
     }
 
     private func view(
@@ -248,6 +255,7 @@ actor StubFrontend: AuthorityFrontend {
         guard id.description.hasPrefix("sEsS") else {
             throw .refused(Refusal(.notFound, "Object not found."))
         }
+        if confirmsScopes { isScopePending = false }
         return try view(board: true)
     }
 

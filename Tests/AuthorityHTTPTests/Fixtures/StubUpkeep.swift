@@ -91,6 +91,15 @@ extension StubFrontend {
             expiresAt: time(3600), isRenewal: true)
     }
 
+    func setScope(
+        _ scope: ScopeDocument, of id: ObjectID, by caller: Caller
+    ) async throws(AuthorityError) -> SessionView {
+        try note("scope of \(id): \(scope.json.text)")
+        self.scope = scope
+        isScopePending = true
+        return try view(board: true)
+    }
+
     func extend(
         _ id: ObjectID, by span: Duration, shortens: Bool, by caller: Caller
     ) async throws(AuthorityError) -> SessionView {

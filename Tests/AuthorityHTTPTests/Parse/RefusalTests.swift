@@ -103,6 +103,7 @@ struct RefusalTests {
         (.POST, "/postern/v1/broker"), (.PUT, "/postern/v1/users/bob"),
         (.PUT, "/postern/v1/users/bob/password"), (.POST, "/postern/v1/users/bob/revoke"),
         (.POST, "/postern/v1/sessions/sEsS000002/extend"),
+        (.PUT, "/postern/v1/sessions/sEsS000002/scope"),
     ])
     func noSession(method: HTTPMethod, path: String) async throws {
         try await RunningConsole.with { console in

@@ -32,6 +32,8 @@ struct SessionRouteTests {
          "extend sEsS000002 by 300 s"),
         (.POST, "/postern/v1/sessions/sEsS000002/extend", #"{"durationSeconds":31536000}"#, 200,
          "extend sEsS000002 by 31536000 s"),
+        (.PUT, "/postern/v1/sessions/sEsS000002/scope", #"{"default":"deny"}"#, 200,
+         #"scope of sEsS000002: {"default":"deny"}"#),
     ])
     func calls(
         method: HTTPMethod, path: String, body: String?, status: Int, call: String
@@ -132,6 +134,8 @@ struct SessionRouteTests {
         (.PUT, "/parse/sessions/me", #"{"installationId":"x"}"#, 111),
         (.POST, "/parse/sessions", #"{"installationId":7}"#, 111),
         (.POST, "/postern/v1/sessions/sEsS000002/extend", "", 107),
+        (.PUT, "/postern/v1/sessions/sEsS000002/scope", "", 107),
+        (.PUT, "/postern/v1/sessions/sEsS000002/scope", "[]", 107),
         (.POST, "/postern/v1/sessions/sEsS000002/extend", "{}", 142),
         (.POST, "/postern/v1/sessions/sEsS000002/extend", #"{"durationSeconds":"1d"}"#, 111),
         (.POST, "/postern/v1/sessions/sEsS000002/extend", #"{"durationSeconds":299}"#, 142),

@@ -137,7 +137,7 @@ struct ConsoleRouteTests {
                 "installationId", "name", "owner", "ownerId", "deviceKey", "sessionId",
                 "sessionState", "sessionExpiresAt", "lastSeen", "status", "sessionAvailable",
                 "statusSince", "version", "gaps", "lastDataMs", "queue", "refused", "scope",
-                "policy", "refusals", "reportedAt", "openClaim",
+                "policy", "refusals", "reportedAt", "openClaim", "scopePending",
             ] { #expect(json.members[member] != nil, "\(member)") }
             #expect(try json.object("scope").string("default") == "deny")
         }

@@ -129,6 +129,11 @@ struct FrontendCall: Sendable, CustomTestStringConvertible {
                 caller.session.objectID, by: .seconds(600), shortens: true, by: caller)
             return true
         },
+        Self("change the scope of own", .refused(119)) { house, caller, _ in
+            _ = try await house.authority.setScope(
+                ScopeDocument(unchecked: .object([:])), of: caller.session.objectID, by: caller)
+            return true
+        },
         Self("revoke all", .refused(119)) { house, caller, _ in
             try await house.authority.revokeAll(of: "ada", by: caller) > 0
         },

@@ -23,13 +23,15 @@ _TO_AUTHORITY = {
     "provision.accepted": {"re": str, "sessionId": str},
     "provision.rejected": {"re": str, "error": dict},
     "session.ended": {"re": str, "sessionId": str},
+    "session.confirmed": {"re": str, "sessionId": str},
     "session.authenticate": {"sessionToken": str, "?durationMinutes": int, "?report": dict},
     "session.refresh": {"refreshToken": str},
     "session.revoke": {"sessionToken": str},
     "session.list": {"sessionToken": str},
     "user.get": {"sessionToken": str},
 }
-UNANSWERED = ("provision.accepted", "provision.rejected", "session.ended")
+UNANSWERED = (
+    "provision.accepted", "provision.rejected", "session.ended", "session.confirmed")
 
 
 def new(type_: str, *, at: float | None = None, **members) -> dict:

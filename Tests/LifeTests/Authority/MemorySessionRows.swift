@@ -125,7 +125,7 @@ extension MemoryTransaction {
     ) -> [InstallationID] {
         let claimed = tables.claims.values.filter { $0.expiresAt > now }.map(\.installation)
         let left = tables.sessions.values.filter { row in
-            row.record.endNotice != nil
+            row.record.endNotice != nil || row.record.scopeNotice != nil
                 || (row.record.state == .ended && (row.endedAt ?? now) > ended)
         }.compactMap(\.record.session.installationID)
         let found = Set(claimed + left).sorted { "\($0)" < "\($1)" }

@@ -71,6 +71,9 @@ extension World {
         guard agent.sessionState(at: board.instant(at: state.now)) == .available else {
             return "the session is not available on the board"
         }
+        guard active.scopeNotice == nil, held.scope?.json.text == active.scope?.text else {
+            return "the board has not confirmed its scope"
+        }
         let healedAt = SimulatedBoard.start + state.healedAt
         guard active.lastSeen > healedAt else { return "no heartbeat since" }
         guard let own = rotation(of: machine), let family = tables.families[own.family],

@@ -70,6 +70,7 @@ enum Act: Sendable {
     case write(machine: Int)
     case powerCut(machine: Int)
     case setWall(machine: Int, SimulatedBoard.Wall)
+    case changeScope(machine: Int, person: Int, isNarrow: Bool)
     /// The broker starts anew. Without its disk it knows no retained message and no client.
     case brokerRestart(keepsDisk: Bool)
     /// Another machine starts on a copy of this one's state.

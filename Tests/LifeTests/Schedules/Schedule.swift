@@ -50,7 +50,7 @@ struct Schedule: Sendable {
         }
         for _ in 0..<dice.below(5) {
             let at = time(&dice, length)
-            switch dice.below(12) {
+            switch dice.below(14) {
             case 0...2: acts.append((at, .write(machine: 0)))
             case 3...4: acts.append((at, .powerCut(machine: 0)))
             case 5: acts.append((at, .revoke(machine: 0, person: 0)))
@@ -58,6 +58,9 @@ struct Schedule: Sendable {
             case 7: acts.append((at, .signOut(machine: 0)))
             case 8: acts.append((at, .brokerRestart(keepsDisk: dice.isHit(0.5))))
             case 9: acts.append((at, .setWall(machine: 0, wall(&dice))))
+            case 10...11:
+                acts.append((
+                    at, .changeScope(machine: 0, person: 0, isNarrow: dice.isHit(0.5))))
             default:
                 acts.append((at, .pair(machine: 0, fresh: dice.isHit(0.7))))
                 acts.append((

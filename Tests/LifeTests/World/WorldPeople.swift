@@ -25,6 +25,17 @@ extension World {
                 try await world.authority.release(
                     world.state.boards[machine].installation, by: world.state.people[person])
             }
+        case .changeScope(let machine, let person, let isNarrow):
+            guard let active = store.tables.active(on: state.boards[machine].installation) else {
+                return
+            }
+            let rules = isNarrow
+                ? [JSONValue.object(["class": .string("Alarm"), "allow": .array([])])] : []
+            await order(act) { world throws(AuthorityError) in
+                _ = try await world.authority.setScope(
+                    ScopeDocument(unchecked: .object(["rules": .array(rules)])), of: active.id,
+                    by: world.state.people[person])
+            }
         case .signOut(let machine):
             guard state.boards[machine].agent != nil else { return again(act) }
             tell(machine, .control(.logout, connection: 1))

@@ -16,7 +16,7 @@ enum Sample {
             user: try found(UserID("user000001")),
             acceptedAt: Timestamp(milliseconds: 1_700_000_000_000 + sequence),
             app: try found(AppName("thermo")), className: try found(ClassName(className)),
-            topic: "postern/v1/x/data/Reading/create", payload: payload)
+            operation: .create, topic: "postern/v1/x/data/Reading/create", payload: payload)
     }
 
     static func key(_ digest: UInt64, _ sequence: Int64) -> KeptKey {

@@ -38,6 +38,9 @@ extension Sample {
         board("session.ended", ["re": .string(Example.id), "sessionId": "Session001"], [
             Member("re", .text, refuses: ["x"]), Member("sessionId", .text, refuses: ["x"]),
         ]),
+        board("session.confirmed", ["re": .string(Example.id), "sessionId": "Session001"], [
+            Member("re", .text, refuses: ["x"]), Member("sessionId", .text, refuses: ["x"]),
+        ]),
         board("session.authenticate", [
             "sessionToken": "r:abc", "durationMinutes": 60, "clock": "unset",
             "report": Example.report,

@@ -25,7 +25,8 @@ struct ClaimCommand: Verb {
     var duration: Span?
 
     @Option(help: ArgumentHelp(
-        "A JSON file with the session's scope: what it may do on its board.", valueName: "file"))
+        "A JSON file with the session's scope: what it may do on its board.",
+        discussion: "Without it, everything that a restricted session may.", valueName: "file"))
     var scope: String?
 
     @Option(help: ArgumentHelp(
@@ -40,7 +41,6 @@ struct ClaimCommand: Verb {
     @Option(help: ArgumentHelp("How long to wait for the board.", valueName: "span"))
     var wait = Span(seconds: 60)
 
-    private static let scopeLimit = 64 * 1024
     /// A board that waits for its claim usually opens it within this time.
     private static let usualWait = Duration.seconds(4)
 
@@ -91,18 +91,7 @@ struct ClaimCommand: Verb {
         if let sessionFile {
             order["session"] = .object(try SessionFile(sessionFile, in: surroundings).members)
         }
-        guard let scope else { return order }
-        let bytes: [UInt8]
-        do throws(FileFailure) {
-            bytes = try PrivateFile.read(scope, limit: Self.scopeLimit, strictestMode: 0o755)
-        } catch {
-            throw .configuration(error.description)
-        }
-        do throws(ScopeFault) {
-            order["scope"] = try ScopeDocument(written: bytes).json
-        } catch {
-            throw .configuration("\(scope): \(error)")
-        }
+        if let scope { order["scope"] = try ScopeFile(scope, in: surroundings).document.json }
         return order
     }
 

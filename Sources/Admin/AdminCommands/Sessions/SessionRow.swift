@@ -15,11 +15,14 @@ struct SessionRow: Sendable {
     let endCause: SessionOutlook.Cause?
     /// The latest end that `extend` can set.
     let latestEnd: Timestamp?
+    let scope: JSONValue?
+    /// Whether its board has not confirmed that scope yet.
+    let isScopePending: Bool
 
     private static let known: Set = [
         "objectId", "user", "restricted", "createdWith", "installationId", "createdAt",
         "expiresAt", "state", "username", "boardName", "lastSeen", "generation", "sessionToken",
-        "isThisOne", "updatedAt", "endsAt", "endCause", "latestEnd",
+        "isThisOne", "updatedAt", "endsAt", "endCause", "latestEnd", "scope", "scopePending",
     ]
 
     init(json: JSONObject) throws(WireError) {
@@ -47,6 +50,8 @@ struct SessionRow: Sendable {
             value.asString.flatMap(SessionOutlook.Cause.init(rawValue:))
         }
         latestEnd = try Self.date("latestEnd", in: json)
+        scope = json.members["scope"].flatMap { $0 == .null ? nil : $0 }
+        isScopePending = json.members["scopePending"] == .bool(true)
     }
 
     /// Parse's `Date` type.
@@ -54,6 +59,13 @@ struct SessionRow: Sendable {
         try json.optional(name) { value in
             value.asObject?["iso"]?.asString.flatMap(ParseDate.parse)
         }
+    }
+
+    var stateWords: String { isScopePending ? "\(state), scope waits for the board" : state }
+
+    var scopeWords: String {
+        let text = scope?.text ?? (session.restricted ? "everything a restricted session may" : "")
+        return isScopePending ? "\(text) (waiting for the board)" : text
     }
 
     var json: JSONValue {
@@ -71,6 +83,7 @@ struct SessionRow: Sendable {
             "endsAt": endsAt.map(JSONValue.time) ?? .null,
             "endCause": endCause.map { .string($0.rawValue) } ?? .null,
             "latestEnd": latestEnd.map(JSONValue.time) ?? .null,
+            "scope": scope ?? .null, "scopePending": .bool(isScopePending),
             "createdWith": .object([
                 "action": .string(session.createdWith.action),
                 "authProvider": .string(session.createdWith.authProvider),

@@ -5,8 +5,10 @@ import Wire
 /// `postern sessions`: the user's own sessions on all devices.
 struct SessionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sessions", abstract: "List sessions; show, rename, extend or end one.",
-        subcommands: [List.self, Show.self, Rename.self, Extend.self, Revoke.self],
+        commandName: "sessions", abstract: "List sessions; show, rename, change or end one.",
+        subcommands: [
+            List.self, Show.self, Rename.self, Extend.self, ChangeScope.self, Revoke.self,
+        ],
         defaultSubcommand: List.self)
 
     struct List: Verb {
@@ -29,7 +31,7 @@ struct SessionsCommand: ParsableCommand {
                 "LAST SEEN")
             for row in sessions {
                 table.add(
-                    row.session.objectID.description, row.state, row.username,
+                    row.session.objectID.description, row.stateWords, row.username,
                     row.boardName ?? "", row.session.restricted ? "restricted" : "full",
                     row.generation.map(String.init) ?? "", times.show(row.session.createdAt),
                     times.show(row.session.expiresAt), times.show(row.lastSeen))
@@ -64,6 +66,7 @@ struct SessionsCommand: ParsableCommand {
             table.add("created", times.show(row.session.createdAt))
             table.add("expires", times.show(row.session.expiresAt))
             table.add("last seen", times.show(row.lastSeen))
+            table.add("scope", row.scopeWords)
             for (name, value) in row.session.custom.sorted(by: { $0.key < $1.key }) {
                 table.add(name, value.asString ?? value.text)
             }

@@ -204,7 +204,7 @@ extension Agent {
         batch.writes.append(AcceptedWrite(
             sequence: sequence, session: held.session.objectID, user: held.user.objectID,
             acceptedAt: clock.now(at: instant), app: write.app, className: write.className,
-            topic: upstream, payload: message.payload))
+            operation: write.operation, topic: upstream, payload: message.payload))
         if let packetID = message.packetID, let digest {
             let packet = DeliveredPacket(packetID: packetID, digest: digest, sequence: sequence)
             batch.window.append(packet)

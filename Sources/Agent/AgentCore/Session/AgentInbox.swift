@@ -133,28 +133,43 @@ extension Agent {
         guard var held = records.session, held.mayBecome(session) else {
             throw InboxFault("an update of a session that this board does not hold")
         }
+        // A repetition of the last update: the authority has not had its confirmation.
+        if let trust = records.trust, sequence <= trust.highestSequence,
+            trust.lastUpdate == message.id
+        { return confirm(message.id, of: session, at: instant) }
         // A scope that cannot be read does not use up its number: a corrected one may come under
         // the same number.
         let read = try scope.map { document throws(InboxFault) in try readScope(document) }
-        let taken = try takeSequence(sequence, told: message.issuedAt)
+        let taken = try takeSequence(sequence, told: message.issuedAt, update: message.id)
         if let scope, let read { adopt(read, scope, into: &held) }
         held.session = session
         records.session = held
         emit(.commit(taken + [.session(held)]))
+        confirm(message.id, of: session, at: instant)
         tellGrantsIfNew()
         publishSessionIfChanged(at: instant)
+    }
+
+    /// Confirms an update that is durable. Without a connection the authority sends it again after
+    /// the next heartbeat.
+    private mutating func confirm(
+        _ update: MessageID, of session: Session, at instant: Instant
+    ) {
+        guard uplink.isReady else { return }
+        send(.sessionConfirmed(re: update, session: session.objectID), at: instant)
     }
 
     func readScope(_ document: ScopeDocument) throws(InboxFault) -> Scope {
         try readable { () throws(WireError) in try Scope(document) }
     }
 
-    /// Puts a new scope in force.
+    /// Puts a new scope in force. What was accepted before is judged again before it leaves.
     mutating func adopt(
         _ scope: Scope, _ document: ScopeDocument, into held: inout HeldSession
     ) {
         guard document != held.scope else { return }
         held.scope = document
+        held.lastBeforeScope = records.lastSequence
         rules.setScope(scope)
         uplink.grantsChanged()
     }
@@ -162,12 +177,13 @@ extension Agent {
     /// Keeps the highest number taken. Commit the returned changes together with the message's
     /// own changes. If only the number were durable, a redelivery of the message would look old.
     private mutating func takeSequence(
-        _ sequence: Int64, told time: Timestamp
+        _ sequence: Int64, told time: Timestamp, update: MessageID? = nil
     ) throws(InboxFault) -> [RecordChange] {
         guard var trust = records.trust, sequence > trust.highestSequence else {
             throw InboxFault("a message that is not newer than the last one accepted")
         }
         trust.highestSequence = sequence
+        if let update { trust.lastUpdate = update }
         records.trust = trust
         clock.raiseFloor(to: time)
         records.memory.floor = clock.floor

@@ -140,7 +140,8 @@ extension Agent {
             spread: provision.spread)
         let held = HeldSession(
             session: provision.session, user: provision.user, tokens: provision.tokens,
-            scope: provision.scope, heartbeat: provision.heartbeat, offline: provision.offline,
+            scope: provision.scope, lastBeforeScope: lastSequence(before: provision),
+            heartbeat: provision.heartbeat, offline: provision.offline,
             lastContact: max(opened.message.issuedAt, clock.floor), pendingRefresh: nil)
         var changes: [RecordChange] = []
         let isAnothers = destroyOthersQueue(than: trust.user, into: &changes)
@@ -169,6 +170,15 @@ extension Agent {
         readersGetWhatThereIs(at: instant)
         announceAcceptance(at: instant)
         startRequests(after: .provisioned, at: instant)
+    }
+
+    /// The last write that was accepted under another scope than this one, or under one that is
+    /// not known any more.
+    private func lastSequence(before provision: Provision) -> Int64 {
+        guard let held = records.session, held.scope == provision.scope else {
+            return records.lastSequence
+        }
+        return held.lastBeforeScope
     }
 
     /// Whether the board belonged to another user. Then the outbox of that user and its key are

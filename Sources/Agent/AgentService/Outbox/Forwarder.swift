@@ -31,7 +31,7 @@ struct Forwarder {
     private var user: UserID?
     /// The user whose writes left last.
     private var lastUser: UserID?
-    /// Where this board may publish; nil if only the broker decides.
+    /// What may leave this board; nil if only the broker decides.
     private var grants: PublishGrants?
     /// The last sequence that was passed to the connection, skipped or buried.
     private var cursor: Int64 = 0
@@ -69,6 +69,9 @@ struct Forwarder {
     private var holdBackoff = Backoff(first: .seconds(1), limit: Self.longestHold)
     /// The first write refused since the cursor was last before it.
     private var firstRefused: Int64?
+    /// Whether nothing leaves until the broker has acknowledged a control message of this
+    /// connection.
+    private var awaitsControl = false
     /// Whether a write that ended connections has become a dead letter since the last call of
     /// `takeUnblocked`.
     private var hasUnblocked = false
@@ -87,9 +90,13 @@ struct Forwarder {
 
     /// Opens the uplink for a user's writes, or closes it with nil. Writes that were in flight are
     /// sent again.
-    mutating func forward(_ user: UserID?) {
+    ///
+    /// `awaitingControl`: nothing leaves until the broker acknowledges a control message, such as
+    /// the board's status. What the inbox retains comes before that, and may be a narrower scope.
+    mutating func forward(_ user: UserID?, awaitingControl: Bool = false) {
         guard user != self.user else { return }
         self.user = user
+        awaitsControl = awaitingControl && user != nil
         inFlight.removeAll()
         line.removeAll()
         bytesInFlight = 0
@@ -107,7 +114,7 @@ struct Forwarder {
     /// The writes that were sent and not answered yet: the broker may have them.
     var awaited: Set<Int64> { Set(inFlight.values.map(\.sequence)) }
 
-    /// Sets where this board may publish from now on.
+    /// Sets what may leave this board from now on.
     mutating func grant(_ grants: PublishGrants) { self.grants = grants }
 
     /// Notes the outcomes of writes and of control messages.
@@ -115,6 +122,7 @@ struct Forwarder {
         guard !outcomes.isEmpty else { return }
         for (packetID, reasonCode) in outcomes {
             guard let flight = inFlight.removeValue(forKey: packetID) else {
+                awaitsControl = false
                 search.controlAnswered()
                 idle.end()
                 continue
@@ -304,7 +312,9 @@ extension Forwarder {
     var hasWay: Bool { user != nil }
 
     /// Whether forwarding is free: writes may leave, none waits for a retry, none is suspected.
-    var flows: Bool { user != nil && hold == nil && firstRefused == nil && !search.isOn }
+    var flows: Bool {
+        user != nil && !awaitsControl && hold == nil && firstRefused == nil && !search.isOn
+    }
 
     /// Notes that a turn of the loop begins. Until `wake`, no acknowledgements are read.
     mutating func turnBegins(at now: Duration) { turnBeganAt = now }
@@ -315,7 +325,7 @@ extension Forwarder {
     /// How many writes may leave before acknowledgements are read again. `limit` is the broker's
     /// Receive Maximum.
     func room(receiveMaximum limit: Int) -> Int {
-        guard isOpen else { return 0 }
+        guard isOpen, !awaitsControl else { return 0 }
         if search.isOn { return inFlight.isEmpty && search.isReady ? min(1, limit) : 0 }
         return max(0, min(limit, window.size, inFlight.count + Self.part) - inFlight.count)
     }
@@ -339,11 +349,11 @@ extension Forwarder {
         return write.sequence <= reread.upTo && !reread.dealtWith.contains(write.sequence)
     }
 
-    /// Makes the write a dead letter if its topic is no longer granted. Returns whether it did.
-    /// The session that accepted the write had that grant.
+    /// Makes the write a dead letter if the session's scope no longer allows it. Returns whether
+    /// it did. The scope that accepted the write allowed it.
     mutating func buryIfForbidden(_ write: AcceptedWrite) -> Bool {
-        guard let grants, !grants.allow(write.topic) else { return false }
-        bury(write.sequence, "its topic is not granted any more")
+        guard let reason = grants?.refusal(of: write) else { return false }
+        bury(write.sequence, reason)
         return true
     }
 

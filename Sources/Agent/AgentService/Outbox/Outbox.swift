@@ -94,11 +94,11 @@ struct Outbox: ~Copyable {
 
     /// Sets the user whose writes may leave; nil: none may.
     mutating func forward(_ user: UserID?) {
-        forwarder.forward(user)
+        forwarder.forward(user, awaitingControl: true)
         if user == nil { recent.removeAll() }
     }
 
-    /// Sets where this board may publish from now on.
+    /// Sets what may leave this board from now on.
     mutating func grant(_ grants: PublishGrants) { forwarder.grant(grants) }
 
     /// The session is valid, so a broker that forbade publishing is tried again.

@@ -7,7 +7,8 @@ enum CallKind: CaseIterable, Sendable {
     case logout, upgrade
     case claim, claimState, openClaims, everyOpenClaim, endClaim, forgetRevocation
     case ownBoards, everyBoard, board, rename, renew, release, explain
-    case ownSessions, everySession, session, revoke, makeSession, update, extend, revokeAll
+    case ownSessions, everySession, session, revoke, makeSession, update, extend, changeScope
+    case revokeAll
     case users, addUser, setPassword, changeUser, audit
     case brokerLogin
     case installation, everyInstallation
@@ -19,7 +20,7 @@ enum CallKind: CaseIterable, Sendable {
     var writtenClass: ClassName? {
         switch self {
         case .logout, .upgrade, .claim, .endClaim, .forgetRevocation, .renew, .release, .revoke,
-            .makeSession, .update, .extend, .revokeAll: .session
+            .makeSession, .update, .extend, .changeScope, .revokeAll: .session
         case .addUser, .setPassword, .changeUser, .link, .unlink: .user
         case .makeRole, .writeRole: .role
         case .installation, .everyInstallation, .readRoles: nil
@@ -110,7 +111,7 @@ struct CallerRights: Equatable, Sendable {
             .makeSession, .brokerLogin, .identities, .link, .unlink, .ownAlerts: false
         case .everyOpenClaim, .endClaim, .forgetRevocation, .everyBoard, .board, .rename,
             .explain, .renew, .release, .everySession, .session, .revoke, .update, .extend,
-            .revokeAll, .users, .addUser, .setPassword, .changeUser, .audit,
+            .changeScope, .revokeAll, .users, .addUser, .setPassword, .changeUser, .audit,
             .installation, .everyInstallation, .readRoles, .makeRole, .writeRole, .everyAlert,
             .testAlerts: true
         }

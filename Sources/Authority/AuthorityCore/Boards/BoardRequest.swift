@@ -36,6 +36,9 @@ struct BoardRequest {
         case .sessionEnded(_, let session):
             try sessionEnded(session)
             return .silent
+        case .sessionConfirmed(let re, let session):
+            try sessionConfirmed(re, session)
+            return .silent
         case .authenticate(let token, let minutes, let report):
             return try underSession(token) { session throws(AuthorityError) in
                 let isShared = try report.map { report throws(AuthorityError) in
@@ -200,6 +203,9 @@ struct BoardRequest {
             }
             try transaction.save(record, at: now)
             try authority.auditExtension(of: record, actor: "board", transaction, at: now)
+        }
+        if record.scopeNotice != nil {
+            try authority.tellUpdate(of: record, transaction, at: now)
         }
         var result = Reply.Result()
         result.session = record.session

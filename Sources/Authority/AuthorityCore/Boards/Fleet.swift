@@ -162,7 +162,9 @@ extension Authority {
             session: record.session, username: user?.username ?? "", state: state(record, now),
             lastSeen: record.lastSeen, boardName: board, generation: family?.generation,
             outlook: record.outlook(under: rules.lifetimes),
-            latestEnd: latestEnd(of: record, at: now))
+            latestEnd: latestEnd(of: record, at: now),
+            scope: try record.scope?.document(),
+            isScopePending: record.state == .active && record.scopeNotice != nil)
     }
 
     private func state(_ record: SessionRecord, _ now: Timestamp) -> SessionView.State {

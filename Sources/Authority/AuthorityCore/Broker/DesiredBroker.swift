@@ -55,8 +55,7 @@ extension Authority {
     }
 
     private func topics(of record: SessionRecord) throws(AuthorityError) -> [String] {
-        guard let document = try record.scope?.document() else { return [] }
-        return document.json.asObject?["topics"]?.asArray?.compactMap(\.asString) ?? []
+        try record.scope?.document().topics ?? []
     }
 
     package func desiredState(
@@ -102,7 +101,7 @@ extension Authority {
     }
 
     /// The message to retain. The provisioning of an open claim comes before a revocation: a board
-    /// that accepts it need not confirm the old session's end.
+    /// that accepts it need not confirm the old session's end. A changed scope comes last.
     private func retained(
         on board: InstallationID, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) -> DesiredBoard.Retained? {
@@ -116,7 +115,12 @@ extension Authority {
         {
             return DesiredBoard.Retained(payload: payload, until: endNotice.until)
         }
-        return nil
+        guard let active = try transaction.activeSession(on: board),
+            let notice = active.scopeNotice
+        else { return nil }
+        let longest = now + AuthorityRules.longestEndNotice
+        return DesiredBoard.Retained(
+            payload: notice.payload, until: min(active.session.expiresAt ?? longest, longest))
     }
 
     package func desiredState(

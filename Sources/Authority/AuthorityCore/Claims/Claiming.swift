@@ -10,7 +10,9 @@ extension Authority {
         try ClaimBase(order.url.base).require(of: info)
         let duration = try lifetime(order.duration)
         let (claim, notes) = try await act(.claim, by: caller) { act throws(AuthorityError) in
-            let scope = try accepted(order.scope, by: act.user)
+            let scope = try order.scope.map { scope throws(AuthorityError) in
+                try accepted(scope, by: act.user)
+            }
             try clearTheWay(order.url, act)
             let provisioning = Provisioning(
                 authority: self, transaction: act.transaction,
@@ -63,19 +65,6 @@ extension Authority {
                 name: .durationOutOfRange))
         }
         return wished
-    }
-
-    private func accepted(
-        _ scope: ScopeDocument?, by claimant: UserRecord
-    ) throws(AuthorityError) -> ScopeText? {
-        guard let scope else { return nil }
-        let judgement = ScopeJudgement(
-            root: info.topicRoot, mayGrantTopics: claimant.isAdministrator)
-        do throws(Refusal) {
-            return try judgement.accept(scope)
-        } catch {
-            throw .refused(error)
-        }
     }
 
     /// Refuses a used secret, another user's board, another key for a known board, and a second

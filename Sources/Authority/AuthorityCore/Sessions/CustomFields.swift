@@ -16,7 +16,7 @@ package struct CustomFields: Equatable, Sendable {
         "objectId", "user", "restricted", "createdWith", "createdAt", "updatedAt", "expiresAt",
         "sessionToken", "accessToken", "refreshToken", "installationId", "ACL", "className",
         "state", "lastSeen", "boardName", "username", "generation", "isThisOne",
-        "endsAt", "endCause", "latestEnd",
+        "endsAt", "endCause", "latestEnd", "scope", "scopePending",
     ]
 
     /// Names with a special meaning in JavaScript objects. They are refused within values, too.

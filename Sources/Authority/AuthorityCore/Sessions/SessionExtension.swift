@@ -88,24 +88,33 @@ extension Authority {
     }
 
     /// Sends the changed session to its board, if the board is there. The next heartbeat has the
-    /// same content.
+    /// same content. While a changed scope waits for the board, each such message has its id,
+    /// because each brings that scope.
     func tellUpdate(
         of record: SessionRecord, _ transaction: any AuthorityTransaction, at now: Timestamp
     ) throws(AuthorityError) {
         guard record.state == .active, let board = record.board, let key = record.deviceKey
         else { return }
+        let id = if let notice = record.scopeNotice { notice.id } else { try newMessageID() }
+        let payload = try sealedUpdate(
+            of: record, as: id, to: RecipientKey(board: board, key: key), transaction, at: now)
+        try transaction.add(
+            .say(board, payload: payload, until: now + AuthorityRules.replyLifetime))
+    }
+
+    func sealedUpdate(
+        of record: SessionRecord, as id: MessageID, to recipient: RecipientKey,
+        _ transaction: any AuthorityTransaction, at now: Timestamp
+    ) throws(AuthorityError) -> [UInt8] {
         let sequence = try transaction.nextSequence(
-            sealKey: keys.seal.id, board: board, at: now)
+            sealKey: keys.seal.id, board: recipient.board, at: now)
         let message = AuthorityMessage(
-            id: try newMessageID(), issuedAt: now,
+            id: id, issuedAt: now,
             body: .updated(
                 sequence: sequence, session: record.session,
                 scope: try record.scope?.document()))
-        let payload = try cryptography.seal(
-            message.plaintext, to: RecipientKey(board: board, key: key), from: keys.seal,
-            topic: inbox(of: board))
-        try transaction.add(
-            .say(board, payload: payload, until: now + AuthorityRules.replyLifetime))
+        return try cryptography.seal(
+            message.plaintext, to: recipient, from: keys.seal, topic: inbox(of: recipient.board))
     }
 }
 

@@ -21,6 +21,8 @@ package struct SessionRecord: Sendable {
     /// The public key of the session's board, 32 bytes. Nil if the session lives on no board.
     package var deviceKey: [UInt8]?
     package var scope: ScopeText?
+    /// Set while the board has not confirmed a changed scope.
+    package var scopeNotice: ScopeNotice?
     /// The latest possible `expiresAt`. Nil: no limit.
     package var absoluteLimit: Timestamp?
     /// The time of the last authenticated request.
@@ -110,6 +112,17 @@ package struct EndNotice: Equatable, Sendable {
     /// For an expired session: the board keeps its login until it is renewed, claimed or released.
     package static func lasting(_ payload: [UInt8]?) -> Self {
         Self(payload: payload, until: Timestamp(milliseconds: .max))
+    }
+}
+
+/// The sealed `session.updated` that brings a changed scope to the board, and its id.
+package struct ScopeNotice: Equatable, Sendable {
+    package let id: MessageID
+    package let payload: [UInt8]
+
+    package init(id: MessageID, payload: [UInt8]) {
+        self.id = id
+        self.payload = payload
     }
 }
 

@@ -61,6 +61,8 @@ extension SessionView {
         members["endsAt"] = .parseDate(outlook?.endsAt)
         members["endCause"] = .optional(outlook?.cause.rawValue)
         members["latestEnd"] = .parseDate(latestEnd)
+        members["scope"] = scope?.json ?? .null
+        members["scopePending"] = .bool(isScopePending)
         return members
     }
 }

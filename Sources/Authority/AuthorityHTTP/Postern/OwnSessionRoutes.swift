@@ -14,6 +14,8 @@ struct OwnSessionRoutes: Sendable {
             HTTPRoute(.put, "/sessions/:id", .session(rename)),
             HTTPRoute(.delete, "/sessions/:id", .session(signOut)),
             HTTPRoute(.post, "/sessions/:id/extend", .session(extend)),
+            HTTPRoute(
+                .put, "/sessions/:id/scope", bodyLimit: HTTPRoute.largeBody, .session(setScope)),
         ]
     }
 
@@ -61,6 +63,14 @@ struct OwnSessionRoutes: Sendable {
         guard permitted.contains(seconds) else { throw .refused(.durationOutOfRange) }
         let view = try await frontend.extend(
             id, by: .seconds(seconds), shortens: shortens, by: caller)
+        return Answer(view.consoleForm(for: caller))
+    }
+
+    /// The body is the scope.
+    private func setScope(_ call: Call, by caller: Caller) async throws(AuthorityError) -> Answer {
+        let id = try call.parameter("id", ObjectID.init)
+        let scope = ScopeDocument(unchecked: .object(try call.json().members))
+        let view = try await frontend.setScope(scope, of: id, by: caller)
         return Answer(view.consoleForm(for: caller))
     }
 }

@@ -51,6 +51,7 @@ extension Board {
             "sessionEndCause": .optional(session?.outlook?.cause.rawValue),
             "sessionWarning": warning.map { .integer(Int64($0)) } ?? .null,
             "sessionLatestEnd": .optionalTime(session?.latestEnd),
+            "scopePending": .bool(session?.isScopePending == true),
             "lastSeen": .optionalTime(lastSeen),
             "status": .optional(status.map { $0.up ? "up" : "down" }),
             "sessionAvailable": status.map { .bool($0.available) } ?? .null,

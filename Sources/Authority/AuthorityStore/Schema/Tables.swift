@@ -37,6 +37,7 @@ extension Schema {
                 .text("provider"), .text("installation_id").optional, .integer("created_at"),
                 .integer("expires_at").optional, .text("custom").optional, .bytes("token_hash"),
                 .bytes("family").optional, .bytes("device_key").optional, .text("scope").optional,
+                .text("scope_notice_id").optional, .bytes("scope_notice_payload").optional,
                 .integer("absolute_limit"), .integer("last_seen"), .integer("ended_at").optional,
                 .bytes("end_notice_payload").optional, .integer("end_notice_until").optional,
                 // Each heartbeat would write to an index on `last_seen`, so the index has only the
@@ -73,6 +74,7 @@ extension Schema {
             "installation_id, ended_at", "past_of_board",
             where: "state = 'ended' AND device_key IS NOT NULL"),
         .on("end_notice_until", "end_notices", where: "end_notice_until IS NOT NULL"),
+        .on("installation_id", "scope_notices", where: "scope_notice_id IS NOT NULL"),
         .on("user_id, created_at", "sessions_of_user"),
         // A person's sessions, found fast even if they have many boards.
         .on(

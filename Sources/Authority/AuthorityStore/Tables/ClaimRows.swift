@@ -95,6 +95,7 @@ extension StoreTransaction {
             SELECT installation_id FROM (
                 SELECT installation_id FROM claims WHERE expires_at > ?1
                 UNION SELECT installation_id FROM sessions WHERE end_notice_until IS NOT NULL
+                UNION SELECT installation_id FROM sessions WHERE scope_notice_id IS NOT NULL
                 UNION SELECT installation_id FROM sessions
                     WHERE state = 'ended' AND ended_at > ?2 AND device_key IS NOT NULL
             ) AS inboxes

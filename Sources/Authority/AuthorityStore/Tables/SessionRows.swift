@@ -214,14 +214,17 @@ extension StoreTransaction {
             INSERT INTO sessions (
                 id, user_id, state, end_reason, restricted, action, provider, installation_id,
                 created_at, expires_at, custom, token_hash, family, device_key, scope,
-                absolute_limit, last_seen, ended_at, end_notice_payload, end_notice_until)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                scope_notice_id, scope_notice_payload, absolute_limit, last_seen, ended_at,
+                end_notice_payload, end_notice_until)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET
                 state = excluded.state, end_reason = excluded.end_reason,
                 installation_id = excluded.installation_id, family = excluded.family,
                 token_hash = excluded.token_hash,
                 device_key = excluded.device_key, expires_at = excluded.expires_at,
                 custom = excluded.custom, scope = excluded.scope,
+                scope_notice_id = excluded.scope_notice_id,
+                scope_notice_payload = excluded.scope_notice_payload,
                 last_seen = excluded.last_seen,
                 ended_at = coalesce(sessions.ended_at, excluded.ended_at),
                 end_notice_payload = excluded.end_notice_payload,
@@ -234,6 +237,7 @@ extension StoreTransaction {
              session.custom.isEmpty ? nil : JSONValue.object(session.custom).text,
              record.tokenHash, record.family?.bytes,
              record.deviceKey, record.scope?.text,
+             record.scopeNotice?.id.description, record.scopeNotice?.payload,
              record.absoluteLimit?.milliseconds ?? Self.noLimit, record.lastSeen.milliseconds,
              record.state == .ended ? now.milliseconds : nil,
              record.endNotice?.payload, record.endNotice?.until.milliseconds])
@@ -260,6 +264,10 @@ extension StoreTransaction {
             deviceKey: try row.optionalBytes("device_key"),
             scope: try row.optional("scope").map(ScopeText.init),
             absoluteLimit: try absoluteLimit(row), lastSeen: try row.time("last_seen"))
+        if let id = try row.parsedOptional("scope_notice_id", MessageID.init) {
+            record.scopeNotice = ScopeNotice(
+                id: id, payload: try row.bytes("scope_notice_payload"))
+        }
         record.endReason = try row.optional("end_reason")
         if let until = try row.optionalTime("end_notice_until") {
             record.endNotice = EndNotice(

@@ -10,6 +10,7 @@ package struct AcceptedWrite: Equatable, Sendable {
     package let acceptedAt: Timestamp
     package let app: AppName
     package let className: ClassName
+    package let operation: Operation
     /// The upstream topic.
     package let topic: String
     /// The app's payload, byte for byte.
@@ -17,7 +18,7 @@ package struct AcceptedWrite: Equatable, Sendable {
 
     package init(
         sequence: Int64, session: ObjectID, user: UserID, acceptedAt: Timestamp, app: AppName,
-        className: ClassName, topic: String, payload: [UInt8]
+        className: ClassName, operation: Operation, topic: String, payload: [UInt8]
     ) {
         self.sequence = sequence
         self.session = session
@@ -25,6 +26,7 @@ package struct AcceptedWrite: Equatable, Sendable {
         self.acceptedAt = acceptedAt
         self.app = app
         self.className = className
+        self.operation = operation
         self.topic = topic
         self.payload = payload
     }

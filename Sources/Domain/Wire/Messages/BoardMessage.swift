@@ -8,6 +8,8 @@ package struct BoardMessage: Sendable {
         case provisionAccepted(re: MessageID, session: ObjectID)
         case provisionRejected(re: MessageID, error: Refusal)
         case sessionEnded(re: MessageID, session: ObjectID)
+        /// The board holds what a `session.updated` brought, durably.
+        case sessionConfirmed(re: MessageID, session: ObjectID)
         /// The heartbeat; with minutes it also extends the session. A malformed report counts as
         /// none, because a report decides nothing.
         case authenticate(SessionToken, durationMinutes: Int64?, report: BoardReport? = nil)
@@ -40,7 +42,8 @@ extension BoardMessage.Body {
         case .authenticate(let token, _, _), .revoke(let token), .list(let token),
             .user(let token):
             token
-        case .refresh, .provisionAccepted, .provisionRejected, .sessionEnded, .unknown: nil
+        case .refresh, .provisionAccepted, .provisionRejected, .sessionEnded,
+            .sessionConfirmed, .unknown: nil
         }
     }
 
@@ -49,7 +52,8 @@ extension BoardMessage.Body {
     package var needsClock: Bool {
         switch self {
         case .authenticate, .refresh, .list, .user: true
-        case .revoke, .provisionAccepted, .provisionRejected, .sessionEnded, .unknown: false
+        case .revoke, .provisionAccepted, .provisionRejected, .sessionEnded,
+            .sessionConfirmed, .unknown: false
         }
     }
 }
@@ -102,6 +106,10 @@ extension BoardMessage.Body {
             self = .sessionEnded(
                 re: try json.parsed("re", MessageID.init),
                 session: try json.parsed("sessionId", ObjectID.init))
+        case "session.confirmed":
+            self = .sessionConfirmed(
+                re: try json.parsed("re", MessageID.init),
+                session: try json.parsed("sessionId", ObjectID.init))
         case "session.authenticate":
             self = .authenticate(
                 try json.parsed("sessionToken", SessionToken.init),
@@ -130,6 +138,9 @@ extension BoardMessage.Body {
              "error": error.json]
         case .sessionEnded(let re, let session):
             ["type": "session.ended", "re": re.description, "sessionId": session.description]
+                .mapValues(JSONValue.string)
+        case .sessionConfirmed(let re, let session):
+            ["type": "session.confirmed", "re": re.description, "sessionId": session.description]
                 .mapValues(JSONValue.string)
         case .authenticate(let token, let minutes, let report):
             ["type": .string("session.authenticate"), "sessionToken": .string(token.reveal())]
@@ -168,6 +179,7 @@ extension BoardMessage {
         case provisionAccepted = "provision.accepted"
         case provisionRejected = "provision.rejected"
         case sessionEnded = "session.ended"
+        case sessionConfirmed = "session.confirmed"
         case authenticate = "session.authenticate"
         case refresh = "session.refresh"
         case revoke = "session.revoke"
@@ -183,6 +195,7 @@ extension BoardMessage.Body {
         case .provisionAccepted: .provisionAccepted
         case .provisionRejected: .provisionRejected
         case .sessionEnded: .sessionEnded
+        case .sessionConfirmed: .sessionConfirmed
         case .authenticate: .authenticate
         case .refresh: .refresh
         case .revoke: .revoke

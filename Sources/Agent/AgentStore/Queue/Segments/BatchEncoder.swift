@@ -13,9 +13,9 @@ struct BatchHead: Equatable {
 /// Encodes writes of one session.
 ///
 /// A version byte comes first. Each write has the distance from the previous one in sequence and
-/// in time, its target, the payload's length, and the payload. A target is 0 with app, class and
-/// topic, or how many new targets ago it was written. The first sequence number is in the frame's
-/// header.
+/// in time, its target, the payload's length, and the payload. A target is 0 with app, class,
+/// operation and topic, or how many new targets ago it was written. The first sequence number is
+/// in the frame's header.
 struct BatchEncoder {
     static let version: UInt8 = 1
     /// A batch with this many bytes accepts no more writes.
@@ -61,6 +61,7 @@ struct BatchEncoder {
         bytes.append(0)
         guard bytes.append(short: target.app.description),
             bytes.append(short: target.className.description),
+            bytes.append(short: target.operation.rawValue),
             let count = UInt16(exactly: target.topic.utf8.count)
         else { return false }
         bytes.append(half: count)
@@ -70,16 +71,19 @@ struct BatchEncoder {
     }
 }
 
-/// The app, class and topic of a write.
+/// The app, class, operation and topic of a write.
 struct WriteTarget: Equatable {
     let app: AppName
     let className: ClassName
+    let operation: Operation
     let topic: String
 }
 
 extension WriteTarget {
     init(_ write: AcceptedWrite) {
-        self.init(app: write.app, className: write.className, topic: write.topic)
+        self.init(
+            app: write.app, className: write.className, operation: write.operation,
+            topic: write.topic)
     }
 }
 

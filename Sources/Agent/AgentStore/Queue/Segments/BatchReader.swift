@@ -74,9 +74,11 @@ struct BatchReader {
         }
         guard let app = reader.shortText().flatMap({ AppName($0) }),
             let className = reader.shortText().flatMap({ ClassName($0) }),
+            let operation = reader.shortText().flatMap({ Operation(rawValue: $0) }),
             let count = reader.half(), let topic = reader.text(Int(count))
         else { return nil }
-        let target = WriteTarget(app: app, className: className, topic: topic)
+        let target = WriteTarget(
+            app: app, className: className, operation: operation, topic: topic)
         targets.remember(target)
         return target
     }
@@ -85,7 +87,8 @@ struct BatchReader {
         AcceptedWrite(
             sequence: item.sequence, session: session, user: user,
             acceptedAt: Timestamp(milliseconds: item.at), app: item.target.app,
-            className: item.target.className, topic: item.target.topic,
+            className: item.target.className, operation: item.target.operation,
+            topic: item.target.topic,
             payload: Array(reader.bytes[item.payload]))
     }
 
